@@ -1,0 +1,58 @@
+# How everything in this project is compiled.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+option(GT_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(GT_STATIC_DEPS "Link SQLite, libuv, jansson, inih and xxHash statically, for a program that travels" OFF)
+
+add_library(gt_flags INTERFACE)
+target_compile_options(gt_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wstrict-prototypes -Wmissing-prototypes>)
+if(GT_SANITIZE)
+  target_compile_options(gt_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(gt_flags INTERFACE -fsanitize=address,undefined)
+endif()
+target_compile_definitions(gt_flags INTERFACE _GNU_SOURCE)
+
+# gt_library(NAME SOURCES ... LINKS ...): a static library whose folder is its include path.
+function(gt_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  set(present)
+  foreach(file ${arg_SOURCES}) # while the project grows: a file may not be there yet
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+      list(APPEND present ${file})
+    else()
+      message(WARNING "${name}: ${file} is not there yet")
+    endif()
+  endforeach()
+  add_library(${name} STATIC ${present})
+  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE gt_flags ${arg_PRIVATE_LINKS})
+endfunction()
+
+# gt_embed(TARGET file ...): each file becomes `const char text_NAME[]` (dots and dashes as '_'), NUL-terminated.
+function(gt_embed target)
+  foreach(file ${ARGN})
+    get_filename_component(path ${file} ABSOLUTE)
+    get_filename_component(base ${file} NAME)
+    string(REGEX REPLACE "[.-]" "_" symbol "text_${base}")
+    set(out ${CMAKE_CURRENT_BINARY_DIR}/embed_${symbol}.S)
+    file(CONFIGURE OUTPUT ${out} @ONLY CONTENT
+"    .section .rodata
+    .global @symbol@
+@symbol@:
+    .incbin \"@path@\"
+    .byte 0
+    .section .note.GNU-stack,\"\",%progbits
+")
+    set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS ${path})
+    target_sources(${target} PRIVATE ${out})
+  endforeach()
+endfunction()

@@ -1,0 +1,31 @@
+/* gemm_args.h — the one argument of every GEMM kernel; read by the host (C) and by the kernels (CUDA C++).
+ *
+ * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h says.
+ * A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. beta == 0 means that
+ * C is not read; alpha == 0 or k == 0 that A and B are not.
+ *
+ * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the host cuts
+ * longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of batch item b to
+ * workspace + ((int64)b * splits + s) * m * n, row-major with leading dimension n, and `gemm_reduce` adds
+ * the splits in ascending order and applies alpha, beta. Repeatable bit by bit.
+ */
+#ifndef GT_GEMM_ARGS_H
+#define GT_GEMM_ARGS_H
+
+struct gemm_args {
+    const float *a;
+    const float *b;
+    float *c;
+    float *workspace;          /* splits * batch * m * n floats when splits > 1, else unused */
+    const float *alpha_device; /* null: use alpha */
+    const float *beta_device;  /* null: use beta */
+    long long lda, ldb, ldc;
+    long long stride_a, stride_b, stride_c;
+    int m, n, k;
+    int splits;                /* >= 1 */
+    int k_per_split;           /* multiple of BK; splits * k_per_split >= k */
+    int group;                 /* rasterisation: rows of tiles walked together; >= 1 */
+    float alpha, beta;
+};
+
+#endif

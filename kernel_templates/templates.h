@@ -1,0 +1,96 @@
+/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each serves.
+ *
+ * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel: rules files
+ * are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
+ *
+ * To add a template: NAME.cu, NAME_rules.h, template_NAME.c and a row in templates.c.
+ */
+#ifndef GT_TEMPLATES_H
+#define GT_TEMPLATES_H
+
+#include "config.h"
+#include "gemm_args.h"
+#include "gpu.h"
+#include "problem.h"
+#include <stddef.h>
+
+enum param_kind {
+    PARAM_COMPILE, /* becomes -DNAME=value */
+    PARAM_LAUNCH   /* becomes a kernel argument or a grid size; changing it needs no compilation */
+};
+
+struct param {
+    const char *name;
+    enum param_kind kind;
+    int32_t least, most; /* hard range */
+    const char *meaning; /* one line: what it trades against what */
+};
+
+/* What a configuration needs, known before compiling. */
+struct resources {
+    int threads;      /* a block */
+    int smem_bytes;   /* dynamic shared memory a block */
+    int accumulators; /* registers a thread needs for C at least */
+};
+
+#define LAUNCH_KERNELS_MAX 2
+
+/* One kernel launch: an entry point of the compiled module, with the same struct gemm_args. */
+struct kernel_launch {
+    const char *entry; /* "gemm" or "gemm_reduce" */
+    unsigned grid[3];  /* grid[2] is the batch slice */
+    unsigned threads;
+    unsigned smem_bytes;
+};
+
+/* How a configuration runs a problem. */
+struct launch_plan {
+    struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
+    int kernels;              /* 0: nothing to do (M, N or batch is 0) */
+    struct gemm_args args;    /* everything but the pointers, alpha and beta filled in */
+    int64_t workspace_bytes;  /* for the largest batch slice */
+    int64_t batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the strides */
+};
+
+/* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program. */
+struct source_text {
+    const char *name;
+    const char *text; /* NUL-terminated */
+};
+
+struct template {
+    const char *name;        /* "simt", "ladder_naive" */
+    const char *summary;     /* one line */
+    const char *source_name; /* "simt.cu" */
+    bool tuned;              /* false: shown by the ladder only, never searched */
+    const struct param *params;
+    int param_count;
+    const struct source_text *sources; /* [0] is the .cu, the rest its headers */
+    int source_count;
+    struct resources (*resources)(const struct config *config);
+    /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem may be
+     * NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
+    const char *(*check)(const struct config *config, const struct problem *problem, const struct gpu *gpu);
+    /* Fill *plan for a legal configuration. */
+    void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+};
+
+extern const struct template *const templates[];
+extern const size_t template_count;
+
+/* NULL if there is none of that name. */
+const struct template *template_find(const char *name);
+
+/* Parameter index by name, -1 if the template lacks it. */
+int template_param(const struct template *t, const char *name);
+
+/* XXH64 over the names and texts of all sources of a template: changes when the kernel does. */
+uint64_t template_hash(const struct template *t);
+
+/* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the problem as
+ * "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if room is too small.
+ * The configuration must have passed check(). */
+int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options, int limit,
+                         char *text, size_t room);
+
+#endif

@@ -1,0 +1,23 @@
+/* commands.h — the commands of `tune`, one function and one file each. main.c holds the table, prints the one error
+ * sentence and exits with its code.
+ *
+ * Each is given its own argv (argv[0] is "tune NAME") and parses it with argp; results go to stdout, progress and
+ * errors to stderr.
+ */
+#ifndef GT_COMMANDS_H
+#define GT_COMMANDS_H
+
+#include "status.h"
+
+enum status cmd_tune(int argc, char **argv);    /* tuner/cmd_tune.c: the main job */
+enum status cmd_query(int argc, char **argv);   /* tools/cmd_query.c */
+enum status cmd_explain(int argc, char **argv); /* tools/cmd_explain.c */
+enum status cmd_ladder(int argc, char **argv);  /* tools/cmd_ladder.c */
+enum status cmd_verify(int argc, char **argv);  /* tools/cmd_verify.c: database and winners checked */
+enum status cmd_doctor(int argc, char **argv);  /* tools/cmd_doctor.c */
+
+/* Children, not for people: started by the pool with a socket on file descriptor 3. */
+enum status cmd_compiler_child(int argc, char **argv); /* tuner/gpu/compiler_child.c: tune _compiler --cache DIR */
+enum status cmd_gpu_worker(int argc, char **argv);     /* tuner/gpu/worker.c: tune _worker --device N --cache DIR */
+
+#endif

@@ -1,0 +1,196 @@
+#include "gpu.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <ini.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gpu_arch_name(int arch, char name[16])
+{
+    /* From sm_90 on, the instructions we may use exist only in the architecture-specific target. */
+    snprintf(name, 16, arch >= 90 ? "sm_%da" : "sm_%d", arch);
+}
+
+bool gpu_has_cp_async(const struct gpu *gpu)
+{
+    return gpu->arch >= 80;
+}
+
+bool gpu_has_tma(const struct gpu *gpu)
+{
+    return gpu->arch >= 90;
+}
+
+/* One key of a descriptor: where it goes and what it may be. */
+struct field {
+    const char *key;
+    enum { TEXT, INTEGER, INTEGER64, NUMBER } kind;
+    size_t offset, room;
+    double least, most;
+};
+
+#define TEXT_FIELD(f)            {#f, TEXT, offsetof(struct gpu, f), sizeof((struct gpu *)0)->f, 0, 0}
+#define INT_FIELD(f, low, high)  {#f, INTEGER, offsetof(struct gpu, f), 0, low, high}
+#define LONG_FIELD(f, low, high) {#f, INTEGER64, offsetof(struct gpu, f), 0, low, high}
+#define REAL_FIELD(f, low, high) {#f, NUMBER, offsetof(struct gpu, f), 0, low, high}
+
+static const struct field fields[] = {
+    TEXT_FIELD(id),
+    TEXT_FIELD(name),
+    INT_FIELD(arch, 50, 999),
+    INT_FIELD(sm_count, 1, 4096),
+    INT_FIELD(threads_per_sm, 32, 8192),
+    INT_FIELD(blocks_per_sm, 1, 256),
+    INT_FIELD(registers_per_sm, 1024, 1 << 24),
+    INT_FIELD(smem_per_sm_bytes, 1024, 1 << 24),
+    INT_FIELD(smem_per_block_bytes, 1024, 1 << 24),
+    INT_FIELD(smem_reserved_bytes, 0, 1 << 20),
+    LONG_FIELD(l2_bytes, 0, 1e12),
+    LONG_FIELD(memory_bytes, 1, 1e15),
+    REAL_FIELD(clock_mhz, 1, 1e5),
+    REAL_FIELD(memory_gb_per_s, 1, 1e6),
+    REAL_FIELD(fp32_tflops, 0.01, 1e5),
+    TEXT_FIELD(source),
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+struct reading {
+    struct gpu *gpu;
+    bool seen[FIELD_COUNT];
+    char why[256];
+};
+
+/* Called by the INI library for each line; 0 stops it and makes it report the line. */
+static int read_field(void *user, const char *section, const char *key, const char *value)
+{
+    struct reading *r = user;
+    if (strcmp(section, "gpu") != 0) {
+        snprintf(r->why, sizeof r->why, "section [%.40s]; only [gpu] is known", section);
+        return 0;
+    }
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        const struct field *f = &fields[i];
+        if (strcmp(f->key, key) != 0) continue;
+        char *target = (char *)r->gpu + f->offset;
+        r->seen[i] = true;
+        if (f->kind == TEXT) {
+            if (strlen(value) == 0 || strlen(value) >= f->room) {
+                snprintf(r->why, sizeof r->why, "%s must have 1 to %zu characters", key, f->room - 1);
+                return 0;
+            }
+            memcpy(target, value, strlen(value) + 1);
+            return 1;
+        }
+        char *end;
+        double number = strtod(value, &end);
+        bool whole = f->kind == NUMBER || number == floor(number);
+        if (end == value || *end != '\0' || !(number >= f->least && number <= f->most) || !whole) {
+            snprintf(r->why, sizeof r->why, "%s = %.40s is not a %snumber in %g..%g", key, value,
+                     f->kind == NUMBER ? "" : "whole ", f->least, f->most);
+            return 0;
+        }
+        if (f->kind == INTEGER) *(int *)(void *)target = (int)number;
+        if (f->kind == INTEGER64) *(int64_t *)(void *)target = (int64_t)number;
+        if (f->kind == NUMBER) *(double *)(void *)target = number;
+        return 1;
+    }
+    snprintf(r->why, sizeof r->why, "unknown key %.40s", key);
+    return 0;
+}
+
+enum status gpu_read(const char *path, struct gpu *gpu)
+{
+    struct gpu fresh = {0};
+    struct reading r = {.gpu = &fresh};
+    int line = ini_parse(path, read_field, &r);
+    if (line < 0) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
+    if (line > 0) return fail(E_INPUT, "%s:%d: %s", path, line, r.why[0] ? r.why : "not a 'key = value' line");
+    for (int i = 0; i < FIELD_COUNT; i++)
+        if (!r.seen[i]) return fail(E_INPUT, "%s: the key %s is missing", path, fields[i].key);
+    *gpu = fresh;
+    return OK;
+}
+
+static int by_id(const void *x, const void *y)
+{
+    return strcmp(((const struct gpu *)x)->id, ((const struct gpu *)y)->id);
+}
+
+enum status gpu_list(const char *folder, struct gpu **gpus, size_t *count)
+{
+    DIR *dir = opendir(folder);
+    if (!dir) return fail(E_IO, "cannot read the folder of GPU descriptors %s: %s", folder, strerror(errno));
+    struct gpu *list = NULL;
+    size_t used = 0;
+    enum status st = OK;
+    for (struct dirent *entry; !st && (entry = readdir(dir));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".conf") != 0) continue;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        struct gpu *grown = realloc(list, (used + 1) * sizeof *list);
+        if (!grown) {
+            st = fail(E_MEMORY, "out of memory while reading %s", folder);
+            break;
+        }
+        list = grown;
+        st = gpu_read(path, &list[used]);
+        if (!st) used++;
+    }
+    closedir(dir);
+    if (st) {
+        free(list);
+        return st;
+    }
+    if (used) qsort(list, used, sizeof *list, by_id);
+    *gpus = list;
+    *count = used;
+    return OK;
+}
+
+/* Lower case, letters and digits only, without a leading "nvidia" or "geforce". */
+static void plain_name(const char *name, char out[GPU_NAME_MAX])
+{
+    size_t used = 0;
+    for (; *name && used + 1 < GPU_NAME_MAX; name++)
+        if (isalnum((unsigned char)*name)) out[used++] = (char)tolower((unsigned char)*name);
+    out[used] = '\0';
+    static const char *const prefixes[] = {"nvidia", "geforce"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (strncmp(out, prefixes[i], length) == 0 && used > length) {
+            memmove(out, out + length, used - length + 1);
+            used -= length;
+        }
+    }
+}
+
+enum status gpu_find(const char *folder, const char *name, struct gpu *gpu)
+{
+    struct gpu *gpus = NULL;
+    size_t count = 0;
+    enum status st = gpu_list(folder, &gpus, &count);
+    if (st) return st;
+    char wanted[GPU_NAME_MAX], known[512] = "";
+    plain_name(name, wanted);
+    st = E_ABSENT;
+    for (size_t i = 0; i < count; i++) {
+        char id[GPU_NAME_MAX], full[GPU_NAME_MAX];
+        plain_name(gpus[i].id, id);
+        plain_name(gpus[i].name, full);
+        if (strcmp(id, wanted) == 0 || strcmp(full, wanted) == 0) {
+            *gpu = gpus[i];
+            st = OK;
+            break;
+        }
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, " %s", gpus[i].id);
+    }
+    free(gpus);
+    if (st) return fail(E_ABSENT, "no GPU '%.60s' in %s; known:%s", name, folder, known);
+    return OK;
+}

@@ -1,0 +1,49 @@
+/* gpu.h — what the tuner must know of a GPU: limits that decide legality, figures that feed the model.
+ *
+ * Two sources, one struct: a descriptor file in configs/gpus (for predicting without the GPU), or the driver
+ * (device.h). Plain data.
+ */
+#ifndef GT_GPU_H
+#define GT_GPU_H
+
+#include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GPU_NAME_MAX 96
+
+struct gpu {
+    char id[32];              /* short name used on the command line and as file name: "h200" */
+    char name[GPU_NAME_MAX];  /* as the driver gives it: "NVIDIA H200" */
+    int arch;                 /* compute capability, 10 * major + minor: 90 */
+    int sm_count;
+    int threads_per_sm, blocks_per_sm;
+    int registers_per_sm;     /* 32-bit */
+    int smem_per_sm_bytes, smem_per_block_bytes; /* per block: the opt-in limit */
+    int smem_reserved_bytes;  /* taken by the system from each block's share */
+    int64_t l2_bytes, memory_bytes;
+    double clock_mhz;         /* boost */
+    double memory_gb_per_s;   /* published or measured, 1e9 bytes */
+    double fp32_tflops;       /* sm_count * 2 * lanes * clock: dense FFMA peak */
+    char source[160];         /* where the figures come from */
+};
+
+/* The target handed to the compiler: 75 -> "sm_75", 90 -> "sm_90a", 100 -> "sm_100a", 120 -> "sm_120a". */
+void gpu_arch_name(int arch, char name[16]);
+
+/* Features that the rules of a template ask for. */
+bool gpu_has_cp_async(const struct gpu *gpu); /* sm_80 and later */
+bool gpu_has_tma(const struct gpu *gpu);      /* sm_90 and later */
+
+/* Read one descriptor (INI; every key of the struct by its name). Errors: E_IO, E_INPUT (file:line, reason). */
+enum status gpu_read(const char *path, struct gpu *gpu);
+
+/* Find a descriptor in folder by id or by driver name, ignoring case, blanks and an "NVIDIA " prefix.
+ * Errors: E_ABSENT with the list of known ids. */
+enum status gpu_find(const char *folder, const char *name, struct gpu *gpu);
+
+/* All descriptors of a folder, sorted by id; malloc'ed, owned by the caller. */
+enum status gpu_list(const char *folder, struct gpu **gpus, size_t *count);
+
+#endif

@@ -1,0 +1,41 @@
+/* messages.h — what supervisor and children say to each other: one JSON object a request, one an answer.
+ *
+ * Every request has "do"; every answer "ok". An answer with ok=false has "status" (enum status as integer) and "error"
+ * (one sentence). Texts of problems and configurations are those of problem.h and config.h.
+ *
+ * compiler (argv: _compiler --cache DIR)
+ *   hello                                     -> nvrtc "13.0"
+ *   compile config trans_a trans_b arch       -> built true,  cubin PATH, checksum HEX, cached, facts {}
+ *                                             or built false, verdict, detail, facts {}
+ * GPU worker (argv: _worker --device N --cache DIR)
+ *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary
+ *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s, sets
+ *   trial config cubin checksum facts best_us -> outcome {}
+ *   block who block_ms                        -> time_us launches state {}
+ *         who = "anchor" | "config" (then also config cubin checksum)
+ *   verify config cubin checksum              -> verdict detail shapes
+ *   roofline                                  -> fp32_tflops gb_per_s (measured)
+ *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
+ *
+ * prepare sets the problem that trial, block and verify speak of. best_us is the best time so far (0: none yet).
+ */
+#ifndef GT_MESSAGES_H
+#define GT_MESSAGES_H
+
+#include "gpu.h"
+#include "outcome.h"
+#include <jansson.h>
+
+json_t *gpu_to_json(const struct gpu *gpu);
+enum status gpu_from_json(const json_t *json, struct gpu *gpu);
+
+json_t *facts_to_json(const struct kernel_facts *facts);
+enum status facts_from_json(const json_t *json, struct kernel_facts *facts);
+
+/* {"ok": false, "status": st, "error": status_text()} */
+json_t *message_failure(enum status st);
+
+/* OK if the answer says ok; else fail() with its sentence and status. A malformed answer is E_CHILD. */
+enum status message_check(const json_t *answer);
+
+#endif

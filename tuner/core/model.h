@@ -1,0 +1,28 @@
+/* model.h — predicted time of a configuration, from arithmetic alone: tile and wave quantisation, registers, shared
+ * memory, occupancy, bytes, FLOP. It orders the search and gives predicted rows; it never decides a winner that can
+ * be measured.
+ */
+#ifndef GT_MODEL_H
+#define GT_MODEL_H
+
+#include "config.h"
+#include "gpu.h"
+#include "outcome.h"
+#include "problem.h"
+
+struct prediction {
+    double time_us;
+    double compute_us, memory_us, overhead_us; /* what the model saw as the parts */
+    int blocks_per_sm;                         /* occupancy */
+    double waves;
+};
+
+/* facts may be NULL (before compiling: registers are estimated). */
+struct prediction model_predict(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                                const struct kernel_facts *facts);
+
+/* The least time the machine allows: max(FLOP / peak, bytes / bandwidth) + one launch. For share of the roofline;
+ * tflops and gb_per_s may be measured ones. */
+double model_roofline_us(const struct problem *problem, double tflops, double gb_per_s);
+
+#endif

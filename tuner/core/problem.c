@@ -1,0 +1,330 @@
+#include "problem.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const type_names[GEMM_TYPE_COUNT] = {"sgemm"};
+
+int64_t problem_rows_a(const struct problem *p) { return p->trans_a ? p->k : p->m; }
+int64_t problem_cols_a(const struct problem *p) { return p->trans_a ? p->m : p->k; }
+int64_t problem_rows_b(const struct problem *p) { return p->trans_b ? p->n : p->k; }
+int64_t problem_cols_b(const struct problem *p) { return p->trans_b ? p->k : p->n; }
+
+/* One row at least, so that a leading dimension is never 0. */
+static int64_t row_length(int64_t cols)
+{
+    return cols > 0 ? cols : 1;
+}
+
+static int64_t span(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
+{
+    if (rows == 0 || cols == 0) return 0;
+    return (batch - 1) * stride + (rows - 1) * ld + cols;
+}
+
+int64_t problem_span_a(const struct problem *p)
+{
+    return span(problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
+}
+
+int64_t problem_span_b(const struct problem *p)
+{
+    return span(problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+}
+
+int64_t problem_span_c(const struct problem *p)
+{
+    return span(p->m, p->n, p->ldc, p->batch, p->stride_c);
+}
+
+static int alignment(int64_t cols, int64_t ld, int64_t batch, int64_t stride)
+{
+    for (int width = 4; width > 1; width /= 2)
+        if (cols % width == 0 && ld % width == 0 && (batch == 1 || stride % width == 0)) return width;
+    return 1;
+}
+
+int problem_align_a(const struct problem *p)
+{
+    return alignment(problem_cols_a(p), p->lda, p->batch, p->stride_a);
+}
+
+int problem_align_b(const struct problem *p)
+{
+    return alignment(problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+}
+
+int problem_align_c(const struct problem *p)
+{
+    return alignment(p->n, p->ldc, p->batch, p->stride_c);
+}
+
+double problem_flop(const struct problem *p)
+{
+    return 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
+}
+
+double problem_bytes(const struct problem *p)
+{
+    double a = (double)p->m * (double)p->k, b = (double)p->k * (double)p->n, c = (double)p->m * (double)p->n;
+    return 4.0 * (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c));
+}
+
+const char *problem_op_name(const struct problem *p)
+{
+    static const char *const names[2][2] = {{"nn", "nt"}, {"tn", "tt"}};
+    return names[p->trans_a][p->trans_b];
+}
+
+/* Fill every leading dimension and stride that is still 0 with its default. */
+static void set_defaults(struct problem *p)
+{
+    if (p->lda == 0) p->lda = row_length(problem_cols_a(p));
+    if (p->ldb == 0) p->ldb = row_length(problem_cols_b(p));
+    if (p->ldc == 0) p->ldc = row_length(p->n);
+    if (p->stride_a == 0) p->stride_a = problem_rows_a(p) * p->lda;
+    if (p->stride_b == 0) p->stride_b = problem_rows_b(p) * p->ldb;
+    if (p->stride_c == 0) p->stride_c = p->m * p->ldc;
+}
+
+struct problem problem_make(int64_t m, int64_t n, int64_t k)
+{
+    struct problem p = {.type = GEMM_SGEMM, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1.0, .beta = 0.0};
+    set_defaults(&p);
+    return p;
+}
+
+bool problem_equal(const struct problem *x, const struct problem *y)
+{
+    char xt[PROBLEM_TEXT_MAX], yt[PROBLEM_TEXT_MAX];
+    problem_format(x, xt);
+    problem_format(y, yt);
+    return strcmp(xt, yt) == 0;
+}
+
+static enum status check_operand(const char *name, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
+                                 int64_t stride, bool written)
+{
+    const int64_t limit = INT64_C(1) << 60; /* elements: 2^62 bytes */
+    if (ld < row_length(cols))
+        return fail(E_INPUT, "ld%s = %" PRId64 " is smaller than the stored row of %" PRId64 " elements", name, ld,
+                    row_length(cols));
+    if (stride < 0) return fail(E_INPUT, "stride_%s = %" PRId64 " is negative", name, stride);
+    if (rows > 0 && ld > limit / rows)
+        return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
+    if (batch > 1 && stride > limit / batch)
+        return fail(E_INPUT, "the batch of operand %s spans more than 2^60 elements", name);
+    if (written && batch > 1 && stride < rows * ld)
+        return fail(E_INPUT, "stride_c = %" PRId64 " makes the batch items of C overlap (at least %" PRId64 ")", stride,
+                    rows * ld);
+    return OK;
+}
+
+enum status problem_check(const struct problem *p)
+{
+    const int64_t dims[3] = {p->m, p->n, p->k};
+    for (int i = 0; i < 3; i++)
+        if (dims[i] < 0 || dims[i] > PROBLEM_DIM_MAX)
+            return fail(E_INPUT, "%c = %" PRId64 " is outside 0..%d", "MNK"[i], dims[i], PROBLEM_DIM_MAX);
+    if (p->batch < 1 || p->batch > PROBLEM_DIM_MAX)
+        return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
+    if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
+        return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
+    enum status st;
+    if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false))) return st;
+    if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false))) return st;
+    return check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true);
+}
+
+/* Read decimal digits at *text into *value and move past them. */
+static enum status parse_integer(const char *whole, const char **text, const char *name, int64_t *value)
+{
+    const char *start = *text;
+    if (!isdigit((unsigned char)*start))
+        return fail(E_INPUT, "'%s': %s must be a whole number of at least 0, found '%.16s'", whole, name, start);
+    errno = 0;
+    char *end;
+    long long parsed = strtoll(start, &end, 10);
+    if (errno == ERANGE) return fail(E_INPUT, "'%s': %s does not fit in 64 bits", whole, name);
+    *value = parsed;
+    *text = end;
+    return OK;
+}
+
+static enum status parse_scalar(const char *whole, const char **text, const char *name, double *value)
+{
+    char *end;
+    float parsed = strtof(*text, &end);
+    if (end == *text || !isfinite(parsed))
+        return fail(E_INPUT, "'%s': %s must be a finite number, found '%.16s'", whole, name, *text);
+    *value = (double)parsed;
+    *text = end;
+    return OK;
+}
+
+static enum status parse_sizes(const char *whole, const char **text, struct problem *p)
+{
+    int64_t *const sizes[3] = {&p->m, &p->n, &p->k};
+    static const char *const names[3] = {"M", "N", "K"};
+    for (int i = 0; i < 3; i++) {
+        enum status st = parse_integer(whole, text, names[i], sizes[i]);
+        if (st) return st;
+        if (i < 2 && *(*text)++ != 'x')
+            return fail(E_INPUT, "'%s': expected 'x' after %s; a shape is MxNxK, for example 4096x4096x4096", whole,
+                        names[i]);
+    }
+    return OK;
+}
+
+static enum status parse_option(const char *whole, const char **text, struct problem *p)
+{
+    const struct {
+        const char *name;
+        int64_t *integer;
+        double *scalar;
+    } options[] = {{"batch", &p->batch, NULL},       {"lda", &p->lda, NULL},           {"ldb", &p->ldb, NULL},
+                   {"ldc", &p->ldc, NULL},           {"stride_a", &p->stride_a, NULL}, {"stride_b", &p->stride_b, NULL},
+                   {"stride_c", &p->stride_c, NULL}, {"alpha", NULL, &p->alpha},       {"beta", NULL, &p->beta}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        size_t length = strlen(options[i].name);
+        if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
+        *text += length + 1;
+        if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
+        enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
+        if (!st && *options[i].integer == 0)
+            st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
+        return st;
+    }
+    return fail(E_INPUT, "'%s': unknown option at '%.16s'; known: batch lda ldb ldc stride_a stride_b stride_c alpha beta",
+                whole, *text);
+}
+
+enum status problem_parse(const char *text, struct problem *problem)
+{
+    const char *at = text;
+    struct problem p = {.type = GEMM_SGEMM, .batch = 1, .alpha = 1.0};
+    if (strlen(text) >= PROBLEM_TEXT_MAX) return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
+
+    for (const char *colon; isalpha((unsigned char)*at) && (colon = strchr(at, ':'));) {
+        int length = (int)(colon - at);
+        if (length == 2 && (at[0] == 'n' || at[0] == 't') && (at[1] == 'n' || at[1] == 't')) {
+            p.trans_a = at[0] == 't';
+            p.trans_b = at[1] == 't';
+            at = colon + 1;
+            break;
+        }
+        if (at == text && strlen(type_names[GEMM_SGEMM]) == (size_t)length &&
+            strncmp(at, type_names[GEMM_SGEMM], (size_t)length) == 0)
+            at = colon + 1;
+        else
+            return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text, length, at);
+    }
+
+    enum status st = parse_sizes(text, &at, &p);
+    while (!st && *at == ':') {
+        at++;
+        st = parse_option(text, &at, &p);
+    }
+    if (st) return st;
+    if (*at != '\0') return fail(E_INPUT, "'%s': unexpected '%.16s' after the shape", text, at);
+
+    /* Sizes first: the defaults multiply them. */
+    const int64_t dims[3] = {p.m, p.n, p.k};
+    for (int i = 0; i < 3; i++)
+        if (dims[i] > PROBLEM_DIM_MAX)
+            return fail(E_INPUT, "'%s': %c = %" PRId64 " is above the limit of %d", text, "MNK"[i], dims[i],
+                        PROBLEM_DIM_MAX);
+    const int64_t lds[3] = {p.lda, p.ldb, p.ldc};
+    for (int i = 0; i < 3; i++)
+        if (lds[i] > INT64_C(1) << 31)
+            return fail(E_INPUT, "'%s': ld%c = %" PRId64 " is above the limit of 2^31", text, "abc"[i], lds[i]);
+    set_defaults(&p);
+    if ((st = problem_check(&p))) return st;
+    *problem = p;
+    return OK;
+}
+
+void problem_format(const struct problem *problem, char *text)
+{
+    struct problem plain = {.type = problem->type,
+                            .trans_a = problem->trans_a,
+                            .trans_b = problem->trans_b,
+                            .m = problem->m,
+                            .n = problem->n,
+                            .k = problem->k,
+                            .lda = 0,
+                            .batch = problem->batch};
+    set_defaults(&plain);
+    struct problem strided = plain; /* a stride's default follows the leading dimension */
+    strided.lda = problem->lda, strided.ldb = problem->ldb, strided.ldc = problem->ldc;
+    strided.stride_a = strided.stride_b = strided.stride_c = 0;
+    set_defaults(&strided);
+
+    int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64, type_names[problem->type],
+                        problem_op_name(problem), problem->m, problem->n, problem->k);
+    const struct {
+        const char *name;
+        int64_t value, usual;
+    } options[] = {{"batch", problem->batch, 1},
+                   {"lda", problem->lda, plain.lda},
+                   {"ldb", problem->ldb, plain.ldb},
+                   {"ldc", problem->ldc, plain.ldc},
+                   {"stride_a", problem->stride_a, strided.stride_a},
+                   {"stride_b", problem->stride_b, strided.stride_b},
+                   {"stride_c", problem->stride_c, strided.stride_c}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        bool batch_only = strncmp(options[i].name, "stride", 6) == 0;
+        if (options[i].value == options[i].usual || (batch_only && problem->batch == 1)) continue;
+        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":%s=%" PRId64, options[i].name, options[i].value);
+    }
+    if (problem->alpha != 1.0)
+        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":alpha=%.9g", problem->alpha);
+    if (problem->beta != 0.0) snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":beta=%.9g", problem->beta);
+}
+
+enum status problem_read_suite(const char *path, struct problem **problems, size_t *count)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) return fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
+    struct problem *list = NULL;
+    size_t used = 0, room = 0;
+    enum status st = OK;
+    char line[512];
+    for (int number = 1; !st && fgets(line, sizeof line, file); number++) {
+        line[strcspn(line, "#\r\n")] = '\0';
+        char *text = line + strspn(line, " \t");
+        for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);) text[--length] = '\0';
+        if (*text == '\0') continue;
+        if (used == room) {
+            room = room ? 2 * room : 64;
+            struct problem *grown = realloc(list, room * sizeof *list);
+            if (!grown) {
+                st = fail(E_MEMORY, "out of memory while reading %s", path);
+                break;
+            }
+            list = grown;
+        }
+        if (problem_parse(text, &list[used])) {
+            char why[900];
+            snprintf(why, sizeof why, "%s", status_text());
+            st = fail(E_INPUT, "%s:%d: %s", path, number, why);
+        } else {
+            used++;
+        }
+    }
+    if (!st && ferror(file)) st = fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
+    fclose(file);
+    if (!st && used == 0) st = fail(E_INPUT, "%s holds no problem", path);
+    if (st) {
+        free(list);
+        return st;
+    }
+    *problems = list;
+    *count = used;
+    return OK;
+}

@@ -1,0 +1,79 @@
+/* problem.h — a GEMM problem: what is to be computed, in plain data, and its text form.
+ *
+ * Row-major C[M,N] = alpha * op(A) * op(B) + beta * C, batch times. op(A) is M x K and op(B) is K x N.
+ * With trans_a = false A is stored M x K with lda >= K; with trans_a = true it is stored K x M with lda >= M.
+ * With trans_b = false B is stored K x N with ldb >= N; with trans_b = true it is stored N x K with ldb >= K.
+ * C is stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0.
+ *
+ * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
+ * [:alpha=..][:beta=..], TYPE = sgemm, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
+ * Left out: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1, beta 0.
+ */
+#ifndef GT_PROBLEM_H
+#define GT_PROBLEM_H
+
+#include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: a tile may pass the edge without overflowing an int */
+#define PROBLEM_TEXT_MAX 256
+
+enum gemm_type { GEMM_SGEMM, GEMM_TYPE_COUNT }; /* strict FP32: FFMA only, never TF32 */
+
+struct problem {
+    enum gemm_type type;
+    bool trans_a, trans_b;
+    int64_t m, n, k;                      /* 0 .. PROBLEM_DIM_MAX */
+    int64_t lda, ldb, ldc;                /* elements */
+    int64_t batch;                        /* >= 1 */
+    int64_t stride_a, stride_b, stride_c; /* elements */
+    double alpha, beta;                   /* the values tuned with; both exactly representable as float */
+};
+
+/* A problem with everything but the sizes at its default. */
+struct problem problem_make(int64_t m, int64_t n, int64_t k);
+
+/* Parse the text form. *end_ld etc. need no second step: the result is complete and checked.
+ * Errors: E_INPUT with one sentence that names the text, the place and the limit. */
+enum status problem_parse(const char *text, struct problem *problem);
+
+/* Check ranges, leading dimensions, strides and that no operand exceeds 2^62 bytes. Errors: E_INPUT. */
+enum status problem_check(const struct problem *problem);
+
+/* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX bytes.
+ * problem_parse(problem_format(p)) == p; the text is the key of a problem in the database. */
+void problem_format(const struct problem *problem, char *text);
+
+bool problem_equal(const struct problem *x, const struct problem *y);
+
+/* Stored shape of an operand: rows x cols of row-major storage. */
+int64_t problem_rows_a(const struct problem *p);
+int64_t problem_cols_a(const struct problem *p);
+int64_t problem_rows_b(const struct problem *p);
+int64_t problem_cols_b(const struct problem *p);
+
+/* Elements that an operand spans in memory, padding and batch included (0 for an empty operand). */
+int64_t problem_span_a(const struct problem *p);
+int64_t problem_span_b(const struct problem *p);
+int64_t problem_span_c(const struct problem *p);
+
+/* The widest vector access (4, 2 or 1 elements) that is safe on an operand whose base is 16-byte aligned: the
+ * stored row length, the leading dimension and the batch stride are all multiples of it. */
+int problem_align_a(const struct problem *p);
+int problem_align_b(const struct problem *p);
+int problem_align_c(const struct problem *p);
+
+/* Floating-point operations (2 M N K batch) and the fewest bytes moved through device memory. */
+double problem_flop(const struct problem *p);
+double problem_bytes(const struct problem *p);
+
+/* "nn", "nt", "tn" or "tt". */
+const char *problem_op_name(const struct problem *p);
+
+/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped.
+ * *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with file:line). */
+enum status problem_read_suite(const char *path, struct problem **problems, size_t *count);
+
+#endif

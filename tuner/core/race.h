@@ -1,0 +1,65 @@
+/* race.h — from finalists to a winner, from numbers it is fed. The method is in docs/measuring.md.
+ *
+ * Rounds in random order, the anchor (cuBLAS) first and last in each; score = log(block / anchor interpolated in
+ * time). After min_rounds, those that a paired test (Holm-corrected) puts behind the best by at least the margin are
+ * dropped; ends with one left, or after max_rounds. Within the tie share it is a tie, broken the same way each time:
+ * less shared memory, fewer registers, then the text of the configuration.
+ */
+#ifndef GT_RACE_H
+#define GT_RACE_H
+
+#include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RACE_RUNNERS_MAX 16
+#define RACE_ANCHOR      (-1)
+#define RACE_DONE        (-2)
+
+struct race_options {
+    int min_rounds, max_rounds; /* 8, 30 */
+    double alpha;               /* 0.05 */
+    double margin;              /* 0.003: smaller differences drop nobody */
+    double tie;                 /* 0.005 */
+    uint64_t seed;
+};
+
+struct race_runner {
+    int smem_bytes, registers; /* for breaking ties */
+    const char *text;          /* configuration; must outlive the race */
+};
+
+struct race_result {
+    double time_us;             /* median block of this runner */
+    double ratio;               /* anchor time / own time in the same rounds (> 1: faster than the anchor) */
+    double ratio_low, ratio_high; /* 95 % interval of the ratio */
+    int blocks;
+    bool dropped, failed;
+};
+
+struct race;
+
+struct race_options race_defaults(void);
+
+/* 1 <= count <= RACE_RUNNERS_MAX. Errors: E_MEMORY. */
+enum status race_start(const struct race_runner *runners, int count, const struct race_options *options,
+                       struct race **race);
+
+/* Who runs the next block: an index, RACE_ANCHOR or RACE_DONE. */
+int race_next(const struct race *race);
+
+/* The block's mean time of a call; INFINITY when the runner failed (it leaves the race). */
+void race_tell(struct race *race, double time_us);
+
+/* End early (budget): only complete rounds count. */
+void race_cut(struct race *race);
+
+/* Winner's index, or -1 if all failed; *tied is set if others were within the tie share (the tie was broken). */
+int race_winner(const struct race *race, bool *tied);
+struct race_result race_result(const struct race *race, int runner);
+double race_anchor_us(const struct race *race); /* median */
+int race_rounds(const struct race *race);
+void race_free(struct race *race);
+
+#endif

@@ -1,0 +1,33 @@
+/* space.h — the legal candidates for a problem on a GPU: values worth trying (configs/spaces) filtered by the rules.
+ *
+ * A space file is INI: one section per template, one line per parameter, `NAME = v v v ; reason`. `NAME = first 4 2 1`
+ * takes, for each combination of the other values, the first one that passes the rules (the widest legal vector).
+ * Every parameter of the template must be listed. Taste only: what is correct is said by the template.
+ */
+#ifndef GT_SPACE_H
+#define GT_SPACE_H
+
+#include "config.h"
+#include "gpu.h"
+#include "problem.h"
+
+struct space; /* what a file said */
+
+/* Candidates of one problem: config[0..count), and how many combinations the file spans. */
+struct candidates {
+    struct config *config;
+    size_t count;
+    double raw_count; /* combinations before the rules; a double, since products overflow */
+};
+
+/* Errors: E_IO, E_INPUT with file:line and reason (unknown template or parameter, value out of range, missing line). */
+enum status space_load(const char *path, struct space **space);
+void space_free(struct space *space);
+
+/* Enumerate in a fixed order. No duplicates. Errors: E_MEMORY; E_ABSENT when nothing is legal (with the commonest
+ * reason of the rules). The caller frees with candidates_free. */
+enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
+                            struct candidates *candidates);
+void candidates_free(struct candidates *candidates);
+
+#endif

@@ -1,0 +1,97 @@
+/* device.h — the CUDA driver API, opened at run time, and one GPU's context. Nothing else loads libcuda.
+ *
+ * Any driver result but success, out of memory, invalid value and out of launch resources means that the process
+ * must be replaced; device_lost() remembers it.
+ */
+#ifndef GT_DEVICE_H
+#define GT_DEVICE_H
+
+#include "gpu.h"
+#include "status.h"
+#include <cuda.h>
+#include <stdbool.h>
+
+/* The entry points we use, by the driver's own names without version suffix: cuda.MemAlloc(&p, n). */
+struct cuda_api {
+    CUresult (*Init)(unsigned);
+    CUresult (*DriverGetVersion)(int *);
+    CUresult (*DeviceGetCount)(int *);
+    CUresult (*DeviceGet)(CUdevice *, int);
+    CUresult (*DeviceGetName)(char *, int, CUdevice);
+    CUresult (*DeviceGetUuid)(CUuuid *, CUdevice);
+    CUresult (*DeviceGetAttribute)(int *, CUdevice_attribute, CUdevice);
+    CUresult (*DeviceTotalMem)(size_t *, CUdevice);
+    CUresult (*DevicePrimaryCtxRetain)(CUcontext *, CUdevice);
+    CUresult (*DevicePrimaryCtxRelease)(CUdevice);
+    CUresult (*CtxSetCurrent)(CUcontext);
+    CUresult (*CtxSynchronize)(void);
+    CUresult (*MemGetInfo)(size_t *, size_t *);
+    CUresult (*MemAlloc)(CUdeviceptr *, size_t);
+    CUresult (*MemFree)(CUdeviceptr);
+    CUresult (*MemcpyHtoD)(CUdeviceptr, const void *, size_t);
+    CUresult (*MemcpyDtoH)(void *, CUdeviceptr, size_t);
+    CUresult (*MemcpyDtoDAsync)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
+    CUresult (*MemsetD8Async)(CUdeviceptr, unsigned char, size_t, CUstream);
+    CUresult (*MemsetD32Async)(CUdeviceptr, unsigned, size_t, CUstream);
+    CUresult (*ModuleLoadData)(CUmodule *, const void *);
+    CUresult (*ModuleUnload)(CUmodule);
+    CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *);
+    CUresult (*FuncGetAttribute)(int *, CUfunction_attribute, CUfunction);
+    CUresult (*FuncSetAttribute)(CUfunction, CUfunction_attribute, int);
+    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                             void **, void **);
+    CUresult (*StreamCreate)(CUstream *, unsigned);
+    CUresult (*StreamDestroy)(CUstream);
+    CUresult (*StreamSynchronize)(CUstream);
+    CUresult (*StreamBeginCapture)(CUstream, CUstreamCaptureMode);
+    CUresult (*StreamEndCapture)(CUstream, CUgraph *);
+    CUresult (*GraphInstantiate)(CUgraphExec *, CUgraph, unsigned long long);
+    CUresult (*GraphLaunch)(CUgraphExec, CUstream);
+    CUresult (*GraphExecDestroy)(CUgraphExec);
+    CUresult (*GraphDestroy)(CUgraph);
+    CUresult (*EventCreate)(CUevent *, unsigned);
+    CUresult (*EventDestroy)(CUevent);
+    CUresult (*EventRecord)(CUevent, CUstream);
+    CUresult (*EventSynchronize)(CUevent);
+    CUresult (*EventElapsedTime)(float *, CUevent, CUevent);
+    CUresult (*GetErrorName)(CUresult, const char **);
+};
+
+extern struct cuda_api cuda; /* valid after device_load() answered OK */
+
+/* dlopen libcuda.so.1 (GEMMTUNE_LIBCUDA names another, for tests) and cuInit. Errors: E_GPU: no driver, no GPU, or a
+ * driver older than the toolkit this program was built with, each with what to do. Idempotent. */
+enum status device_load(void);
+
+enum status device_count(int *count);
+
+/* Driver's CUDA version, 13000 for 13.0. */
+int device_driver_version(void);
+
+struct device {
+    int ordinal;
+    CUdevice handle;
+    CUcontext context; /* the primary one, current in this thread after device_open */
+    CUstream stream;   /* all our work runs here */
+    struct gpu gpu;    /* filled from attributes; memory_gb_per_s and fp32_tflops derived from clocks and width */
+    char uuid[48];
+};
+
+enum status device_open(int ordinal, struct device *device);
+void device_close(struct device *device); /* takes a zeroed struct too */
+
+/* OK, or fail(E_GPU, "WHAT: CUDA_ERROR_NAME"). Remembers results that end the process. */
+enum status device_check(CUresult result, const char *what);
+
+/* True once a result was seen after which nothing in this process can be believed. */
+bool device_lost(void);
+
+/* Device memory with a size; free takes a zeroed struct. Errors: E_GPU (out of memory names the sizes). */
+struct device_buffer {
+    CUdeviceptr address;
+    size_t bytes;
+};
+enum status device_allocate(struct device_buffer *buffer, size_t bytes);
+void device_free(struct device_buffer *buffer);
+
+#endif

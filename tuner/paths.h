@@ -1,0 +1,13 @@
+/* paths.h — where the files that ship with the program are. */
+#ifndef GT_PATHS_H
+#define GT_PATHS_H
+
+#include "status.h"
+#include <stddef.h>
+
+/* Folder `configs`: GEMMTUNE_CONFIGS, else PREFIX/share/gemmtune/configs beside the installed program, else the source
+ * tree this program was built from. what = "spaces", "gpus", "suites" or "" for the folder itself.
+ * Errors: E_IO naming the places tried. */
+enum status paths_configs(const char *what, char *path, size_t room);
+
+#endif
