@@ -31,7 +31,8 @@ enum status config_parse(const char *text, struct config *config)
         char *end;
         errno = 0;
         long value = strtol(equals + 1, &end, 10);
-        if (end == equals + 1 || *end != '\0' || errno || value < t->params[i].least || value > t->params[i].most)
+        if (end == equals + 1 || *end != '\0' || errno || value < t->params[i].least ||
+            value > t->params[i].most)
             return fail(E_INPUT, "%s: %s=%.40s is not a whole number in %d..%d", t->name, word, equals + 1,
                         t->params[i].least, t->params[i].most);
         c.value[i] = (int32_t)value;
@@ -48,7 +49,8 @@ void config_format(const struct config *config, char *text)
     const struct template *t = config->template;
     size_t used = (size_t)snprintf(text, CONFIG_TEXT_MAX, "%s", t->name);
     for (int i = 0; i < t->param_count && used < CONFIG_TEXT_MAX; i++)
-        used += (size_t)snprintf(text + used, CONFIG_TEXT_MAX - used, " %s=%d", t->params[i].name, config->value[i]);
+        used += (size_t)snprintf(text + used, CONFIG_TEXT_MAX - used, " %s=%d", t->params[i].name,
+                                 config->value[i]);
 }
 
 int config_get(const struct config *config, const char *name)

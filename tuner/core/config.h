@@ -16,8 +16,8 @@
 struct template;
 
 struct config {
-    const struct template *template;   /* from the table of templates; never owned */
-    int32_t value[CONFIG_PARAMS_MAX];  /* in the order of template->params; the rest is 0 */
+    const struct template *template;  /* from the table of templates; never owned */
+    int32_t value[CONFIG_PARAMS_MAX]; /* in the order of template->params; the rest is 0 */
 };
 
 /* Errors: E_INPUT: unknown template or parameter, missing or repeated parameter, value outside its range. */
@@ -37,8 +37,8 @@ bool config_equal(const struct config *x, const struct config *y);
 /* XXH64 of the text form; equal configurations hash equally on every machine. */
 uint64_t config_hash(const struct config *config);
 
-/* True if x and y are compiled from the same text: same template and compile-time values (launch-time parameters
- * such as SPLIT_K and GROUP may differ). */
+/* True if x and y are compiled from the same text: same template and compile-time values (launch-time
+ * parameters such as SPLIT_K and GROUP may differ). */
 bool config_same_kernel(const struct config *x, const struct config *y);
 
 #endif

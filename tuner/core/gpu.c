@@ -33,10 +33,22 @@ struct field {
     double least, most;
 };
 
-#define TEXT_FIELD(f)            {#f, TEXT, offsetof(struct gpu, f), sizeof((struct gpu *)0)->f, 0, 0}
-#define INT_FIELD(f, low, high)  {#f, INTEGER, offsetof(struct gpu, f), 0, low, high}
-#define LONG_FIELD(f, low, high) {#f, INTEGER64, offsetof(struct gpu, f), 0, low, high}
-#define REAL_FIELD(f, low, high) {#f, NUMBER, offsetof(struct gpu, f), 0, low, high}
+#define TEXT_FIELD(f)                                                                                        \
+    {                                                                                                        \
+#f, TEXT, offsetof(struct gpu, f), sizeof((struct gpu *)0)->f, 0, 0                                  \
+    }
+#define INT_FIELD(f, low, high)                                                                              \
+    {                                                                                                        \
+#f, INTEGER, offsetof(struct gpu, f), 0, low, high                                                   \
+    }
+#define LONG_FIELD(f, low, high)                                                                             \
+    {                                                                                                        \
+#f, INTEGER64, offsetof(struct gpu, f), 0, low, high                                                 \
+    }
+#define REAL_FIELD(f, low, high)                                                                             \
+    {                                                                                                        \
+#f, NUMBER, offsetof(struct gpu, f), 0, low, high                                                    \
+    }
 
 static const struct field fields[] = {
     TEXT_FIELD(id),
@@ -108,7 +120,8 @@ enum status gpu_read(const char *path, struct gpu *gpu)
     struct reading r = {.gpu = &fresh};
     int line = ini_parse(path, read_field, &r);
     if (line < 0) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
-    if (line > 0) return fail(E_INPUT, "%s:%d: %s", path, line, r.why[0] ? r.why : "not a 'key = value' line");
+    if (line > 0)
+        return fail(E_INPUT, "%s:%d: %s", path, line, r.why[0] ? r.why : "not a 'key = value' line");
     for (int i = 0; i < FIELD_COUNT; i++)
         if (!r.seen[i]) return fail(E_INPUT, "%s: the key %s is missing", path, fields[i].key);
     *gpu = fresh;

@@ -14,19 +14,19 @@
 #define GPU_NAME_MAX 96
 
 struct gpu {
-    char id[32];              /* short name used on the command line and as file name: "h200" */
-    char name[GPU_NAME_MAX];  /* as the driver gives it: "NVIDIA H200" */
-    int arch;                 /* compute capability, 10 * major + minor: 90 */
+    char id[32];             /* short name used on the command line and as file name: "h200" */
+    char name[GPU_NAME_MAX]; /* as the driver gives it: "NVIDIA H200" */
+    int arch;                /* compute capability, 10 * major + minor: 90 */
     int sm_count;
     int threads_per_sm, blocks_per_sm;
-    int registers_per_sm;     /* 32-bit */
+    int registers_per_sm;                        /* 32-bit */
     int smem_per_sm_bytes, smem_per_block_bytes; /* per block: the opt-in limit */
-    int smem_reserved_bytes;  /* taken by the system from each block's share */
+    int smem_reserved_bytes;                     /* taken by the system from each block's share */
     int64_t l2_bytes, memory_bytes;
-    double clock_mhz;         /* boost */
-    double memory_gb_per_s;   /* published or measured, 1e9 bytes */
-    double fp32_tflops;       /* sm_count * 2 * lanes * clock: dense FFMA peak */
-    char source[160];         /* where the figures come from */
+    double clock_mhz;       /* boost */
+    double memory_gb_per_s; /* published or measured, 1e9 bytes */
+    double fp32_tflops;     /* sm_count * 2 * lanes * clock: dense FFMA peak */
+    char source[160];       /* where the figures come from */
 };
 
 /* The target handed to the compiler: 75 -> "sm_75", 90 -> "sm_90a", 100 -> "sm_100a", 120 -> "sm_120a". */
@@ -36,7 +36,8 @@ void gpu_arch_name(int arch, char name[16]);
 bool gpu_has_cp_async(const struct gpu *gpu); /* sm_80 and later */
 bool gpu_has_tma(const struct gpu *gpu);      /* sm_90 and later */
 
-/* Read one descriptor (INI; every key of the struct by its name). Errors: E_IO, E_INPUT (file:line, reason). */
+/* Read one descriptor (INI; every key of the struct by its name). Errors: E_IO, E_INPUT (file:line, reason).
+ */
 enum status gpu_read(const char *path, struct gpu *gpu);
 
 /* Find a descriptor in folder by id or by driver name, ignoring case, blanks and an "NVIDIA " prefix.

@@ -1,7 +1,7 @@
 /* messages.h — what supervisor and children say to each other: one JSON object a request, one an answer.
  *
- * Every request has "do"; every answer "ok". An answer with ok=false has "status" (enum status as integer) and "error"
- * (one sentence). Texts of problems and configurations are those of problem.h and config.h.
+ * Every request has "do"; every answer "ok". An answer with ok=false has "status" (enum status as integer)
+ * and "error" (one sentence). Texts of problems and configurations are those of problem.h and config.h.
  *
  * compiler (argv: _compiler --cache DIR)
  *   hello                                     -> nvrtc "13.0"
@@ -17,7 +17,8 @@
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *
- * prepare sets the problem that trial, block and verify speak of. best_us is the best time so far (0: none yet).
+ * prepare sets the problem that trial, block and verify speak of. best_us is the best time so far (0: none
+ * yet).
  */
 #ifndef GT_MESSAGES_H
 #define GT_MESSAGES_H

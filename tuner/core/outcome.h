@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 enum verdict {
-    VERDICT_MEASURED,   /* right and timed */
-    VERDICT_SLOW,       /* right, dropped by the screen: times are few */
-    VERDICT_WRONG,      /* the judge refused its C */
-    VERDICT_UNBUILDABLE,/* the compiler refused it, ran out of time or memory */
-    VERDICT_SPILLS,     /* built, but spills registers: not launched */
-    VERDICT_REFUSED,    /* the driver refused to launch it (resources) */
-    VERDICT_CRASHED,    /* its process died or the context was lost */
-    VERDICT_HUNG,       /* its deadline passed and the worker was killed */
-    VERDICT_PREDICTED,  /* compiled, never run: the model's time */
+    VERDICT_MEASURED,    /* right and timed */
+    VERDICT_SLOW,        /* right, dropped by the screen: times are few */
+    VERDICT_WRONG,       /* the judge refused its C */
+    VERDICT_UNBUILDABLE, /* the compiler refused it, ran out of time or memory */
+    VERDICT_SPILLS,      /* built, but spills registers: not launched */
+    VERDICT_REFUSED,     /* the driver refused to launch it (resources) */
+    VERDICT_CRASHED,     /* its process died or the context was lost */
+    VERDICT_HUNG,        /* its deadline passed and the worker was killed */
+    VERDICT_PREDICTED,   /* compiled, never run: the model's time */
     VERDICT_COUNT
 };
 
@@ -28,11 +28,11 @@ enum verdict {
 
 /* What the compiler says of a kernel. */
 struct kernel_facts {
-    int registers;        /* a thread */
-    int spill_bytes;      /* spill stores + spill loads */
+    int registers;   /* a thread */
+    int spill_bytes; /* spill stores + spill loads */
     int static_smem_bytes;
     int cubin_bytes;
-    double compile_ms;    /* 0 when it came from the cache */
+    double compile_ms; /* 0 when it came from the cache */
 };
 
 /* State of the GPU while it was timed; 0 where NVML does not say. */
@@ -47,14 +47,15 @@ struct outcome {
     enum verdict verdict;
     char detail[OUTCOME_DETAIL_MAX]; /* why it failed, "" otherwise */
     struct kernel_facts facts;
-    double time_us;       /* median of the samples, one call; the prediction for VERDICT_PREDICTED; 0 if none */
+    double time_us; /* median of the samples, one call; the prediction for VERDICT_PREDICTED; 0 if none */
     int sample_count;
-    double samples_us[OUTCOME_SAMPLES_MAX]; /* raw, in the order taken: one block's mean time of a call each */
-    double worst_error;   /* max |c - ref| / bound over random data; <= 1 is right */
-    bool exact;           /* integer data gave bit-equal C */
-    bool cold;            /* cache policy: operands rotated beyond L2 */
+    double
+        samples_us[OUTCOME_SAMPLES_MAX]; /* raw, in the order taken: one block's mean time of a call each */
+    double worst_error;                  /* max |c - ref| / bound over random data; <= 1 is right */
+    bool exact;                          /* integer data gave bit-equal C */
+    bool cold;                           /* cache policy: operands rotated beyond L2 */
     struct gpu_state state;
-    double wall_ms;       /* what the trial cost */
+    double wall_ms; /* what the trial cost */
 };
 
 /* "measured", "slow", ... and back; an unknown name gives E_INPUT. */
@@ -65,7 +66,8 @@ enum status verdict_parse(const char *name, enum verdict *verdict);
 bool outcome_usable(const struct outcome *outcome);
 
 /* A failed outcome with its reason (printf-like). */
-struct outcome outcome_failed(enum verdict verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct outcome outcome_failed(enum verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* New reference; NULL only out of memory. from_json checks every field and range. Errors: E_INPUT. */
 json_t *outcome_to_json(const struct outcome *outcome);

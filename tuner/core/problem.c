@@ -10,10 +10,22 @@
 
 static const char *const type_names[GEMM_TYPE_COUNT] = {"sgemm"};
 
-int64_t problem_rows_a(const struct problem *p) { return p->trans_a ? p->k : p->m; }
-int64_t problem_cols_a(const struct problem *p) { return p->trans_a ? p->m : p->k; }
-int64_t problem_rows_b(const struct problem *p) { return p->trans_b ? p->n : p->k; }
-int64_t problem_cols_b(const struct problem *p) { return p->trans_b ? p->k : p->n; }
+int64_t problem_rows_a(const struct problem *p)
+{
+    return p->trans_a ? p->k : p->m;
+}
+int64_t problem_cols_a(const struct problem *p)
+{
+    return p->trans_a ? p->m : p->k;
+}
+int64_t problem_rows_b(const struct problem *p)
+{
+    return p->trans_b ? p->n : p->k;
+}
+int64_t problem_cols_b(const struct problem *p)
+{
+    return p->trans_b ? p->k : p->n;
+}
 
 /* One row at least, so that a leading dimension is never 0. */
 static int64_t row_length(int64_t cols)
@@ -112,16 +124,16 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
 {
     const int64_t limit = INT64_C(1) << 60; /* elements: 2^62 bytes */
     if (ld < row_length(cols))
-        return fail(E_INPUT, "ld%s = %" PRId64 " is smaller than the stored row of %" PRId64 " elements", name, ld,
-                    row_length(cols));
+        return fail(E_INPUT, "ld%s = %" PRId64 " is smaller than the stored row of %" PRId64 " elements",
+                    name, ld, row_length(cols));
     if (stride < 0) return fail(E_INPUT, "stride_%s = %" PRId64 " is negative", name, stride);
-    if (rows > 0 && ld > limit / rows)
-        return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
+    if (rows > 0 && ld > limit / rows) return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
     if (batch > 1 && stride > limit / batch)
         return fail(E_INPUT, "the batch of operand %s spans more than 2^60 elements", name);
     if (written && batch > 1 && stride < rows * ld)
-        return fail(E_INPUT, "stride_c = %" PRId64 " makes the batch items of C overlap (at least %" PRId64 ")", stride,
-                    rows * ld);
+        return fail(E_INPUT,
+                    "stride_c = %" PRId64 " makes the batch items of C overlap (at least %" PRId64 ")",
+                    stride, rows * ld);
     return OK;
 }
 
@@ -136,8 +148,10 @@ enum status problem_check(const struct problem *p)
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
     enum status st;
-    if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false))) return st;
-    if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false))) return st;
+    if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false)))
+        return st;
+    if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))
+        return st;
     return check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true);
 }
 
@@ -146,7 +160,8 @@ static enum status parse_integer(const char *whole, const char **text, const cha
 {
     const char *start = *text;
     if (!isdigit((unsigned char)*start))
-        return fail(E_INPUT, "'%s': %s must be a whole number of at least 0, found '%.16s'", whole, name, start);
+        return fail(E_INPUT, "'%s': %s must be a whole number of at least 0, found '%.16s'", whole, name,
+                    start);
     errno = 0;
     char *end;
     long long parsed = strtoll(start, &end, 10);
@@ -175,8 +190,8 @@ static enum status parse_sizes(const char *whole, const char **text, struct prob
         enum status st = parse_integer(whole, text, names[i], sizes[i]);
         if (st) return st;
         if (i < 2 && *(*text)++ != 'x')
-            return fail(E_INPUT, "'%s': expected 'x' after %s; a shape is MxNxK, for example 4096x4096x4096", whole,
-                        names[i]);
+            return fail(E_INPUT, "'%s': expected 'x' after %s; a shape is MxNxK, for example 4096x4096x4096",
+                        whole, names[i]);
     }
     return OK;
 }
@@ -187,9 +202,10 @@ static enum status parse_option(const char *whole, const char **text, struct pro
         const char *name;
         int64_t *integer;
         double *scalar;
-    } options[] = {{"batch", &p->batch, NULL},       {"lda", &p->lda, NULL},           {"ldb", &p->ldb, NULL},
-                   {"ldc", &p->ldc, NULL},           {"stride_a", &p->stride_a, NULL}, {"stride_b", &p->stride_b, NULL},
-                   {"stride_c", &p->stride_c, NULL}, {"alpha", NULL, &p->alpha},       {"beta", NULL, &p->beta}};
+    } options[] = {
+        {"batch", &p->batch, NULL},       {"lda", &p->lda, NULL},           {"ldb", &p->ldb, NULL},
+        {"ldc", &p->ldc, NULL},           {"stride_a", &p->stride_a, NULL}, {"stride_b", &p->stride_b, NULL},
+        {"stride_c", &p->stride_c, NULL}, {"alpha", NULL, &p->alpha},       {"beta", NULL, &p->beta}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         size_t length = strlen(options[i].name);
         if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
@@ -200,15 +216,18 @@ static enum status parse_option(const char *whole, const char **text, struct pro
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
         return st;
     }
-    return fail(E_INPUT, "'%s': unknown option at '%.16s'; known: batch lda ldb ldc stride_a stride_b stride_c alpha beta",
-                whole, *text);
+    return fail(
+        E_INPUT,
+        "'%s': unknown option at '%.16s'; known: batch lda ldb ldc stride_a stride_b stride_c alpha beta",
+        whole, *text);
 }
 
 enum status problem_parse(const char *text, struct problem *problem)
 {
     const char *at = text;
     struct problem p = {.type = GEMM_SGEMM, .batch = 1, .alpha = 1.0};
-    if (strlen(text) >= PROBLEM_TEXT_MAX) return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
+    if (strlen(text) >= PROBLEM_TEXT_MAX)
+        return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
 
     for (const char *colon; isalpha((unsigned char)*at) && (colon = strchr(at, ':'));) {
         int length = (int)(colon - at);
@@ -222,7 +241,8 @@ enum status problem_parse(const char *text, struct problem *problem)
             strncmp(at, type_names[GEMM_SGEMM], (size_t)length) == 0)
             at = colon + 1;
         else
-            return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text, length, at);
+            return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text,
+                        length, at);
     }
 
     enum status st = parse_sizes(text, &at, &p);
@@ -242,7 +262,8 @@ enum status problem_parse(const char *text, struct problem *problem)
     const int64_t lds[3] = {p.lda, p.ldb, p.ldc};
     for (int i = 0; i < 3; i++)
         if (lds[i] > INT64_C(1) << 31)
-            return fail(E_INPUT, "'%s': ld%c = %" PRId64 " is above the limit of 2^31", text, "abc"[i], lds[i]);
+            return fail(E_INPUT, "'%s': ld%c = %" PRId64 " is above the limit of 2^31", text, "abc"[i],
+                        lds[i]);
     set_defaults(&p);
     if ((st = problem_check(&p))) return st;
     *problem = p;
@@ -265,8 +286,9 @@ void problem_format(const struct problem *problem, char *text)
     strided.stride_a = strided.stride_b = strided.stride_c = 0;
     set_defaults(&strided);
 
-    int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64, type_names[problem->type],
-                        problem_op_name(problem), problem->m, problem->n, problem->k);
+    int used =
+        snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64, type_names[problem->type],
+                 problem_op_name(problem), problem->m, problem->n, problem->k);
     const struct {
         const char *name;
         int64_t value, usual;
@@ -280,11 +302,13 @@ void problem_format(const struct problem *problem, char *text)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         bool batch_only = strncmp(options[i].name, "stride", 6) == 0;
         if (options[i].value == options[i].usual || (batch_only && problem->batch == 1)) continue;
-        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":%s=%" PRId64, options[i].name, options[i].value);
+        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":%s=%" PRId64, options[i].name,
+                         options[i].value);
     }
     if (problem->alpha != 1.0)
         used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":alpha=%.9g", problem->alpha);
-    if (problem->beta != 0.0) snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":beta=%.9g", problem->beta);
+    if (problem->beta != 0.0)
+        snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":beta=%.9g", problem->beta);
 }
 
 enum status problem_read_suite(const char *path, struct problem **problems, size_t *count)
@@ -298,7 +322,8 @@ enum status problem_read_suite(const char *path, struct problem **problems, size
     for (int number = 1; !st && fgets(line, sizeof line, file); number++) {
         line[strcspn(line, "#\r\n")] = '\0';
         char *text = line + strspn(line, " \t");
-        for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);) text[--length] = '\0';
+        for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
+            text[--length] = '\0';
         if (*text == '\0') continue;
         if (used == room) {
             room = room ? 2 * room : 64;

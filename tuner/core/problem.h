@@ -7,7 +7,8 @@
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
  * [:alpha=..][:beta=..], TYPE = sgemm, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
- * Left out: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1, beta 0.
+ * Left out: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1,
+ * beta 0.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
@@ -42,8 +43,8 @@ enum status problem_parse(const char *text, struct problem *problem);
 /* Check ranges, leading dimensions, strides and that no operand exceeds 2^62 bytes. Errors: E_INPUT. */
 enum status problem_check(const struct problem *problem);
 
-/* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX bytes.
- * problem_parse(problem_format(p)) == p; the text is the key of a problem in the database. */
+/* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX
+ * bytes. problem_parse(problem_format(p)) == p; the text is the key of a problem in the database. */
 void problem_format(const struct problem *problem, char *text);
 
 bool problem_equal(const struct problem *x, const struct problem *y);

@@ -14,8 +14,8 @@ double stats_quantile(const double *x, size_t count, double q);
 double stats_mean(const double *x, size_t count);
 double stats_stddev(const double *x, size_t count); /* n - 1; 0 for count < 2 */
 
-/* Distribution-free interval of the median at about 95 %, from order statistics (binomial). For fewer than 6 samples
- * it is the range. */
+/* Distribution-free interval of the median at about 95 %, from order statistics (binomial). For fewer than 6
+ * samples it is the range. */
 void stats_median_interval(const double *x, size_t count, double *low, double *high);
 
 /* Two-sided p of a one-sample t test of mean(x) == mu (Student 1908); 1 for count < 2. */

@@ -1,0 +1,140 @@
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* A sorted copy, or NULL for no samples (or no memory). */
+static double *sorted_copy(const double *x, size_t count)
+{
+    double *copy = count ? malloc(count * sizeof *copy) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, x, count * sizeof *copy);
+    qsort(copy, count, sizeof *copy, ascending);
+    return copy;
+}
+
+double stats_quantile(const double *x, size_t count, double q)
+{
+    double *sorted = sorted_copy(x, count);
+    if (!sorted) return NAN;
+    double at = q * (double)(count - 1);
+    size_t below = (size_t)at;
+    double result = sorted[below];
+    if (below + 1 < count) result += (at - (double)below) * (sorted[below + 1] - sorted[below]);
+    free(sorted);
+    return result;
+}
+
+double stats_median(const double *x, size_t count)
+{
+    return stats_quantile(x, count, 0.5);
+}
+
+double stats_mean(const double *x, size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) sum += x[i];
+    return count ? sum / (double)count : NAN;
+}
+
+double stats_stddev(const double *x, size_t count)
+{
+    if (count < 2) return 0.0;
+    double mean = stats_mean(x, count), sum = 0.0;
+    for (size_t i = 0; i < count; i++) sum += (x[i] - mean) * (x[i] - mean);
+    return sqrt(sum / (double)(count - 1));
+}
+
+void stats_median_interval(const double *x, size_t count, double *low, double *high)
+{
+    double *sorted = sorted_copy(x, count);
+    if (!sorted) {
+        *low = *high = NAN;
+        return;
+    }
+    /* The largest rank r with P(Binomial(count, 1/2) < r) <= 0.025: the median lies between the r-th sample
+     * from below and the r-th from above. */
+    double probability = pow(0.5, (double)count), tail = probability;
+    size_t rank = 0;
+    while (tail <= 0.025 && rank < count / 2) {
+        rank++;
+        probability *= (double)(count - rank + 1) / (double)rank;
+        tail += probability;
+    }
+    if (rank > 0) rank--; /* ranks count from 0 here */
+    *low = sorted[rank];
+    *high = sorted[count - 1 - rank];
+    free(sorted);
+}
+
+/* Continued fraction of the incomplete beta function (modified Lentz; Press et al., Numerical Recipes, 6.4).
+ */
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1.0, d = 1.0 - (a + b) * x / (a + 1.0);
+    if (fabs(d) < tiny) d = tiny;
+    d = 1.0 / d;
+    double h = d;
+    for (int m = 1; m <= 300; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m));
+        d = 1.0 + even * d;
+        c = 1.0 + even / c;
+        if (fabs(d) < tiny) d = tiny;
+        if (fabs(c) < tiny) c = tiny;
+        d = 1.0 / d;
+        h *= d * c;
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0));
+        d = 1.0 + odd * d;
+        c = 1.0 + odd / c;
+        if (fabs(d) < tiny) d = tiny;
+        if (fabs(c) < tiny) c = tiny;
+        d = 1.0 / d;
+        double factor = d * c;
+        h *= factor;
+        if (fabs(factor - 1.0) < 1e-14) break;
+    }
+    return h;
+}
+
+static double incomplete_beta(double a, double b, double x)
+{
+    if (x <= 0.0) return 0.0;
+    if (x >= 1.0) return 1.0;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(a, b, x) / a;
+    return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
+}
+
+double stats_t_test(const double *x, size_t count, double mu)
+{
+    if (count < 2) return 1.0;
+    double difference = stats_mean(x, count) - mu, spread = stats_stddev(x, count);
+    if (spread == 0.0) return difference == 0.0 ? 1.0 : 0.0;
+    double t = difference / (spread / sqrt((double)count)), freedom = (double)(count - 1);
+    return incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
+}
+
+uint64_t stats_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+uint64_t stats_random_below(uint64_t *state, uint64_t n)
+{
+    /* Reject the last, incomplete span so that every value is equally likely. */
+    uint64_t limit = UINT64_MAX - UINT64_MAX % n, r;
+    do r = stats_random(state);
+    while (r >= limit);
+    return r % n;
+}
