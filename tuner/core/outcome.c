@@ -40,7 +40,7 @@ struct outcome outcome_failed(enum verdict verdict, const char *format, ...)
 }
 
 /* JSON has no infinity: an error beyond all bounds is written as the largest double. */
-static double finite(double x)
+static double bounded(double x)
 {
     return isfinite(x) ? x : 1.7e308;
 }
@@ -49,14 +49,14 @@ json_t *outcome_to_json(const struct outcome *o)
 {
     json_t *samples = json_array();
     for (int i = 0; samples && i < o->sample_count; i++)
-        json_array_append_new(samples, json_real(finite(o->samples_us[i])));
+        json_array_append_new(samples, json_real(bounded(o->samples_us[i])));
     return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:b, s:b, s:{s:i, s:i, s:f, s:i, s:I}, s:f}", "verdict",
                      verdict_name(o->verdict), "detail", o->detail, "facts", facts_to_json(&o->facts),
-                     "time_us", finite(o->time_us), "samples_us", samples, "worst_error",
-                     finite(o->worst_error), "exact", o->exact, "cold", o->cold, "state", "sm_clock_mhz",
+                     "time_us", bounded(o->time_us), "samples_us", samples, "worst_error",
+                     bounded(o->worst_error), "exact", o->exact, "cold", o->cold, "state", "sm_clock_mhz",
                      o->state.sm_clock_mhz, "memory_clock_mhz", o->state.memory_clock_mhz, "power_w",
-                     finite(o->state.power_w), "temperature_c", o->state.temperature_c, "throttle_reasons",
-                     (json_int_t)o->state.throttle_reasons, "wall_ms", finite(o->wall_ms));
+                     bounded(o->state.power_w), "temperature_c", o->state.temperature_c, "throttle_reasons",
+                     (json_int_t)o->state.throttle_reasons, "wall_ms", bounded(o->wall_ms));
 }
 
 enum status outcome_from_json(const json_t *json, struct outcome *outcome)
