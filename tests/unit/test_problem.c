@@ -1,0 +1,176 @@
+#include "problem.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct problem parsed(const char *text)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return p;
+}
+
+TEST(bare_shape_is_sgemm_nn)
+{
+    struct problem p = parsed("3x5x7");
+    assert_int_equal(p.m, 3);
+    assert_int_equal(p.n, 5);
+    assert_int_equal(p.k, 7);
+    assert_int_equal(p.lda, 7);
+    assert_int_equal(p.ldb, 5);
+    assert_int_equal(p.ldc, 5);
+    assert_string_equal(problem_op_name(&p), "nn");
+    assert_true(p.alpha == 1.0 && p.beta == 0.0 && p.batch == 1);
+}
+
+TEST(leading_dimensions_follow_the_op)
+{
+    struct problem p = parsed("tt:3x5x7");
+    assert_int_equal(p.lda, 3);
+    assert_int_equal(p.ldb, 7);
+    assert_int_equal(problem_rows_a(&p), 7);
+    assert_int_equal(problem_rows_b(&p), 5);
+}
+
+TEST(every_text_survives_a_round_trip)
+{
+    static const char *const texts[] = {
+        "sgemm:nn:4096x4096x4096",
+        "sgemm:tn:1x2x3:batch=4",
+        "sgemm:nt:10x20x30:lda=31:ldb=33:ldc=21",
+        "sgemm:nn:10x20x30:batch=2:ldc=32:stride_a=400:stride_c=999:alpha=0.5:beta=-2",
+        "sgemm:nn:0x5x5",
+        "sgemm:nn:2147418112x1x1",
+        "sgemm:nn:8x8x8:alpha=0.100000001",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[PROBLEM_TEXT_MAX];
+        struct problem p = parsed(texts[i]);
+        problem_format(&p, text);
+        assert_string_equal(text, texts[i]);
+    }
+}
+
+TEST(zero_sizes_are_problems)
+{
+    struct problem p = parsed("0x5x5");
+    assert_int_equal(problem_span_a(&p), 0);
+    assert_int_equal(problem_span_c(&p), 0);
+    assert_int_equal(p.lda, 5);
+    p = parsed("4x4x0");
+    assert_int_equal(p.lda, 1);
+    assert_int_equal(problem_span_c(&p), 16);
+}
+
+TEST(bad_text_gives_a_sentence_that_names_it)
+{
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"12x", "N must be a whole number"},
+        {"", "M must be"},
+        {"4", "expected 'x' after M"},
+        {"4x4", "expected 'x' after N"},
+        {"4x4x4x4", "unexpected"},
+        {"-1x4x4", "M must be"},
+        {"99999999999999999999x1x1", "does not fit"},
+        {"2147483648x1x1", "limit"},
+        {"xx:4x4x4", "unknown type or op"},
+        {"hgemm:4x4x4", "unknown type or op"},
+        {"nn:tn:4x4x4", "M must be"},
+        {"4x4x4:lda=3", "smaller than the stored row"},
+        {"4x4x4:lda=99999999999", "limit"},
+        {"4x4x4:depth=3", "unknown option"},
+        {"4x4x4:batch=0", "at least 1"},
+        {"4x4x4:alpha=nan", "finite"},
+        {"4x4x4:beta=1e99", "finite"},
+        {"4x4x4:batch=2:stride_c=3", "overlap"},
+        {"4x4x4 ", "unexpected"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct problem p;
+        assert_fails(problem_parse(bad[i].text, &p), E_INPUT, bad[i].part);
+    }
+}
+
+TEST(alignment_is_the_widest_that_all_rows_share)
+{
+    struct problem p = parsed("32x1605632x27");
+    assert_int_equal(problem_align_a(&p), 1);
+    assert_int_equal(problem_align_b(&p), 4);
+    assert_int_equal(problem_align_c(&p), 4);
+    p = parsed("8x6x4:lda=6");
+    assert_int_equal(problem_align_a(&p), 2);
+    p = parsed("8x8x8:batch=2:stride_b=65");
+    assert_int_equal(problem_align_b(&p), 1);
+    p = parsed("8x8x7:lda=8"); /* the row itself is ragged: a vector would straddle the edge */
+    assert_int_equal(problem_align_a(&p), 1);
+}
+
+TEST(spans_pass_two_to_the_31)
+{
+    struct problem p = parsed("100000x100000x8");
+    assert_true(problem_span_c(&p) == INT64_C(10000000000));
+}
+
+TEST(random_bytes_never_crash_the_parser)
+{
+    srand(1);
+    static const char alphabet[] = "0123456789xxx:=ntabcdlsgemabth_.-+e \t";
+    for (int round = 0; round < 200000; round++) {
+        char text[48];
+        size_t length = (size_t)rand() % (sizeof text - 1);
+        for (size_t i = 0; i < length; i++) text[i] = alphabet[(size_t)rand() % (sizeof alphabet - 1)];
+        text[length] = '\0';
+        struct problem p, again;
+        if (problem_parse(text, &p)) continue;
+        char canonical[PROBLEM_TEXT_MAX];
+        problem_format(&p, canonical);
+        assert_ok(problem_parse(canonical, &again));
+        assert_true(problem_equal(&p, &again));
+    }
+}
+
+TEST(suite_errors_name_file_and_line)
+{
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    const char text[] = "# head\n\n4x4x4 # tail\n  nt:8x8x8  \nbroken\n";
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    struct problem *problems;
+    size_t count;
+    assert_fails(problem_read_suite(path, &problems, &count), E_INPUT, ":5:");
+    unlink(path);
+    assert_fails(problem_read_suite("/nonexistent/suite", &problems, &count), E_IO, "/nonexistent/suite");
+}
+
+TEST(public_suite_has_33_problems)
+{
+    struct problem *problems;
+    size_t count;
+    assert_ok(problem_read_suite(GT_SOURCE_DIR "/configs/suites/public.txt", &problems, &count));
+    assert_int_equal(count, 33);
+    free(problems);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bare_shape_is_sgemm_nn),
+        cmocka_unit_test(leading_dimensions_follow_the_op),
+        cmocka_unit_test(every_text_survives_a_round_trip),
+        cmocka_unit_test(zero_sizes_are_problems),
+        cmocka_unit_test(bad_text_gives_a_sentence_that_names_it),
+        cmocka_unit_test(alignment_is_the_widest_that_all_rows_share),
+        cmocka_unit_test(spans_pass_two_to_the_31),
+        cmocka_unit_test(random_bytes_never_crash_the_parser),
+        cmocka_unit_test(suite_errors_name_file_and_line),
+        cmocka_unit_test(public_suite_has_33_problems),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

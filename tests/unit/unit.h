@@ -1,0 +1,27 @@
+/* unit.h — cmocka with the names this project uses. A test's name states its claim. */
+#ifndef GT_UNIT_H
+#define GT_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define TEST(name) static void name(void **unit_state __attribute__((unused)))
+
+/* Fails with the sentence of the last error. */
+#define assert_ok(call)                                                                                      \
+    do {                                                                                                     \
+        enum status unit_status = (call);                                                                    \
+        if (unit_status) fail_msg("%s: %s", #call, status_text());                                           \
+    } while (0)
+
+#define assert_fails(call, expected, part)                                                                   \
+    do {                                                                                                     \
+        assert_int_equal((call), (expected));                                                                \
+        if (!strstr(status_text(), (part))) fail_msg("'%s' lacks '%s'", status_text(), (part));              \
+    } while (0)
+
+#endif
