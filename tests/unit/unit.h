@@ -8,6 +8,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+/* cmocka's fail() would hide ours (status.h), and its fail_msg() is written with it. */
+#undef fail
+#undef fail_msg
+#define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
 #define TEST(name) static void name(void **unit_state __attribute__((unused)))
 
