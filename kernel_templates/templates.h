@@ -1,7 +1,8 @@
-/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each serves.
+/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each
+ * serves.
  *
- * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel: rules files
- * are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
+ * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel:
+ * rules files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
  *
  * To add a template: NAME.cu, NAME_rules.h, template_NAME.c and a row in templates.c.
  */
@@ -46,19 +47,22 @@ struct kernel_launch {
 /* How a configuration runs a problem. */
 struct launch_plan {
     struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
-    int kernels;              /* 0: nothing to do (M, N or batch is 0) */
-    struct gemm_args args;    /* everything but the pointers, alpha and beta filled in */
-    int64_t workspace_bytes;  /* for the largest batch slice */
-    int64_t batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the strides */
+    int kernels;             /* 0: nothing to do (M, N or batch is 0) */
+    struct gemm_args args;   /* everything but the pointers, alpha and beta filled in */
+    int64_t workspace_bytes; /* for the largest batch slice */
+    int64_t
+        batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the strides */
 };
 
-/* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program. */
+/* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program.
+ */
 struct source_text {
     const char *name;
     const char *text; /* NUL-terminated */
 };
 
-struct template {
+struct template
+{
     const char *name;        /* "simt", "ladder_naive" */
     const char *summary;     /* one line */
     const char *source_name; /* "simt.cu" */
@@ -68,9 +72,15 @@ struct template {
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
     int source_count;
     struct resources (*resources)(const struct config *config);
-    /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem may be
-     * NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
+    /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
+     * may be NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
     const char *(*check)(const struct config *config, const struct problem *problem, const struct gpu *gpu);
+    /* Optional, NULL if there is none: the same answer from the first `known` values in the order of params alone. NULL
+     * unless a rule that needs only those already fails; then no completion is legal and enumeration skips them all.
+     * Simplest from one list of rules that names the last parameter each needs: RULE(TN, WN % TN == 0, "...") is
+     * tested when known > index of TN; check() is this with all known. */
+    const char *(*check_prefix)(const struct config *config, int known, const struct problem *problem,
+                                const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
 };
@@ -87,10 +97,11 @@ int template_param(const struct template *t, const char *name);
 /* XXH64 over the names and texts of all sources of a template: changes when the kernel does. */
 uint64_t template_hash(const struct template *t);
 
-/* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the problem as
- * "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if room is too small.
- * The configuration must have passed check(). */
-int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options, int limit,
-                         char *text, size_t room);
+/* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the
+ * problem as
+ * "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if room is too
+ * small. The configuration must have passed check(). */
+int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
+                         int limit, char *text, size_t room);
 
 #endif
