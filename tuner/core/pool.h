@@ -49,7 +49,8 @@ int pool_pid(const struct pool *pool, int child);
 /* Wait for the next event, at most timeout_s (0: only what is there already). Always fills *event. */
 enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *event);
 
-/* Kill a child's current request (SIGKILL) and restart it; its job gives no event. */
+/* Kill a child (SIGKILL) and restart it; its job gives no event. POOL_DIED without a job follows once it is there
+ * again; this death does not count towards gone. */
 void pool_cancel(struct pool *pool, int child);
 
 /* SIGKILL all children and close. Takes NULL. */
