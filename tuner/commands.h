@@ -1,8 +1,8 @@
-/* commands.h — the commands of `tune`, one function and one file each. main.c holds the table, prints the one error
- * sentence and exits with its code.
+/* commands.h — the commands of `tune`, one function and one file each. main.c holds the table, prints the one
+ * error sentence and exits with its code.
  *
- * Each is given its own argv (argv[0] is "tune NAME") and parses it with argp; results go to stdout, progress and
- * errors to stderr.
+ * Each is given its own argv (argv[0] is "tune NAME") and parses it with argp; results go to stdout, progress
+ * and errors to stderr.
  */
 #ifndef GT_COMMANDS_H
 #define GT_COMMANDS_H
@@ -17,7 +17,10 @@ enum status cmd_verify(int argc, char **argv);  /* tools/cmd_verify.c: database 
 enum status cmd_doctor(int argc, char **argv);  /* tools/cmd_doctor.c */
 
 /* Children, not for people: started by the pool with a socket on file descriptor 3. */
-enum status cmd_compiler_child(int argc, char **argv); /* tuner/gpu/compiler_child.c: tune _compiler --cache DIR */
-enum status cmd_gpu_worker(int argc, char **argv);     /* tuner/gpu/worker.c: tune _worker --device N --cache DIR */
+
+/* tuner/gpu/compiler_child.c: tune _compiler --cache DIR */
+enum status cmd_compiler_child(int argc, char **argv);
+/* tuner/gpu/worker.c: tune _worker --device N --cache DIR */
+enum status cmd_gpu_worker(int argc, char **argv);
 
 #endif

@@ -5,8 +5,8 @@
 #include "status.h"
 #include <stddef.h>
 
-/* Folder `configs`: GEMMTUNE_CONFIGS, else PREFIX/share/gemmtune/configs beside the installed program, else the source
- * tree this program was built from. what = "spaces", "gpus", "suites" or "" for the folder itself.
+/* Folder `configs`: GEMMTUNE_CONFIGS, else PREFIX/share/gemmtune/configs beside the installed program, else
+ * the source tree this program was built from. what = "spaces", "gpus", "suites" or "" for the folder itself.
  * Errors: E_IO naming the places tried. */
 enum status paths_configs(const char *what, char *path, size_t room);
 

@@ -1,0 +1,19 @@
+# Completion of `tune` for bash: commands, options as the program itself lists them, files for options that take one.
+_tune()
+{
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+    local commands="tune query explain ladder verify doctor help" command=tune
+    [[ " $commands " == *" ${COMP_WORDS[1]} "* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}
+    case $before in
+        --db|--suite|--space|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
+        --op) COMPREPLY=($(compgen -W "nn nt tn tt" -- "$word")); return ;;
+        --strategy) COMPREPLY=($(compgen -W "exhaustive random ils" -- "$word")); return ;;
+        help) COMPREPLY=($(compgen -W "$commands" -- "$word")); return ;;
+    esac
+    local options
+    options=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+    [[ $COMP_CWORD -eq 1 ]] && options="$commands $options"
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+}
+complete -F _tune tune

@@ -1,0 +1,124 @@
+/* main.c — the program `tune`: the table of its commands, and the one place that prints an error and exits.
+ *
+ * Knows nothing of what a command does.
+ */
+#include "commands.h"
+#include "version.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char text_manual_txt[];
+
+struct command {
+    const char *name;
+    enum status (*run)(int argc, char **argv);
+    const char *summary; /* NULL: a child of this program, not for people */
+};
+
+static const struct command commands[] = {
+#ifdef GT_HAVE_cmd_tune
+    {"tune", cmd_tune, "find the fastest configuration (also without the word: tune --shape ...)"},
+#endif
+#ifdef GT_HAVE_cmd_query
+    {"query", cmd_query, "the best configurations of a GPU or a shape"},
+#endif
+#ifdef GT_HAVE_cmd_explain
+    {"explain", cmd_explain, "why this winner: runner-up, margin, what failed"},
+#endif
+#ifdef GT_HAVE_cmd_ladder
+    {"ladder", cmd_ladder, "the eight rungs from naive to warp tiling, and the winner, against cuBLAS"},
+#endif
+#ifdef GT_HAVE_cmd_verify
+    {"verify", cmd_verify, "check the database and its winners"},
+#endif
+#ifdef GT_HAVE_cmd_doctor
+    {"doctor", cmd_doctor, "what is installed, what is missing, what to do"},
+#endif
+#ifdef GT_HAVE_compiler_child
+    {"_compiler", cmd_compiler_child, NULL},
+#endif
+#ifdef GT_HAVE_worker
+    {"_worker", cmd_gpu_worker, NULL},
+#endif
+};
+static const size_t command_count = sizeof commands / sizeof *commands;
+
+static const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+/* The commands for people, "tune, query, ...". */
+static void command_list(char *text, size_t room)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < command_count; i++) {
+        if (!commands[i].summary || used >= room) continue;
+        used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", commands[i].name);
+    }
+}
+
+static enum status unknown(const char *name)
+{
+    char list[256];
+    command_list(list, sizeof list);
+    return fail(E_USAGE, "there is no command '%s'; there are %s (see tune --help)", name, list);
+}
+
+/* Run a command with argv[0] = "tune NAME", as its messages and its usage line show it. */
+static enum status command_run(const struct command *command, int argc, char **argv)
+{
+    char title[64];
+    snprintf(title, sizeof title, "tune %s", command->name);
+    argv[0] = title;
+    return command->run(argc, argv);
+}
+
+static enum status help(int argc, char **argv)
+{
+    if (argc > 1) {
+        const struct command *command = command_find(argv[1]);
+        if (!command || !command->summary) return unknown(argv[1]);
+        char *question[] = {NULL, (char[]){"--help"}, NULL};
+        return command_run(command, 2, question);
+    }
+    fputs(text_manual_txt, stdout);
+    return OK;
+}
+
+static enum status dispatch(int argc, char **argv)
+{
+    if (argc < 2)
+        return fail(E_USAGE, "say what to do, for example tune --shape 4096x4096x4096 (see tune --help)");
+    const char *word = argv[1];
+    if (strcmp(word, "help") == 0) return help(argc - 1, argv + 1);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0)
+        return help(1, argv);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        puts(argp_program_version);
+        return OK;
+    }
+    /* The main job needs no command word. */
+    bool main_job = word[0] == '-';
+    const struct command *command = command_find(main_job ? "tune" : word);
+    if (!command) return unknown(word);
+    return main_job ? command_run(command, argc, argv) : command_run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    argp_program_version = "tune " GT_VERSION;
+    argp_err_exit_status = status_exit_code(E_USAGE); /* argp ends the process itself on a wrong option */
+    enum status st = dispatch(argc, argv);
+    /* What was printed counts only once it has been written. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && st == OK)
+        st = fail(E_IO, "cannot write to standard output");
+    if (st && *status_text()) fprintf(stderr, "tune: %s\n", status_text());
+    return status_exit_code(st);
+}
