@@ -1,8 +1,10 @@
-/* space.h — the legal candidates for a problem on a GPU: values worth trying (configs/spaces) filtered by the rules.
+/* space.h — the legal candidates for a problem on a GPU: values worth trying (configs/spaces) filtered by the
+ * rules.
  *
- * A space file is INI: one section per template, one line per parameter, `NAME = v v v ; reason`. `NAME = first 4 2 1`
- * takes, for each combination of the other values, the first one that passes the rules (the widest legal vector).
- * Every parameter of the template must be listed. Taste only: what is correct is said by the template.
+ * A space file is INI: one section per template, one line per parameter, `NAME = v v v ; reason`; an indented
+ * line continues the one above. `NAME = first 4 2 1` takes, for each combination of the other values, the
+ * first one that passes the rules (the widest legal vector). Every parameter of the template must be listed.
+ * Taste only: what is correct is said by the template.
  */
 #ifndef GT_SPACE_H
 #define GT_SPACE_H
@@ -10,6 +12,9 @@
 #include "config.h"
 #include "gpu.h"
 #include "problem.h"
+
+#define SPACE_VALUES_MAX     64     /* values a parameter */
+#define SPACE_CANDIDATES_MAX 500000 /* about 50 MiB: a bound on memory, far above what a search can try */
 
 struct space; /* what a file said */
 
@@ -20,14 +25,16 @@ struct candidates {
     double raw_count; /* combinations before the rules; a double, since products overflow */
 };
 
-/* Errors: E_IO, E_INPUT with file:line and reason (unknown template or parameter, value out of range, missing line). */
+/* Errors: E_IO, E_INPUT with file:line and reason (unknown template or parameter, value out of range, missing
+ * line), E_MEMORY. */
 enum status space_load(const char *path, struct space **space);
-void space_free(struct space *space);
+void space_free(struct space *space); /* takes NULL */
 
-/* Enumerate in a fixed order. No duplicates. Errors: E_MEMORY; E_ABSENT when nothing is legal (with the commonest
- * reason of the rules). The caller frees with candidates_free. */
+/* Enumerate in a fixed order: sections as in the file, values as in their lines, the last parameter fastest.
+ * No duplicates. Errors: E_MEMORY; E_INPUT when the file spans more than can be enumerated; E_ABSENT when
+ * nothing is legal (with the commonest reason of the rules). The caller frees with candidates_free. */
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                             struct candidates *candidates);
-void candidates_free(struct candidates *candidates);
+void candidates_free(struct candidates *candidates); /* takes a zeroed struct too */
 
 #endif

@@ -1,0 +1,185 @@
+/* space.c — reads a space file. What it spans is enumerated in enumerate.c. */
+#include "space_values.h"
+
+#include "templates.h"
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One line as the INI library may see it: it silently cuts what does not fit its buffer, so reasons go first.
+ */
+#define LINE_MAX_CHARS 190
+
+struct reading {
+    FILE *file;
+    char *line; /* of getline */
+    size_t room;
+    int number;     /* of the line read last */
+    bool continued; /* that line was indented: it continues the one above */
+    bool wrong;     /* why is set; only the first reason is kept */
+    int wrong_line;
+    char why[300];
+    struct space *space;
+    struct space_section *section; /* being read */
+};
+
+static int refuse(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct reading *r, const char *format, ...)
+{
+    if (r->wrong) return 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(r->why, sizeof r->why, format, arguments);
+    va_end(arguments);
+    r->wrong = true;
+    r->wrong_line = r->number;
+    return 0;
+}
+
+/* fgets for the INI library: reads a line of any length, counts it, and drops the reason after " ;". */
+static char *read_line(char *text, int room, void *stream)
+{
+    struct reading *r = stream;
+    ssize_t length = getline(&r->line, &r->room, r->file);
+    if (length < 0) return NULL;
+    r->number++;
+    char *line = r->line;
+    if (strlen(line) != (size_t)length) refuse(r, "holds a NUL byte");
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *at = line; (at = strchr(at, ';')); at++) {
+        if (at != line && at[-1] != ' ' && at[-1] != '\t') continue;
+        *at = '\0';
+        break;
+    }
+    r->continued = (line[0] == ' ' || line[0] == '\t') && line[strspn(line, " \t")] != '\0';
+    size_t kept = strlen(line);
+    if (kept > LINE_MAX_CHARS || kept + 2 > (size_t)room) {
+        refuse(r, "longer than %d characters; continue it on an indented line", LINE_MAX_CHARS);
+        kept = 0;
+    }
+    memcpy(text, line, kept);
+    memcpy(text + kept, "\n", 2);
+    return text;
+}
+
+static struct space_section *open_section(struct reading *r, const char *name)
+{
+    const struct template *t = template_find(name);
+    if (!t) {
+        refuse(r, "[%.60s] is no kernel template", name);
+        return NULL;
+    }
+    struct space *space = r->space;
+    for (int i = 0; i < space->section_count; i++)
+        if (space->section[i].template == t) {
+            refuse(r, "[%s] is given twice", name);
+            return NULL;
+        }
+    struct space_section *grown =
+        realloc(space->section, ((size_t)space->section_count + 1) * sizeof *space->section);
+    if (!grown) {
+        refuse(r, "out of memory");
+        return NULL;
+    }
+    space->section = grown;
+    struct space_section *section = &grown[space->section_count++];
+    memset(section, 0, sizeof *section);
+    section->template = t;
+    section->line = r->number;
+    return section;
+}
+
+/* Append the values of one line to a parameter. */
+static int read_values(struct reading *r, const struct param *param, struct space_values *values,
+                       const char *text)
+{
+    char copy[LINE_MAX_CHARS + 1];
+    snprintf(copy, sizeof copy, "%s", text);
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+        if (values->count == 0 && !values->first && strcmp(word, "first") == 0) {
+            values->first = true;
+            continue;
+        }
+        char *end;
+        errno = 0;
+        long value = strtol(word, &end, 10);
+        if (*end != '\0' || errno || value < param->least || value > param->most)
+            return refuse(r, "%s: %.40s is not a whole number in %d..%d", param->name, word, param->least,
+                          param->most);
+        for (int i = 0; i < values->count; i++)
+            if (values->value[i] == value) return refuse(r, "%s: %ld is listed twice", param->name, value);
+        if (values->count == SPACE_VALUES_MAX)
+            return refuse(r, "%s: more than %d values", param->name, SPACE_VALUES_MAX);
+        values->value[values->count++] = (int32_t)value;
+    }
+    if (values->count == 0) return refuse(r, "%s: no value", param->name);
+    return 1;
+}
+
+/* Called by the INI library for each line with a value; 0 makes it remember the line as wrong. */
+static int read_parameter(void *user, const char *section_name, const char *key, const char *text)
+{
+    struct reading *r = user;
+    if (r->wrong) return 0;
+    if (section_name[0] == '\0') return refuse(r, "%.60s stands before the first [template]", key);
+    if (!r->section || strcmp(r->section->template->name, section_name) != 0)
+        if (!(r->section = open_section(r, section_name))) return 0;
+    struct space_section *section = r->section;
+    int i = template_param(section->template, key);
+    if (i < 0) return refuse(r, "%s has no parameter %.60s", section_name, key);
+    struct space_values *values = &section->values[i];
+    if (values->count > 0 && !r->continued) return refuse(r, "%s is given twice", key);
+    return read_values(r, &section->template->params[i], values, text);
+}
+
+static enum status check_complete(const char *path, const struct space *space)
+{
+    if (space->section_count == 0) return fail(E_INPUT, "%s holds no [template] with values", path);
+    for (int i = 0; i < space->section_count; i++) {
+        const struct space_section *section = &space->section[i];
+        const struct template *t = section->template;
+        for (int p = 0; p < t->param_count; p++)
+            if (section->values[p].count == 0)
+                return fail(E_INPUT, "%s:%d: [%s] lacks a line for %s; every parameter must be listed", path,
+                            section->line, t->name, t->params[p].name);
+    }
+    return OK;
+}
+
+enum status space_load(const char *path, struct space **space)
+{
+    struct reading r = {.file = fopen(path, "r")};
+    if (!r.file) return fail(E_IO, "cannot read the space file %s: %s", path, strerror(errno));
+    enum status st = OK;
+    r.space = calloc(1, sizeof *r.space);
+    if (!r.space) {
+        st = fail(E_MEMORY, "out of memory while reading %s", path);
+        goto out;
+    }
+    snprintf(r.space->path, sizeof r.space->path, "%s", path);
+    errno = 0;
+    int line = ini_parse_stream(read_line, &r, read_parameter, &r);
+    if (ferror(r.file)) st = fail(E_IO, "cannot read the space file %s: %s", path, strerror(errno));
+    else if (line != 0 || r.wrong) /* the library's own complaint comes first if its line does */
+        st = r.wrong && (line <= 0 || r.wrong_line <= line)
+                 ? fail(E_INPUT, "%s:%d: %s", path, r.wrong_line, r.why)
+                 : fail(E_INPUT, "%s:%d: not a [template] or NAME = VALUES line", path, line);
+    else st = check_complete(path, r.space);
+out:
+    fclose(r.file);
+    free(r.line);
+    if (st) space_free(r.space);
+    else *space = r.space;
+    return st;
+}
+
+void space_free(struct space *space)
+{
+    if (!space) return;
+    free(space->section);
+    free(space);
+}
