@@ -1,0 +1,129 @@
+/* gt_ptx.cuh — memory access and asynchronous copies of the kernels. PTX is wrapped here and nowhere else.
+ *
+ * The contract with whoever executes kernels elsewhere (with GT_CPU defined, gt_cpu.h is included instead of
+ * this file and supplies all of it). V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes; the kernels
+ * touch memory that other threads see through these functions only.
+ *
+ *   float *gt_shared_memory()                     the block's dynamic shared memory, 16-byte aligned
+ *   void load_global<V>(float *v, const float *g, bool valid)
+ *                                                 v[0..V) = g[0..V) if valid, else v is left as it is and g
+ * is not touched. For memory that nobody writes while the kernel runs void load_own<V>(float *v, const float
+ * *g)    the same, always, for memory that this thread alone writes (C) void store_global<V>(float *g, const
+ * float *v) void load_shared<V>(float *v, const float *s) void store_shared<V>(float *s, const float *v) void
+ * cp_async<V>(float *s, const float *g, bool valid) start s[0..V) = g[0..V), or zeros if not valid (g is not
+ * touched). It has landed for this thread after a cp_async_wait that covers its group, for the others after a
+ * __syncthreads() that follows void cp_async_commit()                        close the group of the copies
+ * started since the last commit void cp_async_wait<N>()                       wait until at most the N
+ * youngest groups are in flight
+ *
+ * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
+ * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), fmaf, #pragma unroll. cp_async needs sm_80.
+ */
+#ifndef GT_PTX_CUH
+#define GT_PTX_CUH
+
+static __device__ __forceinline__ float *gt_shared_memory()
+{
+    extern __shared__ float4 gt_dynamic_shared[];
+    return reinterpret_cast<float *>(gt_dynamic_shared);
+}
+
+/* A predicated instruction rather than a branch: the main loop stays one basic block. */
+template <int V> static __device__ __forceinline__ void load_global(float *v, const float *g, bool valid)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+    if constexpr (V == 4)
+        asm volatile(
+            "{.reg .pred p; setp.ne.b32 p, %5, 0; @p ld.global.nc.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];}"
+            : "+f"(v[0]), "+f"(v[1]), "+f"(v[2]), "+f"(v[3])
+            : "l"(g), "r"((int)valid));
+    else if constexpr (V == 2)
+        asm volatile("{.reg .pred p; setp.ne.b32 p, %3, 0; @p ld.global.nc.L2::128B.v2.f32 {%0, %1}, [%2];}"
+                     : "+f"(v[0]), "+f"(v[1])
+                     : "l"(g), "r"((int)valid));
+    else
+        asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.nc.L2::128B.f32 %0, [%1];}"
+                     : "+f"(v[0])
+                     : "l"(g), "r"((int)valid));
+}
+
+template <int V> struct gt_vector;
+template <> struct gt_vector<1> {
+    using type = float;
+};
+template <> struct gt_vector<2> {
+    using type = float2;
+};
+template <> struct gt_vector<4> {
+    using type = float4;
+};
+
+/* One access of V floats; the address space follows from the pointer. */
+template <int V> static __device__ __forceinline__ void gt_read(float *v, const float *p)
+{
+    union {
+        typename gt_vector<V>::type whole;
+        float part[V];
+    } x;
+    x.whole = *reinterpret_cast<const typename gt_vector<V>::type *>(p);
+#pragma unroll
+    for (int i = 0; i < V; i++) v[i] = x.part[i];
+}
+
+template <int V> static __device__ __forceinline__ void gt_write(float *p, const float *v)
+{
+    union {
+        typename gt_vector<V>::type whole;
+        float part[V];
+    } x;
+#pragma unroll
+    for (int i = 0; i < V; i++) x.part[i] = v[i];
+    *reinterpret_cast<typename gt_vector<V>::type *>(p) = x.whole;
+}
+
+template <int V> static __device__ __forceinline__ void load_own(float *v, const float *g)
+{
+    gt_read<V>(v, g);
+}
+template <int V> static __device__ __forceinline__ void store_global(float *g, const float *v)
+{
+    gt_write<V>(g, v);
+}
+template <int V> static __device__ __forceinline__ void load_shared(float *v, const float *s)
+{
+    gt_read<V>(v, s);
+}
+template <int V> static __device__ __forceinline__ void store_shared(float *s, const float *v)
+{
+    gt_write<V>(s, v);
+}
+
+#if __CUDA_ARCH__ >= 800
+
+/* A source size of 0 fills with zeros. 16-byte copies bypass L1 (.cg), which narrower ones cannot. */
+template <int V> static __device__ __forceinline__ void cp_async(float *s, const float *g, bool valid)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+    const unsigned to = (unsigned)__cvta_generic_to_shared(s);
+    const int bytes = valid ? 4 * V : 0;
+    if constexpr (V == 4)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(g), "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(g), "n"(4 * V),
+                     "r"(bytes)
+                     : "memory");
+}
+
+static __device__ __forceinline__ void cp_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int N> static __device__ __forceinline__ void cp_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+#endif
+#endif
