@@ -38,7 +38,7 @@ struct child {
     bool line_ended;
 
     bool ending; /* killed, or its socket is closed: takes no more requests */
-    bool timed_out, cancelled, gone;
+    bool timed_out, cancelled, stopped, gone;
     int failures;     /* deaths since the last answer */
     char reason[160]; /* why we killed it, or how it ended */
 };
@@ -226,7 +226,7 @@ static void report_end(struct child *c)
 static void on_closed(uv_handle_t *handle)
 {
     struct child *c = handle->data;
-    if (--c->open_handles == 0 && !c->pool->closing) report_end(c);
+    if (--c->open_handles == 0 && !c->pool->closing && !c->stopped) report_end(c);
 }
 
 static void on_exit_of_child(uv_process_t *process, int64_t status, int signal_number)
@@ -458,6 +458,13 @@ void pool_cancel(struct pool *pool, int child)
     c->job = NULL;
     uv_timer_stop(&c->deadline);
     kill_child(c, "cancelled");
+}
+
+void pool_stop(struct pool *pool, int child)
+{
+    pool->children[child]->stopped = true;
+    pool_cancel(pool, child);
+    pool->children[child]->gone = true;
 }
 
 static void on_close_wait(uv_timer_t *timer)

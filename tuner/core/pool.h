@@ -53,6 +53,9 @@ enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *ev
  * again; this death does not count towards gone. */
 void pool_cancel(struct pool *pool, int child);
 
+/* Kill a child for good: it is gone, its job gives no event. */
+void pool_stop(struct pool *pool, int child);
+
 /* SIGKILL all children and close. Takes NULL. */
 void pool_close(struct pool *pool);
 

@@ -1,0 +1,503 @@
+#include "crew.h"
+
+#include "messages.h"
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COMPILER_NICE    10 /* a worker that waits for a core is a GPU that waits */
+#define GREETINGS_MAX    3  /* failed greetings or idle deaths in a row before a GPU is given up */
+#define COMPILER_RETRIES 1  /* a compiler that dies may have been killed for another's memory */
+
+enum stage { GREETING, READY, AT_WORK, LEAVING /* given up, not yet said */, GONE };
+
+/* A child, seen as what it does for us. */
+struct hand {
+    int child;
+    enum stage stage;
+    void *tag;
+    int failures; /* since it last did what it was asked */
+
+    struct worker_info info;         /* of a worker */
+    char reason[OUTCOME_DETAIL_MAX]; /* why it was given up */
+
+    struct config config; /* of a compiler at work, to ask again */
+    bool trans_a, trans_b;
+    int arch, retries;
+    bool again; /* ask again once greeted */
+};
+
+struct crew {
+    struct pool *pool;
+    struct hand *compiler, *worker;
+    int compilers, workers;
+    char nvrtc[CREW_VERSION_MAX];
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- greeting ---- */
+
+static enum status greet(struct crew *crew, struct hand *hand)
+{
+    json_t *hello = json_pack("{s:s}", "do", "hello");
+    if (!hello) return fail(E_MEMORY, "out of memory for a greeting");
+    hand->stage = GREETING;
+    enum status st = pool_submit(crew->pool, hand->child, hello, CREW_DEADLINE_S, hand);
+    json_decref(hello);
+    return st;
+}
+
+static void copy_text(const json_t *answer, const char *key, char *to, size_t room)
+{
+    const char *text = json_string_value(json_object_get(answer, key));
+    snprintf(to, room, "%s", text ? text : "");
+}
+
+static enum status take_worker_hello(struct hand *hand, const json_t *answer)
+{
+    enum status st = message_check(answer);
+    struct worker_info info = {.device = hand->info.device};
+    if (!st) st = gpu_from_json(json_object_get(answer, "gpu"), &info.gpu);
+    if (st) return st;
+    if (json_is_false(json_object_get(answer, "canary")))
+        return fail(E_GPU, "GPU %d (%s) computes a known product wrongly: it cannot be trusted", info.device,
+                    info.gpu.name);
+    copy_text(answer, "uuid", info.uuid, sizeof info.uuid);
+    copy_text(answer, "driver", info.driver, sizeof info.driver);
+    copy_text(answer, "cublas", info.cublas, sizeof info.cublas);
+    copy_text(answer, "nvrtc", info.nvrtc, sizeof info.nvrtc);
+    hand->info = info;
+    return OK;
+}
+
+/* Wait until every child has answered its first greeting. *devices: how many GPUs a worker says there are. */
+static enum status await_greetings(struct crew *crew, int *devices)
+{
+    for (;;) {
+        bool waiting = false;
+        for (int i = 0; i < crew->compilers; i++) waiting |= crew->compiler[i].stage == GREETING;
+        for (int i = 0; i < crew->workers; i++) waiting |= crew->worker[i].stage == GREETING;
+        if (!waiting) return OK;
+
+        struct pool_event e;
+        enum status st = pool_wait(crew->pool, CREW_DEADLINE_S, &e);
+        if (st) return st;
+        if (e.kind == POOL_INTERRUPT) return fail(E_INTERRUPTED, "interrupted before the first trial");
+        if (e.kind == POOL_TICK) continue;
+        struct hand *hand = e.job;
+        bool compiler = hand >= crew->compiler && hand < crew->compiler + crew->compilers;
+        if (e.kind != POOL_REPLY)
+            return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e.reason);
+        if (compiler) {
+            if (!(st = message_check(e.message)))
+                copy_text(e.message, "nvrtc", crew->nvrtc, sizeof crew->nvrtc);
+        } else {
+            st = take_worker_hello(hand, e.message);
+            json_int_t count = json_integer_value(json_object_get(e.message, "devices"));
+            if (devices) *devices = count > 0 ? (int)count : 1;
+        }
+        json_decref(e.message);
+        if (st) return st;
+        hand->stage = READY;
+    }
+}
+
+static int core_count(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? count : 1;
+}
+
+static enum status start_compilers(struct crew *crew, const struct crew_options *options)
+{
+    int count = options->compilers > 0 ? options->compilers : core_count();
+    if (!(crew->compiler = calloc((size_t)count, sizeof *crew->compiler)))
+        return fail(E_MEMORY, "out of memory for %d compilers", count);
+    const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};
+    enum status st = OK;
+    for (int i = 0; i < count && !st; i++) {
+        struct hand *hand = &crew->compiler[i];
+        crew->compilers = i + 1;
+        st = pool_start(crew->pool, argv, COMPILER_NICE, &hand->child);
+        if (!st) st = greet(crew, hand);
+    }
+    return st;
+}
+
+static enum status start_worker(struct crew *crew, int device, const char *cache)
+{
+    if (crew->workers == CREW_WORKERS_MAX)
+        return fail(E_INPUT, "at most %d GPUs can be tuned at once", CREW_WORKERS_MAX);
+    char ordinal[16];
+    snprintf(ordinal, sizeof ordinal, "%d", device);
+    const char *argv[] = {"tune", "_worker", "--device", ordinal, "--cache", cache, NULL};
+    struct hand *hand = &crew->worker[crew->workers++];
+    hand->info.device = device;
+    enum status st = pool_start(crew->pool, argv, 0, &hand->child);
+    return st ? st : greet(crew, hand);
+}
+
+enum status crew_open(const struct crew_options *options, struct crew **out)
+{
+    struct crew *crew = calloc(1, sizeof *crew);
+    if (!crew) return fail(E_MEMORY, "out of memory for the child processes");
+    enum status st = OK;
+    int devices = 0;
+    if (!(crew->worker = calloc(CREW_WORKERS_MAX, sizeof *crew->worker)))
+        st = fail(E_MEMORY, "out of memory for the GPU workers");
+    if (!st) st = pool_open(&crew->pool);
+    if (!st) st = start_compilers(crew, options);
+    for (int i = 0; i < options->device_count && !st; i++)
+        st = start_worker(crew, options->devices[i], options->cache);
+    if (options->device_count == CREW_ALL_DEVICES && !st) st = start_worker(crew, 0, options->cache);
+    if (!st) st = await_greetings(crew, &devices);
+    if (options->device_count == CREW_ALL_DEVICES) {
+        for (int i = 1; i < devices && !st; i++) st = start_worker(crew, i, options->cache);
+        if (!st) st = await_greetings(crew, NULL);
+    }
+    if (st) {
+        crew_close(crew);
+        return st;
+    }
+    *out = crew;
+    return OK;
+}
+
+void crew_close(struct crew *crew)
+{
+    if (!crew) return;
+    pool_close(crew->pool);
+    free(crew->compiler);
+    free(crew->worker);
+    free(crew);
+}
+
+int crew_workers(const struct crew *crew)
+{
+    return crew->workers;
+}
+
+const struct worker_info *crew_worker(const struct crew *crew, int worker)
+{
+    return &crew->worker[worker].info;
+}
+
+int crew_compilers(const struct crew *crew)
+{
+    return crew->compilers;
+}
+
+const char *crew_nvrtc(const struct crew *crew)
+{
+    return crew->nvrtc;
+}
+
+int crew_idle_compilers(const struct crew *crew)
+{
+    int idle = 0;
+    for (int i = 0; i < crew->compilers; i++) idle += crew->compiler[i].stage == READY;
+    return idle;
+}
+
+bool crew_worker_idle(const struct crew *crew, int worker)
+{
+    return crew->worker[worker].stage == READY;
+}
+
+bool crew_worker_gone(const struct crew *crew, int worker)
+{
+    return crew->worker[worker].stage >= LEAVING;
+}
+
+int crew_worker_pid(const struct crew *crew, int worker)
+{
+    return pool_pid(crew->pool, crew->worker[worker].child);
+}
+
+/* ---- asking ---- */
+
+static enum status ask_compiler(struct crew *crew, struct hand *hand)
+{
+    char text[CONFIG_TEXT_MAX];
+    config_format(&hand->config, text);
+    json_t *request = json_pack("{s:s, s:s, s:b, s:b, s:i}", "do", "compile", "config", text, "trans_a",
+                                hand->trans_a, "trans_b", hand->trans_b, "arch", hand->arch);
+    if (!request) return fail(E_MEMORY, "out of memory for a request to a compiler");
+    hand->again = false;
+    hand->stage = AT_WORK;
+    enum status st = pool_submit(crew->pool, hand->child, request, CREW_DEADLINE_S, hand);
+    json_decref(request);
+    return st;
+}
+
+enum status crew_compile(struct crew *crew, const struct config *config, bool trans_a, bool trans_b, int arch,
+                         void *tag)
+{
+    for (int i = 0; i < crew->compilers; i++) {
+        struct hand *hand = &crew->compiler[i];
+        if (hand->stage != READY || !pool_idle(crew->pool, hand->child)) continue;
+        hand->config = *config;
+        hand->trans_a = trans_a, hand->trans_b = trans_b;
+        hand->arch = arch;
+        hand->retries = 0;
+        hand->tag = tag;
+        return ask_compiler(crew, hand);
+    }
+    return fail(E_BUSY, "no compiler is idle");
+}
+
+enum status crew_send(struct crew *crew, int worker, json_t *request, double deadline_s, void *tag)
+{
+    struct hand *hand = &crew->worker[worker];
+    if (!request) return fail(E_MEMORY, "out of memory for a request to a GPU worker");
+    enum status st = OK;
+    if (hand->stage != READY) st = fail(E_BUSY, "the worker of GPU %d is not idle", hand->info.device);
+    if (!st) st = pool_submit(crew->pool, hand->child, request, deadline_s, hand);
+    json_decref(request);
+    if (st) return st;
+    hand->stage = AT_WORK;
+    hand->tag = tag;
+    return OK;
+}
+
+void crew_cancel(struct crew *crew, int worker)
+{
+    struct hand *hand = &crew->worker[worker];
+    if (hand->stage >= LEAVING) return;
+    hand->stage = GREETING; /* its end comes without a job and makes us greet it */
+    hand->tag = NULL;
+    pool_cancel(crew->pool, hand->child);
+}
+
+/* ---- what comes back ---- */
+
+static struct hand *hand_of(struct crew *crew, int child, bool *compiler)
+{
+    for (int i = 0; i < crew->compilers; i++)
+        if (crew->compiler[i].child == child) {
+            *compiler = true;
+            return &crew->compiler[i];
+        }
+    *compiler = false;
+    for (int i = 0; i < crew->workers; i++)
+        if (crew->worker[i].child == child) return &crew->worker[i];
+    return NULL;
+}
+
+static enum status parse_build(const json_t *answer, struct build *build)
+{
+    int built = 0, cached = 0;
+    const char *cubin = "", *checksum = "", *verdict = "unbuildable", *detail = "";
+    json_error_t error;
+    if (json_unpack_ex((json_t *)(uintptr_t)answer, &error, 0, "{s:b, s?s, s?s, s?b, s?s, s?s}", "built",
+                       &built, "cubin", &cubin, "checksum", &checksum, "cached", &cached, "verdict", &verdict,
+                       "detail", &detail) ||
+        (built && (!*cubin || !*checksum)))
+        return fail(E_CHILD, "a compiler gave a malformed answer");
+    *build = (struct build){.built = built, .cached = cached};
+    enum status st = built ? OK : verdict_parse(verdict, &build->verdict);
+    const json_t *facts = json_object_get(answer, "facts");
+    if (!st && facts) st = facts_from_json(facts, &build->facts);
+    snprintf(build->cubin, sizeof build->cubin, "%s", cubin);
+    snprintf(build->checksum, sizeof build->checksum, "%s", checksum);
+    snprintf(build->detail, sizeof build->detail, "%s", detail);
+    return st;
+}
+
+static void finish_compile(struct hand *hand, struct crew_event *event)
+{
+    event->kind = CREW_BUILT;
+    event->tag = hand->tag;
+    hand->tag = NULL;
+}
+
+static void fail_compile(struct hand *hand, const char *why, struct crew_event *event)
+{
+    finish_compile(hand, event);
+    event->build = (struct build){.verdict = VERDICT_UNBUILDABLE};
+    snprintf(event->build.detail, sizeof event->build.detail, "%s", why);
+}
+
+static int compilers_left(const struct crew *crew)
+{
+    int left = 0;
+    for (int i = 0; i < crew->compilers; i++) left += crew->compiler[i].stage != GONE;
+    return left;
+}
+
+/* *found says whether *event holds something for the caller. */
+static enum status from_compiler(struct crew *crew, struct hand *hand, struct pool_event *e, bool *found,
+                                 struct crew_event *event)
+{
+    enum status st = OK;
+    bool at_work = hand->stage == AT_WORK;
+    if (e->kind == POOL_REPLY) {
+        st = message_check(e->message);
+        if (!st && at_work) {
+            finish_compile(hand, event);
+            st = parse_build(e->message, &event->build);
+            *found = !st;
+        }
+        hand->stage = READY;
+        if (!st && hand->again) st = ask_compiler(crew, hand);
+        return st;
+    }
+    if (at_work && e->kind == POOL_DIED && hand->retries++ < COMPILER_RETRIES && !e->gone) {
+        hand->again = true;
+    } else if (at_work || hand->again) {
+        char why[OUTCOME_DETAIL_MAX];
+        snprintf(why, sizeof why, e->kind == POOL_TIMEOUT ? "the compiler did not finish within %.0f s" : "",
+                 CREW_DEADLINE_S);
+        if (e->kind != POOL_TIMEOUT) snprintf(why, sizeof why, "the compiler died: %s", e->reason);
+        fail_compile(hand, why, event);
+        hand->again = false;
+        *found = true;
+    }
+    if (!e->gone) return greet(crew, hand);
+    hand->stage = GONE;
+    if (compilers_left(crew)) return OK;
+    return fail(E_COMPILER, "every compiler process died again and again; the last one %s", e->reason);
+}
+
+static void give_up(struct crew *crew, struct hand *hand, const char *reason)
+{
+    pool_stop(crew->pool, hand->child);
+    hand->stage = LEAVING;
+    snprintf(hand->reason, sizeof hand->reason, "%s", reason);
+}
+
+static enum status from_worker(struct crew *crew, struct hand *hand, struct pool_event *e, bool *found,
+                               struct crew_event *event)
+{
+    if (hand->stage >= LEAVING) return OK;
+    event->worker = (int)(hand - crew->worker);
+    event->tag = hand->tag;
+    *found = true;
+    if (e->kind == POOL_REPLY && hand->stage == AT_WORK) {
+        hand->stage = READY;
+        hand->failures = 0;
+        event->kind = CREW_ANSWER;
+        event->answer = e->message;
+        e->message = NULL;
+        return OK;
+    }
+    if (e->kind == POOL_REPLY && take_worker_hello(hand, e->message) == OK) {
+        hand->stage = READY;
+        event->kind = CREW_BACK;
+        return OK;
+    }
+    if (e->kind == POOL_REPLY) { /* it greets, but the GPU is not well */
+        *found = false;
+        if (++hand->failures >= GREETINGS_MAX) give_up(crew, hand, status_text());
+        else pool_cancel(crew->pool, hand->child);
+        return OK;
+    }
+
+    /* It ended. Without a job during a greeting it was us who cancelled it. */
+    *found = hand->stage == AT_WORK || hand->stage == READY;
+    event->kind = CREW_LOST;
+    event->hung = e->kind == POOL_TIMEOUT;
+    snprintf(event->reason, sizeof event->reason, "%s", e->reason);
+    hand->tag = NULL;
+    bool own_fault = hand->stage == READY || (hand->stage == GREETING && e->job);
+    if ((own_fault && ++hand->failures >= GREETINGS_MAX) || e->gone) give_up(crew, hand, e->reason);
+    else return greet(crew, hand);
+    return OK;
+}
+
+static bool say_gone(struct crew *crew, struct crew_event *event)
+{
+    for (int i = 0; i < crew->workers; i++) {
+        struct hand *hand = &crew->worker[i];
+        if (hand->stage != LEAVING) continue;
+        hand->stage = GONE;
+        *event = (struct crew_event){.kind = CREW_GONE, .worker = i};
+        memcpy(event->reason, hand->reason, sizeof event->reason);
+        return true;
+    }
+    return false;
+}
+
+enum status crew_wait(struct crew *crew, double timeout_s, struct crew_event *event)
+{
+    double end = now_s() + timeout_s;
+    for (;;) {
+        *event = (struct crew_event){.kind = CREW_TICK, .worker = -1};
+        if (say_gone(crew, event)) return OK;
+        struct pool_event e;
+        enum status st = pool_wait(crew->pool, fmax(0.0, end - now_s()), &e);
+        if (st || e.kind == POOL_TICK) return st;
+        if (e.kind == POOL_INTERRUPT) {
+            event->kind = CREW_INTERRUPT;
+            return OK;
+        }
+        bool compiler, found = false;
+        struct hand *hand = hand_of(crew, e.child, &compiler);
+        if (hand && compiler) st = from_compiler(crew, hand, &e, &found, event);
+        else if (hand) st = from_worker(crew, hand, &e, &found, event);
+        json_decref(e.message);
+        if (st || found) return st;
+    }
+}
+
+/* ---- one thing at a time ---- */
+
+enum status crew_ask(struct crew *crew, int worker, json_t *request, double deadline_s, json_t **answer)
+{
+    *answer = NULL;
+    enum status st = crew_send(crew, worker, request, deadline_s, NULL);
+    char reason[OUTCOME_DETAIL_MAX] = "";
+    while (!st) {
+        struct crew_event e;
+        if ((st = crew_wait(crew, CREW_DEADLINE_S, &e))) break;
+        if (e.kind == CREW_INTERRUPT) {
+            crew_cancel(crew, worker);
+            return fail(E_INTERRUPTED, "interrupted");
+        }
+        if (e.worker != worker) continue;
+        if (e.kind == CREW_ANSWER) {
+            st = message_check(e.answer);
+            if (!st) *answer = e.answer;
+            else json_decref(e.answer);
+            return st;
+        }
+        if (e.kind == CREW_LOST) snprintf(reason, sizeof reason, "%s", e.reason);
+        if (e.kind == CREW_BACK || e.kind == CREW_GONE)
+            st = fail(E_CHILD, "the worker of GPU %d died: %s", crew->worker[worker].info.device,
+                      reason[0] ? reason : e.reason);
+    }
+    return st;
+}
+
+enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
+                           bool trans_b, int arch, struct build *builds)
+{
+    int sent = 0, done = 0;
+    while (done < count) {
+        enum status st = OK;
+        while (sent < count && !st) {
+            st = crew_compile(crew, &configs[sent], trans_a, trans_b, arch, &builds[sent]);
+            if (!st) sent++;
+        }
+        if (st && st != E_BUSY) return st;
+        struct crew_event e;
+        if ((st = crew_wait(crew, CREW_DEADLINE_S, &e))) return st;
+        json_decref(e.answer);
+        if (e.kind == CREW_INTERRUPT) return fail(E_INTERRUPTED, "interrupted while compiling");
+        if (e.kind != CREW_BUILT) continue;
+        *(struct build *)e.tag = e.build;
+        done++;
+    }
+    return OK;
+}

@@ -1,0 +1,46 @@
+#include "crew.h"
+#include "messages.h"
+
+json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(problem, text);
+    /* JSON integers are signed: the seed keeps its low 63 bits, the same in every run. */
+    return json_pack("{s:s, s:s, s:b, s:I, s:f}", "do", "prepare", "problem", text, "cold", cold, "seed",
+                     (json_int_t)(seed & INT64_MAX), "warm_s", warm_s);
+}
+
+/* A request about a configuration and its cubin. */
+static json_t *about(const char *verb, const struct config *config, const struct build *build)
+{
+    char text[CONFIG_TEXT_MAX];
+    config_format(config, text);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "do", verb, "config", text, "cubin", build->cubin,
+                     "checksum", build->checksum, "facts", facts_to_json(&build->facts));
+}
+
+json_t *request_trial(const struct config *config, const struct build *build, double best_us)
+{
+    json_t *request = about("trial", config, build);
+    if (request) json_object_set_new(request, "best_us", json_real(best_us));
+    return request;
+}
+
+json_t *request_block(const struct config *config, const struct build *build, double block_ms)
+{
+    json_t *request = about("block", config, build);
+    if (!request) return NULL;
+    json_object_set_new(request, "who", json_string("config"));
+    json_object_set_new(request, "block_ms", json_real(block_ms));
+    return request;
+}
+
+json_t *request_anchor_block(double block_ms)
+{
+    return json_pack("{s:s, s:s, s:f}", "do", "block", "who", "anchor", "block_ms", block_ms);
+}
+
+json_t *request_verify(const struct config *config, const struct build *build)
+{
+    return about("verify", config, build);
+}
