@@ -1,4 +1,5 @@
 # Run at every build: writes version.h (only when it changes) from VERSION, CUDA and, in a git checkout, its commit.
+cmake_policy(VERSION 3.25)
 execute_process(COMMAND git -C ${SOURCE} rev-parse --show-toplevel OUTPUT_VARIABLE top
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 set(commit "")

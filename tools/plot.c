@@ -1,0 +1,113 @@
+#include "plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMAND_NOT_FOUND 127 /* as the shell answers */
+
+/* "svg", "png" or NULL. */
+static const char *kind_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot && strcmp(dot, ".svg") == 0) return "svg";
+    if (dot && strcmp(dot, ".png") == 0) return "png";
+    return NULL;
+}
+
+enum status plot_check(const char *path)
+{
+    if (!kind_of(path)) return fail(E_USAGE, "cannot draw %s: the name must end in .svg or .png", path);
+    if (strchr(path, '\n')) return fail(E_USAGE, "the name of the picture contains a line break");
+    return OK;
+}
+
+/* A gnuplot string: in single quotes nothing is special but the quote itself, which is doubled. */
+static void put_string(FILE *gnuplot, const char *text)
+{
+    fputc('\'', gnuplot);
+    for (; *text; text++) {
+        if (*text == '\'') fputc('\'', gnuplot);
+        fputc(*text, gnuplot);
+    }
+    fputc('\'', gnuplot);
+}
+
+/* Rows and columns of gnuplot's clustered histogram. One group alone is turned round: a bar for each serie,
+ * named on the axis, instead of one cluster with a legend. */
+static void put_data(FILE *gnuplot, const struct bars *b)
+{
+    bool turned = b->groups == 1;
+    int rows = turned ? b->series : b->groups, columns = turned ? 1 : b->series;
+    fputs("$data << END\n", gnuplot);
+    for (int row = 0; row < rows; row++) {
+        fprintf(gnuplot, "\"%s\"", turned ? b->serie[row] : b->group[row]);
+        for (int column = 0; column < columns; column++) {
+            double value = b->value[row * columns + column];
+            if (isnan(value)) fputs(" NaN", gnuplot);
+            else fprintf(gnuplot, " %.6g", value);
+        }
+        fputc('\n', gnuplot);
+    }
+    fputs("END\n", gnuplot);
+}
+
+static void put_script(FILE *gnuplot, const struct bars *b, const char *kind, const char *out)
+{
+    bool turned = b->groups == 1;
+    int width = 500 + 30 * (turned ? b->series : b->groups * b->series / 2);
+    put_data(gnuplot, b);
+    fprintf(gnuplot, "set terminal %s size %d,520 noenhanced background '#ffffff'\n",
+            strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", width);
+    fputs("set output ", gnuplot);
+    put_string(gnuplot, out);
+    fputs("\nset title ", gnuplot);
+    put_string(gnuplot, b->title);
+    fputs("\nset ylabel ", gnuplot);
+    put_string(gnuplot, b->unit);
+    fputs(
+        "\nset yrange [0:*]\nset grid y\nset border 3\nset xtics nomirror rotate by -25\nset ytics nomirror\n"
+        "set style data histogram\nset style histogram clustered gap 1\n"
+        "set style fill solid 0.85 border -1\nset boxwidth 0.9\n",
+        gnuplot);
+    fputs(turned ? "unset key\n" : "set key outside right top\n", gnuplot);
+    for (int column = 0; column < (turned ? 1 : b->series); column++) {
+        fprintf(gnuplot, "%s$data using %d:xtic(1) title ", column ? ", " : "plot ", column + 2);
+        put_string(gnuplot, turned ? "" : b->serie[column]);
+    }
+    fputc('\n', gnuplot);
+}
+
+enum status plot_bars(const struct bars *bars, const char *path)
+{
+    enum status st = plot_check(path);
+    if (st) return st;
+    char fresh[4096];
+    if (snprintf(fresh, sizeof fresh, "%s.%d.part", path, (int)getpid()) >= (int)sizeof fresh)
+        return fail(E_USAGE, "the name of the picture is too long");
+
+    /* A gnuplot that is missing or ends early must not end us by SIGPIPE. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    FILE *gnuplot = popen("exec gnuplot >/dev/null 2>&1", "w");
+    int status = -1;
+    if (gnuplot) {
+        put_script(gnuplot, bars, kind_of(path), fresh);
+        status = pclose(gnuplot);
+    }
+    signal(SIGPIPE, before);
+
+    if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == COMMAND_NOT_FOUND)
+        st = fail(E_ABSENT, "gnuplot is not installed, so %s cannot be drawn: apt-get install gnuplot-nox",
+                  path);
+    else if (status != 0 || access(fresh, R_OK) != 0)
+        st = fail(E_IO, "gnuplot could not draw %s: is its folder writable?", path);
+    else if (rename(fresh, path) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
+    if (st) unlink(fresh);
+    return st;
+}

@@ -1,0 +1,33 @@
+#!/bin/sh
+# test.sh [quick]: sets up what is missing, builds, and runs the tests: optimised, then with sanitizers. quick: only
+# the optimised build's unit and cli tests.
+set -eu
+cd "$(dirname "$0")/.."
+cores=$(nproc)
+failed=
+
+# suite PRESET CTEST_OPTIONS: build it and run its tests.
+suite() {
+    preset=$1
+    shift
+    echo "== $preset"
+    cmake --preset "$preset" -DBUILD_TESTING=ON >build/log || {
+        cat build/log
+        return 1
+    }
+    cmake --build --preset "$preset" -- -k 0 --quiet || return 1
+    ctest --preset "$preset" --parallel "$cores" --timeout 900 "$@" </dev/null
+}
+
+tools/setup.sh test
+mkdir -p build
+if [ "${1:-}" = quick ]; then
+    suite release --label-regex '^(unit|cli)$'
+    exit
+fi
+suite debug --label-exclude 'static|slow' || failed="$failed debug"
+suite release || failed="$failed release"
+[ -z "$failed" ] || {
+    echo "failed:$failed"
+    exit 1
+}
