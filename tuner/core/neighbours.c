@@ -1,0 +1,183 @@
+#include "neighbours.h"
+
+#include "templates.h"
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* The values of one parameter that occur among the candidates of a template, ascending. */
+struct values {
+    int32_t *value;
+    size_t count;
+};
+
+struct dimension {
+    const struct template *template;
+    struct values values[CONFIG_PARAMS_MAX];
+    struct dimension *next;
+};
+
+struct neighbours {
+    const struct config *candidates;
+    size_t count;
+    uint32_t *slot; /* open addressing: index + 1, 0 is empty */
+    size_t mask;
+    struct dimension *dimensions; /* one a template */
+};
+
+static size_t slot_of(const struct neighbours *n, const struct config *config)
+{
+    uint64_t hash = XXH3_64bits_withSeed(config->value, sizeof config->value, (uintptr_t)config->template);
+    size_t at = (size_t)hash & n->mask;
+    while (n->slot[at] && !config_equal(&n->candidates[n->slot[at] - 1], config)) at = (at + 1) & n->mask;
+    return at;
+}
+
+size_t neighbours_find(const struct neighbours *n, const struct config *config)
+{
+    uint32_t found = n->slot[slot_of(n, config)];
+    return found ? found - 1 : NEIGHBOURS_NONE;
+}
+
+static size_t value_at(const struct values *v, int32_t value)
+{
+    size_t low = 0, high = v->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (v->value[middle] < value) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static int insert_value(struct values *v, int32_t value)
+{
+    size_t at = value_at(v, value);
+    if (at < v->count && v->value[at] == value) return 1;
+    int32_t *grown = realloc(v->value, (v->count + 1) * sizeof *grown);
+    if (!grown) return 0;
+    memmove(grown + at + 1, grown + at, (v->count - at) * sizeof *grown);
+    grown[at] = value;
+    v->value = grown;
+    v->count++;
+    return 1;
+}
+
+static struct dimension *dimension_of(const struct neighbours *n, const struct template *t)
+{
+    struct dimension *d = n->dimensions;
+    while (d && d->template != t) d = d->next;
+    return d;
+}
+
+static int learn(struct neighbours *n, size_t index)
+{
+    const struct config *c = &n->candidates[index];
+    n->slot[slot_of(n, c)] = (uint32_t)index + 1;
+    struct dimension *d = dimension_of(n, c->template);
+    if (!d) {
+        d = calloc(1, sizeof *d);
+        if (!d) return 0;
+        d->template = c->template;
+        d->next = n->dimensions;
+        n->dimensions = d;
+    }
+    for (int p = 0; p < c->template->param_count; p++)
+        if (!insert_value(&d->values[p], c->value[p])) return 0;
+    return 1;
+}
+
+struct neighbours *neighbours_build(const struct config *candidates, size_t count)
+{
+    struct neighbours *n = calloc(1, sizeof *n);
+    if (!n) return NULL;
+    n->candidates = candidates;
+    n->count = count;
+    size_t slots = 16;
+    while (slots < 2 * count) slots *= 2;
+    n->mask = slots - 1;
+    n->slot = calloc(slots, sizeof *n->slot);
+    if (!n->slot) goto none;
+    for (size_t i = 0; i < count; i++)
+        if (!learn(n, i)) goto none;
+    return n;
+none:
+    neighbours_free(n);
+    return NULL;
+}
+
+void neighbours_free(struct neighbours *n)
+{
+    if (!n) return;
+    while (n->dimensions) {
+        struct dimension *d = n->dimensions;
+        n->dimensions = d->next;
+        for (int p = 0; p < CONFIG_PARAMS_MAX; p++) free(d->values[p].value);
+        free(d);
+    }
+    free(n->slot);
+    free(n);
+}
+
+struct listing {
+    const struct neighbours *n;
+    const struct dimension *d;
+    size_t *out;
+    size_t count;
+};
+
+static void list(struct listing *l, const struct config *config)
+{
+    size_t found = neighbours_find(l->n, config);
+    if (found != NEIGHBOURS_NONE && l->count < NEIGHBOURS_MAX) l->out[l->count++] = found;
+}
+
+static void list_single(struct listing *l, const struct config *from, enum param_kind kind)
+{
+    for (int p = 0; p < from->template->param_count; p++) {
+        if (from->template->params[p].kind != kind) continue;
+        struct config c = *from;
+        for (size_t i = 0; i < l->d->values[p].count; i++) {
+            c.value[p] = l->d->values[p].value[i];
+            if (c.value[p] != from->value[p]) list(l, &c);
+        }
+    }
+}
+
+/* Move `more` further parameters, from number p on, one value up or down each. */
+static void list_coupled(struct listing *l, struct config *c, int p, int more)
+{
+    if (more == 0) {
+        list(l, c);
+        return;
+    }
+    for (; p < c->template->param_count; p++) {
+        const struct values *v = &l->d->values[p];
+        int32_t here = c->value[p];
+        size_t at = value_at(v, here);
+        for (int up = 0; up <= 1; up++) {
+            if (up ? at + 1 >= v->count : at == 0) continue;
+            c->value[p] = v->value[up ? at + 1 : at - 1];
+            list_coupled(l, c, p + 1, more - 1);
+        }
+        c->value[p] = here;
+    }
+}
+
+static int by_index(const void *x, const void *y)
+{
+    size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    return (a > b) - (a < b);
+}
+
+size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
+                     size_t out[NEIGHBOURS_MAX])
+{
+    struct config c = n->candidates[index];
+    struct listing l = {.n = n, .d = dimension_of(n, c.template), .out = out};
+    if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH);
+    else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE);
+    else list_coupled(&l, &c, 0, kind == NEIGHBOUR_PAIR ? 2 : 3);
+    qsort(out, l.count, sizeof *out, by_index);
+    return l.count;
+}

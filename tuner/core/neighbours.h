@@ -1,0 +1,41 @@
+/* neighbours.h — which candidates lie near one another: those that differ in one parameter, or in a few
+ * coupled ones.
+ *
+ * Rules tie parameters together (a larger block tile needs a larger warp tile), so that single changes alone
+ * would leave many candidates without a neighbour. Distance is counted in values that occur among the
+ * candidates.
+ */
+#ifndef GT_NEIGHBOURS_H
+#define GT_NEIGHBOURS_H
+
+#include "config.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define NEIGHBOURS_NONE SIZE_MAX
+#define NEIGHBOURS_MAX  512 /* of one kind */
+
+/* In the order in which a search should try them. */
+enum neighbour_kind {
+    NEIGHBOUR_LAUNCH, /* another launch-time value: nothing to compile */
+    NEIGHBOUR_SINGLE, /* one compile-time parameter at any other value */
+    NEIGHBOUR_PAIR,   /* two parameters, each one value up or down */
+    NEIGHBOUR_TRIPLE, /* three of them */
+    NEIGHBOUR_KINDS
+};
+
+struct neighbours;
+
+/* candidates must outlive the result. NULL: out of memory. */
+struct neighbours *neighbours_build(const struct config *candidates, size_t count);
+void neighbours_free(struct neighbours *n); /* takes NULL */
+
+/* Index of a configuration, NEIGHBOURS_NONE if it is no candidate. */
+size_t neighbours_find(const struct neighbours *n, const struct config *config);
+
+/* The neighbours of one kind, ascending by index (best by the model first). If there are more than
+ * NEIGHBOURS_MAX the walk stops there. Returns how many. */
+size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
+                     size_t out[NEIGHBOURS_MAX]);
+
+#endif

@@ -1,0 +1,82 @@
+#include "search.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct search_strategy search_exhaustive, search_random, search_ils;
+
+const struct search_strategy *const search_strategies[] = {&search_ils, &search_random, &search_exhaustive};
+const size_t search_strategy_count = sizeof search_strategies / sizeof *search_strategies;
+
+/* Keeps the promise that no candidate is given twice, so that a strategy need not. */
+struct search {
+    const struct search_strategy *strategy;
+    void *self;
+    size_t count, left; /* candidates neither given nor told */
+    bool *done;
+};
+
+static const struct search_strategy *find_strategy(const char *name)
+{
+    for (size_t i = 0; i < search_strategy_count; i++)
+        if (strcmp(search_strategies[i]->name, name) == 0) return search_strategies[i];
+    return NULL;
+}
+
+enum status search_start(const char *strategy, const struct config *candidates, size_t count, uint64_t seed,
+                         struct search **search)
+{
+    const struct search_strategy *found = find_strategy(strategy);
+    if (!found) {
+        char known[200] = "";
+        for (size_t i = 0, used = 0; i < search_strategy_count && used < sizeof known; i++)
+            used += (size_t)snprintf(known + used, sizeof known - used, " %s", search_strategies[i]->name);
+        return fail(E_INPUT, "unknown search strategy '%.40s'; known:%s", strategy, known);
+    }
+    struct search *s = calloc(1, sizeof *s);
+    if (!s) return fail(E_MEMORY, "out of memory for the search");
+    s->strategy = found;
+    s->count = s->left = count;
+    s->done = calloc(count + 1, sizeof *s->done);
+    s->self = s->done ? found->start(candidates, count, seed) : NULL;
+    if (!s->self) {
+        free(s->done);
+        free(s);
+        return fail(E_MEMORY, "out of memory for a search over %zu candidates", count);
+    }
+    *search = s;
+    return OK;
+}
+
+enum search_answer search_next(struct search *search, size_t *index)
+{
+    while (search->left > 0) {
+        enum search_answer answer = search->strategy->next(search->self, index);
+        if (answer != SEARCH_TRY) return answer;
+        if (search->done[*index]) continue;
+        search->done[*index] = true;
+        search->left--;
+        return SEARCH_TRY;
+    }
+    return SEARCH_DONE;
+}
+
+void search_tell(struct search *search, size_t index, double time_us)
+{
+    if (index >= search->count) return;
+    if (!search->done[index]) {
+        search->done[index] = true;
+        search->left--;
+    }
+    search->strategy->tell(search->self, index, time_us);
+}
+
+void search_stop(struct search *search)
+{
+    if (!search) return;
+    search->strategy->stop(search->self);
+    free(search->done);
+    free(search);
+}

@@ -1,0 +1,241 @@
+/* search_ils.c — greedy iterated local search that never makes the compilers wait.
+ *
+ * It begins with a spread of the model's favourites, then walks downhill from the best: neighbours of the
+ * present centre are proposed one after the other, and the first that is faster becomes the centre. When a
+ * neighbourhood is used up the centre is a local optimum, and a new walk starts from a few random steps away,
+ * or from the model's next favourite. Several walks exist, because compilation runs ahead of measuring: as
+ * long as one waits for a time, the next proposes. Walk 0 always follows the best candidate known.
+ *
+ * Which methods to combine was decided by replaying recorded spaces (tests/unit/test_replay.c), see
+ * Schoonhoven et al., "Benchmarking optimization algorithms for auto-tuning GPU kernels", 2022, for greedy
+ * local search.
+ */
+#include "search.h"
+
+#include "neighbours.h"
+#include "stats.h"
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STARTS = 16,        /* the first candidates, far apart */
+    START_DISTANCE = 3, /* parameters in which they differ */
+    START_DEPTH = 4096, /* how far down the model's order they may lie */
+    WALKS = 4,          /* enough to cover the candidates being compiled */
+    COUPLED_MAX = 48,   /* proposals of coupled kinds a centre: the model's best of them */
+    KICKS_LEAST = 2,    /* random steps of a kick */
+    KICKS_MOST = 4,
+};
+
+struct walk {
+    size_t centre; /* NEIGHBOURS_NONE: needs a new start */
+    size_t list[NEIGHBOURS_MAX];
+    size_t length, at;
+    enum neighbour_kind kind; /* of the list */
+    size_t pending;           /* proposals of this walk without a time */
+};
+
+struct ils {
+    const struct config *candidates;
+    size_t count;
+    struct neighbours *near;
+    uint64_t random;
+    double *time_us; /* NAN: not told */
+    int8_t *owner;   /* walk that proposed it, -1 none */
+    bool *asked;     /* proposed, or told unasked */
+    bool *spent;     /* a local optimum whose neighbourhood is used up */
+    size_t start[STARTS];
+    size_t starts, start_at;
+    size_t best;     /* NEIGHBOURS_NONE before the first usable time */
+    size_t in_order; /* all below are asked */
+    unsigned kicks;
+    struct walk walk[WALKS];
+};
+
+static size_t distance(const struct config *x, const struct config *y)
+{
+    if (x->template != y->template) return CONFIG_PARAMS_MAX;
+    size_t differ = 0;
+    for (int p = 0; p < CONFIG_PARAMS_MAX; p++) differ += x->value[p] != y->value[p];
+    return differ;
+}
+
+static void choose_starts(struct ils *s)
+{
+    size_t depth = s->count < START_DEPTH ? s->count : START_DEPTH;
+    for (size_t i = 0; i < depth && s->starts < STARTS; i++) {
+        bool apart = true;
+        for (size_t j = 0; j < s->starts && apart; j++)
+            apart = distance(&s->candidates[i], &s->candidates[s->start[j]]) >= START_DISTANCE;
+        if (apart) s->start[s->starts++] = i;
+    }
+}
+
+static void stop(void *self)
+{
+    struct ils *s = self;
+    neighbours_free(s->near);
+    free(s->time_us);
+    free(s->owner);
+    free(s->asked);
+    free(s->spent);
+    free(s);
+}
+
+static void *start(const struct config *candidates, size_t count, uint64_t seed)
+{
+    struct ils *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->candidates = candidates;
+    s->count = count;
+    s->random = seed;
+    s->best = NEIGHBOURS_NONE;
+    s->near = neighbours_build(candidates, count);
+    s->time_us = malloc((count + 1) * sizeof *s->time_us);
+    s->owner = malloc(count + 1);
+    s->asked = calloc(count + 1, sizeof *s->asked);
+    s->spent = calloc(count + 1, sizeof *s->spent);
+    if (!s->near || !s->time_us || !s->owner || !s->asked || !s->spent) {
+        stop(s);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) s->time_us[i] = NAN;
+    memset(s->owner, -1, count + 1);
+    for (int w = 0; w < WALKS; w++) s->walk[w].centre = NEIGHBOURS_NONE;
+    choose_starts(s);
+    return s;
+}
+
+static enum search_answer propose(struct ils *s, size_t candidate, int walk, size_t *index)
+{
+    s->asked[candidate] = true;
+    s->owner[candidate] = (int8_t)walk;
+    if (walk >= 0) s->walk[walk].pending++;
+    *index = candidate;
+    return SEARCH_TRY;
+}
+
+static void list_kind(struct ils *s, struct walk *w, enum neighbour_kind kind)
+{
+    w->kind = kind;
+    w->at = 0;
+    w->length = neighbours_of(s->near, w->centre, kind, w->list);
+    if (kind >= NEIGHBOUR_PAIR && w->length > COUPLED_MAX) w->length = COUPLED_MAX;
+}
+
+static void move_to(struct ils *s, struct walk *w, size_t centre)
+{
+    w->centre = centre;
+    list_kind(s, w, NEIGHBOUR_LAUNCH);
+}
+
+/* The next neighbour of the walk's centre that nobody proposed, NEIGHBOURS_NONE if all were. Moves downhill
+ * on the way when a neighbour is already known to be faster. */
+static size_t next_neighbour(struct ils *s, struct walk *w)
+{
+    for (;;) {
+        if (w->at == w->length) {
+            if (w->kind + 1 == NEIGHBOUR_KINDS) return NEIGHBOURS_NONE;
+            list_kind(s, w, w->kind + 1);
+            continue;
+        }
+        size_t candidate = w->list[w->at++];
+        if (!s->asked[candidate]) return candidate;
+        if (s->time_us[candidate] < s->time_us[w->centre]) move_to(s, w, candidate);
+    }
+}
+
+static size_t next_in_order(struct ils *s)
+{
+    while (s->in_order < s->count && s->asked[s->in_order]) s->in_order++;
+    return s->in_order < s->count ? s->in_order : NEIGHBOURS_NONE;
+}
+
+/* A few random steps from the best candidate to one that was not asked for. */
+static size_t kicked(struct ils *s)
+{
+    size_t list[NEIGHBOURS_MAX], at = s->best;
+    size_t steps = KICKS_LEAST + (size_t)stats_random_below(&s->random, KICKS_MOST - KICKS_LEAST + 1);
+    for (size_t i = 0; i < steps || (s->asked[at] && i < 4 * steps); i++) {
+        enum neighbour_kind kind = (i & 1) ? NEIGHBOUR_PAIR : NEIGHBOUR_SINGLE;
+        size_t length = neighbours_of(s->near, at, kind, list);
+        if (length) at = list[stats_random_below(&s->random, length)];
+    }
+    return s->asked[at] ? NEIGHBOURS_NONE : at;
+}
+
+/* Where a walk without a centre begins anew: kicks from the best, now and then the model's next favourite. */
+static size_t new_start(struct ils *s)
+{
+    size_t candidate = NEIGHBOURS_NONE;
+    if (s->best != NEIGHBOURS_NONE && ++s->kicks % 4 != 0) candidate = kicked(s);
+    return candidate != NEIGHBOURS_NONE ? candidate : next_in_order(s);
+}
+
+static enum search_answer follow_best(struct ils *s, size_t *index)
+{
+    struct walk *w = &s->walk[0];
+    if (s->best == NEIGHBOURS_NONE || s->spent[s->best]) return SEARCH_WAIT;
+    if (w->centre != s->best) move_to(s, w, s->best);
+    size_t candidate = next_neighbour(s, w);
+    if (candidate != NEIGHBOURS_NONE) return propose(s, candidate, 0, index);
+    if (w->pending == 0) s->spent[s->best] = true;
+    return SEARCH_WAIT;
+}
+
+static enum search_answer explore(struct ils *s, int number, size_t *index)
+{
+    struct walk *w = &s->walk[number];
+    if (w->centre != NEIGHBOURS_NONE && isnan(s->time_us[w->centre])) return SEARCH_WAIT;
+    if (w->centre != NEIGHBOURS_NONE && isfinite(s->time_us[w->centre]) && !s->spent[w->centre]) {
+        size_t candidate = next_neighbour(s, w);
+        if (candidate != NEIGHBOURS_NONE) return propose(s, candidate, number, index);
+        if (w->pending > 0) return SEARCH_WAIT;
+        s->spent[w->centre] = true;
+    }
+    size_t candidate = new_start(s);
+    if (candidate == NEIGHBOURS_NONE) return SEARCH_WAIT;
+    move_to(s, w, candidate);
+    return propose(s, candidate, number, index);
+}
+
+static enum search_answer next(void *self, size_t *index)
+{
+    struct ils *s = self;
+    while (s->start_at < s->starts) {
+        size_t candidate = s->start[s->start_at++];
+        if (!s->asked[candidate]) return propose(s, candidate, -1, index);
+    }
+    enum search_answer answer = follow_best(s, index);
+    for (int w = 1; answer == SEARCH_WAIT && w < WALKS && s->best != NEIGHBOURS_NONE; w++)
+        answer = explore(s, w, index);
+    if (answer == SEARCH_TRY) return answer;
+    size_t candidate = next_in_order(s);
+    return candidate == NEIGHBOURS_NONE ? SEARCH_DONE : propose(s, candidate, -1, index);
+}
+
+static void tell(void *self, size_t index, double time_us)
+{
+    struct ils *s = self;
+    if (isnan(time_us)) time_us = INFINITY;
+    bool first = isnan(s->time_us[index]);
+    s->asked[index] = true;
+    s->time_us[index] = time_us;
+    if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || time_us < s->time_us[s->best])) s->best = index;
+    int owner = s->owner[index];
+    if (owner < 0 || !first) return;
+    struct walk *w = &s->walk[owner];
+    w->pending--;
+    if (w->centre != NEIGHBOURS_NONE && time_us < s->time_us[w->centre]) move_to(s, w, index);
+}
+
+const struct search_strategy search_ils = {
+    .name = "ils",
+    .summary = "iterated local search from the model's favourites",
+    .start = start,
+    .next = next,
+    .tell = tell,
+    .stop = stop,
+};
