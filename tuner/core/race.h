@@ -1,9 +1,10 @@
 /* race.h — from finalists to a winner, from numbers it is fed. The method is in docs/measuring.md.
  *
- * Rounds in random order, the anchor (cuBLAS) first and last in each; score = log(block / anchor interpolated in
- * time). After min_rounds, those that a paired test (Holm-corrected) puts behind the best by at least the margin are
- * dropped; ends with one left, or after max_rounds. Within the tie share it is a tie, broken the same way each time:
- * less shared memory, fewer registers, then the text of the configuration.
+ * Rounds in random order, the anchor (cuBLAS) first and last in each; score = log(block / anchor interpolated
+ * in time). After min_rounds, those that a paired test (Holm-corrected) puts behind the best by at least the
+ * margin are dropped; ends with one left, or after max_rounds. Within the tie share it is a tie, broken the
+ * same way each time: less shared memory, fewer registers, then the text of the configuration. Knows no GPU
+ * and no clock.
  */
 #ifndef GT_RACE_H
 #define GT_RACE_H
@@ -14,11 +15,12 @@
 #include <stdint.h>
 
 #define RACE_RUNNERS_MAX 16
+#define RACE_ROUNDS_MAX  64
 #define RACE_ANCHOR      (-1)
 #define RACE_DONE        (-2)
 
 struct race_options {
-    int min_rounds, max_rounds; /* 8, 30 */
+    int min_rounds, max_rounds; /* 8, 30; at most RACE_ROUNDS_MAX */
     double alpha;               /* 0.05 */
     double margin;              /* 0.003: smaller differences drop nobody */
     double tie;                 /* 0.005 */
@@ -31,8 +33,8 @@ struct race_runner {
 };
 
 struct race_result {
-    double time_us;             /* median block of this runner */
-    double ratio;               /* anchor time / own time in the same rounds (> 1: faster than the anchor) */
+    double time_us; /* median block of this runner */
+    double ratio;   /* anchor time / own time in the same rounds (> 1: faster than the anchor) */
     double ratio_low, ratio_high; /* 95 % interval of the ratio */
     int blocks;
     bool dropped, failed;
@@ -46,20 +48,25 @@ struct race_options race_defaults(void);
 enum status race_start(const struct race_runner *runners, int count, const struct race_options *options,
                        struct race **race);
 
-/* Who runs the next block: an index, RACE_ANCHOR or RACE_DONE. */
+/* Who runs the next block: an index, RACE_ANCHOR or RACE_DONE. The anchor's block between two rounds is the
+ * last of one and the first of the next. */
 int race_next(const struct race *race);
 
-/* The block's mean time of a call; INFINITY when the runner failed (it leaves the race). */
+/* The block's mean time of a call; INFINITY (or anything but a positive number) when the runner failed: it
+ * leaves the race. An anchor that fails is never asked again, and the runners are compared by their plain
+ * times. */
 void race_tell(struct race *race, double time_us);
 
 /* End early (budget): only complete rounds count. */
 void race_cut(struct race *race);
 
-/* Winner's index, or -1 if all failed; *tied is set if others were within the tie share (the tie was broken). */
+/* Winner's index, or -1 if all failed; *tied is set if others were within the tie share (the tie was broken).
+ * Before the first complete round nothing is known: the first runner that has not failed, tied with the rest.
+ */
 int race_winner(const struct race *race, bool *tied);
-struct race_result race_result(const struct race *race, int runner);
-double race_anchor_us(const struct race *race); /* median */
-int race_rounds(const struct race *race);
-void race_free(struct race *race);
+struct race_result race_result(const struct race *race, int runner); /* numbers are NAN without a block */
+double race_anchor_us(const struct race *race);                      /* median; NAN without an anchor */
+int race_rounds(const struct race *race);                            /* complete ones */
+void race_free(struct race *race);                                   /* takes NULL */
 
 #endif
