@@ -79,7 +79,7 @@ enum status frame_decode(const char *bytes, size_t length, json_t **message, siz
     if (memcmp(bytes, magic, seen) != 0)
         return fail(E_CHILD, "what a child process sent is not a frame of ours");
     if (length < FRAME_HEADER) return OK;
-    size_t payload;
+    size_t payload = 0;
     enum status st = read_header(bytes, &payload);
     if (st || length < FRAME_HEADER + payload) return st;
     st = read_payload(bytes, bytes + FRAME_HEADER, payload, message);
@@ -122,7 +122,7 @@ enum status frame_receive(int fd, json_t **message)
 {
     *message = NULL;
     char header[FRAME_HEADER];
-    size_t payload;
+    size_t payload = 0;
     enum status st = read_all(fd, header, sizeof header);
     if (!st) st = read_header(header, &payload);
     if (st) return st;
