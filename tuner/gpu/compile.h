@@ -1,9 +1,9 @@
-/* compile.h — configuration or source text -> cubin, by NVRTC (opened at run time; the only file with nvrtc.h), kept in
- * a content-addressed cache. Needs no GPU.
+/* compile.h — configuration or source text -> cubin, by NVRTC (opened at run time; the only file with
+ * nvrtc.h), kept in a content-addressed cache. Needs no GPU.
  *
- * Key: XXH128 of the texts, the options, the architecture and NVRTC's version. A cache entry is KEY.cubin and, beside
- * it, KEY.json (facts, checksum of the cubin); written to a temporary name, synced, renamed. Oldest entries go when the
- * cache passes its size limit (GEMMTUNE_CACHE_MIB, default 2048). A damaged entry is compiled again.
+ * Key: XXH128 of the texts, the options, the architecture and NVRTC's version. cache.h keeps the cubins. A
+ * damaged entry is compiled again. Any number of processes may compile into one cache; none waits for
+ * another.
  */
 #ifndef GT_COMPILE_H
 #define GT_COMPILE_H
@@ -20,7 +20,7 @@ struct compiled {
     char checksum[40]; /* XXH128 of the cubin, hexadecimal */
     struct kernel_facts facts;
     bool cached;
-    bool built;        /* false: the compiler refused; log says why */
+    bool built; /* false: the compiler refused; log says why */
     char log[OUTCOME_DETAIL_MAX];
 };
 
@@ -28,16 +28,21 @@ struct compiled {
  * Errors: E_COMPILER with where it looked. version: "13.0". */
 enum status compile_load(char version[16]);
 
+/* The file that NVRTC was loaded from, for people. Errors: those of compile_load. */
+enum status compile_library(char *path, size_t room);
+
 /* A refused text is an answer (built = false); errors are E_COMPILER, E_IO (cache unusable), E_MEMORY. */
 enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
                             int definition_count, int arch, const char *cache, struct compiled *out);
-enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
-                           struct compiled *out);
+enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
+                           const char *cache, struct compiled *out);
 
-/* Read a cubin and check it against its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs). */
+/* Read a cubin and check it against its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs).
+ */
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length);
 
-/* Default cache folder: GEMMTUNE_CACHE, $XDG_CACHE_HOME/gemmtune, ~/.cache/gemmtune. Created. Errors: E_IO. */
+/* Default cache folder: GEMMTUNE_CACHE, $XDG_CACHE_HOME/gemmtune, ~/.cache/gemmtune. Created. Errors: E_IO.
+ */
 enum status compile_cache_folder(char *path, size_t room);
 
 #endif

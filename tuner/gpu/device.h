@@ -1,7 +1,7 @@
 /* device.h — the CUDA driver API, opened at run time, and one GPU's context. Nothing else loads libcuda.
  *
- * Any driver result but success, out of memory, invalid value and out of launch resources means that the process
- * must be replaced; device_lost() remembers it.
+ * Any driver result but success, out of memory, invalid value and out of launch resources means that the
+ * process must be replaced; device_lost() remembers it.
  */
 #ifndef GT_DEVICE_H
 #define GT_DEVICE_H
@@ -38,8 +38,8 @@ struct cuda_api {
     CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *);
     CUresult (*FuncGetAttribute)(int *, CUfunction_attribute, CUfunction);
     CUresult (*FuncSetAttribute)(CUfunction, CUfunction_attribute, int);
-    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                             void **, void **);
+    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             CUstream, void **, void **);
     CUresult (*StreamCreate)(CUstream *, unsigned);
     CUresult (*StreamDestroy)(CUstream);
     CUresult (*StreamSynchronize)(CUstream);
@@ -59,8 +59,8 @@ struct cuda_api {
 
 extern struct cuda_api cuda; /* valid after device_load() answered OK */
 
-/* dlopen libcuda.so.1 (GEMMTUNE_LIBCUDA names another, for tests) and cuInit. Errors: E_GPU: no driver, no GPU, or a
- * driver older than the toolkit this program was built with, each with what to do. Idempotent. */
+/* dlopen libcuda.so.1 (GEMMTUNE_LIBCUDA names another, for tests) and cuInit. Errors: E_GPU: no driver, no
+ * GPU, or a driver older than the toolkit this program was built with, each with what to do. Idempotent. */
 enum status device_load(void);
 
 enum status device_count(int *count);
@@ -73,10 +73,16 @@ struct device {
     CUdevice handle;
     CUcontext context; /* the primary one, current in this thread after device_open */
     CUstream stream;   /* all our work runs here */
-    struct gpu gpu;    /* filled from attributes; memory_gb_per_s and fp32_tflops derived from clocks and width */
+    struct gpu
+        gpu; /* filled from attributes; memory_gb_per_s and fp32_tflops derived from clocks and width */
     char uuid[48];
 };
 
+/* A short id from the driver's name: lower case letters and digits without the maker's decorations; "NVIDIA
+ * H200" and "NVIDIA A100-SXM4-80GB" give "h200" and "a100". */
+void device_short_id(const char *name, char *id, size_t room);
+
+/* Errors: E_GPU (no such GPU, no driver, the GPU refuses a context). */
 enum status device_open(int ordinal, struct device *device);
 void device_close(struct device *device); /* takes a zeroed struct too */
 
@@ -89,7 +95,7 @@ bool device_lost(void);
 /* Device memory with a size; free takes a zeroed struct. Errors: E_GPU (out of memory names the sizes). */
 struct device_buffer {
     CUdeviceptr address;
-    size_t bytes;
+    size_t bytes; /* as asked for; address is never null after OK, even for 0 */
 };
 enum status device_allocate(struct device_buffer *buffer, size_t bytes);
 void device_free(struct device_buffer *buffer);

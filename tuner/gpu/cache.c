@@ -1,0 +1,374 @@
+#include "cache.h"
+
+#include "messages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define LIMIT_DEFAULT_MIB 2048
+#define KEY_LENGTH        (CACHE_KEY_TEXT - 1)
+#define FILE_BYTES_MAX    (256 << 20)
+#define TEMPORARY_PREFIX  ".tmp-"
+#define IN_USE_S          60   /* an entry used this recently is not evicted */
+#define ABANDONED_S       3600 /* a temporary file this old has no writer */
+
+static void hash_text(const void *bytes, size_t length, char text[CACHE_KEY_TEXT])
+{
+    XXH128_hash_t hash = XXH3_128bits(bytes, length);
+    snprintf(text, CACHE_KEY_TEXT, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
+}
+
+void cache_key(const char *const *parts, int count, char key[CACHE_KEY_TEXT])
+{
+    /* Hashing the hashes keeps the borders between the parts without a streaming state to allocate. */
+    XXH128_hash_t sum = {.low64 = (uint64_t)count};
+    for (int i = 0; i < count; i++) {
+        XXH128_hash_t pair[2] = {sum, XXH3_128bits(parts[i], strlen(parts[i]))};
+        sum = XXH3_128bits(pair, sizeof pair);
+    }
+    hash_text(&sum, sizeof sum, key);
+}
+
+int64_t cache_limit(void)
+{
+    const char *text = getenv("GEMMTUNE_CACHE_MIB");
+    char *end;
+    long long mib = text ? strtoll(text, &end, 10) : 0;
+    if (!text || end == text || *end || mib < 1 || mib > INT64_MAX >> 20) mib = LIMIT_DEFAULT_MIB;
+    return (int64_t)mib << 20;
+}
+
+static enum status unwritable(const char *folder, int error)
+{
+    const char *advice = error == ENOSPC || error == EDQUOT
+                             ? "free some space, or set GEMMTUNE_CACHE to a folder on another disk"
+                             : "set GEMMTUNE_CACHE to a folder you can write";
+    return fail(E_IO, "cannot write the cache of compiled kernels %s: %s; %s", folder, strerror(error),
+                advice);
+}
+
+enum status cache_make_folder(const char *folder)
+{
+    char path[CACHE_PATH_MAX];
+    size_t length = strlen(folder);
+    if (length == 0 || length + 64 > sizeof path)
+        return fail(E_IO, "the cache folder's name has %zu characters; 1 to %zu are possible", length,
+                    sizeof path - 64);
+    memcpy(path, folder, length + 1);
+    for (char *at = path + 1; *at; at++) {
+        if (*at != '/') continue;
+        *at = '\0';
+        if (mkdir(path, 0777) && errno != EEXIST && errno != EISDIR) return unwritable(folder, errno);
+        *at = '/';
+    }
+    /* A cubin is code that will run: nobody else may put one here. */
+    if (mkdir(path, 0700) && errno != EEXIST) return unwritable(folder, errno);
+    struct stat info;
+    if (stat(path, &info)) return unwritable(folder, errno);
+    return S_ISDIR(info.st_mode) ? OK : unwritable(folder, ENOTDIR);
+}
+
+/* False if the path is too long for the file system's callers. */
+static bool entry_path(const char *folder, const char *key, const char *suffix, char path[CACHE_PATH_MAX])
+{
+    int length = snprintf(path, CACHE_PATH_MAX, "%s/%s%s", folder, key, suffix);
+    return length > 0 && length < CACHE_PATH_MAX;
+}
+
+static bool read_all(int fd, char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t got = read(fd, bytes, length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        bytes += got;
+        length -= (size_t)got;
+    }
+    return true;
+}
+
+enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length)
+{
+    enum status st = OK;
+    char *read_bytes = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail(E_IO, "cannot read the compiled kernel %s: %s", path, strerror(errno));
+    struct stat info;
+    if (fstat(fd, &info) || !S_ISREG(info.st_mode) || info.st_size > FILE_BYTES_MAX) {
+        st = fail(E_IO, "cannot read the compiled kernel %s: not a file of at most %d bytes", path,
+                  FILE_BYTES_MAX);
+        goto out;
+    }
+    size_t size = (size_t)info.st_size;
+    read_bytes = malloc(size + 1);
+    if (!read_bytes) {
+        st = fail(E_MEMORY, "out of memory while reading %s (%zu bytes)", path, size);
+        goto out;
+    }
+    if (!read_all(fd, read_bytes, size)) {
+        st = fail(E_IO, "cannot read the compiled kernel %s to its end", path);
+        goto out;
+    }
+    read_bytes[size] = '\0';
+    char found[CACHE_KEY_TEXT];
+    hash_text(read_bytes, size, found);
+    if (strcmp(found, checksum) != 0) {
+        st = fail(E_INPUT, "the compiled kernel %s is damaged (checksum %s, expected %.32s): delete it", path,
+                  found, checksum);
+        goto out;
+    }
+    *bytes = read_bytes;
+    *length = size;
+    read_bytes = NULL;
+out:
+    free(read_bytes);
+    close(fd);
+    return st;
+}
+
+enum status cache_find(const char *folder, const char *key, struct cache_entry *entry)
+{
+    char json_path[CACHE_PATH_MAX];
+    struct cache_entry found;
+    if (!entry_path(folder, key, ".json", json_path) || !entry_path(folder, key, ".cubin", found.path))
+        return fail(E_ABSENT, "the cache folder's name is too long");
+    enum status st = fail(E_ABSENT, "no compiled kernel %s in %s", key, folder);
+    json_t *json = json_load_file(json_path, JSON_REJECT_DUPLICATES, NULL);
+    const char *checksum = json_string_value(json_object_get(json, "checksum"));
+    char *bytes = NULL;
+    size_t length = 0;
+    if (!checksum || strlen(checksum) != KEY_LENGTH) goto out;
+    if (facts_from_json(json_object_get(json, "facts"), &found.facts)) goto out;
+    if (cache_read(found.path, checksum, &bytes, &length) || (size_t)found.facts.cubin_bytes != length)
+        goto out;
+    snprintf(found.checksum, sizeof found.checksum, "%s", checksum);
+    /* Only the eviction order suffers where this is not allowed. */
+    (void)!utimensat(AT_FDCWD, found.path, NULL, 0);
+    *entry = found;
+    st = OK;
+out:
+    free(bytes);
+    json_decref(json);
+    return st ? fail(E_ABSENT, "no usable compiled kernel %s in %s", key, folder) : OK;
+}
+
+/* 0 or an errno. */
+static int write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t put = write(fd, bytes, length);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return errno;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return 0;
+}
+
+/* Make path's new content appear at once and whole. */
+static enum status publish(const char *folder, const char *path, const char *bytes, size_t length)
+{
+    char temporary[CACHE_PATH_MAX];
+    int error = 0;
+    snprintf(temporary, sizeof temporary, "%.950s/" TEMPORARY_PREFIX "XXXXXX", folder);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) return unwritable(folder, errno);
+    error = write_all(fd, bytes, length);
+    if (!error && fsync(fd)) error = errno;
+    if (close(fd) && !error) error = errno;
+    if (!error && rename(temporary, path)) error = errno;
+    if (!error) return OK;
+    unlink(temporary);
+    return unwritable(folder, error);
+}
+
+/* Written since the folder was last looked through by this process; starts full so that the first store
+ * looks. */
+static _Atomic int64_t unaccounted_bytes = INT64_MAX / 2;
+
+/* Looking through thousands of files at each store would cost as much as compiling. Each process does it when
+ * it has added 1/256 of the limit: the room between 7/8 and the limit serves 32 processes that do not know of
+ * each other. */
+static void trim_now_and_then(const char *folder, size_t added)
+{
+    int64_t limit = cache_limit(), kept;
+    if (atomic_fetch_add(&unaccounted_bytes, (int64_t)added) + (int64_t)added < limit / 256) return;
+    atomic_store(&unaccounted_bytes, 0);
+    (void)!cache_trim(folder, limit, &kept); /* what was stored is good even if nothing could be evicted */
+}
+
+enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
+                        const struct kernel_facts *facts, struct cache_entry *entry)
+{
+    struct cache_entry fresh = {.facts = *facts};
+    fresh.facts.cubin_bytes = (int)length;
+    char json_path[CACHE_PATH_MAX];
+    json_t *json = NULL;
+    char *text = NULL;
+    enum status st = cache_make_folder(folder);
+    if (st) return st;
+    if (length > FILE_BYTES_MAX)
+        return fail(E_IO, "a compiled kernel of %zu bytes is too large for the cache", length);
+    if (!entry_path(folder, key, ".json", json_path) || !entry_path(folder, key, ".cubin", fresh.path))
+        return fail(E_IO, "the cache folder's name is too long: %s", folder);
+    hash_text(cubin, length, fresh.checksum);
+
+    json = json_pack("{s:s, s:o}", "checksum", fresh.checksum, "facts", facts_to_json(&fresh.facts));
+    text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    if (!text) {
+        st = fail(E_MEMORY, "out of memory while storing a compiled kernel");
+        goto out;
+    }
+    st = publish(folder, fresh.path, cubin, length);
+    if (!st) st = publish(folder, json_path, text, strlen(text));
+    if (st) goto out;
+    *entry = fresh;
+    trim_now_and_then(folder, length + strlen(text));
+out:
+    free(text);
+    json_decref(json);
+    return st;
+}
+
+/* One entry as the folder shows it. */
+struct item {
+    char key[CACHE_KEY_TEXT];
+    struct timespec used;
+    int64_t bytes;
+};
+
+struct inventory {
+    struct item *items;
+    size_t count, room;
+    int64_t bytes; /* everything of ours, entries or not */
+};
+
+static bool is_ours(const char *name, const char *suffix)
+{
+    for (int i = 0; i < KEY_LENGTH; i++)
+        if (!(name[i] >= '0' && name[i] <= '9') && !(name[i] >= 'a' && name[i] <= 'f')) return false;
+    return strcmp(name + KEY_LENGTH, suffix) == 0;
+}
+
+/* Length of a file beside its entry; 0 if it is not there. */
+static int64_t size_beside(int folder, const char *key, const char *suffix)
+{
+    char name[KEY_LENGTH + 16];
+    struct stat info;
+    snprintf(name, sizeof name, "%.32s%s", key, suffix);
+    return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) ? 0 : (int64_t)info.st_size;
+}
+
+static bool add_item(struct inventory *inventory, const struct item *item)
+{
+    if (inventory->count == inventory->room) {
+        size_t room = inventory->room ? 2 * inventory->room : 1024;
+        struct item *grown = realloc(inventory->items, room * sizeof *grown);
+        if (!grown) return false;
+        inventory->items = grown;
+        inventory->room = room;
+    }
+    inventory->items[inventory->count++] = *item;
+    return true;
+}
+
+/* Look at one file; remove is whether leftovers may go. False out of memory. */
+static bool take_file(struct inventory *inventory, int folder, const char *name, bool remove, time_t now)
+{
+    struct stat info;
+    bool temporary = strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0;
+    bool cubin = is_ours(name, ".cubin"), json = is_ours(name, ".json");
+    if (!temporary && !cubin && !json) return true;
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode)) return true;
+    if (json && size_beside(folder, name, ".cubin") > 0) return true; /* counted with its cubin */
+    if (cubin) {
+        struct item item = {.used = info.st_mtim, .bytes = info.st_size + size_beside(folder, name, ".json")};
+        memcpy(item.key, name, KEY_LENGTH);
+        inventory->bytes += item.bytes;
+        return add_item(inventory, &item);
+    }
+    if (remove && now - info.st_mtime > (temporary ? ABANDONED_S : IN_USE_S) && !unlinkat(folder, name, 0))
+        return true;
+    inventory->bytes += info.st_size;
+    return true;
+}
+
+static enum status take_inventory(const char *folder, DIR *dir, bool remove, struct inventory *inventory)
+{
+    time_t now = time(NULL);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (!take_file(inventory, dirfd(dir), entry->d_name, remove, now))
+            return fail(E_MEMORY, "out of memory while looking through %s", folder);
+    return OK;
+}
+
+static enum status open_folder(const char *folder, DIR **dir)
+{
+    *dir = opendir(folder);
+    return *dir ? OK : fail(E_IO, "cannot read the cache folder %s: %s", folder, strerror(errno));
+}
+
+static int oldest_first(const void *x, const void *y)
+{
+    const struct timespec *a = &((const struct item *)x)->used, *b = &((const struct item *)y)->used;
+    if (a->tv_sec != b->tv_sec) return a->tv_sec < b->tv_sec ? -1 : 1;
+    return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
+}
+
+static void evict(int folder, const char *key)
+{
+    char name[KEY_LENGTH + 16];
+    snprintf(name, sizeof name, "%s.json", key); /* first: without it there is no entry */
+    unlinkat(folder, name, 0);
+    snprintf(name, sizeof name, "%s.cubin", key);
+    unlinkat(folder, name, 0);
+}
+
+enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_bytes)
+{
+    struct inventory inventory = {0};
+    DIR *dir;
+    enum status st = open_folder(folder, &dir);
+    if (st) return st;
+    st = take_inventory(folder, dir, true, &inventory);
+    if (st) goto out;
+    if (inventory.bytes > limit_bytes) {
+        time_t now = time(NULL);
+        qsort(inventory.items, inventory.count, sizeof *inventory.items, oldest_first);
+        for (size_t i = 0; i < inventory.count && inventory.bytes > limit_bytes / 8 * 7; i++) {
+            if (now - inventory.items[i].used.tv_sec <= IN_USE_S) break;
+            evict(dirfd(dir), inventory.items[i].key);
+            inventory.bytes -= inventory.items[i].bytes;
+        }
+    }
+    *kept_bytes = inventory.bytes;
+out:
+    free(inventory.items);
+    closedir(dir);
+    return st;
+}
+
+enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes)
+{
+    struct inventory inventory = {0};
+    DIR *dir;
+    enum status st = open_folder(folder, &dir);
+    if (st) return st;
+    st = take_inventory(folder, dir, false, &inventory);
+    *entries = (int64_t)inventory.count;
+    *bytes = inventory.bytes;
+    free(inventory.items);
+    closedir(dir);
+    return st;
+}

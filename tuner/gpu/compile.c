@@ -1,0 +1,294 @@
+#include "compile.h"
+
+#include "cache.h"
+#include "library.h"
+#include "ptxas_log.h"
+
+#include <ctype.h>
+#include <nvrtc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OPTIONS_MAX 64
+#define SOURCES_MAX 32
+
+/* The entry points we use; their prototypes are the header's. */
+static struct {
+    __typeof__(&nvrtcVersion) Version;
+    __typeof__(&nvrtcGetErrorString) GetErrorString;
+    __typeof__(&nvrtcCreateProgram) CreateProgram;
+    __typeof__(&nvrtcDestroyProgram) DestroyProgram;
+    __typeof__(&nvrtcCompileProgram) CompileProgram;
+    __typeof__(&nvrtcGetCUBINSize) GetCUBINSize;
+    __typeof__(&nvrtcGetCUBIN) GetCUBIN;
+    __typeof__(&nvrtcGetProgramLogSize) GetProgramLogSize;
+    __typeof__(&nvrtcGetProgramLog) GetProgramLog;
+} nvrtc;
+
+static const struct library_symbol entries[] = {
+    {"nvrtcVersion", &nvrtc.Version},
+    {"nvrtcGetErrorString", &nvrtc.GetErrorString},
+    {"nvrtcCreateProgram", &nvrtc.CreateProgram},
+    {"nvrtcDestroyProgram", &nvrtc.DestroyProgram},
+    {"nvrtcCompileProgram", &nvrtc.CompileProgram},
+    {"nvrtcGetCUBINSize", &nvrtc.GetCUBINSize},
+    {"nvrtcGetCUBIN", &nvrtc.GetCUBIN},
+    {"nvrtcGetProgramLogSize", &nvrtc.GetProgramLogSize},
+    {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
+};
+
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static char loaded_version[16]; /* "" until loaded */
+
+static enum status load_once(void)
+{
+    if (loaded_version[0]) return OK;
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+    const struct library_names library = {"GEMMTUNE_LIBNVRTC", names, 3, true};
+    char why[LIBRARY_WHY_MAX];
+    void *handle = library_open(&library, why);
+    if (!handle)
+        return fail(E_COMPILER,
+                    "no NVRTC, the CUDA run-time compiler (%s): install the CUDA toolkit, or set "
+                    "GEMMTUNE_LIBNVRTC to the library's path",
+                    why);
+    const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
+    int major = 0, minor = 0;
+    if (missing)
+        return fail(E_COMPILER, "the NVRTC library found lacks %s: CUDA 12 or later is needed", missing);
+    nvrtcResult result = nvrtc.Version(&major, &minor);
+    if (result != NVRTC_SUCCESS)
+        return fail(E_COMPILER, "NVRTC does not tell its version: %s", nvrtc.GetErrorString(result));
+    snprintf(loaded_version, sizeof loaded_version, "%d.%d", major, minor);
+    return OK;
+}
+
+enum status compile_load(char version[16])
+{
+    pthread_mutex_lock(&load_lock);
+    enum status st = load_once();
+    if (!st) memcpy(version, loaded_version, sizeof loaded_version);
+    pthread_mutex_unlock(&load_lock);
+    return st;
+}
+
+enum status compile_library(char *path, size_t room)
+{
+    char version[16];
+    enum status st = compile_load(version);
+    if (st) return st;
+    void *symbol;
+    memcpy(&symbol, &nvrtc.Version, sizeof symbol);
+    library_path(symbol, path, room);
+    return OK;
+}
+
+/* One compilation: what goes in, and the key under which what comes out is kept. */
+struct job {
+    const struct source_text *sources;
+    int source_count;
+    char arch[16], arch_option[32], version[16];
+    const char *options[OPTIONS_MAX];
+    int option_count;
+    char key[CACHE_KEY_TEXT];
+};
+
+static enum status prepare(struct job *job, const struct source_text *sources, int count,
+                           const char *const *definitions, int definition_count, int arch)
+{
+    *job = (struct job){.sources = sources, .source_count = count};
+    if (count < 1 || count > SOURCES_MAX)
+        return fail(E_COMPILER, "%d source texts; 1 to %d are possible", count, SOURCES_MAX);
+    if (definition_count > OPTIONS_MAX - 4)
+        return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, OPTIONS_MAX - 4);
+    enum status st = compile_load(job->version);
+    if (st) return st;
+    gpu_arch_name(arch, job->arch);
+    snprintf(job->arch_option, sizeof job->arch_option, "-arch=%s", job->arch);
+    job->options[job->option_count++] = job->arch_option;
+    job->options[job->option_count++] = "-std=c++17";
+    job->options[job->option_count++] = "--ptxas-options=-v"; /* registers and spills, into the log */
+    job->options[job->option_count++] = "-default-device";
+    for (int i = 0; i < definition_count; i++) job->options[job->option_count++] = definitions[i];
+
+    const char *parts[3 + 2 * SOURCES_MAX + OPTIONS_MAX];
+    char counts[32];
+    int used = 0;
+    snprintf(counts, sizeof counts, "%d sources", count);
+    parts[used++] = job->version;
+    parts[used++] = counts;
+    for (int i = 0; i < count; i++) {
+        parts[used++] = sources[i].name;
+        parts[used++] = sources[i].text;
+    }
+    for (int i = 0; i < job->option_count; i++) parts[used++] = job->options[i];
+    cache_key(parts, used, job->key);
+    return OK;
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+/* The compiler's log; NULL out of memory. */
+static char *take_log(nvrtcProgram program)
+{
+    size_t size = 0;
+    if (nvrtc.GetProgramLogSize(program, &size) != NVRTC_SUCCESS) size = 0;
+    char *log = calloc(size + 1, 1);
+    if (log && size > 0 && nvrtc.GetProgramLog(program, log) != NVRTC_SUCCESS) log[0] = '\0';
+    return log;
+}
+
+/* The line of the log that says what is wrong: the first with "error", else the first; printable, shortened.
+ */
+static void summarize(const char *log, const char *otherwise, char text[OUTCOME_DETAIL_MAX])
+{
+    const char *line = log;
+    for (const char *at = log; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        const char *error = strstr(at, "error");
+        if (!error || (size_t)(error - at) >= strcspn(at, "\n")) continue;
+        line = at;
+        break;
+    }
+    size_t length = strcspn(line, "\n");
+    if (length == 0) line = otherwise, length = strlen(otherwise);
+    if (length >= OUTCOME_DETAIL_MAX) length = OUTCOME_DETAIL_MAX - 1;
+    for (size_t i = 0; i < length; i++) text[i] = isprint((unsigned char)line[i]) ? line[i] : ' ';
+    text[length] = '\0';
+}
+
+/* What a result other than success means: nothing was built (OK, out->built false), or nothing ever will be.
+ */
+static enum status refused(const struct job *job, nvrtcResult result, const char *log, struct compiled *out)
+{
+    const char *name = nvrtc.GetErrorString(result);
+    switch ((int)result) {
+    case NVRTC_ERROR_COMPILATION:
+    case NVRTC_ERROR_INTERNAL_ERROR:
+    case NVRTC_ERROR_OUT_OF_MEMORY:
+        summarize(log, name, out->log);
+        return OK;
+    case NVRTC_ERROR_INVALID_OPTION:
+        return fail(E_COMPILER,
+                    "NVRTC %s refuses an option for %s (%.120s): an architecture newer than the compiler "
+                    "needs a newer CUDA toolkit",
+                    job->version, job->arch, log);
+    case NVRTC_ERROR_BUILTIN_OPERATION_FAILURE:
+        return fail(E_COMPILER,
+                    "NVRTC %s does not find libnvrtc-builtins, which belongs beside libnvrtc: install the "
+                    "toolkit again",
+                    job->version);
+    default:
+        return fail(E_COMPILER, "NVRTC %s failed: %s", job->version, name);
+    }
+}
+
+static enum status take_cubin(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
+                              const char *cache, struct compiled *out)
+{
+    struct kernel_facts facts = {.compile_ms = compile_ms};
+    struct cache_entry entry;
+    size_t size = 0;
+    enum status st = ptxas_log_parse(log, &facts);
+    if (st) return st;
+    if (nvrtc.GetCUBINSize(program, &size) != NVRTC_SUCCESS || size == 0)
+        return fail(E_COMPILER, "NVRTC %s gave no machine code for %s", job->version, job->arch);
+    char *cubin = malloc(size);
+    if (!cubin) return fail(E_MEMORY, "out of memory for a compiled kernel of %zu bytes", size);
+    nvrtcResult result = nvrtc.GetCUBIN(program, cubin);
+    if (result != NVRTC_SUCCESS)
+        st =
+            fail(E_COMPILER, "NVRTC %s gave no machine code: %s", job->version, nvrtc.GetErrorString(result));
+    if (!st) st = cache_store(cache, job->key, cubin, size, &facts, &entry);
+    free(cubin);
+    if (st) return st;
+    snprintf(out->path, sizeof out->path, "%s", entry.path);
+    snprintf(out->checksum, sizeof out->checksum, "%s", entry.checksum);
+    out->facts = entry.facts;
+    out->built = true;
+    return OK;
+}
+
+static enum status build(const struct job *job, const char *cache, struct compiled *out)
+{
+    const char *header_names[SOURCES_MAX], *header_texts[SOURCES_MAX];
+    int headers = job->source_count - 1;
+    for (int i = 0; i < headers; i++) {
+        header_names[i] = job->sources[i + 1].name;
+        header_texts[i] = job->sources[i + 1].text;
+    }
+    nvrtcProgram program = NULL;
+    double start_ms = now_ms();
+    nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
+                                             headers ? header_texts : NULL, headers ? header_names : NULL);
+    if (result != NVRTC_SUCCESS)
+        return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
+    result = nvrtc.CompileProgram(program, job->option_count, job->options);
+    double compile_ms = now_ms() - start_ms;
+    enum status st;
+    char *log = take_log(program);
+    if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
+    else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
+    else st = take_cubin(job, program, log, compile_ms, cache, out);
+    free(log);
+    nvrtc.DestroyProgram(&program);
+    return st;
+}
+
+enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
+                            int definition_count, int arch, const char *cache, struct compiled *out)
+{
+    *out = (struct compiled){.built = false};
+    struct job job;
+    struct cache_entry entry;
+    enum status st = prepare(&job, sources, count, definitions, definition_count, arch);
+    if (st) return st;
+    st = cache_find(cache, job.key, &entry);
+    if (st == E_ABSENT) return build(&job, cache, out);
+    if (st) return st;
+    snprintf(out->path, sizeof out->path, "%s", entry.path);
+    snprintf(out->checksum, sizeof out->checksum, "%s", entry.checksum);
+    out->facts = entry.facts;
+    out->facts.compile_ms = 0;
+    out->cached = out->built = true;
+    return OK;
+}
+
+enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
+                           const char *cache, struct compiled *out)
+{
+    const char *definitions[CONFIG_PARAMS_MAX + 2];
+    char text[2048];
+    int count =
+        template_definitions(config, trans_a, trans_b, definitions, CONFIG_PARAMS_MAX + 2, text, sizeof text);
+    if (count == 0)
+        return fail(E_COMPILER, "the definitions of template %s do not fit", config->template->name);
+    return compile_sources(config->template->sources, config->template->source_count, definitions, count,
+                           arch, cache, out);
+}
+
+enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length)
+{
+    return cache_read(path, checksum, bytes, length);
+}
+
+enum status compile_cache_folder(char *path, size_t room)
+{
+    const char *chosen = getenv("GEMMTUNE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+    if (chosen && chosen[0]) length = snprintf(path, room, "%s", chosen);
+    else if (xdg && xdg[0] == '/') /* the specification says that a relative one is to be ignored */
+        length = snprintf(path, room, "%s/gemmtune", xdg);
+    else if (home && home[0]) length = snprintf(path, room, "%s/.cache/gemmtune", home);
+    else return fail(E_IO, "no folder for compiled kernels: set GEMMTUNE_CACHE, XDG_CACHE_HOME or HOME");
+    if (length < 0 || (size_t)length >= room)
+        return fail(E_IO, "the name of the cache folder is too long: %.80s...", path);
+    return cache_make_folder(path);
+}

@@ -1,0 +1,97 @@
+#include "library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDERS_MAX 8
+
+struct folders {
+    char path[FOLDERS_MAX][1024];
+    int count;
+};
+
+static void add_folder(struct folders *folders, const char *path, size_t length)
+{
+    if (length == 0 || length >= sizeof folders->path[0] || folders->count == FOLDERS_MAX) return;
+    memcpy(folders->path[folders->count], path, length);
+    folders->path[folders->count++][length] = '\0';
+}
+
+/* The folders the build found its toolkit in: one, or a list with ':' or ';' between. */
+static void add_built_with(struct folders *folders)
+{
+    for (const char *at = GT_CUDA_LIBRARIES; *at;) {
+        size_t length = strcspn(at, ":;");
+        add_folder(folders, at, length);
+        at += length + (at[length] != '\0');
+    }
+}
+
+static void *open_in(const struct folders *folders, const struct library_names *library)
+{
+    for (int f = 0; f < folders->count; f++) {
+        for (int n = 0; n < library->count; n++) {
+            char path[1280];
+            int length = snprintf(path, sizeof path, "%s/%s", folders->path[f], library->names[n]);
+            if (length < 0 || (size_t)length >= sizeof path) continue;
+            void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (handle) return handle;
+        }
+    }
+    return NULL;
+}
+
+void *library_open(const struct library_names *library, char *why)
+{
+    why[0] = '\0';
+    const char *chosen = getenv(library->variable);
+    if (chosen && chosen[0]) {
+        void *handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
+        if (!handle) snprintf(why, LIBRARY_WHY_MAX, "%s names it, but: %.300s", library->variable, dlerror());
+        return handle;
+    }
+    struct folders built = {.count = 0}, usual = {.count = 0};
+    if (library->in_toolkit) {
+        add_built_with(&built);
+        const char *home = getenv("CUDA_HOME");
+        char path[1024];
+        int length = home ? snprintf(path, sizeof path, "%s/lib64", home) : 0;
+        if (length > 0 && (size_t)length < sizeof path) add_folder(&usual, path, (size_t)length);
+        add_folder(&usual, "/usr/local/cuda/lib64", strlen("/usr/local/cuda/lib64"));
+    }
+    void *handle = open_in(&built, library);
+    for (int n = 0; !handle && n < library->count; n++)
+        handle = dlopen(library->names[n], RTLD_NOW | RTLD_LOCAL);
+    if (!handle) handle = open_in(&usual, library);
+    if (handle) return handle;
+
+    int used = snprintf(why, LIBRARY_WHY_MAX, "looked for");
+    for (int n = 0; n < library->count; n++)
+        used +=
+            snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, "%s %s", n ? "," : "", library->names[n]);
+    used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, " in the loader's path");
+    for (int f = 0; f < built.count + usual.count && used < LIBRARY_WHY_MAX - 128; f++)
+        used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, ", %.100s",
+                         f < built.count ? built.path[f] : usual.path[f - built.count]);
+    return NULL;
+}
+
+void library_path(void *symbol_in_it, char *path, size_t room)
+{
+    Dl_info info;
+    bool known = dladdr(symbol_in_it, &info) && info.dli_fname;
+    snprintf(path, room, "%s", known ? info.dli_fname : "");
+}
+
+const char *library_bind(void *library, const struct library_symbol *symbols, int count)
+{
+    for (int i = 0; i < count; i++) {
+        void *address = dlsym(library, symbols[i].name);
+        if (!address) return symbols[i].name;
+        /* ISO C has no cast from an object pointer to a function pointer; POSIX says their bytes agree. */
+        memcpy(symbols[i].target, &address, sizeof address);
+    }
+    return NULL;
+}

@@ -1,0 +1,39 @@
+/* library.h — find and open one of NVIDIA's libraries at run time. Knows nothing of what is in them.
+ *
+ * The program links none of them, so that every command that needs no GPU works anywhere.
+ */
+#ifndef GT_LIBRARY_H
+#define GT_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LIBRARY_WHY_MAX 512
+
+/* One library: what the user may override it with, and its names, newest first. */
+struct library_names {
+    const char *variable; /* environment variable that names the file to open; then nothing else is tried */
+    const char *const *names;
+    int count;
+    bool in_toolkit; /* look in the toolkit's folders too, before the system's */
+};
+
+/* Open the first that is there: the variable's file, else each name in the folders of the toolkit that this
+ * program was built with, then by the loader's own search, then in $CUDA_HOME/lib64 and
+ * /usr/local/cuda/lib64. NULL when there is none; why then says where it looked or what the loader said
+ * (LIBRARY_WHY_MAX bytes). */
+void *library_open(const struct library_names *library, char *why);
+
+/* The file a symbol of an opened library comes from, for people; "" when unknown. */
+void library_path(void *symbol_in_it, char *path, size_t room);
+
+/* One entry point: its exported name and where its address goes (a function pointer's address). */
+struct library_symbol {
+    const char *name;
+    void *target;
+};
+
+/* Look up all; the name of the first that is missing, NULL if none is. */
+const char *library_bind(void *library, const struct library_symbol *symbols, int count);
+
+#endif

@@ -1,0 +1,42 @@
+/* nvml.h — what the GPU is doing while it is timed: clocks, power, temperature, throttle reasons. NVML is
+ * opened at run time; where it is absent, the figures are 0 and nothing fails.
+ */
+#ifndef GT_NVML_H
+#define GT_NVML_H
+
+#include "outcome.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Throttle reasons (nvmlClocksEventReasons). */
+#define NVML_REASON_SW_POWER_CAP        0x04ull
+#define NVML_REASON_HW_SLOWDOWN         0x08ull
+#define NVML_REASON_SW_THERMAL_SLOWDOWN 0x20ull
+#define NVML_REASON_HW_THERMAL_SLOWDOWN 0x40ull
+#define NVML_REASON_HW_POWER_BRAKE      0x80ull
+
+/* A block timed under one of these says nothing of the kernel. The software power cap is not among them: it
+ * is how a large GEMM runs. */
+#define NVML_REASONS_REJECTED                                                                                \
+    (NVML_REASON_HW_SLOWDOWN | NVML_REASON_SW_THERMAL_SLOWDOWN | NVML_REASON_HW_THERMAL_SLOWDOWN |           \
+     NVML_REASON_HW_POWER_BRAKE)
+
+/* One GPU as NVML knows it; zeroed: none. */
+struct nvml {
+    void *handle;
+};
+
+/* Open NVML (GEMMTUNE_LIBNVML names another library) and find the GPU with this UUID ("GPU-..." as in
+ * device.h). False, and a zeroed *nvml, where there is no NVML or it does not know the GPU. */
+bool nvml_open(struct nvml *nvml, const char *uuid);
+
+/* The state now; figures NVML does not give are 0. False, and all 0, without NVML. */
+bool nvml_read(const struct nvml *nvml, struct gpu_state *state);
+
+/* Highest clocks in MHz and the enforced power limit in watts; 0 where unknown. */
+bool nvml_limits(const struct nvml *nvml, int *sm_clock_mhz, int *memory_clock_mhz, double *power_limit_w);
+
+/* "580.82.07", or "" and false without NVML. */
+bool nvml_driver_version(char *version, size_t room);
+
+#endif

@@ -1,0 +1,18 @@
+/* ptxas_log.h — registers, spills and shared memory of a module, read from what the assembler says with -v.
+ *
+ * Strict: every entry must have its two lines in the known form. A report that changed with a new toolkit is
+ * refused rather than believed, because a spill that is not seen would be launched and blamed on the
+ * configuration.
+ */
+#ifndef GT_PTXAS_LOG_H
+#define GT_PTXAS_LOG_H
+
+#include "outcome.h"
+#include "status.h"
+
+/* Registers and static shared memory are those of the entry "gemm", or the largest of any entry where there
+ * is none; spill_bytes is the sum over all functions of the module. The other facts are left alone. Errors:
+ * E_COMPILER with what is missing and the line. */
+enum status ptxas_log_parse(const char *log, struct kernel_facts *facts);
+
+#endif
