@@ -1,0 +1,71 @@
+/* ladder_device.cuh — what every rung does alike: scalars, and memory accesses that stop at the edge of a
+ * matrix. */
+#ifndef LADDER_DEVICE_CUH
+#define LADDER_DEVICE_CUH
+
+#include "gemm_args.h"
+
+/* k is 0 when alpha is, and alpha is 0 when k is: in both cases C becomes beta * C, and A and B are not
+ * touched. */
+struct scalars {
+    float alpha, beta;
+    int k;
+};
+
+__device__ __forceinline__ struct scalars read_scalars(const struct gemm_args &args)
+{
+    struct scalars s;
+    s.alpha = args.alpha_device ? *args.alpha_device : args.alpha;
+    s.beta = args.beta_device ? *args.beta_device : args.beta;
+    if (args.k == 0) s.alpha = 0.0f;
+    s.k = s.alpha == 0.0f ? 0 : args.k;
+    return s;
+}
+
+/* beta == 0 must not read C: it may hold NaN, or never have been written. */
+__device__ __forceinline__ void update(float *c, float sum, const struct scalars &s)
+{
+    *c = s.beta == 0.0f ? s.alpha * sum : s.alpha * sum + s.beta * *c;
+}
+
+/* Element (row, col), or 0 outside the matrix: a zero adds nothing to a sum of products. */
+__device__ __forceinline__ float load(const float *x, long long ld, int row, int col, int rows, int cols)
+{
+    return row < rows && col < cols ? x[row * ld + col] : 0.0f;
+}
+
+/* 16-byte accesses at every fourth column are aligned. */
+__device__ __forceinline__ bool fits_vectors(const float *x, long long ld)
+{
+    return ld % 4 == 0 && (size_t)x % 16 == 0;
+}
+
+/* Four neighbours of a row, at once where they are aligned and inside. col is a multiple of 4. */
+__device__ __forceinline__ float4 load4(const float *x, long long ld, int row, int col, int rows, int cols,
+                                        bool vectors)
+{
+    if (vectors && row < rows && col + 3 < cols) return *reinterpret_cast<const float4 *>(x + row * ld + col);
+    return make_float4(load(x, ld, row, col, rows, cols), load(x, ld, row, col + 1, rows, cols),
+                       load(x, ld, row, col + 2, rows, cols), load(x, ld, row, col + 3, rows, cols));
+}
+
+__device__ __forceinline__ void update4(float *c, long long ldc, int row, int col, int rows, int cols,
+                                        bool vectors, const float *sum, const struct scalars &s)
+{
+    if (row >= rows) return;
+    float *at = c + row * ldc + col;
+    if (vectors && col + 3 < cols) {
+        float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (s.beta != 0.0f) v = *reinterpret_cast<const float4 *>(at);
+        v.x = s.alpha * sum[0] + s.beta * v.x;
+        v.y = s.alpha * sum[1] + s.beta * v.y;
+        v.z = s.alpha * sum[2] + s.beta * v.z;
+        v.w = s.alpha * sum[3] + s.beta * v.w;
+        *reinterpret_cast<float4 *>(at) = v;
+        return;
+    }
+    for (int i = 0; i < 4; i++)
+        if (col + i < cols) update(at + i, sum[i], s);
+}
+
+#endif
