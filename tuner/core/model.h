@@ -1,6 +1,6 @@
-/* model.h — predicted time of a configuration, from arithmetic alone: tile and wave quantisation, registers, shared
- * memory, occupancy, bytes, FLOP. It orders the search and gives predicted rows; it never decides a winner that can
- * be measured.
+/* model.h — predicted time of a configuration, from arithmetic alone: tile and wave quantisation, registers,
+ * shared memory, occupancy, bytes, FLOP. It orders the search and gives predicted rows; it never decides a
+ * winner that can be measured.
  */
 #ifndef GT_MODEL_H
 #define GT_MODEL_H
@@ -9,6 +9,8 @@
 #include "gpu.h"
 #include "outcome.h"
 #include "problem.h"
+#include "status.h"
+#include <stddef.h>
 
 struct prediction {
     double time_us;
@@ -18,11 +20,16 @@ struct prediction {
 };
 
 /* facts may be NULL (before compiling: registers are estimated). */
-struct prediction model_predict(const struct config *config, const struct problem *problem, const struct gpu *gpu,
-                                const struct kernel_facts *facts);
+struct prediction model_predict(const struct config *config, const struct problem *problem,
+                                const struct gpu *gpu, const struct kernel_facts *facts);
 
-/* The least time the machine allows: max(FLOP / peak, bytes / bandwidth) + one launch. For share of the roofline;
- * tflops and gb_per_s may be measured ones. */
+/* Sort candidates by predicted time, best first; equal predictions keep their order. Hundreds of thousands a
+ * second. Errors: E_MEMORY. */
+enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,
+                       const struct gpu *gpu);
+
+/* The least time the machine allows: max(FLOP / peak, bytes / bandwidth) + one launch. For share of the
+ * roofline; tflops and gb_per_s may be measured ones. */
 double model_roofline_us(const struct problem *problem, double tflops, double gb_per_s);
 
 #endif

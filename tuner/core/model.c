@@ -1,0 +1,285 @@
+/* model.c — the arithmetic behind a prediction, from a tile's cost in issue slots up to waves over the GPU.
+ *
+ * The constants were fitted to kernels measured on an H200; what they say of other GPUs follows from the
+ * figures of the descriptor. Order matters here, not the last tenth: whatever does not change the order is
+ * left out.
+ */
+#include "model.h"
+
+#include "templates.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Issue slots of a warp. A scheduler issues one instruction a cycle, and wide shared-memory loads hold it
+ * longer. */
+#define LDS_128_SLOTS 3.0
+#define LDS_64_SLOTS  1.4
+#define LDS_32_SLOTS  1.1
+#define STAGE_VECTOR_COST                                                                                    \
+    7.0 /* a 16-byte global load, its store to shared memory and its share of addresses */
+#define STAGE_SCALAR_COST 9.0  /* the same for 4 bytes, with the edge tests that scalar loads need */
+#define TRANSPOSE_COST    1.2  /* more for each element that is stored across the rows of a tile */
+#define TILE_SLOTS        45.0 /* barrier, pointers and branch of one step over BK */
+
+/* Latencies and fixed costs. */
+#define LAUNCH_US        2.2
+#define SECOND_LAUNCH_US 1.6 /* gemm_reduce behind gemm */
+#define FILL_US          1.1 /* first tile from device memory until the first FFMA */
+#define DRAM_LATENCY_US  0.8
+#define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
+#define L2_BYTES_A_CLOCK 28.0 /* an SM, measured on A100 and H100 */
+#define L2_KEPT          0.6  /* of L2 that survives between uses */
+
+#define SPILL_SLOWDOWN 0.03 /* a register too many */
+
+/* What the arithmetic needs to know of a configuration. */
+struct tile {
+    double bm, bn, bk, tm, tn, stages, va, vb, vc, group;
+    int threads, smem_bytes, registers, min_blocks;
+    bool staged_in_registers;
+    double blocks, splits, k_tiles; /* the grid, and steps of BK a block */
+    double reduce_bytes;            /* workspace written and read again */
+    int launches;
+};
+
+enum name { BM, BN, BK, TM, TN, STAGES, LOADER, VA, VB, VC, MIN_BLOCKS, NAMES };
+static const char *const names[NAMES] = {"BM",     "BN", "BK", "TM", "TN",        "STAGES",
+                                         "LOADER", "VA", "VB", "VC", "MIN_BLOCKS"};
+
+/* The value of a parameter, or what a template without it amounts to. The places are looked up once a
+ * template. */
+static double value_of(const struct config *config, enum name name, double otherwise)
+{
+    static _Thread_local const struct template *known;
+    static _Thread_local int place[NAMES];
+    if (known != config->template) {
+        for (int i = 0; i < NAMES; i++) place[i] = template_param(config->template, names[i]);
+        known = config->template;
+    }
+    return place[name] < 0 ? otherwise : config->value[place[name]];
+}
+
+/* Registers of a thread before the compiler says: C, fragments of A and B (half of them a step ahead), tiles
+ * on their way through registers, addresses. */
+static int estimate_registers(const struct tile *t, int accumulators)
+{
+    double staged = t->staged_in_registers ? (t->bm + t->bn) * t->bk / t->threads : 0;
+    return (int)(accumulators + 1.5 * (t->tm + t->tn) + staged + 24);
+}
+
+static struct tile describe(const struct config *config, const struct problem *problem,
+                            const struct kernel_facts *facts)
+{
+    struct launch_plan plan = {.kernels = 0};
+    config->template->plan(config, problem, &plan);
+    struct resources needs = config->template->resources(config);
+    struct tile t = {.threads = needs.threads > 0 ? needs.threads : 32, .smem_bytes = needs.smem_bytes};
+    if (facts) t.smem_bytes += facts->static_smem_bytes;
+    double side = sqrt((double)t.threads * (needs.accumulators > 0 ? needs.accumulators : 1));
+    double per_thread = sqrt(needs.accumulators > 0 ? needs.accumulators : 1);
+    t.bm = value_of(config, BM, side);
+    t.bn = value_of(config, BN, side);
+    t.bk = value_of(config, BK, 1);
+    t.tm = value_of(config, TM, per_thread);
+    t.tn = value_of(config, TN, per_thread);
+    t.stages = value_of(config, STAGES, 1);
+    t.va = value_of(config, VA, 1);
+    t.vb = value_of(config, VB, 1);
+    t.vc = value_of(config, VC, 1);
+    t.min_blocks = (int)value_of(config, MIN_BLOCKS, 1);
+    t.staged_in_registers = value_of(config, LOADER, 0) == 0;
+    t.group = plan.args.group > 1 ? plan.args.group : 1;
+    t.splits = plan.args.splits > 1 ? plan.args.splits : 1;
+    const unsigned *grid = plan.kernel[0].grid;
+    t.blocks = (double)grid[0] * grid[1] * (double)problem->batch;
+    double k_a_block = t.splits > 1 ? plan.args.k_per_split : (double)problem->k;
+    t.k_tiles = ceil(k_a_block / t.bk);
+    t.launches = plan.kernels;
+    if (t.splits > 1)
+        t.reduce_bytes = 8.0 * t.splits * (double)problem->m * (double)problem->n * (double)problem->batch;
+    t.registers = facts ? facts->registers : estimate_registers(&t, needs.accumulators);
+    return t;
+}
+
+/* Registers that a thread may have for min_blocks to be resident, as the compiler rounds it. */
+static int register_limit(const struct tile *t, const struct gpu *gpu)
+{
+    int limit = gpu->registers_per_sm / (t->threads * (t->min_blocks > 0 ? t->min_blocks : 1)) / 8 * 8;
+    return limit < 255 ? limit : 255;
+}
+
+static int occupancy(const struct tile *t, const struct gpu *gpu)
+{
+    int limit = register_limit(t, gpu), registers = t->registers < limit ? t->registers : limit;
+    if (registers < 16) registers = 16;
+    int blocks = gpu->registers_per_sm / ((registers + 7) / 8 * 8 * t->threads);
+    int by_threads = gpu->threads_per_sm / t->threads;
+    int by_smem = gpu->smem_per_sm_bytes / (t->smem_bytes + gpu->smem_reserved_bytes + 1);
+    if (by_threads < blocks) blocks = by_threads;
+    if (by_smem < blocks) blocks = by_smem;
+    if (gpu->blocks_per_sm < blocks) blocks = gpu->blocks_per_sm;
+    return blocks > 1 ? blocks : 1;
+}
+
+static double fragment_slots(double width)
+{
+    if (fmod(width, 4) == 0) return width / 4 * LDS_128_SLOTS;
+    if (fmod(width, 2) == 0) return width / 2 * LDS_64_SLOTS;
+    return width * LDS_32_SLOTS;
+}
+
+/* Issue slots that one operand's tile costs a thread, for one step of k. */
+static double stage_slots(double rows, double vector, bool transposed, const struct tile *t)
+{
+    double elements = rows / t->threads;
+    double cost = vector >= 4   ? STAGE_VECTOR_COST / 4
+                  : vector >= 2 ? (STAGE_VECTOR_COST + STAGE_SCALAR_COST) / 4
+                                : STAGE_SCALAR_COST;
+    return elements * (cost + (transposed ? TRANSPOSE_COST : 0));
+}
+
+/* Issue slots of one warp for one step over BK. */
+static double tile_slots(const struct tile *t, const struct problem *problem, const struct gpu *gpu)
+{
+    double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
+    double ffma_cycles = lanes > 96 ? 1 : 2; /* of the FP32 pipe of a scheduler: 32 lanes or 16 */
+    double ffma = t->tm * t->tn;
+    double other = fragment_slots(t->tm) + fragment_slots(t->tn);
+    /* A's tile is stored k by k: row-major A crosses it, as does transposed B. */
+    other += stage_slots(t->bm, t->va, !problem->trans_a, t) + stage_slots(t->bn, t->vb, problem->trans_b, t);
+    return t->bk * fmax(ffma + other, ffma * ffma_cycles) + TILE_SLOTS;
+}
+
+/* Share of the issue slots that are used when each scheduler has w warps to choose from. Measured: two 16x8
+ * warps 0.91, three 12x8 warps 0.95, four 8x8 warps 0.96. One stage leaves the loads of a tile uncovered by
+ * its own warp. */
+static double hiding(double w, double stages)
+{
+    if (w < 1) w = 1;
+    double idle = 0.25 / (w * w) + 0.028;
+    if (stages < 2) idle += 0.45 / w;
+    return 1 - fmin(idle, 0.8);
+}
+
+/* Time of an SM that holds b blocks, from their first FFMA to the last. */
+static double blocks_us(double b, const struct tile *t, double slots, const struct gpu *gpu)
+{
+    double warps = ceil(b * t->threads / 32.0 / 4.0); /* of one scheduler */
+    return warps * slots * t->k_tiles / hiding(b * t->threads / 128.0, t->stages) / gpu->clock_mhz;
+}
+
+static double compute_us(const struct tile *t, const struct problem *problem, const struct gpu *gpu,
+                         int resident)
+{
+    double slots = tile_slots(t, problem, gpu);
+    double at_once = (double)resident * gpu->sm_count;
+    double full = floor(t->blocks / at_once), rest = t->blocks - full * at_once;
+    double time = full * blocks_us(resident, t, slots, gpu);
+    if (rest > 0) time += blocks_us(ceil(rest / gpu->sm_count), t, slots, gpu);
+    int too_many = t->registers - register_limit(t, gpu);
+    if (too_many > 8) time *= 1 + SPILL_SLOWDOWN * too_many;
+    return time;
+}
+
+/* Bytes of device memory that the blocks read, given what L2 keeps: bands of `group` rows of tiles walk along
+ * the columns, so B is read once a band unless all of it stays in L2, and A once unless a band of it does
+ * not. */
+static double dram_bytes(const struct tile *t, const struct problem *problem, const struct gpu *gpu,
+                         int resident)
+{
+    double m = (double)problem->m, n = (double)problem->n, k = (double)problem->k;
+    double a = 4 * m * k, b = 4 * k * n, c = 4 * m * n * (problem->beta != 0 ? 2 : 1);
+    double tiles_m = ceil(m / t->bm), tiles_n = ceil(n / t->bn), kept = L2_KEPT * (double)gpu->l2_bytes;
+    double at_once = (double)resident * gpu->sm_count / t->splits;
+    double band = fmin(tiles_m, fmax(t->group, floor(at_once / tiles_n)));
+    double columns = fmin(tiles_n, fmax(1, at_once / band));
+    double b_reads = b <= kept ? 1 : ceil(tiles_m / band);
+    double a_reads = 4 * band * t->bm * k <= kept ? 1 : ceil(tiles_n / columns);
+    return (double)problem->batch * (a * a_reads + b * b_reads + c);
+}
+
+static double memory_us(const struct tile *t, const struct problem *problem, const struct gpu *gpu,
+                        int resident)
+{
+    double step_bytes = 4 * (t->bm + t->bn) * t->bk;
+    double busy = fmin(resident, ceil(t->blocks / gpu->sm_count)) * fmin(gpu->sm_count, t->blocks);
+    double flying = busy * step_bytes * fmax(1, t->stages - 1);
+    double dram = fmin(DRAM_SHARE * gpu->memory_gb_per_s * 1e3, flying / DRAM_LATENCY_US); /* bytes a us */
+    double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
+    double from_l2 = t->blocks * t->k_tiles * step_bytes;
+    double narrow = t->vc >= 4 ? 1 : t->vc >= 2 ? 1.02 : 1.06; /* stores of C that need more instructions */
+    return fmax(dram_bytes(t, problem, gpu, resident) / dram * narrow, from_l2 / l2);
+}
+
+static double overhead_us(const struct tile *t, const struct gpu *gpu, int resident, double waves)
+{
+    double time = LAUNCH_US + FILL_US;
+    /* Later waves fill their pipelines while the blocks beside them compute. */
+    if (waves > 1) time += (ceil(waves) - 1) * FILL_US / (1 + resident);
+    if (t->splits > 1) {
+        bool cached = t->reduce_bytes / 2 <= L2_KEPT * (double)gpu->l2_bytes;
+        double rate = cached ? L2_BYTES_A_CLOCK / 2 * gpu->sm_count * gpu->clock_mhz
+                             : DRAM_SHARE * gpu->memory_gb_per_s * 1e3;
+        time += (t->launches > 1 ? SECOND_LAUNCH_US : 0) + t->reduce_bytes / rate;
+    }
+    return time;
+}
+
+struct prediction model_predict(const struct config *config, const struct problem *problem,
+                                const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    struct prediction p = {.overhead_us = LAUNCH_US, .time_us = LAUNCH_US};
+    if (problem->m == 0 || problem->n == 0 || problem->batch == 0) return p;
+    struct tile t = describe(config, problem, facts);
+    p.blocks_per_sm = occupancy(&t, gpu);
+    p.waves = t.blocks / ((double)p.blocks_per_sm * gpu->sm_count);
+    p.compute_us = compute_us(&t, problem, gpu, p.blocks_per_sm);
+    if (facts && facts->spill_bytes > 0) p.compute_us *= 1.5;
+    p.memory_us = memory_us(&t, problem, gpu, p.blocks_per_sm);
+    p.overhead_us = overhead_us(&t, gpu, p.blocks_per_sm, p.waves);
+    /* The larger of the two, a little more where they are close: they never overlap perfectly. */
+    double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
+    p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, 4), 0.25) : 0);
+    return p;
+}
+
+struct ranked {
+    double time_us;
+    size_t index;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->time_us != b->time_us) return a->time_us < b->time_us ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,
+                       const struct gpu *gpu)
+{
+    struct ranked *order = malloc((count + 1) * sizeof *order);
+    struct config *sorted = malloc((count + 1) * sizeof *sorted);
+    enum status st = OK;
+    if (!order || !sorted) {
+        st = fail(E_MEMORY, "out of memory while sorting %zu candidates", count);
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct ranked){model_predict(&candidates[i], problem, gpu, NULL).time_us, i};
+    qsort(order, count, sizeof *order, by_time);
+    for (size_t i = 0; i < count; i++) sorted[i] = candidates[order[i].index];
+    memcpy(candidates, sorted, count * sizeof *sorted);
+out:
+    free(order);
+    free(sorted);
+    return st;
+}
+
+double model_roofline_us(const struct problem *problem, double tflops, double gb_per_s)
+{
+    double compute = problem_flop(problem) / (tflops * 1e6),
+           memory = problem_bytes(problem) / (gb_per_s * 1e3);
+    return fmax(compute, memory) + LAUNCH_US;
+}
