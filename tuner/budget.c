@@ -1,0 +1,62 @@
+#include "budget.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status budget_parse(const char *text, double *seconds)
+{
+    static const char units[] = "smhd";
+    static const double factor[] = {1, 60, 3600, 86400};
+    double total = 0;
+    const char *rest = text;
+    do {
+        char *end;
+        /* strtod would also take "inf", "0x1p3" and signs. */
+        size_t digits = strspn(rest, "0123456789.");
+        double number = digits ? strtod(rest, &end) : 0;
+        if (digits == 0 || end != rest + digits) break;
+        const char *unit = *end ? strchr(units, *end) : NULL;
+        if (*end && !unit) break;
+        if (!*end && rest != text) break; /* "1h30": of what? */
+        total += number * (unit ? factor[unit - units] : 1);
+        rest = *end ? end + 1 : end;
+    } while (*rest);
+    if (*rest || rest == text || !(total > 0) || total > 366 * 86400.0)
+        return fail(E_USAGE, "--budget '%.40s' is not a time such as 30s, 10m, 8h or 1h30m (at most a year)",
+                    text);
+    *seconds = total;
+    return OK;
+}
+
+double budget_share(double left_s, int problems, int gpus)
+{
+    if (left_s <= 0) return 0;
+    if (problems <= gpus) return left_s;
+    return left_s * gpus / problems;
+}
+
+/* From thorough to what can still be told apart in a second or two. */
+static const struct race_plan plans[] = {
+    {12, 75, 8, 30, 0}, {10, 50, 8, 24, 0}, {8, 50, 8, 16, 0}, {8, 25, 6, 12, 0},
+    {6, 15, 5, 10, 0},  {4, 10, 4, 8, 0},   {3, 5, 3, 5, 0},
+};
+enum { PLANS = sizeof plans / sizeof *plans };
+
+/* One round: every finalist, and the anchor first and last. A block holds at least one call; a message and a
+ * switch of kernels cost a few milliseconds beside it. */
+static double round_s(const struct race_plan *plan, double best_us)
+{
+    return (plan->finalists + 2) * (1.1e-3 * fmax(plan->block_ms, 1e-3 * best_us) + 5e-3);
+}
+
+struct race_plan budget_race(double share_s, double best_us, double check_s)
+{
+    double allowed = fmax(0.25 * share_s - check_s, 0.1 * share_s);
+    int i = 0;
+    while (i + 1 < PLANS && plans[i].min_rounds * round_s(&plans[i], best_us) > allowed) i++;
+    struct race_plan plan = plans[i];
+    double likely = 1.6 * plan.min_rounds * round_s(&plan, best_us);
+    plan.reserve_s = fmin(likely, allowed) + fmin(check_s, 0.25 * share_s);
+    return plan;
+}

@@ -1,0 +1,29 @@
+/* budget.h — how the time of a run is divided: over its problems, and within a problem over search, race and
+ * check. Pure arithmetic on seconds that it is given.
+ */
+#ifndef GT_BUDGET_H
+#define GT_BUDGET_H
+
+#include "status.h"
+
+#define BUDGET_DEFAULT_S 600.0 /* a problem */
+
+/* "90", "30s", "10m", "8h", "1h30m". Errors: E_USAGE with the text and an example. */
+enum status budget_parse(const char *text, double *seconds);
+
+/* What the next problem may take: the time left, divided evenly over the unfinished problems (those being
+ * worked on by other GPUs left out, this one counted), of which `gpus` are worked on at a time. */
+double budget_share(double left_s, int problems, int gpus);
+
+/* How the finalists race, and when the search has to stop for it. */
+struct race_plan {
+    int finalists;
+    double block_ms;
+    int min_rounds, max_rounds;
+    double reserve_s; /* for race and check together */
+};
+
+/* best_us: time of one call; check_s: what checking the winner is expected to take. */
+struct race_plan budget_race(double share_s, double best_us, double check_s);
+
+#endif

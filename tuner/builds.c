@@ -1,0 +1,135 @@
+#include "builds.h"
+
+#include "templates.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct builds {
+    struct built **slot;
+    size_t slots, count;
+};
+
+enum status builds_open(struct builds **builds)
+{
+    struct builds *b = calloc(1, sizeof *b);
+    if (b) b->slot = calloc(1024, sizeof(struct built *));
+    if (!b || !b->slot) {
+        free(b);
+        return fail(E_MEMORY, "out of memory for the list of compiled kernels");
+    }
+    b->slots = 1024;
+    *builds = b;
+    return OK;
+}
+
+static void clear(struct built *built)
+{
+    free(built->cubin);
+    free(built->checksum);
+    free(built->detail);
+    built->cubin = built->checksum = built->detail = NULL;
+}
+
+void builds_close(struct builds *builds)
+{
+    if (!builds) return;
+    for (size_t i = 0; i < builds->slots; i++)
+        for (struct built *b = builds->slot[i], *next; b; b = next) {
+            next = b->next;
+            clear(b);
+            free(b);
+        }
+    free(builds->slot);
+    free(builds);
+}
+
+static size_t slot_of(const struct builds *builds, const struct config *kernel, bool trans_a, bool trans_b,
+                      int arch)
+{
+    uint64_t hash = config_hash(kernel) ^ (uint64_t)(arch * 4 + trans_a * 2 + trans_b) * 0x9e3779b97f4a7c15u;
+    return (size_t)((hash ^ hash >> 29) & (builds->slots - 1));
+}
+
+/* Keep chains short; growing may fail without harm. */
+static void grow(struct builds *builds)
+{
+    struct built **old = builds->slot, **slot = calloc(4 * builds->slots, sizeof(struct built *));
+    if (!slot) return;
+    size_t slots = builds->slots;
+    builds->slot = slot;
+    builds->slots = 4 * slots;
+    for (size_t i = 0; i < slots; i++)
+        for (struct built *b = old[i], *next; b; b = next) {
+            next = b->next;
+            size_t s = slot_of(builds, &b->config, b->trans_a, b->trans_b, b->arch);
+            b->next = slot[s];
+            slot[s] = b;
+        }
+    free(old);
+}
+
+struct built *builds_get(struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
+                         int arch)
+{
+    struct config kernel = *config;
+    for (int i = 0; i < kernel.template->param_count; i++)
+        if (kernel.template->params[i].kind == PARAM_LAUNCH) kernel.value[i] = 0;
+    size_t s = slot_of(builds, &kernel, trans_a, trans_b, arch);
+    for (struct built *b = builds->slot[s]; b; b = b->next)
+        if (b->trans_a == trans_a && b->trans_b == trans_b && b->arch == arch &&
+            config_equal(&b->config, &kernel))
+            return b;
+
+    struct built *b = calloc(1, sizeof *b);
+    if (!b) {
+        fail(E_MEMORY, "out of memory for the list of compiled kernels");
+        return NULL;
+    }
+    *b = (struct built){.config = kernel, .trans_a = trans_a, .trans_b = trans_b, .arch = arch};
+    b->next = builds->slot[s];
+    builds->slot[s] = b;
+    if (++builds->count > 2 * builds->slots) grow(builds);
+    return b;
+}
+
+enum status builds_tell(struct built *built, const struct build *build)
+{
+    clear(built);
+    built->cubin = strdup(build->cubin);
+    built->checksum = strdup(build->checksum);
+    built->detail = strdup(build->detail);
+    if (!built->cubin || !built->checksum || !built->detail)
+        return fail(E_MEMORY, "out of memory for the list of compiled kernels");
+    built->ok = build->built;
+    built->cached = build->cached;
+    built->verdict = build->verdict;
+    built->facts = build->facts;
+    if (built->ok && built->facts.spill_bytes > 0) { /* slower than any that does not: never launched */
+        built->ok = false;
+        built->verdict = VERDICT_SPILLS;
+    }
+    built->state = BUILD_DONE;
+    return OK;
+}
+
+void builds_forget(struct built *built)
+{
+    clear(built);
+    built->ok = false;
+    built->state = BUILD_WANTED;
+}
+
+void builds_read(const struct built *built, struct build *build)
+{
+    *build = (struct build){
+        .built = built->ok, .verdict = built->verdict, .cached = built->cached, .facts = built->facts};
+    snprintf(build->cubin, sizeof build->cubin, "%s", built->cubin);
+    snprintf(build->checksum, sizeof build->checksum, "%s", built->checksum);
+    snprintf(build->detail, sizeof build->detail, "%s", built->detail);
+}
+
+size_t builds_count(const struct builds *builds)
+{
+    return builds->count;
+}

@@ -1,0 +1,50 @@
+/* builds.h — what this run knows of compiled kernels, so that each is compiled once for all problems and for
+ * all configurations that differ at launch only. Knows no child process: the session asks and tells.
+ */
+#ifndef GT_BUILDS_H
+#define GT_BUILDS_H
+
+#include "crew.h"
+#include <stddef.h>
+
+struct builds;
+
+enum build_state {
+    BUILD_WANTED, /* nobody has asked a compiler yet */
+    BUILD_ASKED,  /* a compiler is at it */
+    BUILD_DONE    /* built or refused */
+};
+
+/* One kernel: a template, its compile-time values, the op and the architecture. */
+struct built {
+    struct config config; /* launch-time values are 0 */
+    bool trans_a, trans_b;
+    int arch;
+    enum build_state state;
+    bool ok, cached;
+    enum verdict verdict; /* when not ok */
+    struct kernel_facts facts;
+    char *cubin, *checksum, *detail; /* owned by builds; NULL until done */
+    struct built *next;              /* of the same slot */
+};
+
+enum status builds_open(struct builds **builds);
+void builds_close(struct builds *builds); /* takes NULL */
+
+/* The kernel of a configuration, entered as BUILD_WANTED if it is new; lives as long as builds. NULL: out of
+ * memory. */
+struct built *builds_get(struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
+                         int arch);
+
+/* What the compiler said. Errors: E_MEMORY. */
+enum status builds_tell(struct built *built, const struct build *build);
+
+/* Its cubin has left the cache: to be compiled again. */
+void builds_forget(struct built *built);
+
+/* As a worker's request wants it. */
+void builds_read(const struct built *built, struct build *build);
+
+size_t builds_count(const struct builds *builds);
+
+#endif

@@ -1,0 +1,194 @@
+#include "field.h"
+
+#include "model.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ranked {
+    double time_us;
+    size_t index;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->time_us != b->time_us) return a->time_us < b->time_us ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index; /* the same order everywhere */
+}
+
+static enum status order_by_model(const struct candidates *legal, const struct problem *problem,
+                                  const struct gpu *gpu, struct field *field)
+{
+    size_t n = legal->count;
+    struct ranked *ranked = calloc(n, sizeof *ranked);
+    field->config = calloc(n, sizeof *field->config);
+    field->predicted_us = calloc(n, sizeof *field->predicted_us);
+    field->time_us = calloc(n, sizeof *field->time_us);
+    field->screened_out = calloc(n, sizeof *field->screened_out);
+    if (!ranked || !field->config || !field->predicted_us || !field->time_us || !field->screened_out) {
+        free(ranked);
+        return fail(E_MEMORY, "out of memory for %zu candidates", n);
+    }
+    for (size_t i = 0; i < n; i++)
+        ranked[i] = (struct ranked){model_predict(&legal->config[i], problem, gpu, NULL).time_us, i};
+    qsort(ranked, n, sizeof *ranked, by_time);
+    for (size_t i = 0; i < n; i++) {
+        field->config[i] = legal->config[ranked[i].index];
+        field->predicted_us[i] = ranked[i].time_us;
+    }
+    field->count = n;
+    field->raw_count = legal->raw_count;
+    free(ranked);
+    return OK;
+}
+
+enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
+                       struct field *field)
+{
+    *field = (struct field){0};
+    struct candidates legal = {0};
+    enum status st = space_enumerate(space, problem, gpu, &legal);
+    if (!st) st = order_by_model(&legal, problem, gpu, field);
+    candidates_free(&legal);
+    if (st) field_close(field);
+    return st;
+}
+
+void field_close(struct field *field)
+{
+    free(field->config);
+    free(field->predicted_us);
+    free(field->time_us);
+    free(field->screened_out);
+    *field = (struct field){0};
+}
+
+/* ---- what earlier runs know ---- */
+
+struct keyed {
+    uint64_t hash;
+    size_t index;
+};
+
+static int by_hash(const void *x, const void *y)
+{
+    const struct keyed *a = x, *b = y;
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+/* Which candidates the database has heard of. The index over the field is made when there is a first one. */
+struct lookup {
+    const struct field *field;
+    struct keyed *keyed;
+    uint8_t *seen;
+    bool out_of_memory;
+};
+
+static bool make_index(struct lookup *l)
+{
+    size_t n = l->field->count;
+    l->keyed = calloc(n, sizeof *l->keyed);
+    l->seen = calloc(n, 1);
+    if (!l->keyed || !l->seen) return false;
+    for (size_t i = 0; i < n; i++) l->keyed[i] = (struct keyed){config_hash(&l->field->config[i]), i};
+    qsort(l->keyed, n, sizeof *l->keyed, by_hash);
+    return true;
+}
+
+static bool see_trial(void *self, const struct db_trial *trial)
+{
+    struct lookup *l = self;
+    struct config config;
+    if (config_parse(trial->config_text, &config)) return true; /* of a template that is no more */
+    if (!l->keyed && !make_index(l)) {
+        l->out_of_memory = true;
+        return false;
+    }
+    struct keyed key = {.hash = config_hash(&config)};
+    const struct keyed *k = bsearch(&key, l->keyed, l->field->count, sizeof *k, by_hash);
+    if (!k) return true;
+    while (k > l->keyed && k[-1].hash == key.hash) k--;
+    for (; k < l->keyed + l->field->count && k->hash == key.hash; k++)
+        if (config_equal(&l->field->config[k->index], &config)) l->seen[k->index] = 1;
+    return true;
+}
+
+static enum status recall_one(struct field *field, size_t i, struct db *db, const struct db_context *context,
+                              const struct problem *problem, struct search *search, struct recalled *recalled)
+{
+    struct outcome outcome;
+    bool stale = false, quarantined = false;
+    enum status st = db_find(db, context, problem, &field->config[i], &outcome, &stale);
+    if (st == E_ABSENT) return OK; /* another GPU, cache policy or template text */
+    if (st || outcome.verdict == VERDICT_PREDICTED) return st;
+    if (outcome.verdict == VERDICT_CRASHED || outcome.verdict == VERDICT_HUNG) {
+        st = db_quarantined(db, context, &field->config[i], &quarantined);
+        if (st || !quarantined) {
+            recalled->interrupted++;
+            return st;
+        }
+    }
+    recalled->stale += stale;
+    if (outcome_usable(&outcome)) recalled->usable++;
+    else recalled->failed++;
+    field_tell(field, i, &outcome);
+    if (search) search_tell(search, i, field->time_us[i]);
+    return OK;
+}
+
+enum status field_recall(struct field *field, struct db *db, const struct db_context *context,
+                         const struct problem *problem, struct search *search, struct recalled *recalled)
+{
+    *recalled = (struct recalled){0};
+    struct lookup lookup = {.field = field};
+    struct db_filter filter = {.gpu = context->gpu.name, .problem = problem};
+    enum status st = db_trials(db, &filter, see_trial, &lookup);
+    if (st == E_ABSENT) st = OK;
+    if (lookup.out_of_memory) st = fail(E_MEMORY, "out of memory for what earlier runs know");
+    for (size_t i = 0; !st && lookup.seen && i < field->count; i++)
+        if (lookup.seen[i]) st = recall_one(field, i, db, context, problem, search, recalled);
+    free(lookup.keyed);
+    free(lookup.seen);
+    return st;
+}
+
+/* ---- how they did ---- */
+
+void field_tell(struct field *field, size_t index, const struct outcome *outcome)
+{
+    bool usable = outcome_usable(outcome) && outcome->time_us > 0;
+    field->time_us[index] = usable ? outcome->time_us : (double)INFINITY;
+    field->screened_out[index] = outcome->verdict == VERDICT_SLOW;
+}
+
+/* Insert into the fastest so far, which is kept sorted. */
+static int insert(const struct field *field, size_t i, size_t *best, int count, int room)
+{
+    int at = count;
+    while (at > 0 && field->time_us[i] < field->time_us[best[at - 1]]) at--;
+    if (at == room) return count;
+    int last = count < room ? count : room - 1;
+    for (int j = last; j > at; j--) best[j] = best[j - 1];
+    best[at] = i;
+    return last + 1;
+}
+
+int field_best(const struct field *field, size_t *index, int room)
+{
+    int count = 0;
+    for (int pass = 0; pass < 2 && count == 0; pass++) /* the screened out only if there is nothing better */
+        for (size_t i = 0; i < field->count; i++) {
+            bool usable = field->time_us[i] > 0 && isfinite(field->time_us[i]);
+            if (usable && (pass || !field->screened_out[i])) count = insert(field, i, index, count, room);
+        }
+    return count;
+}
+
+double field_model_share(const struct field *field, size_t n, double winner_us)
+{
+    double best = (double)INFINITY;
+    for (size_t i = 0; i < n && i < field->count; i++)
+        if (field->time_us[i] > 0) best = fmin(best, field->time_us[i]);
+    return isfinite(best) ? winner_us / best : 0;
+}

@@ -1,0 +1,48 @@
+/* field.h — the candidates of one problem on one GPU: the legal space in the model's order, and what is known
+ * of each.
+ *
+ * Joins space, model, search and database; asks no child process anything.
+ */
+#ifndef GT_FIELD_H
+#define GT_FIELD_H
+
+#include "db.h"
+#include "search.h"
+#include "space.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct field {
+    struct config *config; /* best predicted first */
+    double *predicted_us;
+    double *time_us;       /* 0: untried; INFINITY: tried and unusable; else what was measured */
+    uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
+    size_t count;
+    double raw_count; /* combinations that the space file spans */
+};
+
+/* Errors: as space_enumerate, E_MEMORY. */
+enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
+                       struct field *field);
+void field_close(struct field *field); /* takes a zeroed struct */
+
+/* What earlier runs found out. */
+struct recalled {
+    size_t usable, failed, stale; /* stale: of those, made with another driver */
+    size_t interrupted;           /* crashed or hung once: to be tried again */
+};
+
+/* Tell field and search what the database knows. */
+enum status field_recall(struct field *field, struct db *db, const struct db_context *context,
+                         const struct problem *problem, struct search *search, struct recalled *recalled);
+
+void field_tell(struct field *field, size_t index, const struct outcome *outcome);
+
+/* The best usable ones, fastest first; returns how many (at most room). */
+int field_best(const struct field *field, size_t *index, int room);
+
+/* The best time of the model's first n over the best of all tried: 1 when the model put it there. 0: nothing
+ * known. */
+double field_model_share(const struct field *field, size_t n, double winner_us);
+
+#endif
