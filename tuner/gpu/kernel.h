@@ -1,5 +1,5 @@
-/* kernel.h — anything that computes the problem's C on the GPU: a loaded candidate or the rival. One interface, so that
- * the judge and the clock treat both alike.
+/* kernel.h — anything that computes the problem's C on the GPU: a loaded candidate or the rival. One
+ * interface, so that the judge and the clock treat both alike.
  */
 #ifndef GT_KERNEL_H
 #define GT_KERNEL_H
@@ -15,19 +15,31 @@ struct operands {
 
 struct kernel {
     void *self;
-    /* Enqueue one call on the device's stream. Nothing is allocated. */
+    /* Enqueue one call on the device's stream. Nothing is allocated and nothing waits, so that a stream
+     * capture may record it. E_ABSENT: the driver refuses the launch (a verdict, as in kernel_load). Errors:
+     * E_GPU. */
     enum status (*launch)(void *self, const struct operands *operands, double alpha, double beta);
     void (*close)(void *self);
 };
 
-/* Load a configuration's cubin and prepare it for one problem: plan, workspace, function attributes.
- * Errors: E_GPU; a driver that refuses the kernel (out of resources, invalid value) gives E_ABSENT with the reason: a
- * verdict, not a failure. */
+/* Load a configuration's cubin and prepare it for one problem: plan, workspace, function attributes. The
+ * configuration must have passed its template's check. close it before the device. Errors: E_GPU; E_IO,
+ * E_INPUT (the cubin is gone or damaged: compile again); a driver that refuses the kernel (out of resources
+ * or memory, invalid value) gives E_ABSENT with the reason: a verdict, not a failure. */
 enum status kernel_load(struct device *device, const struct config *config, const struct problem *problem,
                         const char *cubin_path, const char *checksum, struct kernel *kernel);
 
-/* cuBLAS, opened at run time (GEMMTUNE_LIBCUBLAS, toolkit, usual names), strict FP32 (CUBLAS_PEDANTIC_MATH is not
- * asked for; TF32 is off). E_ABSENT when there is no cuBLAS. version: "13.1.0". */
-enum status rival_open(struct device *device, const struct problem *problem, struct kernel *kernel, char version[16]);
+/* Release what kernel_load or rival_open made, once its work on the device is done; takes a zeroed kernel
+ * too. */
+void kernel_close(struct kernel *kernel);
+
+/* cuBLAS, opened at run time (GEMMTUNE_LIBCUBLAS, toolkit, usual names), strict FP32: TF32 and emulation are
+ * off, whatever the environment says (it changes this process's environment before the library is loaded).
+ * E_ABSENT when there is no cuBLAS, or it cannot take the problem. version: "13.1.0". Errors: E_GPU. */
+enum status rival_open(struct device *device, const struct problem *problem, struct kernel *kernel,
+                       char version[16]);
+
+/* Version of cuBLAS without opening a device. E_ABSENT when there is none, with where it was looked for. */
+enum status rival_version(char version[16], char *path, size_t room);
 
 #endif

@@ -93,8 +93,7 @@ bool nvml_limits(const struct nvml *nvml, int *sm_clock_mhz, int *memory_clock_m
 
 bool nvml_driver_version(char *version, size_t room)
 {
-    if (room > 0) version[0] = '\0';
-    if (!load() || nvml_api.DriverVersion(version, (unsigned)room) == 0) return usable;
-    if (room > 0) version[0] = '\0';
+    if (load() && nvml_api.DriverVersion(version, (unsigned)room) == 0) return true;
+    version[0] = '\0';
     return false;
 }

@@ -1,0 +1,158 @@
+#include "kernel.h"
+
+#include "compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SMEM_WITHOUT_OPT_IN (48 << 10)
+
+/* A configuration on the device, planned for one problem. */
+struct loaded {
+    struct device *device;
+    CUmodule module;
+    CUfunction function[LAUNCH_KERNELS_MAX];
+    struct launch_plan plan;
+    int64_t batch;
+    struct device_buffer workspace;
+};
+
+/* After these the context is whole: the kernel is refused, nothing is broken. */
+static bool is_refusal(CUresult result)
+{
+    return result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_OUT_OF_MEMORY ||
+           result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
+static enum status check(CUresult result, const char *what)
+{
+    enum status st = device_check(result, what);
+    return st && is_refusal(result) ? fail(E_ABSENT, "%s", status_text()) : st;
+}
+
+/* Ask for the shared memory and make sure of the threads, so that a refusal comes before the first launch. */
+static enum status prepare_function(const struct device *device, CUfunction function,
+                                    const struct kernel_launch *launch)
+{
+    int static_smem = 0, threads = 0;
+    enum status st = check(cuda.FuncGetAttribute(&static_smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+                           "read the kernel's shared memory");
+    if (!st)
+        st = check(cuda.FuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+                   "read the kernel's threads");
+    if (st) return st;
+    if (launch->threads > (unsigned)threads)
+        return fail(E_ABSENT, "%s needs %u threads a block; with its registers %d are possible",
+                    launch->entry, launch->threads, threads);
+    int64_t smem = (int64_t)launch->smem_bytes + static_smem;
+    if (smem > device->gpu.smem_per_block_bytes)
+        return fail(E_ABSENT, "%s needs %lld bytes of shared memory a block; this GPU has %d", launch->entry,
+                    (long long)smem, device->gpu.smem_per_block_bytes);
+    if (smem > SMEM_WITHOUT_OPT_IN)
+        st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                         (int)launch->smem_bytes),
+                   "allow the kernel its shared memory");
+    /* A kernel that stages its tiles lives from shared memory, not from L1: as many blocks as fit shall fit.
+     */
+    if (!st && smem > 0)
+        st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                         CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
+                   "prefer shared memory to L1");
+    return st;
+}
+
+static enum status load_module(struct loaded *self, const char *cubin_path, const char *checksum)
+{
+    char *cubin = NULL;
+    size_t length = 0;
+    enum status st = compile_read_cubin(cubin_path, checksum, &cubin, &length);
+    if (st) return st;
+    st = check(cuda.ModuleLoadData(&self->module, cubin), "load the kernel");
+    free(cubin);
+    for (int i = 0; !st && i < self->plan.kernels; i++) {
+        const struct kernel_launch *launch = &self->plan.kernel[i];
+        st = check(cuda.ModuleGetFunction(&self->function[i], self->module, launch->entry), launch->entry);
+        if (!st) st = prepare_function(self->device, self->function[i], launch);
+    }
+    return st;
+}
+
+static enum status make_workspace(struct loaded *self)
+{
+    if (self->plan.workspace_bytes <= 0) return OK;
+    enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
+    /* Out of memory is this configuration's fault: another with fewer splits may fit. */
+    if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
+    return st;
+}
+
+static CUdeviceptr advance(CUdeviceptr base, int64_t items, long long stride)
+{
+    return base + (CUdeviceptr)(items * stride * (int64_t)sizeof(float));
+}
+
+static const float *device_pointer(CUdeviceptr address)
+{
+    return (const float *)(uintptr_t)address; /* NOLINT: only the device follows it */
+}
+
+static enum status loaded_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+{
+    struct loaded *self = opaque;
+    const struct launch_plan *plan = &self->plan;
+    if (plan->kernels == 0) return OK;
+    for (int64_t first = 0; first < self->batch; first += plan->batch_per_launch) {
+        int64_t left = self->batch - first;
+        unsigned slice = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
+        struct gemm_args args = plan->args;
+        args.a = device_pointer(advance(operands->a, first, args.stride_a));
+        args.b = device_pointer(advance(operands->b, first, args.stride_b));
+        args.c = (float *)(uintptr_t)advance(operands->c, first, args.stride_c);
+        args.workspace = (float *)(uintptr_t)self->workspace.address;
+        args.alpha_device = args.beta_device = NULL;
+        args.alpha = (float)alpha;
+        args.beta = (float)beta;
+        void *parameters[] = {&args};
+        for (int i = 0; i < plan->kernels; i++) {
+            const struct kernel_launch *launch = &plan->kernel[i];
+            CUresult result =
+                cuda.LaunchKernel(self->function[i], launch->grid[0], launch->grid[1], slice, launch->threads,
+                                  1, 1, launch->smem_bytes, self->device->stream, parameters, NULL);
+            if (result != CUDA_SUCCESS) return check(result, "launch the kernel");
+        }
+    }
+    return OK;
+}
+
+static void loaded_close(void *opaque)
+{
+    struct loaded *self = opaque;
+    device_free(&self->workspace);
+    if (self->module) cuda.ModuleUnload(self->module);
+    free(self);
+}
+
+enum status kernel_load(struct device *device, const struct config *config, const struct problem *problem,
+                        const char *cubin_path, const char *checksum, struct kernel *kernel)
+{
+    *kernel = (struct kernel){0};
+    struct loaded *self = calloc(1, sizeof *self);
+    if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");
+    self->device = device;
+    self->batch = problem->batch;
+    config->template->plan(config, problem, &self->plan);
+    enum status st = load_module(self, cubin_path, checksum);
+    if (!st) st = make_workspace(self);
+    if (st) {
+        loaded_close(self);
+        return st;
+    }
+    *kernel = (struct kernel){self, loaded_launch, loaded_close};
+    return OK;
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    if (kernel->close) kernel->close(kernel->self);
+    *kernel = (struct kernel){0};
+}
