@@ -20,6 +20,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"", NULL, NULL},
 #ifdef GT_HAVE_cmd_tune
     {"tune", cmd_tune, "find the fastest configuration (also without the word: tune --shape ...)"},
 #endif

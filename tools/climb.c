@@ -1,0 +1,227 @@
+#include "climb.h"
+
+#include "db.h"
+#include "field.h"
+#include "ladder.h"
+#include "model.h"
+#include "paths.h"
+#include "space.h"
+#include "stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIAL_DEADLINE_S                                                                                     \
+    300.0 /* the naive rung takes half a second a call on the square, and is judged by many calls */
+#define BLOCK_DEADLINE_S 60.0
+#define BLOCK_MS         50.0
+#define BLOCKS           7 /* of each climber, each with one of cuBLAS before it */
+#define WARM_S           30.0
+#define SEED             1
+#define MODEL_FIRST      8 /* compiled to see which of them spill */
+
+static struct climber *climber_add(struct climb *climb, const char *name, const struct config *config)
+{
+    struct climber *climber = &climb->climber[climb->count++];
+    memset(climber, 0, sizeof *climber);
+    snprintf(climber->name, sizeof climber->name, "%s", name);
+    climber->config = *config;
+    return climber;
+}
+
+/* "warptiled" of "ladder_warptiled". */
+static const char *short_name(const struct template *rung)
+{
+    return rung->name + strlen("ladder_");
+}
+
+enum status climb_rungs(const char *only, struct climb *climb)
+{
+    const struct template *wanted = only ? ladder_find(only) : NULL;
+    climb->count = 0;
+    char list[256];
+    size_t used = 0;
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        const struct template *rung = ladder_rungs[i];
+        if (used < sizeof list)
+            used +=
+                (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", short_name(rung));
+        if (only && rung != wanted) continue;
+        struct config config;
+        ladder_config(rung, &config);
+        climber_add(climb, short_name(rung), &config);
+    }
+    if (climb->count > 0) return OK;
+    return fail(E_USAGE, "the ladder has no rung '%s'; its rungs are %s", only, list);
+}
+
+static bool keep_measured(void *self, const struct db_winner *winner)
+{
+    struct db_winner *found = self;
+    if (winner->predicted || winner->unusable || !winner->config.template) return true;
+    *found = *winner;
+    return false;
+}
+
+/* What the database knows to be best. E_ABSENT: nothing, or there is no database. */
+static enum status from_database(const char *path, const struct gpu *gpu, const struct worker_info *worker,
+                                 const struct problem *problem, struct config *config, const char **name)
+{
+    char by_default[4096];
+    enum status st = OK;
+    if (!path) st = db_default_path(by_default, sizeof by_default);
+    if (st) return st;
+    struct db *db = NULL;
+    if ((st = db_open(path ? path : by_default, DB_READ, &db))) return st;
+
+    struct db_winner winner = {.config.template = NULL};
+    struct db_filter filter = {.gpu = gpu->name, .problem = problem};
+    st = db_winners(db, &filter, NULL, keep_measured, &winner);
+    if (!st && winner.config.template) {
+        *config = winner.config;
+        *name = "tuned";
+    } else if (!st && worker) { /* cuBLAS won, or the search has not ended: the fastest trial */
+        struct db_context context = {.gpu = *gpu, .cold = true};
+        struct db_best best;
+        int count = 0;
+        memcpy(context.gpu_uuid, worker->uuid, sizeof context.gpu_uuid);
+        snprintf(context.driver, sizeof context.driver, "%s", worker->driver);
+        snprintf(context.nvrtc, sizeof context.nvrtc, "%s", worker->nvrtc);
+        snprintf(context.cublas, sizeof context.cublas, "%s", worker->cublas);
+        st = db_best(db, &context, problem, &best, 1, &count);
+        if (!st && count == 0) st = E_ABSENT;
+        if (!st) {
+            *config = best.config;
+            *name = "best so far";
+        }
+    } else if (!st) {
+        st = E_ABSENT;
+    }
+    db_close(db);
+    return st;
+}
+
+/* The best of the model's first few. Registers and spills are known only from the compiler. E_ABSENT: none
+ * can run. */
+static enum status from_model(struct crew *crew, const struct gpu *gpu, const struct problem *problem,
+                              struct config *config)
+{
+    char path[4096];
+    struct space *space = NULL;
+    struct field field = {0};
+    struct build builds[MODEL_FIRST];
+    int count = 0, best = -1;
+    double best_us = 0;
+    enum status st = paths_default_space(path, sizeof path);
+    if (!st) st = space_load(path, &space);
+    if (!st) st = field_open(space, problem, gpu, &field);
+    if (st) goto out;
+    count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;
+    st = crew_build_all(crew, field.config, count, problem->trans_a, problem->trans_b, gpu->arch, builds);
+    if (st) goto out;
+    for (int i = 0; i < count; i++) {
+        if (!builds[i].built || builds[i].facts.spill_bytes > 0) continue;
+        double t = model_predict(&field.config[i], problem, gpu, &builds[i].facts).time_us;
+        if (best >= 0 && t >= best_us) continue;
+        best = i;
+        best_us = t;
+    }
+    if (best < 0) st = E_ABSENT;
+    else *config = field.config[best];
+out:
+    field_close(&field);
+    space_free(space);
+    return st;
+}
+
+enum status climb_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
+                            const struct worker_info *worker, struct climb *climb)
+{
+    struct config config;
+    const char *name = "model's best";
+    enum status st = from_database(db_path, gpu, worker, &climb->problem, &config, &name);
+    if (st == E_ABSENT) st = from_model(crew, gpu, &climb->problem, &config);
+    if (!st) climber_add(climb, name, &config);
+    return st == E_ABSENT ? OK : st;
+}
+
+enum status climb_build(struct crew *crew, int arch, struct climb *climb)
+{
+    struct config configs[CLIMBERS_MAX];
+    struct build builds[CLIMBERS_MAX];
+    for (int i = 0; i < climb->count; i++) configs[i] = climb->climber[i].config;
+    enum status st = crew_build_all(crew, configs, climb->count, climb->problem.trans_a,
+                                    climb->problem.trans_b, arch, builds);
+    for (int i = 0; i < climb->count && !st; i++) climb->climber[i].build = builds[i];
+    return st;
+}
+
+static enum status prepare(struct crew *crew, bool cold, const struct problem *problem, double *anchor_us)
+{
+    json_t *answer = NULL;
+    enum status st = crew_ask(crew, 0, request_prepare(problem, cold, SEED, WARM_S), CREW_PREPARE_S, &answer);
+    if (!st) *anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
+    json_decref(answer);
+    return st;
+}
+
+/* One block's mean time of a call. */
+static enum status block(struct crew *crew, json_t *request, double *time_us)
+{
+    json_t *answer = NULL;
+    enum status st = crew_ask(crew, 0, request, BLOCK_DEADLINE_S, &answer);
+    if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
+    json_decref(answer);
+    return st;
+}
+
+static enum status time_climber(struct crew *crew, struct climber *climber, bool anchor)
+{
+    double own[BLOCKS], rival[BLOCKS];
+    enum status st = OK;
+    for (int i = 0; i < BLOCKS && !st; i++) {
+        if (anchor) st = block(crew, request_anchor_block(BLOCK_MS), &rival[i]);
+        if (!st) st = block(crew, request_block(&climber->config, &climber->build, BLOCK_MS), &own[i]);
+    }
+    if (st) return st;
+    climber->time_us = stats_median(own, BLOCKS);
+    climber->anchor_us = anchor ? stats_median(rival, BLOCKS) : 0;
+    return OK;
+}
+
+static enum status try_climber(struct crew *crew, struct climber *climber, bool anchor)
+{
+    json_t *answer = NULL;
+    enum status st =
+        crew_ask(crew, 0, request_trial(&climber->config, &climber->build, 0), TRIAL_DEADLINE_S, &answer);
+    if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &climber->outcome);
+    json_decref(answer);
+    if (!st && outcome_usable(&climber->outcome)) st = time_climber(crew, climber, anchor);
+    return st;
+}
+
+enum status climb_measure(struct crew *crew, bool cold, struct climb *climb)
+{
+    double anchors[CLIMBERS_MAX], anchor_us = 0;
+    int anchored = 0;
+    enum status st = prepare(crew, cold, &climb->problem, &anchor_us);
+    climb->anchor_us = anchor_us;
+    for (int i = 0; i < climb->count && !st; i++) {
+        struct climber *climber = &climb->climber[i];
+        if (!climber->build.built) {
+            climber->outcome = outcome_failed(climber->build.verdict, "%s", climber->build.detail);
+            continue;
+        }
+        st = try_climber(crew, climber, anchor_us > 0);
+        if (st == E_CHILD) { /* the worker died of it and has been restarted: a row that says so */
+            climber->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
+            climber->time_us = 0;
+            st = prepare(crew, cold, &climb->problem, &anchor_us);
+        }
+        climber->outcome.facts = climber->build.facts;
+        if (climber->time_us > 0 && climber->anchor_us > 0) anchors[anchored++] = climber->anchor_us;
+    }
+    if (!st && anchored > 0) climb->anchor_us = stats_median(anchors, (size_t)anchored);
+    return st;
+}

@@ -1,0 +1,50 @@
+/* climb.h — the climbers of the ladder's table (the eight rungs and the tuned configuration) and how their
+ * times are taken: judged by the worker as any candidate is, then timed in blocks that alternate with cuBLAS,
+ * so that a clock that drifts meets both alike. Knows no options and no table.
+ */
+#ifndef GT_CLIMB_H
+#define GT_CLIMB_H
+
+#include "config.h"
+#include "crew.h"
+#include "outcome.h"
+#include "problem.h"
+#include "status.h"
+#include <stdbool.h>
+
+#define CLIMBERS_MAX 9
+
+struct climber {
+    char name[32]; /* "naive" ... "warptiled"; "tuned", "best so far" or "model's best" */
+    struct config config;
+    struct build build;
+    struct outcome outcome; /* of its trial */
+    double time_us;         /* median of its blocks; 0 if it is not usable */
+    double anchor_us;       /* median of cuBLAS's blocks beside them; 0 without cuBLAS */
+};
+
+struct climb {
+    struct problem problem;
+    struct climber climber[CLIMBERS_MAX];
+    int count;
+    double anchor_us; /* cuBLAS: median of all its blocks; 0 without cuBLAS */
+};
+
+/* The rungs (only: NULL, or the name of one) with their default configurations. Errors: E_USAGE (lists the
+ * names). */
+enum status climb_rungs(const char *only, struct climb *climb);
+
+/* Add the configuration for this GPU that is known to be best: the database's measured winner, else the
+ * fastest trial of an unfinished search, else what the model puts first (of the few that it likes best,
+ * compiled here). The name says which. No database is no error; nothing is added if the space is empty.
+ * Errors: E_DB, E_IO, E_INPUT, E_MEMORY, and those of the crew. */
+enum status climb_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
+                            const struct worker_info *worker, struct climb *climb);
+
+/* Compile all climbers for an architecture, in parallel. */
+enum status climb_build(struct crew *crew, int arch, struct climb *climb);
+
+/* Run, judge and time all of them on worker 0. A climber that fails is a row that says so. */
+enum status climb_measure(struct crew *crew, bool cold, struct climb *climb);
+
+#endif

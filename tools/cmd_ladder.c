@@ -1,0 +1,262 @@
+/* cmd_ladder.c — tune ladder: the eight rungs from naive to warp tiling and the tuned configuration, each
+ * judged and timed against cuBLAS and the roofline that this GPU was measured to have.
+ */
+#include "climb.h"
+#include "commands.h"
+#include "compile.h"
+#include "gpu.h"
+#include "ladder_show.h"
+#include "paths.h"
+#include "plot.h"
+#include "table.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    struct problem *problems;
+    size_t count;
+    const char *rung, *plot, *gpu, *db;
+    enum table_format format;
+    bool hot, compile_only;
+    enum status st; /* of parsing */
+};
+
+enum {
+    KEY_RUNG = 256,
+    KEY_SUITE,
+    KEY_PLOT,
+    KEY_FORMAT,
+    KEY_GPU,
+    KEY_DB,
+    KEY_HOT,
+    KEY_COMPILE_ONLY,
+    KEY_SHAPE
+};
+
+static const struct argp_option option_list[] = {
+    {"shape", KEY_SHAPE, "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
+    {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
+    {"rung", KEY_RUNG, "NAME", 0, "this rung only, for example warptiled", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "draw TFLOPS as bars into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
+    {"gpu", KEY_GPU, "GPU", 0,
+     "number of the GPU to run on (default 0); with --compile-only a name such as h200", 0},
+    {"db", KEY_DB, "FILE", 0, "database in which the tuned winner is looked up", 0},
+    {"hot", KEY_HOT, NULL, 0, "leave the operands in the L2 cache between calls instead of rotating them", 0},
+    {"compile-only", KEY_COMPILE_ONLY, NULL, 0, "registers, spills and occupancy of each rung; needs no GPU",
+     0},
+    {0},
+};
+
+static enum status add_problem(struct options *options, const char *text)
+{
+    struct problem problem;
+    enum status st = problem_parse(text, &problem);
+    if (st) return st;
+    struct problem *more = realloc(options->problems, (options->count + 1) * sizeof *more);
+    if (!more) return fail(E_MEMORY, "out of memory");
+    options->problems = more;
+    options->problems[options->count++] = problem;
+    return OK;
+}
+
+static enum status add_suite(struct options *options, const char *path)
+{
+    struct problem *read = NULL;
+    size_t count = 0;
+    enum status st = problem_read_suite(path, &read, &count);
+    if (st) return st;
+    struct problem *more = realloc(options->problems, (options->count + count + 1) * sizeof *more);
+    if (more) {
+        options->problems = more;
+        memcpy(more + options->count, read, count * sizeof *more);
+        options->count += count;
+    }
+    free(read);
+    return more ? OK : fail(E_MEMORY, "out of memory");
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct options *o = state->input;
+    if (o->st) return 0; /* the first mistake is the one to tell */
+    switch (key) {
+    case KEY_SHAPE:
+        o->st = add_problem(o, value);
+        break;
+    case KEY_SUITE:
+        o->st = add_suite(o, value);
+        break;
+    case KEY_RUNG:
+        o->rung = value;
+        break;
+    case KEY_PLOT:
+        o->plot = value;
+        o->st = plot_check(value);
+        break;
+    case KEY_FORMAT:
+        o->st = table_format_parse(value, &o->format);
+        break;
+    case KEY_GPU:
+        o->gpu = value;
+        break;
+    case KEY_DB:
+        o->db = value;
+        break;
+    case KEY_HOT:
+        o->hot = true;
+        break;
+    case KEY_COMPILE_ONLY:
+        o->compile_only = true;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static enum status read_options(int argc, char **argv, struct options *options)
+{
+    static const char about[] = "Run the eight rungs from naive to warp tiling and the tuned configuration, "
+                                "check each result, and show their "
+                                "time beside cuBLAS and the measured roofline."
+                                "\vWithout a winner in the database the last row is the fastest trial so "
+                                "far, or the configuration that the "
+                                "model puts first; its name says which. Times are medians of blocks that "
+                                "alternate with cuBLAS; 'of cuBLAS' is "
+                                "cuBLAS's time in those blocks over the row's own.\n\n"
+                                "Example: tune ladder --shape 4096x4096x4096 --plot ladder.svg";
+    static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
+    if (argp_parse(&argp, argc, argv, 0, NULL, options)) return fail(E_USAGE, "cannot read the command line");
+    if (options->st) return options->st;
+    if (options->count == 0) return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
+    if (options->compile_only && options->plot)
+        return fail(E_USAGE, "--plot draws measured times, which --compile-only does not take");
+    return OK;
+}
+
+static enum status measure_roofline(struct crew *crew, struct roofline *roofline)
+{
+    json_t *answer = NULL;
+    enum status st = crew_ask(crew, 0, json_pack("{s:s}", "do", "roofline"), CREW_PREPARE_S, &answer);
+    if (!st) {
+        roofline->tflops = json_number_value(json_object_get(answer, "fp32_tflops"));
+        roofline->gb_per_s = json_number_value(json_object_get(answer, "gb_per_s"));
+    }
+    json_decref(answer);
+    return st;
+}
+
+/* A rung that ran wrong is not a slow rung: the command must not end as if all were well. */
+static enum status all_right(const struct options *o, const struct climb *climbs)
+{
+    int wrong = 0, all = 0;
+    const struct climber *first = NULL;
+    for (size_t i = 0; i < o->count; i++) {
+        for (int j = 0; j < climbs[i].count; j++, all++) {
+            if (climbs[i].climber[j].time_us > 0) continue;
+            if (!first) first = &climbs[i].climber[j];
+            wrong++;
+        }
+    }
+    if (!wrong) return OK;
+    return fail(E_ABSENT, "%d of %d kernels gave no right result; the first, %s, is %s: %s", wrong, all,
+                first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
+}
+
+static enum status climb_all(const struct options *o, struct crew *crew, struct climb *climbs)
+{
+    const struct worker_info *worker = crew_worker(crew, 0);
+    struct roofline roofline = {0, 0};
+    bool live = isatty(STDERR_FILENO);
+    enum status st = measure_roofline(crew, &roofline);
+    for (size_t i = 0; i < o->count && !st; i++) {
+        char text[PROBLEM_TEXT_MAX];
+        climbs[i].problem = o->problems[i];
+        if (live)
+            fprintf(stderr, "\r\033[Kladder: %zu of %zu, %s", i + 1, o->count,
+                    ladder_shape(&o->problems[i], text));
+        st = climb_rungs(o->rung, &climbs[i]);
+        if (!st && !o->rung) st = climb_add_tuned(crew, o->db, &worker->gpu, worker, &climbs[i]);
+        if (!st) st = climb_build(crew, worker->gpu.arch, &climbs[i]);
+        if (!st) st = climb_measure(crew, !o->hot, &climbs[i]);
+    }
+    if (live) fputs("\r\033[K", stderr);
+    if (!st) st = ladder_show(climbs, o->count, &roofline, worker, !o->hot, o->format);
+    if (!st && o->plot) st = ladder_draw(climbs, o->count, &roofline, worker->gpu.name, o->plot);
+    if (!st) st = all_right(o, climbs);
+    return st;
+}
+
+/* What the compiler makes of each rung depends on the op of a problem, not on its size: each op once. */
+static enum status compile_all(const struct options *o, struct crew *crew, const struct gpu *gpu,
+                               struct climb *climbs)
+{
+    bool done[2][2] = {{false}};
+    size_t count = 0;
+    enum status st = OK;
+    for (size_t i = 0; i < o->count && !st; i++) {
+        const struct problem *problem = &o->problems[i];
+        if (done[problem->trans_a][problem->trans_b]) continue;
+        done[problem->trans_a][problem->trans_b] = true;
+        climbs[count].problem = *problem;
+        st = climb_rungs(o->rung, &climbs[count]);
+        if (!st) st = climb_build(crew, gpu->arch, &climbs[count]);
+        count++;
+    }
+    return st ? st : ladder_show_compiled(climbs, count, gpu, o->format);
+}
+
+static enum status device_number(const char *text, int *device)
+{
+    char *end;
+    *device = 0;
+    if (!text) return OK;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (end == text || *end || errno || number < 0 || number >= 1024)
+        return fail(E_USAGE, "--gpu %s is not the number of a GPU (a name goes with --compile-only)", text);
+    *device = (int)number;
+    return OK;
+}
+
+static enum status find_descriptor(const char *name, struct gpu *gpu)
+{
+    char folder[4096];
+    enum status st = paths_configs("gpus", folder, sizeof folder);
+    return st ? st : gpu_find(folder, name, gpu);
+}
+
+enum status cmd_ladder(int argc, char **argv)
+{
+    struct options options = {.format = TABLE_TEXT};
+    struct crew *crew = NULL;
+    struct climb *climbs = NULL, probe;
+    struct gpu gpu;
+    char cache[4096];
+    int device = 0;
+    enum status st = read_options(argc, argv, &options);
+    if (!st) st = climb_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
+    if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);
+    else if (!st) st = device_number(options.gpu, &device);
+    if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (st) goto out;
+
+    climbs = calloc(options.count, sizeof *climbs);
+    if (!climbs) {
+        st = fail(E_MEMORY, "out of memory");
+        goto out;
+    }
+    struct crew_options members = {cache, 0, &device, options.compile_only ? 0 : 1};
+    if ((st = crew_open(&members, &crew))) goto out;
+    st = options.compile_only ? compile_all(&options, crew, &gpu, climbs) : climb_all(&options, crew, climbs);
+out:
+    crew_close(crew);
+    free(climbs);
+    free(options.problems);
+    return st;
+}

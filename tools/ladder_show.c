@@ -1,0 +1,196 @@
+#include "ladder_show.h"
+
+#include "model.h"
+#include "plot.h"
+#include "templates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERIES_MAX (CLIMBERS_MAX + 2) /* and cuBLAS, and the roofline */
+
+const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
+{
+    problem_format(problem, text);
+    return strncmp(text, "sgemm:nn:", 9) == 0 ? text + 9 : text;
+}
+
+static double tflops(const struct problem *problem, double time_us)
+{
+    return time_us > 0 ? problem_flop(problem) / time_us * 1e-6 : NAN;
+}
+
+static double percent(double part, double whole)
+{
+    return part > 0 && whole > 0 ? 100 * part / whole : NAN;
+}
+
+static double or_empty(double x)
+{
+    return x > 0 ? x : NAN;
+}
+
+static const struct column measured_columns[] = {
+    {"shape", "shape", COLUMN_TEXT, 0},
+    {"rung", "rung", COLUMN_TEXT, 0},
+    {"time_us", "time (us)", COLUMN_NUMBER, 1},
+    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
+    {"cublas_percent", "of cuBLAS (%)", COLUMN_NUMBER, 1},
+    {"roofline_percent", "of roofline (%)", COLUMN_NUMBER, 1},
+    {"registers", "registers", COLUMN_NUMBER, 0},
+    {"spill_bytes", NULL, COLUMN_NUMBER, 0},
+    {"verdict", "verdict", COLUMN_TEXT, 0},
+    {"exact", NULL, COLUMN_BOOL, 0},
+    {"worst_error", NULL, COLUMN_NUMBER, 0},
+    {"detail", NULL, COLUMN_TEXT, 0},
+    {"config", NULL, COLUMN_TEXT, 0},
+    {"gpu", NULL, COLUMN_TEXT, 0},
+    {"cold", NULL, COLUMN_BOOL, 0},
+};
+
+static void add_climber(struct table *table, const struct climb *climb, const struct climber *climber,
+                        double least_us, const char *gpu, bool cold)
+{
+    char shape[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX];
+    config_format(&climber->config, config);
+    table_text(table, ladder_shape(&climb->problem, shape));
+    table_text(table, climber->name);
+    table_number(table, or_empty(climber->time_us));
+    table_number(table, tflops(&climb->problem, climber->time_us));
+    table_number(table, percent(climber->anchor_us, climber->time_us));
+    table_number(table, percent(least_us, climber->time_us));
+    table_number(table, or_empty(climber->build.facts.registers));
+    table_number(table, climber->build.facts.spill_bytes);
+    table_text(table, verdict_name(climber->outcome.verdict));
+    table_bool(table, climber->outcome.exact);
+    table_number(table, climber->outcome.worst_error);
+    table_text(table, climber->outcome.detail[0] ? climber->outcome.detail : NULL);
+    table_text(table, config);
+    table_text(table, gpu);
+    table_bool(table, cold);
+}
+
+static void add_cublas(struct table *table, const struct climb *climb, double least_us, const char *gpu,
+                       bool cold)
+{
+    char shape[PROBLEM_TEXT_MAX];
+    table_text(table, ladder_shape(&climb->problem, shape));
+    table_text(table, "cuBLAS");
+    table_number(table, climb->anchor_us);
+    table_number(table, tflops(&climb->problem, climb->anchor_us));
+    table_number(table, 100);
+    table_number(table, percent(least_us, climb->anchor_us));
+    for (int i = 0; i < 2; i++) table_number(table, NAN);
+    table_text(table, verdict_name(VERDICT_MEASURED));
+    for (int i = 0; i < 2; i++) table_number(table, NAN);
+    for (int i = 0; i < 2; i++) table_text(table, NULL);
+    table_text(table, gpu);
+    table_bool(table, cold);
+}
+
+enum status ladder_show(const struct climb *climbs, size_t count, const struct roofline *roofline,
+                        const struct worker_info *worker, bool cold, enum table_format format)
+{
+    struct table *table = table_new(measured_columns, sizeof measured_columns / sizeof *measured_columns);
+    if (!table) return fail(E_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        double least_us = model_roofline_us(&climbs[i].problem, roofline->tflops, roofline->gb_per_s);
+        for (int j = 0; j < climbs[i].count; j++)
+            add_climber(table, &climbs[i], &climbs[i].climber[j], least_us, worker->gpu.name, cold);
+        if (climbs[i].anchor_us > 0) add_cublas(table, &climbs[i], least_us, worker->gpu.name, cold);
+    }
+    if (format == TABLE_TEXT)
+        printf("%s, measured roofline %.1f TFLOPS and %.0f GB/s, %s%s, operands %s\n\n", worker->gpu.name,
+               roofline->tflops, roofline->gb_per_s, worker->cublas[0] ? "cuBLAS " : "no cuBLAS",
+               worker->cublas, cold ? "rotated beyond the cache" : "left in the cache");
+    enum status st = table_print(table, format, stdout);
+    table_free(table);
+    return st;
+}
+
+enum status ladder_draw(const struct climb *climbs, size_t count, const struct roofline *roofline,
+                        const char *gpu, const char *path)
+{
+    int rungs = 0;
+    for (size_t i = 0; i < count; i++)
+        if (climbs[i].count > rungs) rungs = climbs[i].count;
+    int series = rungs + 2;
+    char title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
+    const char **group = calloc(count, sizeof *group), *serie[SERIES_MAX];
+    double *value = calloc(count * SERIES_MAX, sizeof *value);
+    enum status st = OK;
+    if (!text || !group || !value) {
+        st = fail(E_MEMORY, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct climb *climb = &climbs[i];
+        double *bar = value + i * (size_t)series;
+        group[i] = ladder_shape(&climb->problem, text[i]);
+        for (int j = 0; j < rungs; j++) {
+            bar[j] = j < climb->count ? tflops(&climb->problem, climb->climber[j].time_us) : NAN;
+            if (j < climb->count) serie[j] = climb->climber[j].name;
+        }
+        bar[rungs] = tflops(&climb->problem, climb->anchor_us);
+        bar[rungs + 1] =
+            tflops(&climb->problem, model_roofline_us(&climb->problem, roofline->tflops, roofline->gb_per_s));
+    }
+    serie[rungs] = "cuBLAS";
+    serie[rungs + 1] = "roofline";
+    snprintf(title, sizeof title, "The ladder on %s", gpu);
+    struct bars bars = {title, "TFLOPS", (int)count, series, group, serie, value};
+    st = plot_bars(&bars, path);
+out:
+    free(text);
+    free(group);
+    free(value);
+    return st;
+}
+
+static const struct column compiled_columns[] = {
+    {"op", "op", COLUMN_TEXT, 0},
+    {"rung", "rung", COLUMN_TEXT, 0},
+    {"registers", "registers", COLUMN_NUMBER, 0},
+    {"spill_bytes", "spills (B)", COLUMN_NUMBER, 0},
+    {"smem_bytes", "shared memory (B)", COLUMN_NUMBER, 0},
+    {"threads", "threads", COLUMN_NUMBER, 0},
+    {"blocks_per_sm", "blocks an SM", COLUMN_NUMBER, 0},
+    {"built", NULL, COLUMN_BOOL, 0},
+    {"detail", NULL, COLUMN_TEXT, 0},
+    {"config", NULL, COLUMN_TEXT, 0},
+    {"gpu", NULL, COLUMN_TEXT, 0},
+};
+
+static void add_compiled(struct table *table, const struct climb *climb, const struct climber *climber,
+                         const struct gpu *gpu)
+{
+    const struct build *build = &climber->build;
+    struct resources needs = climber->config.template->resources(&climber->config);
+    struct prediction seen = model_predict(&climber->config, &climb->problem, gpu, &build->facts);
+    char config[CONFIG_TEXT_MAX];
+    config_format(&climber->config, config);
+    table_text(table, problem_op_name(&climb->problem));
+    table_text(table, climber->name);
+    table_number(table, or_empty(build->facts.registers));
+    table_number(table, build->built ? (double)build->facts.spill_bytes : (double)NAN);
+    table_number(table, needs.smem_bytes + build->facts.static_smem_bytes);
+    table_number(table, needs.threads);
+    table_number(table, build->built ? (double)seen.blocks_per_sm : (double)NAN);
+    table_bool(table, build->built);
+    table_text(table, build->detail[0] ? build->detail : NULL);
+    table_text(table, config);
+    table_text(table, gpu->id[0] ? gpu->id : gpu->name);
+}
+
+enum status ladder_show_compiled(const struct climb *climbs, size_t count, const struct gpu *gpu,
+                                 enum table_format format)
+{
+    struct table *table = table_new(compiled_columns, sizeof compiled_columns / sizeof *compiled_columns);
+    if (!table) return fail(E_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        for (int j = 0; j < climbs[i].count; j++) add_compiled(table, &climbs[i], &climbs[i].climber[j], gpu);
+    enum status st = table_print(table, format, stdout);
+    table_free(table);
+    return st;
+}

@@ -1,0 +1,31 @@
+/* ladder_show.h — what the ladder found, as a table and as a picture. Measures nothing. */
+#ifndef GT_LADDER_SHOW_H
+#define GT_LADDER_SHOW_H
+
+#include "climb.h"
+#include "crew.h"
+#include "table.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What this GPU was measured to do at most. */
+struct roofline {
+    double tflops, gb_per_s;
+};
+
+/* A shape as people write it: the usual type and op are left out. Returns a place in text. */
+const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX]);
+
+/* Times of every climber and of cuBLAS on stdout. cold: operands were rotated beyond the cache. */
+enum status ladder_show(const struct climb *climbs, size_t count, const struct roofline *roofline,
+                        const struct worker_info *worker, bool cold, enum table_format format);
+
+/* What the compiler made of every climber. */
+enum status ladder_show_compiled(const struct climb *climbs, size_t count, const struct gpu *gpu,
+                                 enum table_format format);
+
+/* TFLOPS as bars: a group a shape; rungs, cuBLAS and roofline as series. */
+enum status ladder_draw(const struct climb *climbs, size_t count, const struct roofline *roofline,
+                        const char *gpu, const char *path);
+
+#endif
