@@ -1,0 +1,185 @@
+/* compiler_child.c — the compiler process: reads requests from the supervisor, compiles, answers. It holds
+ * nothing that is lost when it is killed.
+ */
+#include "commands.h"
+#include "compile.h"
+#include "frame.h"
+#include "messages.h"
+
+#include <argp.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define SUPERVISOR 3 /* file descriptor of the socket */
+
+/* Limits of an architecture, for the rules (CUDA C++ Programming Guide, technical specifications by compute
+ * capability). */
+static const struct gpu architectures[] = {
+    {.arch = 75,
+     .threads_per_sm = 1024,
+     .blocks_per_sm = 16,
+     .smem_per_sm_bytes = 64 << 10,
+     .smem_per_block_bytes = 64 << 10},
+    {.arch = 80,
+     .threads_per_sm = 2048,
+     .blocks_per_sm = 32,
+     .smem_per_sm_bytes = 164 << 10,
+     .smem_per_block_bytes = 163 << 10},
+    {.arch = 86,
+     .threads_per_sm = 1536,
+     .blocks_per_sm = 16,
+     .smem_per_sm_bytes = 100 << 10,
+     .smem_per_block_bytes = 99 << 10},
+    {.arch = 87,
+     .threads_per_sm = 1536,
+     .blocks_per_sm = 16,
+     .smem_per_sm_bytes = 164 << 10,
+     .smem_per_block_bytes = 163 << 10},
+    {.arch = 89,
+     .threads_per_sm = 1536,
+     .blocks_per_sm = 24,
+     .smem_per_sm_bytes = 100 << 10,
+     .smem_per_block_bytes = 99 << 10},
+    {.arch = 90,
+     .threads_per_sm = 2048,
+     .blocks_per_sm = 32,
+     .smem_per_sm_bytes = 228 << 10,
+     .smem_per_block_bytes = 227 << 10},
+    {.arch = 100,
+     .threads_per_sm = 2048,
+     .blocks_per_sm = 32,
+     .smem_per_sm_bytes = 228 << 10,
+     .smem_per_block_bytes = 227 << 10},
+    {.arch = 103,
+     .threads_per_sm = 2048,
+     .blocks_per_sm = 32,
+     .smem_per_sm_bytes = 228 << 10,
+     .smem_per_block_bytes = 227 << 10},
+    {.arch = 120,
+     .threads_per_sm = 1536,
+     .blocks_per_sm = 24,
+     .smem_per_sm_bytes = 100 << 10,
+     .smem_per_block_bytes = 99 << 10},
+    {.arch = 121,
+     .threads_per_sm = 1536,
+     .blocks_per_sm = 24,
+     .smem_per_sm_bytes = 100 << 10,
+     .smem_per_block_bytes = 99 << 10},
+};
+
+static enum status find_architecture(int arch, struct gpu *gpu)
+{
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        if (architectures[i].arch != arch) continue;
+        *gpu = architectures[i];
+        snprintf(gpu->id, sizeof gpu->id, "sm%d", arch);
+        snprintf(gpu->name, sizeof gpu->name, "any GPU of compute capability %d.%d", arch / 10, arch % 10);
+        gpu->sm_count = 1;
+        gpu->registers_per_sm = 64 << 10;
+        gpu->smem_reserved_bytes = arch >= 80 ? 1 << 10 : 0;
+        return OK;
+    }
+    return fail(E_INPUT, "compute capability %d.%d is not one that kernels are compiled for", arch / 10,
+                arch % 10);
+}
+
+static json_t *answer_hello(void)
+{
+    char version[16];
+    enum status st = compile_load(version);
+    if (st) return message_failure(st);
+    return json_pack("{s:b, s:s}", "ok", 1, "nvrtc", version);
+}
+
+static json_t *unbuildable(const char *why, const struct kernel_facts *facts)
+{
+    return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict",
+                     verdict_name(VERDICT_UNBUILDABLE), "detail", why, "facts", facts_to_json(facts));
+}
+
+static json_t *answer_compile(const json_t *request, const char *cache)
+{
+    const char *text;
+    int trans_a, trans_b, arch;
+    json_error_t error;
+    struct config config;
+    struct gpu gpu;
+    struct compiled compiled = {0};
+    if (json_unpack_ex((json_t *)(uintptr_t)request, &error, 0, "{s:s, s:b, s:b, s:i}", "config", &text,
+                       "trans_a", &trans_a, "trans_b", &trans_b, "arch", &arch))
+        return message_failure(fail(E_CHILD, "malformed request to the compiler: %s", error.text));
+    enum status st = config_parse(text, &config);
+    if (!st) st = find_architecture(arch, &gpu);
+    if (st) return message_failure(st);
+    /* Whoever sent it should have checked. What reaches the compiler is checked here all the same. */
+    const char *why = config.template->check(&config, NULL, &gpu);
+    if (why) return unbuildable(why, &compiled.facts);
+    st = compile_config(&config, trans_a, trans_b, arch, cache, &compiled);
+    if (st) return message_failure(st);
+    if (!compiled.built) return unbuildable(compiled.log, &compiled.facts);
+    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", compiled.path,
+                     "checksum", compiled.checksum, "cached", compiled.cached, "facts",
+                     facts_to_json(&compiled.facts));
+}
+
+static json_t *answer(const json_t *request, const char *cache)
+{
+    const char *verb = json_string_value(json_object_get(request, "do"));
+    if (verb && strcmp(verb, "hello") == 0) return answer_hello();
+    if (verb && strcmp(verb, "compile") == 0) return answer_compile(request, cache);
+    if (verb && getenv("GEMMTUNE_TEST")) {
+        if (strcmp(verb, "crash") == 0) abort();
+        if (strcmp(verb, "hang") == 0)
+            for (;;) pause();
+    }
+    return message_failure(fail(E_CHILD, "the compiler does not know the request '%.40s'", verb ? verb : ""));
+}
+
+/* Live and die with the supervisor, and leave its terminal to it. */
+static void settle(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a compilation in progress would outlive a killed supervisor */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the supervisor decides what it means */
+    signal(SIGPIPE, SIG_IGN);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    /* Where memory runs out, the kernel is to kill a compiler, which is restarted, and not the supervisor. */
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!write(fd, "500", 3);
+    close(fd);
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    if (key == 'c') *(const char **)state->input = argument;
+    return key == 'c' ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+enum status cmd_compiler_child(int argc, char **argv)
+{
+    static const struct argp_option options[] = {{"cache", 'c', "DIR", 0, "folder of compiled kernels", 0},
+                                                 {0}};
+    static const struct argp argp = {options, take_option, NULL, "Child process; started by tune.",
+                                     NULL,    NULL,        NULL};
+    const char *cache = NULL;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &cache) || !cache)
+        return fail(E_USAGE, "%s is started by tune itself, with --cache DIR", argv[0]);
+    settle();
+    json_t *request;
+    enum status st;
+    while ((st = frame_receive(SUPERVISOR, &request)) == OK) {
+        json_t *reply = answer(request, cache);
+        json_decref(request);
+        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
+        st = frame_send(SUPERVISOR, reply);
+        json_decref(reply);
+        if (st) return st;
+    }
+    return st == E_ABSENT ? OK : st; /* the supervisor closed the socket */
+}
