@@ -1,0 +1,155 @@
+/* Every template, built by NVRTC for every architecture we serve and every op: all rungs of the ladder, and a
+ * spread of searched configurations taken evenly from the legal space, for aligned and for odd problems. */
+#include "compile.h"
+#include "gpu.h"
+#include "ladder.h"
+#include "space.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROCESSES 2
+#define SPREAD    10 /* configurations from the space, for each problem and GPU */
+
+static char cache[4096]; /* beside the test, so that a second run is quick */
+
+struct job {
+    struct config config;
+    bool trans_a, trans_b;
+    int arch;
+};
+static struct job *jobs;
+static size_t job_count;
+
+static void job_add(const struct config *config, int op, int arch)
+{
+    jobs = realloc(jobs, (job_count + 1) * sizeof *jobs);
+    assert_non_null(jobs);
+    jobs[job_count++] = (struct job){*config, op & 1, op & 2, arch};
+}
+
+/* One GPU of each architecture; no descriptor is kept for consumer Blackwell, whose limits are those of Ada.
+ */
+static struct gpu gpu_of(int arch)
+{
+    static const struct {
+        int arch;
+        const char *id;
+    } known[] = {{75, "t4"},   {80, "a100"},  {86, "rtx3090"}, {89, "rtx4090"},
+                 {90, "h200"}, {100, "b200"}, {120, "rtx4090"}};
+    struct gpu gpu = {.arch = 0};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].arch == arch) assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", known[i].id, &gpu));
+    gpu.arch = arch;
+    return gpu;
+}
+
+static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
+#define ARCHS (sizeof archs / sizeof *archs)
+
+/* Build every PROCESSES-th job; the number of failures, each told on stderr. */
+static int build_share(int share)
+{
+    int failed = 0;
+    for (size_t i = (size_t)share; i < job_count; i += PROCESSES) {
+        const struct job *job = &jobs[i];
+        struct compiled result;
+        char text[CONFIG_TEXT_MAX];
+        enum status st = compile_config(&job->config, job->trans_a, job->trans_b, job->arch, cache, &result);
+        if (!st && result.built && result.facts.registers > 0) continue;
+        config_format(&job->config, text);
+        fprintf(stderr, "sm_%d %c%c %s: %s\n", job->arch, job->trans_a ? 't' : 'n', job->trans_b ? 't' : 'n',
+                text, st ? status_text() : result.log);
+        failed++;
+    }
+    return failed;
+}
+
+static void build_all(void)
+{
+    pid_t child[PROCESSES];
+    int failed = 0;
+    fflush(NULL);
+    for (int i = 0; i < PROCESSES; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] == 0) _exit(build_share(i) > 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int how = -1;
+        assert_int_equal(waitpid(child[i], &how, 0), child[i]);
+        failed += how != 0;
+    }
+    printf("%zu kernels\n", job_count);
+    assert_int_equal(failed, 0);
+    free(jobs);
+    jobs = NULL;
+    job_count = 0;
+}
+
+TEST(every_rung_builds_for_every_architecture_and_op)
+{
+    for (size_t a = 0; a < ARCHS; a++) {
+        for (int i = 0; i < LADDER_RUNGS; i++) {
+            struct config config;
+            ladder_config(ladder_rungs[i], &config);
+            for (int op = 0; op < 4; op++) job_add(&config, op, archs[a]);
+        }
+    }
+    build_all();
+}
+
+/* SPREAD legal configurations at even distances; the ops take turns, so that each meets every architecture.
+ */
+static void add_spread(const struct space *space, const struct problem *problem, size_t arch)
+{
+    struct gpu gpu = gpu_of(archs[arch]);
+    struct candidates all;
+    assert_ok(space_enumerate(space, problem, &gpu, &all));
+    for (size_t i = 0; i < SPREAD; i++) {
+        size_t at = (2 * i + 1) * all.count / (2 * SPREAD);
+        job_add(&all.config[at], (int)((i + arch) % 4), gpu.arch);
+    }
+    candidates_free(&all);
+}
+
+TEST(a_spread_of_the_space_builds_for_every_architecture)
+{
+    struct space *space = NULL;
+    if (space_load(GT_SOURCE_DIR "/configs/spaces/default.conf", &space) != OK) fail_msg("%s", status_text());
+    struct problem aligned = problem_make(4096, 4096, 4096), odd = problem_make(1001, 333, 77);
+    for (size_t a = 0; a < ARCHS; a++) {
+        add_spread(space, &aligned, a);
+        add_spread(space, &odd, a);
+    }
+    space_free(space);
+    build_all();
+}
+
+/* The check above can fail: the compiler's refusal of a text is noticed. */
+TEST(a_text_that_is_no_kernel_is_refused)
+{
+    const struct source_text broken = {"broken.cu", "extern \"C\" __global__ void gemm() { nonsense; }"};
+    struct compiled result;
+    assert_int_equal(compile_sources(&broken, 1, NULL, 0, 90, cache, &result), OK);
+    assert_false(result.built);
+    assert_non_null(strstr(result.log, "nonsense"));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    snprintf(cache, sizeof cache, "%s.cache", argv[0]);
+    mkdir(cache, 0777);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
+        cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
+        cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
