@@ -343,7 +343,7 @@ enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_by
     if (st) return st;
     st = take_inventory(folder, dir, true, &inventory);
     if (st) goto out;
-    if (inventory.bytes > limit_bytes) {
+    if (inventory.bytes > limit_bytes && inventory.count > 0) {
         time_t now = time(NULL);
         qsort(inventory.items, inventory.count, sizeof *inventory.items, oldest_first);
         for (size_t i = 0; i < inventory.count && inventory.bytes > limit_bytes / 8 * 7; i++) {

@@ -20,68 +20,24 @@
 
 /* Limits of an architecture, for the rules (CUDA C++ Programming Guide, technical specifications by compute
  * capability). */
-static const struct gpu architectures[] = {
-    {.arch = 75,
-     .threads_per_sm = 1024,
-     .blocks_per_sm = 16,
-     .smem_per_sm_bytes = 64 << 10,
-     .smem_per_block_bytes = 64 << 10},
-    {.arch = 80,
-     .threads_per_sm = 2048,
-     .blocks_per_sm = 32,
-     .smem_per_sm_bytes = 164 << 10,
-     .smem_per_block_bytes = 163 << 10},
-    {.arch = 86,
-     .threads_per_sm = 1536,
-     .blocks_per_sm = 16,
-     .smem_per_sm_bytes = 100 << 10,
-     .smem_per_block_bytes = 99 << 10},
-    {.arch = 87,
-     .threads_per_sm = 1536,
-     .blocks_per_sm = 16,
-     .smem_per_sm_bytes = 164 << 10,
-     .smem_per_block_bytes = 163 << 10},
-    {.arch = 89,
-     .threads_per_sm = 1536,
-     .blocks_per_sm = 24,
-     .smem_per_sm_bytes = 100 << 10,
-     .smem_per_block_bytes = 99 << 10},
-    {.arch = 90,
-     .threads_per_sm = 2048,
-     .blocks_per_sm = 32,
-     .smem_per_sm_bytes = 228 << 10,
-     .smem_per_block_bytes = 227 << 10},
-    {.arch = 100,
-     .threads_per_sm = 2048,
-     .blocks_per_sm = 32,
-     .smem_per_sm_bytes = 228 << 10,
-     .smem_per_block_bytes = 227 << 10},
-    {.arch = 103,
-     .threads_per_sm = 2048,
-     .blocks_per_sm = 32,
-     .smem_per_sm_bytes = 228 << 10,
-     .smem_per_block_bytes = 227 << 10},
-    {.arch = 120,
-     .threads_per_sm = 1536,
-     .blocks_per_sm = 24,
-     .smem_per_sm_bytes = 100 << 10,
-     .smem_per_block_bytes = 99 << 10},
-    {.arch = 121,
-     .threads_per_sm = 1536,
-     .blocks_per_sm = 24,
-     .smem_per_sm_bytes = 100 << 10,
-     .smem_per_block_bytes = 99 << 10},
+static const struct {
+    int arch, threads_per_sm, blocks_per_sm, smem_per_sm_kib, smem_per_block_kib;
+} architectures[] = {
+    {75, 1024, 16, 64, 64},   {80, 2048, 32, 164, 163}, {86, 1536, 16, 100, 99},   {87, 1536, 16, 164, 163},
+    {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227}, {103, 2048, 32, 228, 227},
+    {120, 1536, 24, 100, 99}, {121, 1536, 24, 100, 99},
 };
 
 static enum status find_architecture(int arch, struct gpu *gpu)
 {
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
         if (architectures[i].arch != arch) continue;
-        *gpu = architectures[i];
-        snprintf(gpu->id, sizeof gpu->id, "sm%d", arch);
+        *gpu = (struct gpu){.arch = arch, .sm_count = 1, .registers_per_sm = 64 << 10};
         snprintf(gpu->name, sizeof gpu->name, "any GPU of compute capability %d.%d", arch / 10, arch % 10);
-        gpu->sm_count = 1;
-        gpu->registers_per_sm = 64 << 10;
+        gpu->threads_per_sm = architectures[i].threads_per_sm;
+        gpu->blocks_per_sm = architectures[i].blocks_per_sm;
+        gpu->smem_per_sm_bytes = architectures[i].smem_per_sm_kib << 10;
+        gpu->smem_per_block_bytes = architectures[i].smem_per_block_kib << 10;
         gpu->smem_reserved_bytes = arch >= 80 ? 1 << 10 : 0;
         return OK;
     }
