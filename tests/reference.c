@@ -26,7 +26,8 @@ void reference_ijk(const struct problem *p, const float *a, const float *b, floa
             for (int64_t j = 0; j < p->n; j++) {
                 float *out = &c[i * p->ldc + j];
                 float sum = 0.0F;
-                for (int64_t l = 0; reads_operands(p) && l < p->k; l++) sum += a[at_a(p, i, l)] * b[at_b(p, l, j)];
+                for (int64_t l = 0; reads_operands(p) && l < p->k; l++)
+                    sum += a[at_a(p, i, l)] * b[at_b(p, l, j)];
                 float product = reads_operands(p) ? alpha * sum : 0.0F;
                 *out = beta == 0.0F ? product : product + beta * *out;
             }
@@ -34,13 +35,15 @@ void reference_ijk(const struct problem *p, const float *a, const float *b, floa
 
 void reference_ikj(const struct problem *p, const float *a, const float *b, float *c)
 {
-    /* The row of op(B) is walked through a stride instead of an index function: another way to read the layout. */
+    /* The row of op(B) is walked through a stride instead of an index function: another way to read the
+     * layout. */
     int64_t step_a = p->trans_a ? p->lda : 1, row_a = p->trans_a ? 1 : p->lda;
     int64_t step_b = p->trans_b ? p->ldb : 1, row_b = p->trans_b ? 1 : p->ldb;
     for (int64_t z = 0; z < p->batch; z++) {
         for (int64_t i = 0; i < p->m; i++) {
             float *row = c + z * p->stride_c + i * p->ldc;
-            for (int64_t j = 0; j < p->n; j++) row[j] = (float)p->beta == 0.0F ? 0.0F : row[j] * (float)p->beta;
+            for (int64_t j = 0; j < p->n; j++)
+                row[j] = (float)p->beta == 0.0F ? 0.0F : row[j] * (float)p->beta;
             if ((float)p->alpha == 0.0F) continue;
             const float *from_a = a + z * p->stride_a + i * row_a;
             for (int64_t l = 0; l < p->k; l++) {
@@ -52,8 +55,8 @@ void reference_ikj(const struct problem *p, const float *a, const float *b, floa
     }
 }
 
-void reference_double(const struct problem *p, const float *a, const float *b, const float *c_in, double *answer,
-                      double *magnitude)
+void reference_double(const struct problem *p, const float *a, const float *b, const float *c_in,
+                      double *answer, double *magnitude)
 {
     double alpha = (double)(float)p->alpha, beta = (double)(float)p->beta;
     for (int64_t z = 0; z < p->batch; z++, a += p->stride_a, b += p->stride_b, c_in += p->stride_c)

@@ -1,8 +1,9 @@
 /* reference.h — plain CPU answers to a problem, for the tests.
  *
- * Two orders of the loops that share no line of their inner part, so that each can be held against the other; the
- * kernels are held against them. Every batch item is computed; the problem gives shapes, leading dimensions, strides,
- * alpha and beta. As in BLAS: beta == 0 means that C is not read, alpha == 0 or K == 0 that A and B are not.
+ * Two orders of the loops that share no line of their inner part, so that each can be held against the other;
+ * the kernels are held against them. Every batch item is computed; the problem gives shapes, leading
+ * dimensions, strides, alpha and beta. As in BLAS: beta == 0 means that C is not read, alpha == 0 or K == 0
+ * that A and B are not.
  */
 #ifndef GT_REFERENCE_H
 #define GT_REFERENCE_H
@@ -17,7 +18,7 @@ void reference_ikj(const struct problem *p, const float *a, const float *b, floa
 
 /* As ijk but accumulated in double. c_in is C before the call; answer and magnitude are dense, batch x M x N.
  * magnitude = |alpha| |op(A)| |op(B)| + |beta| |C|: what an error bound is proportional to. */
-void reference_double(const struct problem *p, const float *a, const float *b, const float *c_in, double *answer,
-                      double *magnitude);
+void reference_double(const struct problem *p, const float *a, const float *b, const float *c_in,
+                      double *answer, double *magnitude);
 
 #endif

@@ -25,6 +25,7 @@ void gt_copy_commit(void);
 void gt_copy_wait(int pending);
 void gt_copy_wait_all(void);
 float *gt_dynamic_shared(void);
+void gt_misaligned(const void *address, int bytes);
 
 struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
@@ -43,7 +44,8 @@ struct thread {
     enum state state;
     int line;      /* of the barrier it waits at */
     unsigned mask; /* of the warp barrier it waits at */
-    int exchanges; /* shuffles so far: their slots alternate, so a fast lane overwrites nothing that is still read */
+    int exchanges; /* shuffles so far: their slots alternate, so a fast lane overwrites nothing that is still
+                      read */
     struct copy *copies;
     int copy_count, copy_room, groups;
 };
@@ -54,6 +56,12 @@ static const struct grid *running;
 static const struct gemm_args *arguments;
 static int self, thread_count;
 static char *dynamic_shared;
+static void (*say_more)(void);
+
+void grid_on_broken(void (*say)(void))
+{
+    say_more = say;
+}
 
 static void broken(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
@@ -66,14 +74,16 @@ static void broken(const char *format, ...)
     vfprintf(stderr, format, values);
     fprintf(stderr, "\n");
     va_end(values);
+    if (say_more) say_more();
     _exit(BROKEN_KERNEL);
 }
 
-/* A quiet NaN in every float. No sanitizer here: a static array's red zone lies in the same section and may be
- * overwritten, since only the shadow says what it is. */
+/* A quiet NaN in every float. No sanitizer here: a static array's red zone lies in the same section and may
+ * be overwritten, since only the shadow says what it is. */
 __attribute__((no_sanitize("address"))) static void poison(char *begin, const char *end)
 {
-    for (volatile char *p = begin; p + 4 <= end; p += 4) *(volatile uint32_t *)(volatile void *)p = 0x7fc0dead;
+    for (volatile char *p = begin; p + 4 <= end; p += 4)
+        *(volatile uint32_t *)(volatile void *)p = 0x7fc0dead;
 }
 
 /* ---- barriers, called by the fibers ---- */
@@ -116,7 +126,8 @@ void gt_copy_issue(void *to, const void *from, int bytes, int valid)
     if (bytes != 4 && bytes != 8 && bytes != 16) broken("copies %d bytes at once", bytes);
     if (valid < 0 || valid > bytes) broken("copies %d valid bytes of %d", valid, bytes);
     if ((uintptr_t)to % (unsigned)bytes) broken("copies %d bytes to the misaligned %p", bytes, to);
-    if ((uintptr_t)from % (unsigned)bytes) broken("copies %d bytes from the misaligned %p", bytes, from);
+    if (valid && (uintptr_t)from % (unsigned)bytes)
+        broken("copies %d bytes from the misaligned %p", bytes, from);
     if (t->copy_count == t->copy_room) {
         t->copy_room = t->copy_room ? 2 * t->copy_room : 64;
         t->copies = realloc(t->copies, (size_t)t->copy_room * sizeof *t->copies);
@@ -142,10 +153,8 @@ static void land(int end, bool open)
     int kept = 0;
     for (int i = 0; i < t->copy_count; i++) {
         const struct copy *copy = &t->copies[i];
-        if (copy->group < 0 ? open : copy->group < end)
-            memcpy(copy->to, copy->data, (size_t)copy->bytes);
-        else
-            t->copies[kept++] = *copy;
+        if (copy->group < 0 ? open : copy->group < end) memcpy(copy->to, copy->data, (size_t)copy->bytes);
+        else t->copies[kept++] = *copy;
     }
     t->copy_count = kept;
 }
@@ -163,6 +172,11 @@ void gt_copy_wait_all(void)
 float *gt_dynamic_shared(void)
 {
     return (float *)(void *)dynamic_shared;
+}
+
+void gt_misaligned(const void *address, int bytes)
+{
+    broken("accesses %d bytes at the misaligned %p", bytes, address);
 }
 
 /* ---- the scheduler ---- */
@@ -231,7 +245,8 @@ static bool release_block(void)
     for (int i = 0; i < thread_count; i++) {
         self = i;
         if (threads[i].line != threads[0].line)
-            broken("barrier divergence: waits at line %d, thread 0 at line %d", threads[i].line, threads[0].line);
+            broken("barrier divergence: waits at line %d, thread 0 at line %d", threads[i].line,
+                   threads[0].line);
     }
     for (int i = 0; i < thread_count; i++) threads[i].state = READY;
     return true;
@@ -239,11 +254,13 @@ static bool release_block(void)
 
 static void report_deadlock(void)
 {
-    static const char *const doing[] = {"runs", "waits at __syncthreads", "waits at a warp barrier", "has ended"};
+    static const char *const doing[] = {"runs", "waits at __syncthreads", "waits at a warp barrier",
+                                        "has ended"};
     for (int i = 1; i < thread_count; i++) {
         self = i;
         if (threads[i].state != threads[0].state)
-            broken("barrier divergence: it %s, thread 0 %s", doing[threads[i].state], doing[threads[0].state]);
+            broken("barrier divergence: it %s, thread 0 %s", doing[threads[i].state],
+                   doing[threads[0].state]);
     }
     broken("barrier divergence: a warp waits with different masks");
 }

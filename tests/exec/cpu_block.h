@@ -2,9 +2,9 @@
  *
  * Owns the meaning of gt_cpu.h. Knows nothing of GEMM, templates or problems.
  *
- * A kernel that breaks the rules of the machine (threads of a block that part at a barrier, a lane missing from a warp
- * barrier, a misaligned copy) ends the process with BROKEN_KERNEL and one sentence on stderr that starts with
- * "broken kernel:".
+ * A kernel that breaks the rules of the machine (threads of a block that part at a barrier, a lane missing
+ * from a warp barrier, a misaligned copy) ends the process with BROKEN_KERNEL and one sentence on stderr that
+ * starts with "broken kernel:".
  */
 #ifndef GT_CPU_BLOCK_H
 #define GT_CPU_BLOCK_H
@@ -14,8 +14,8 @@
 
 #define BROKEN_KERNEL 70
 
-/* In which order the threads that could run do run. Warps and lanes are permuted; a random order is drawn anew at
- * every barrier. */
+/* In which order the threads that could run do run. Warps and lanes are permuted; a random order is drawn
+ * anew at every barrier. */
 enum block_order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_COUNT };
 
 struct grid {
@@ -27,6 +27,9 @@ struct grid {
     enum block_order order;
     uint64_t seed;
 };
+
+/* Called before the process ends because of a broken kernel. */
+void grid_on_broken(void (*say)(void));
 
 void grid_run(const struct grid *grid, const struct gemm_args *args);
 

@@ -10,7 +10,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #else
-#define __sanitizer_start_switch_fiber(keep, bottom, size) ((void)(keep), (void)(bottom), (void)(size))
+#define __sanitizer_start_switch_fiber(keep, bottom, size)  ((void)(keep), (void)(bottom), (void)(size))
 #define __sanitizer_finish_switch_fiber(keep, bottom, size) ((void)(keep), (void)(bottom), (void)(size))
 #endif
 
@@ -64,7 +64,8 @@ static void fiber_start(void)
     __sanitizer_finish_switch_fiber(NULL, &outside_stack, &outside_bytes);
     struct fiber *f = current;
     f->body(f->argument);
-    __sanitizer_start_switch_fiber(NULL, outside_stack, outside_bytes); /* NULL: this stack is not needed any more */
+    __sanitizer_start_switch_fiber(NULL, outside_stack,
+                                   outside_bytes); /* NULL: this stack is not needed any more */
     fiber_switch(&f->at, outside);
     abort(); /* a fiber that has returned is reset before it is entered */
 }
@@ -72,7 +73,8 @@ static void fiber_start(void)
 struct fiber *fiber_build(void)
 {
     struct fiber *f = calloc(1, sizeof *f);
-    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *stack =
+        mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!f || stack == MAP_FAILED) {
         perror("fiber_build");
         exit(1);
@@ -85,8 +87,8 @@ void fiber_reset(struct fiber *fiber, void (*body)(void *argument), void *argume
 {
     fiber->body = body;
     fiber->argument = argument;
-    /* As if fiber_start had called fiber_switch: its return address, above that the word that keeps a function's
-     * entry at 16 n + 8, below it the saved registers. */
+    /* As if fiber_start had called fiber_switch: its return address, above that the word that keeps a
+     * function's entry at 16 n + 8, below it the saved registers. */
     uintptr_t *top = (uintptr_t *)(void *)((char *)fiber->stack + STACK_BYTES);
     top[-1] = 0;
     top[-2] = (uintptr_t)fiber_start;

@@ -1,4 +1,5 @@
-/* fiber.h — functions that can be left in the middle and entered again. One operating-system thread runs them all.
+/* fiber.h — functions that can be left in the middle and entered again. One operating-system thread runs them
+ * all.
  *
  * Tells the address sanitizer about every change of stack.
  */
@@ -7,7 +8,8 @@
 
 struct fiber;
 
-/* A fiber with a stack of its own; never freed: they are used again. Ends the process when there is no memory. */
+/* A fiber with a stack of its own; never freed: they are used again. Ends the process when there is no
+ * memory. */
 struct fiber *fiber_build(void);
 
 /* The next fiber_enter starts body(argument) afresh, whatever the fiber was doing. */

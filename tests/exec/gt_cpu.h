@@ -1,11 +1,12 @@
 /* gt_cpu.h — what a kernel template sees instead of CUDA when the tests run it on the CPU.
  *
- * Put in front of a template by `g++ -std=c++17 -DGT_CPU -include gt_cpu.h`. The template itself needs no change:
- * a block's threads are fibers that run one at a time, each as far as its next barrier, in an order that the test
- * chooses (cpu_block.h), so that a missing barrier gives a wrong answer on every run and not now and then.
+ * Put in front of a template by `g++ -std=c++17 -DGT_CPU -include gt_cpu.h`. The template itself needs no
+ * change: a block's threads are fibers that run one at a time, each as far as its next barrier, in an order
+ * that the test chooses (cpu_block.h), so that a missing barrier gives a wrong answer on every run and not
+ * now and then.
  *
- * Static __shared__ arrays and gt_shared_memory() hold NaN when a block starts. An asynchronous copy makes its target
- * NaN when it is issued and fills it only when its own thread waits for its group.
+ * Static __shared__ arrays and gt_shared_memory() hold NaN when a block starts. An asynchronous copy makes
+ * its target NaN when it is issued and fills it only when its own thread waits for its group.
  */
 #ifndef GT_CPU_H
 #define GT_CPU_H
@@ -14,17 +15,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#define __global__     __attribute__((visibility("default")))
+#define __global__ __attribute__((visibility("default")))
 #define __device__
 #define __host__
-#define __constant__   const
+#define __constant__    const
 #define __forceinline__ inline
-#define __noinline__   __attribute__((noinline))
-#define __restrict__   __restrict
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __shared__     static __attribute__((section("gt_shared")))
+#define __shared__       static __attribute__((section("gt_shared")))
 
 struct gt_index {
     unsigned x, y, z;
@@ -34,19 +33,22 @@ extern "C" {
 /* Set by the scheduler before a fiber runs. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
-void gt_barrier(int line);          /* __syncthreads(): all threads of the block, at the same line */
+void gt_barrier(int line); /* __syncthreads(): all threads of the block, at the same line */
 void gt_warp_barrier(unsigned mask);
-/* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp). */
+/* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp).
+ */
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 
-/* `bytes` are written to `to`: the first `valid` from `from` (which is not read beyond them), the rest zeros; when
- * this thread waits. */
+/* `bytes` are written to `to`: the first `valid` from `from` (which is not read beyond them), the rest zeros;
+ * when this thread waits. */
 void gt_copy_issue(void *to, const void *from, int bytes, int valid);
-void gt_copy_commit(void);          /* what was issued since the last commit becomes one group */
-void gt_copy_wait(int pending);     /* until at most `pending` of the youngest groups are in flight */
-void gt_copy_wait_all(void);        /* committed or not */
+void gt_copy_commit(void);      /* what was issued since the last commit becomes one group */
+void gt_copy_wait(int pending); /* until at most `pending` of the youngest groups are in flight */
+void gt_copy_wait_all(void);    /* committed or not */
 
-float *gt_dynamic_shared(void);     /* exactly as many bytes as the launch asked for */
+float *gt_dynamic_shared(void); /* exactly as many bytes as the launch asked for */
+
+void gt_misaligned(const void *address, int bytes); /* ends the test */
 }
 
 #define threadIdx gt_thread_index
@@ -56,7 +58,10 @@ float *gt_dynamic_shared(void);     /* exactly as many bytes as the launch asked
 static const int warpSize = 32;
 
 #define __syncthreads() gt_barrier(__LINE__)
-static inline void __syncwarp(unsigned mask = 0xffffffffu) { gt_warp_barrier(mask); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu)
+{
+    gt_warp_barrier(mask);
+}
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 
@@ -87,22 +92,106 @@ struct alignas(16) int4 {
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
-static inline float2 make_float2(float x, float y) { return {x, y}; }
-static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
+static inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
 
-template <typename T> static inline T __ldg(const T *p) { return *p; }
-template <typename T> static inline T __ldcs(const T *p) { return *p; }
-template <typename T> static inline T __ldcg(const T *p) { return *p; }
-template <typename T> static inline void __stcs(T *p, T value) { *p = value; }
-template <typename T> static inline void __stcg(T *p, T value) { *p = value; }
+template <typename T> static inline T __ldg(const T *p)
+{
+    return *p;
+}
+template <typename T> static inline T __ldcs(const T *p)
+{
+    return *p;
+}
+template <typename T> static inline T __ldcg(const T *p)
+{
+    return *p;
+}
+template <typename T> static inline void __stcs(T *p, T value)
+{
+    *p = value;
+}
+template <typename T> static inline void __stcg(T *p, T value)
+{
+    *p = value;
+}
+
+/* What gt_ptx.cuh gives the kernels: V floats at once, at an address that is a multiple of them. */
+template <int V> static inline void gt_move(float *to, const float *from, const float *aligned)
+{
+    if ((uintptr_t)aligned % (4 * V)) gt_misaligned(aligned, 4 * V);
+    for (int i = 0; i < V; i++) to[i] = from[i];
+}
+template <int V> static inline void load_global(float *v, const float *g, bool valid)
+{
+    if (valid) gt_move<V>(v, g, g);
+}
+template <int V> static inline void load_own(float *v, const float *g)
+{
+    gt_move<V>(v, g, g);
+}
+template <int V> static inline void store_global(float *g, const float *v)
+{
+    gt_move<V>(g, v, g);
+}
+template <int V> static inline void load_shared(float *v, const float *s)
+{
+    gt_move<V>(v, s, s);
+}
+template <int V> static inline void store_shared(float *s, const float *v)
+{
+    gt_move<V>(s, v, s);
+}
+template <int V> static inline void cp_async(float *s, const float *g, bool valid)
+{
+    gt_copy_issue(s, g, 4 * V, valid ? 4 * V : 0);
+}
+static inline void cp_async_commit()
+{
+    gt_copy_commit();
+}
+template <int N> static inline void cp_async_wait()
+{
+    gt_copy_wait(N);
+}
+static inline int thread_index()
+{
+    return (int)threadIdx.x;
+}
+static inline int block_index()
+{
+    return (int)blockIdx.x;
+}
+static inline float *gt_shared_memory()
+{
+    return gt_dynamic_shared();
+}
 
 /* The product of two floats is exact in double: one rounding of the sum to double and one to float. */
-static inline float fmaf(float a, float b, float c) { return (float)((double)a * b + c); }
-static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+static inline float fmaf(float a, float b, float c)
+{
+    return (float)((double)a * b + c);
+}
+static inline float __fmaf_rn(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
 
-#define GT_MIN_MAX(T)                                            \
-    static inline T min(T x, T y) { return y < x ? y : x; }      \
-    static inline T max(T x, T y) { return x < y ? y : x; }
+#define GT_MIN_MAX(T)                                                                                        \
+    static inline T min(T x, T y)                                                                            \
+    {                                                                                                        \
+        return y < x ? y : x;                                                                                \
+    }                                                                                                        \
+    static inline T max(T x, T y)                                                                            \
+    {                                                                                                        \
+        return x < y ? y : x;                                                                                \
+    }
 GT_MIN_MAX(int)
 GT_MIN_MAX(unsigned)
 GT_MIN_MAX(long)

@@ -1,0 +1,198 @@
+#include "cpu_kernel.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <templates.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { OPTIONS_MAX = 64 };
+
+/* ---- build ---- */
+
+/* The text with all edits of this file applied; malloc'ed, NULL when one does not fit. */
+static char *edited(const struct source_text *source, const struct edit *edits, int count, int *used)
+{
+    char *text = strdup(source->text);
+    for (int i = 0; text && i < count; i++) {
+        if (strcmp(edits[i].file, source->name) != 0) continue;
+        char *at = strstr(text, edits[i].find);
+        if (!at || strstr(at + 1, edits[i].find)) {
+            fail(E_INPUT, "%s: '%s' occurs %s", source->name, edits[i].find,
+                 at ? "more than once" : "nowhere");
+            free(text);
+            return NULL;
+        }
+        size_t before = (size_t)(at - text), find = strlen(edits[i].find), replace = strlen(edits[i].replace);
+        char *changed = malloc(strlen(text) - find + replace + 1);
+        if (changed) {
+            memcpy(changed, text, before);
+            memcpy(changed + before, edits[i].replace, replace);
+            strcpy(changed + before + replace, at + find);
+        }
+        free(text);
+        text = changed;
+        (*used)++;
+    }
+    return text;
+}
+
+static enum status write_sources(const struct template *t, const struct edit *edits, int count,
+                                 const char *folder)
+{
+    int used = 0;
+    for (int i = 0; i < t->source_count; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
+        char *text = edited(&t->sources[i], edits, count, &used);
+        if (!text) return E_INPUT;
+        FILE *file = fopen(path, "w");
+        bool written = file && fputs(text, file) >= 0;
+        if (file && fclose(file)) written = false;
+        free(text);
+        if (!written) return fail(E_IO, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (used != count) return fail(E_INPUT, "an edit names a file that %s lacks", t->name);
+    return OK;
+}
+
+static void remove_folder(const struct template *t, const char *folder)
+{
+    char path[512];
+    for (int i = 0; i < t->source_count; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/kernel.so", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+static enum status compile(const struct config *config, bool trans_a, bool trans_b, const char *folder)
+{
+    char text[4096], source[512], library[512];
+    const char *arguments[OPTIONS_MAX + 2] = {GT_EXEC_CXX, "-std=c++17", "-x",     "c++",
+                                              "-w",        "-fPIC",      "-shared"};
+    int count = 7;
+    static const char *const fixed[] = {"-O1",
+                                        "-fsanitize=address,undefined",
+                                        "-fno-sanitize-recover=all",
+                                        "-fsanitize-sections=gt_shared",
+                                        "-fno-strict-aliasing",
+                                        "-DGT_CPU",
+                                        "-include",
+                                        "gt_cpu.h",
+                                        "-I" GT_EXEC_INCLUDE,
+                                        "-I"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) arguments[count++] = fixed[i];
+    arguments[count++] = folder;
+    int definitions = template_definitions(config, trans_a, trans_b, arguments + count,
+                                           OPTIONS_MAX - 4 - count, text, sizeof text);
+    if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", config->template->name);
+    count += definitions;
+    snprintf(source, sizeof source, "%s/%s", folder, config->template->source_name);
+    snprintf(library, sizeof library, "%s/kernel.so", folder);
+    arguments[count++] = source;
+    arguments[count++] = "-o";
+    arguments[count++] = library;
+    arguments[count] = NULL;
+
+    pid_t child;
+    int ended;
+    int error = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)(uintptr_t)arguments, environ);
+    if (error) return fail(E_COMPILER, "cannot start %s: %s", arguments[0], strerror(error));
+    if (waitpid(child, &ended, 0) != child || ended != 0)
+        return fail(E_COMPILER, "%s refuses the kernel", arguments[0]);
+    return OK;
+}
+
+static enum status load(const char *folder, struct cpu_kernel *kernel)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/kernel.so", folder);
+    kernel->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!kernel->library) return fail(E_COMPILER, "cannot load a kernel: %s", dlerror());
+    *(void **)&kernel->gemm = dlsym(kernel->library, "gemm");
+    *(void **)&kernel->gemm_reduce = dlsym(kernel->library, "gemm_reduce");
+    *(void **)&kernel->static_shared = dlsym(kernel->library, "gt_static_shared");
+    if (!kernel->gemm || !kernel->static_shared) return fail(E_COMPILER, "the kernel has no entry 'gemm'");
+    return OK;
+}
+
+enum status cpu_kernel_build(const struct config *config, bool trans_a, bool trans_b,
+                             const struct edit *edits, int edit_count, struct cpu_kernel *kernel)
+{
+    const char *base = getenv("TMPDIR");
+    char folder[256];
+    snprintf(folder, sizeof folder, "%.200s/gt_exec_XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(folder)) return fail(E_IO, "cannot make a folder like %s: %s", folder, strerror(errno));
+    *kernel = (struct cpu_kernel){.config = *config};
+    enum status st = write_sources(config->template, edits, edit_count, folder);
+    if (!st) st = compile(config, trans_a, trans_b, folder);
+    if (!st) st = load(folder, kernel);
+    remove_folder(config->template, folder);
+    if (st) cpu_kernel_close(kernel);
+    return st;
+}
+
+void cpu_kernel_close(struct cpu_kernel *kernel)
+{
+    if (kernel->library) dlclose(kernel->library);
+    kernel->library = NULL;
+}
+
+/* ---- launch ---- */
+
+/* Exactly as many bytes as the plan asks for, NaN, so that the sanitizer sees one more. */
+static float *build_workspace(int64_t bytes)
+{
+    if (bytes == 0) return NULL;
+    float *workspace = malloc((size_t)bytes);
+    if (!workspace) abort();
+    for (int64_t i = 0; i < bytes / 4; i++) workspace[i] = NAN;
+    return workspace;
+}
+
+void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
+                    const struct run_mode *mode, const float *a, const float *b, float *c)
+{
+    struct launch_plan plan;
+    kernel->config.template->plan(&kernel->config, problem, &plan);
+    float *workspace = build_workspace(plan.workspace_bytes);
+    const float alpha = (float)problem->alpha, beta = (float)problem->beta;
+    for (int64_t first = 0; plan.kernels > 0 && first < problem->batch; first += plan.batch_per_launch) {
+        int64_t items = problem->batch - first;
+        if (items > plan.batch_per_launch) items = plan.batch_per_launch;
+        struct gemm_args args = plan.args;
+        args.a = a + first * problem->stride_a;
+        args.b = b + first * problem->stride_b;
+        args.c = c + first * problem->stride_c;
+        args.workspace = workspace;
+        /* What is given by pointer must not be read by value. */
+        args.alpha = mode->scalars_on_device ? NAN : alpha;
+        args.beta = mode->scalars_on_device ? NAN : beta;
+        args.alpha_device = mode->scalars_on_device ? &alpha : NULL;
+        args.beta_device = mode->scalars_on_device ? &beta : NULL;
+        for (int i = 0; i < plan.kernels; i++) {
+            const struct kernel_launch *launch = &plan.kernel[i];
+            struct grid grid = {.kernel =
+                                    strcmp(launch->entry, "gemm") == 0 ? kernel->gemm : kernel->gemm_reduce,
+                                .static_shared = kernel->static_shared,
+                                .size = {launch->grid[0], launch->grid[1], (unsigned)items},
+                                .threads = launch->threads,
+                                .smem_bytes = launch->smem_bytes,
+                                .order = mode->order,
+                                .seed = mode->seed};
+            grid_run(&grid, &args);
+        }
+    }
+    free(workspace);
+}

@@ -1,0 +1,37 @@
+# The CPU execution of kernel templates. Always under the sanitizers: they are half of what it checks.
+set(GT_EXEC_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all)
+
+# The two references held against each other, and against answers worked out by hand.
+add_library(gt_reference STATIC reference.c)
+target_include_directories(gt_reference PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(gt_reference PUBLIC gt_base PRIVATE gt_flags)
+gt_unit_test(test_reference gt_reference)
+
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(STATUS "No CPU execution of kernel templates: it needs g++ on x86-64")
+  return()
+endif()
+
+add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_kernel.c exec/trial_cpu.c exec/exec_problems.c)
+target_include_directories(gt_exec PUBLIC exec)
+target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
+target_link_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE})
+target_link_libraries(gt_exec PUBLIC gt_base gt_reference ${CMAKE_DL_LIBS} m PRIVATE gt_flags)
+set_source_files_properties(exec/cpu_kernel.c PROPERTIES COMPILE_DEFINITIONS
+  "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec\"")
+
+# gt_exec_program(NAME source...): kernels that it loads find the interface of gt_cpu.h in it.
+function(gt_exec_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE gt_exec gt_flags)
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
+endfunction()
+
+# gt_exec_test(NAME program argument...)
+function(gt_exec_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 900)
+endfunction()
+
+gt_exec_program(exec_kernel exec/exec_kernel.c)
+gt_exec_test(exec_ladder exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/ladder.list nn)

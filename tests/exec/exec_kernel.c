@@ -1,0 +1,122 @@
+/* exec_kernel.c — run configurations of the kernel templates on the CPU and hold every answer against a
+ * reference.
+ *
+ *     exec_kernel FILE [OP [PART/PARTS]]     configurations of FILE, a line each; op nn nt tn tt or all
+ *     exec_kernel --config "simt BM=.." [OP] one
+ *
+ * Exit: 0 all right, 1 something wrong (said on stderr), 2 usage.
+ */
+#include "exec_problems.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <templates.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+enum { TRIALS_MAX = 64, LINE_MAX_BYTES = 1024 };
+
+static char current[TRIAL_TEXT_MAX]; /* what is running, for a death by sanitizer */
+
+static void say_current(void)
+{
+    fprintf(stderr, "while running %s\n", current);
+}
+
+struct tally {
+    int kernels, runs, failures;
+};
+
+static void run_trials(const struct cpu_kernel *kernel, struct trial *trials, int count, struct tally *tally)
+{
+    for (int i = 0; i < count; i++) {
+        char why[TRIAL_TEXT_MAX];
+        trial_describe(kernel, &trials[i], current);
+        grid_on_broken(say_current);
+        tally->runs++;
+        if (trial_passes(kernel, &trials[i], why)) continue;
+        tally->failures++;
+        fprintf(stderr, "%s\n    %s\n", current, why);
+    }
+}
+
+/* One configuration and op. A configuration that is legal for no problem of the list is a failure, too. */
+static void run_config(const struct config *config, bool trans_a, bool trans_b, struct tally *tally)
+{
+    static struct trial trials[TRIALS_MAX];
+    struct cpu_kernel kernel;
+    int count = exec_problems(config, trans_a, trans_b, true, trials, TRIALS_MAX);
+    if (count == 0) return;
+    if (cpu_kernel_build(config, trans_a, trans_b, NULL, 0, &kernel)) {
+        char text[CONFIG_TEXT_MAX];
+        config_format(config, text);
+        fprintf(stderr, "%s: %s\n", text, status_text());
+        tally->failures++;
+        return;
+    }
+    tally->kernels++;
+    run_trials(&kernel, trials, count, tally);
+    cpu_kernel_close(&kernel);
+}
+
+static void run_line(const char *line, const char *op, struct tally *tally)
+{
+    struct config config;
+    int runs = tally->runs;
+    if (config_parse(line, &config)) {
+        fprintf(stderr, "%s\n", status_text());
+        tally->failures++;
+        return;
+    }
+    for (int i = 0; i < 4; i++) {
+        const bool trans_a = i / 2, trans_b = i % 2;
+        const char name[3] = {trans_a ? 't' : 'n', trans_b ? 't' : 'n', '\0'};
+        if (strcmp(op, "all") == 0 || strcmp(op, name) == 0) run_config(&config, trans_a, trans_b, tally);
+    }
+    if (tally->runs == runs) {
+        const char *why = config.template->check(&config, NULL, exec_gpu());
+        fprintf(stderr, "%s: no problem is legal%s%s\n", line, why ? ": " : " for this op", why ? why : "");
+        tally->failures++;
+    }
+}
+
+static bool read_lines(const char *path, const char *op, int part, int parts, struct tally *tally)
+{
+    FILE *file = fopen(path, "r");
+    char line[LINE_MAX_BYTES];
+    if (!file) return false;
+    for (int number = 0; fgets(line, sizeof line, file);) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (line[strspn(line, " ")] == '\0') continue;
+        if (number++ % parts == part) run_line(line, op, tally);
+    }
+    fclose(file);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct tally tally = {0};
+    int part = 0, parts = 1, at = 1;
+    const char *one = NULL;
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_set_death_callback(say_current);
+#endif
+    if (argc > 2 && strcmp(argv[1], "--config") == 0) one = argv[2], at = 2;
+    const char *op = argc > at + 1 ? argv[at + 1] : "all";
+    if (argc > at + 2 && sscanf(argv[at + 2], "%d/%d", &part, &parts) != 2) parts = 0;
+    if (argc < 2 || parts < 1 || part < 0 || part >= parts) {
+        fprintf(stderr, "usage: exec_kernel FILE | --config TEXT [nn|nt|tn|tt|all [PART/PARTS]]\n");
+        return 2;
+    }
+    if (one) {
+        run_line(one, op, &tally);
+    } else if (!read_lines(argv[1], op, part, parts, &tally)) {
+        fprintf(stderr, "cannot read %s\n", argv[1]);
+        return 1;
+    }
+    printf("%d kernels, %d runs, %d failures\n", tally.kernels, tally.runs, tally.failures);
+    return tally.failures > 0 || tally.runs == 0;
+}

@@ -1,0 +1,119 @@
+#include "exec_problems.h"
+
+#include <templates.h>
+
+const struct gpu *exec_gpu(void)
+{
+    static const struct gpu gpu = {.id = "cpu",
+                                   .name = "execution on the CPU",
+                                   .arch = 90,
+                                   .sm_count = 132,
+                                   .threads_per_sm = 2048,
+                                   .blocks_per_sm = 32,
+                                   .registers_per_sm = 65536,
+                                   .smem_per_sm_bytes = 228 * 1024,
+                                   .smem_per_block_bytes = 227 * 1024,
+                                   .smem_reserved_bytes = 1024,
+                                   .l2_bytes = 50 << 20,
+                                   .memory_bytes = INT64_C(1) << 36,
+                                   .clock_mhz = 1000,
+                                   .memory_gb_per_s = 1000,
+                                   .fp32_tflops = 50};
+    return &gpu;
+}
+
+struct scalars {
+    double alpha, beta;
+};
+static const struct scalars scalars[] = {{1, 0}, {2, -1}, {-0.5, 0}, {0, 2}, {1, 1}, {0, 0}, {3, 0.5}};
+
+struct extra { /* what leading dimensions and strides exceed the least by */
+    int lda, ldb, ldc, stride_c;
+};
+static const struct extra extras[] = {{0, 0, 0, 0}, {4, 8, 4, 12}, {1, 3, 2, 5}, {8, 0, 4, 4}, {2, 2, 6, 2}};
+
+static int64_t round_up(int64_t x, int to)
+{
+    return (x + to - 1) / to * to;
+}
+
+struct list {
+    struct trial *trials;
+    int count, room;
+    const struct config *config;
+    bool trans_a, trans_b;
+    int turn; /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
+                 configurations */
+};
+
+/* Shape m x n x k in multiples of `unit`, with the next of everything else. Illegal ones are left out. */
+static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
+{
+    if (l->count == l->room) return;
+    const struct extra *x = &extras[l->turn % 5];
+    const struct scalars *s = &scalars[l->turn % 7];
+    struct problem p = {.trans_a = l->trans_a, .trans_b = l->trans_b, .batch = batch};
+    p.alpha = s->alpha;
+    p.beta = s->beta;
+    p.m = round_up(m, unit);
+    p.n = round_up(n, unit);
+    p.k = round_up(k, unit);
+    p.lda = round_up(problem_cols_a(&p) + x->lda + (problem_cols_a(&p) == 0), unit);
+    p.ldb = round_up(problem_cols_b(&p) + x->ldb + (problem_cols_b(&p) == 0), unit);
+    p.ldc = round_up(p.n + x->ldc + (p.n == 0), unit);
+    p.stride_a = problem_rows_a(&p) * p.lda + round_up(x->stride_c, unit);
+    p.stride_b = problem_rows_b(&p) * p.ldb + round_up(x->stride_c, unit);
+    p.stride_c = p.m * p.ldc + round_up(x->stride_c, unit);
+    if (problem_check(&p) || l->config->template->check(l->config, &p, exec_gpu())) return;
+    l->trials[l->count++] = (struct trial){.problem = p,
+                                           .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT),
+                                                    .seed = (uint64_t)l->turn + 1,
+                                                    .scalars_on_device = l->turn % 4 == 3},
+                                           .data = l->turn % 6 == 5 ? DATA_UNIFORM : DATA_INTEGERS};
+    l->turn++;
+}
+
+static int value_or_one(const struct config *config, const char *name)
+{
+    int value = config_get(config, name);
+    return value > 0 ? value : 1;
+}
+
+int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
+                  struct trial *trials, int room)
+{
+    struct list list = {
+        .trials = trials, .room = room, .config = config, .trans_a = trans_a, .trans_b = trans_b};
+    struct list *l = &list;
+    l->turn = (int)(config_hash(config) % 1000) + 2 * trans_a + trans_b;
+    const int bm = value_or_one(config, "BM"), bn = value_or_one(config, "BN"),
+              bk = value_or_one(config, "BK");
+    const int splits = value_or_one(config, "SPLIT_K");
+
+    /* Whole tiles and shapes that allow vectors first: legal for any configuration. */
+    add(l, bm, bn, 2 * bk * splits, 1, 4);
+    add(l, bm + 4, 2 * bn + 4, bk + 4, 1, 4);
+    add(l, 2 * bm - 4, bn - 4, 4 * bk * splits - 4, 1, 4);
+    add(l, bm / 2 + 4, bn + 8, 3 * bk + 4, 3, 4);
+    add(l, 4, 4, 4, 2, 4);
+    /* Edges, one by one and together. */
+    add(l, bm + 1, bn - 1, bk - 1, 1, 1);
+    add(l, bm - 1, bn + 1, bk + 1, 1, 1);
+    add(l, 2 * bm + 3, 7, 2 * bk * splits + 3, 1, 1);
+    add(l, 13, bn + 17, 31, 2, 1);
+    add(l, 1, 1, 1, 1, 1);
+    add(l, 3, 2, 7, 3, 1);
+    add(l, 5, 6, 0, 2, 1);
+    if (!thorough) return list.count;
+    add(l, 0, 7, 5, 1, 1);
+    add(l, 7, 0, 5, 1, 1);
+    add(l, 1, 3 * bn + 1, 2 * bk, 1, 1);
+    add(l, 3 * bm + 1, 1, 2 * bk, 1, 1);
+    add(l, bm, bn, 11 * bk + 2, 1, 1);
+    add(l, 3 * bm + 2, 2 * bn + 3, bk, 1, 1);
+    add(l, 2 * bm, 2 * bn, 3 * bk * splits, 2, 4);
+    add(l, 2, 2, 127, 1, 1);
+    add(l, 8, 12, 0, 1, 4);
+    add(l, 2 * bm + 2, bn + 2, 5 * bk + 2, 2, 2);
+    return list.count;
+}

@@ -1,0 +1,18 @@
+/* exec_problems.h — which problems a configuration is tried on: its tile sizes and their neighbours, edges of
+ * length 0 and 1, primes, several tiles, with scalars, leading dimensions, batches and strides that take
+ * turns.
+ */
+#ifndef GT_EXEC_PROBLEMS_H
+#define GT_EXEC_PROBLEMS_H
+
+#include "trial_cpu.h"
+
+/* Legal trials of a configuration for an op, at most `room`; the same ones every time. thorough: more of
+ * them. */
+int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
+                  struct trial *trials, int room);
+
+/* The GPU whose limits the tests keep to: large ones, so that what is tested is the kernel. */
+const struct gpu *exec_gpu(void);
+
+#endif

@@ -1,0 +1,217 @@
+#include "trial_cpu.h"
+
+#include "../reference.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(begin, bytes)   ((void)(begin), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes) ((void)(begin), (void)(bytes))
+#endif
+
+enum { GUARD = 64 }; /* floats on either side; a multiple of four keeps the alignment */
+
+static const uint32_t GUARD_BITS = 0x5ca1ab1e;
+
+/* An operand: [guard | misalignment][span][guard]. */
+struct operand {
+    float *block, *x;
+    int64_t span;
+    int64_t before;
+};
+
+static void set_bits(float *x, uint32_t bits)
+{
+    memcpy(x, &bits, sizeof bits);
+}
+
+static bool has_bits(const float *x, uint32_t bits)
+{
+    return memcmp(x, &bits, sizeof bits) == 0;
+}
+
+static struct operand operand_build(int64_t span, int misalign)
+{
+    struct operand o = {.span = span, .before = GUARD + misalign};
+    void *block = NULL;
+    if (posix_memalign(&block, 16, (size_t)(o.before + span + GUARD) * sizeof(float))) abort();
+    o.block = block;
+    o.x = o.block + o.before;
+    for (int64_t i = -o.before; i < span + GUARD; i++) set_bits(o.x + i, GUARD_BITS);
+    return o;
+}
+
+/* From here until `open` an access to a guard ends the process. */
+static void operand_close_guards(const struct operand *o)
+{
+    ASAN_POISON_MEMORY_REGION(o->block, (size_t)o->before * sizeof(float));
+    ASAN_POISON_MEMORY_REGION(o->x + o->span, GUARD * sizeof(float));
+}
+
+static void operand_open_guards(const struct operand *o)
+{
+    ASAN_UNPOISON_MEMORY_REGION(o->block, (size_t)o->before * sizeof(float));
+    ASAN_UNPOISON_MEMORY_REGION(o->x + o->span, GUARD * sizeof(float));
+}
+
+static bool guards_intact(const struct operand *o)
+{
+    for (int64_t i = -o->before; i < 0; i++)
+        if (!has_bits(o->x + i, GUARD_BITS)) return false;
+    for (int64_t i = o->span; i < o->span + GUARD; i++)
+        if (!has_bits(o->x + i, GUARD_BITS)) return false;
+    return true;
+}
+
+/* xorshift64*: the same numbers on every machine. */
+static uint32_t draw(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (uint32_t)(*state * UINT64_C(2685821657736338717) >> 32);
+}
+
+static float draw_value(enum trial_data data, uint64_t *state)
+{
+    uint32_t bits = draw(state);
+    return data == DATA_INTEGERS ? (float)((int)(bits % 9) - 4) : (float)(bits >> 8) * 0x1p-23F - 1.0F;
+}
+
+/* Stored matrix x of rows x cols, batch times; padding is `padding`. */
+static void fill(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
+                 int64_t stride, enum trial_data data, bool poisoned, float padding, uint64_t *state)
+{
+    for (int64_t i = 0; i < o->span; i++) o->x[i] = padding;
+    for (int64_t z = 0; z < batch; z++)
+        for (int64_t row = 0; row < rows; row++)
+            for (int64_t col = 0; col < cols; col++)
+                o->x[z * stride + row * ld + col] = poisoned ? NAN : draw_value(data, state);
+}
+
+/* True where C may be written. */
+static bool is_element_of_c(const struct problem *p, int64_t offset)
+{
+    int64_t in_item = p->batch > 1 ? offset % p->stride_c : offset;
+    return in_item / p->ldc < p->m && in_item % p->ldc < p->n;
+}
+
+static bool padding_intact(const struct problem *p, const struct operand *c, const float *before, char *why)
+{
+    for (int64_t i = 0; i < c->span; i++)
+        if (!is_element_of_c(p, i) && memcmp(&c->x[i], &before[i], sizeof(float)) != 0) {
+            snprintf(why, TRIAL_TEXT_MAX, "padding of C written at element %" PRId64, i);
+            return false;
+        }
+    return true;
+}
+
+static void say_wrong(const struct problem *p, int64_t offset, double got, double want, double bound,
+                      char *why)
+{
+    int64_t in_item = p->batch > 1 ? offset % p->stride_c : offset;
+    snprintf(why, TRIAL_TEXT_MAX,
+             "wrong answer: item %" PRId64 " C[%" PRId64 ",%" PRId64 "] = %.9g, not %.9g +- %g",
+             p->batch > 1 ? offset / p->stride_c : 0, in_item / p->ldc, in_item % p->ldc, got, want, bound);
+}
+
+static bool equals_reference(const struct problem *p, const struct operand *a, const struct operand *b,
+                             const struct operand *c, const float *before, bool by_rows, char *why)
+{
+    float *want = malloc((size_t)c->span * sizeof *want + 1);
+    if (!want) abort();
+    memcpy(want, before, (size_t)c->span * sizeof *want);
+    (by_rows ? reference_ikj : reference_ijk)(p, a->x, b->x, want);
+    bool equal = true;
+    for (int64_t i = 0; equal && i < c->span; i++) {
+        if (!is_element_of_c(p, i) || c->x[i] == want[i]) continue;
+        say_wrong(p, i, (double)c->x[i], (double)want[i], 0.0, why);
+        equal = false;
+    }
+    free(want);
+    return equal;
+}
+
+/* |c - ref| <= 4 u K g + u |c| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C|. */
+static bool is_near_reference(const struct problem *p, const struct operand *a, const struct operand *b,
+                              const struct operand *c, const float *before, char *why)
+{
+    size_t count = (size_t)(p->m * p->n * p->batch);
+    double *want = malloc(2 * count * sizeof *want + 1), *magnitude = want + count;
+    if (!want) abort();
+    reference_double(p, a->x, b->x, before, want, magnitude);
+    bool near = true;
+    for (size_t i = 0; near && i < count; i++) {
+        int64_t item = (int64_t)i / (p->m * p->n), row = (int64_t)i / p->n % p->m, col = (int64_t)i % p->n;
+        int64_t offset = item * p->stride_c + row * p->ldc + col;
+        double got = (double)c->x[offset];
+        double bound = 0x1p-24 * (4.0 * (double)(p->k > 0 ? p->k : 1) * magnitude[i] + fabs(got));
+        if (fabs(got - want[i]) <= bound) continue;
+        say_wrong(p, offset, got, want[i], bound, why);
+        near = false;
+    }
+    free(want);
+    return near;
+}
+
+bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX])
+{
+    const struct problem *p = &trial->problem;
+    uint64_t state = trial->mode.seed * 2 + 1;
+    struct operand a = operand_build(problem_span_a(p), trial->misalign);
+    struct operand b = operand_build(problem_span_b(p), trial->misalign);
+    struct operand c = operand_build(problem_span_c(p), trial->misalign);
+    bool unread = p->alpha == 0.0;
+    fill(&a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, trial->data, unread, NAN,
+         &state);
+    fill(&b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, trial->data, unread, NAN,
+         &state);
+    fill(&c, p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, p->beta == 0.0, 0x1.5p77F, &state);
+    size_t bytes[3] = {(size_t)a.span * sizeof(float), (size_t)b.span * sizeof(float),
+                       (size_t)c.span * sizeof(float)};
+    float *before[3];
+    const struct operand *all[3] = {&a, &b, &c};
+    for (int i = 0; i < 3; i++) {
+        if (!(before[i] = malloc(bytes[i] + 1))) abort();
+        memcpy(before[i], all[i]->x, bytes[i]);
+        operand_close_guards(all[i]);
+    }
+
+    cpu_kernel_run(kernel, p, &trial->mode, a.x, b.x, c.x);
+
+    bool passes = true;
+    for (int i = 0; i < 3; i++) {
+        operand_open_guards(all[i]);
+        bool kept = guards_intact(all[i]);
+        bool same = i == 2 || memcmp(before[i], all[i]->x, bytes[i]) == 0;
+        if (passes && !kept) snprintf(why, TRIAL_TEXT_MAX, "guard band of %c written", "ABC"[i]);
+        else if (passes && !same) snprintf(why, TRIAL_TEXT_MAX, "operand %c changed", "ABC"[i]);
+        passes = passes && kept && same;
+    }
+    passes = passes && padding_intact(p, &c, before[2], why);
+    if (passes && trial->data == DATA_INTEGERS)
+        passes = equals_reference(p, &a, &b, &c, before[2], trial->mode.seed % 2 == 0, why);
+    else if (passes) passes = is_near_reference(p, &a, &b, &c, before[2], why);
+    for (int i = 0; i < 3; i++) {
+        free(before[i]);
+        free(all[i]->block);
+    }
+    return passes;
+}
+
+void trial_describe(const struct cpu_kernel *kernel, const struct trial *trial, char text[TRIAL_TEXT_MAX])
+{
+    static const char *const orders[ORDER_COUNT] = {"forward", "reverse", "random"};
+    char config[CONFIG_TEXT_MAX], problem[PROBLEM_TEXT_MAX];
+    config_format(&kernel->config, config);
+    problem_format(&trial->problem, problem);
+    snprintf(text, TRIAL_TEXT_MAX, "%s | %s | %s, threads in %s order, seed %" PRIu64 "%s%s", config, problem,
+             trial->data == DATA_INTEGERS ? "integers" : "uniform data", orders[trial->mode.order],
+             trial->mode.seed, trial->mode.scalars_on_device ? ", alpha and beta by pointer" : "",
+             trial->misalign ? ", misaligned operands" : "");
+}

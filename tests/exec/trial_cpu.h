@@ -1,0 +1,32 @@
+/* trial_cpu.h — one run of a kernel on one problem, judged.
+ *
+ * Operands of exactly the size the problem says, in red zones for the sanitizer and guard bands for the
+ * comparison; NaN where nothing may be read: padding of A and B, A and B when alpha is 0, C when beta is 0.
+ */
+#ifndef GT_TRIAL_CPU_H
+#define GT_TRIAL_CPU_H
+
+#include "cpu_kernel.h"
+
+enum trial_data {
+    DATA_INTEGERS, /* small ones: every sum is exact, the answer must be equal */
+    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound */
+};
+
+struct trial {
+    struct problem problem;
+    struct run_mode mode;
+    enum trial_data data;
+    int misalign; /* elements by which every operand starts after a 16-byte boundary */
+};
+
+#define TRIAL_TEXT_MAX 1024
+
+/* True if the kernel answered rightly and wrote nowhere else; else why holds a sentence that begins with the
+ * kind of failure: "wrong answer", "guard band", "padding", "operand". */
+bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX]);
+
+/* "simt BM=.. | sgemm:nn:5x6x7 | integers, reverse order, ..." */
+void trial_describe(const struct cpu_kernel *kernel, const struct trial *trial, char text[TRIAL_TEXT_MAX]);
+
+#endif
