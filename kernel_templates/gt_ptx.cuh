@@ -28,6 +28,20 @@ static __device__ __forceinline__ float *gt_shared_memory()
     return reinterpret_cast<float *>(gt_dynamic_shared);
 }
 
+static __device__ __forceinline__ int thread_index()
+{
+    int x;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+    return x;
+}
+
+static __device__ __forceinline__ int block_index()
+{
+    int x;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
+    return x;
+}
+
 /* A predicated instruction rather than a branch: the main loop stays one basic block. */
 template <int V> static __device__ __forceinline__ void load_global(float *v, const float *g, bool valid)
 {
@@ -98,12 +112,11 @@ template <int V> static __device__ __forceinline__ void store_shared(float *s, c
     gt_write<V>(s, v);
 }
 
-#if __CUDA_ARCH__ >= 800
-
 /* A source size of 0 fills with zeros. 16-byte copies bypass L1 (.cg), which narrower ones cannot. */
 template <int V> static __device__ __forceinline__ void cp_async(float *s, const float *g, bool valid)
 {
     static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+#if __CUDA_ARCH__ >= 800
     const unsigned to = (unsigned)__cvta_generic_to_shared(s);
     const int bytes = valid ? 4 * V : 0;
     if constexpr (V == 4)
@@ -113,17 +126,23 @@ template <int V> static __device__ __forceinline__ void cp_async(float *s, const
         asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(g), "n"(4 * V),
                      "r"(bytes)
                      : "memory");
+#else
+    static_assert(V == 0, "cp.async needs sm_80");
+#endif
 }
 
 static __device__ __forceinline__ void cp_async_commit()
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 
 template <int N> static __device__ __forceinline__ void cp_async_wait()
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
 }
 
-#endif
 #endif

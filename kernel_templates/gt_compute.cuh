@@ -1,0 +1,51 @@
+/* gt_compute.cuh — the lanes of a warp, fragments of A and B in registers, and their outer product. */
+#ifndef GT_COMPUTE_CUH
+#define GT_COMPUTE_CUH
+
+struct lane_place {
+    int m, n;
+};
+
+/* A lane's place in a grid of GRID_M x GRID_N lanes. Lanes 0 and 1, and 2 and 3, and so on, lie along the
+ * shorter side next to each other, so that the 16-byte reads of a fragment take two passes over the banks
+ * instead of four:
+ *
+ *     4 x 8    0  2  4 ... 14
+ *              1  3  5 ... 15
+ *             16 18 20 ... 30
+ *             17 19 21 ... 31
+ */
+template <int GRID_M, int GRID_N> static __device__ __forceinline__ struct lane_place lane_place_of(int lane)
+{
+    static_assert(GRID_M * GRID_N == 32, "a warp has 32 lanes");
+    if (GRID_M == 1) return {0, lane};
+    if (GRID_N == 1) return {lane, 0};
+    if (GRID_M <= GRID_N) return {lane % 2 + lane / (2 * GRID_N) * 2, lane / 2 % GRID_N};
+    return {lane / 2 % GRID_M, lane % 2 + lane / (2 * GRID_M) * 2};
+}
+
+/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` points at the lane's first
+ * piece. */
+template <int T, int CHUNK, int LANES>
+static __device__ __forceinline__ void load_fragment(float *v, const float *row)
+{
+#pragma unroll
+    for (int i = 0; i < T; i += CHUNK) load_shared<CHUNK>(v + i, row + i * LANES);
+}
+
+/* sum[i][j] += a[i] * b[j], back and forth along j: from one product to the next one of the two factors
+ * stays, and the register file need not be asked for it again. */
+template <int TILE_M, int TILE_N>
+static __device__ __forceinline__ void add_outer_product(float (&sum)[TILE_M][TILE_N], const float *a,
+                                                         const float *b)
+{
+#pragma unroll
+    for (int i = 0; i < TILE_M; i++)
+#pragma unroll
+        for (int step = 0; step < TILE_N; step++) {
+            const int j = i % 2 ? TILE_N - 1 - step : step;
+            sum[i][j] = fmaf(a[i], b[j], sum[i][j]);
+        }
+}
+
+#endif

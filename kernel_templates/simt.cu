@@ -1,0 +1,163 @@
+#ifdef GT_CPU
+#include "gt_cpu.h"
+#else
+#include "gt_ptx.cuh"
+#endif
+#include "gemm_args.h"
+#include "gt_compute.cuh"
+#include "gt_load.cuh"
+#include "gt_reduce.cuh"
+#include "gt_schedule.cuh"
+#include "gt_store.cuh"
+
+#define RULE(holds, why)    static_assert(holds, why);
+#define RULE_OP(holds, why) static_assert(holds, why);
+#include "simt_rules.h"
+
+/* Both operands on their way to a stage. */
+struct operands {
+    operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !TRANS_A>, ASYNC_A> a;
+    operand<tile_loader<BN, BK, STRIDE_B, VB, THREADS, TRANS_B>, ASYNC_B> b;
+
+    template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
+    {
+        a.copy_async<GUARD>(stage, valid, count);
+        b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count);
+        if constexpr (ASYNC_A || ASYNC_B) cp_async_commit();
+    }
+
+    template <bool GUARD> __device__ __forceinline__ void fetch(bool valid, int count)
+    {
+        a.fetch_registers<GUARD>(valid, count);
+        b.fetch_registers<GUARD>(valid, count);
+    }
+
+    __device__ __forceinline__ void put(float *stage) const
+    {
+        a.put_registers(stage);
+        b.put_registers(stage + BK * STRIDE_A);
+    }
+};
+
+/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+static __device__ __forceinline__ void next_stage_ready()
+{
+    if constexpr (ASYNC_A || ASYNC_B) cp_async_wait<STAGES - 2>();
+    __syncthreads();
+}
+
+struct fragments {
+    float a[2][TM], b[2][TN];
+
+    __device__ __forceinline__ void load(int set, const float *at_a, const float *at_b, int k)
+    {
+        load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
+        load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
+    }
+};
+
+/* Where the first piece of a thread's rows and columns lies within the block's tile. */
+struct thread_place {
+    int row, column;
+};
+
+static __device__ __forceinline__ struct thread_place place_of(int thread)
+{
+    const int warp = thread / 32;
+    const struct lane_place lane = lane_place_of<LANES_M, LANES_N>(thread % 32);
+    return {warp / WARPS_N * WM + lane.m * CHUNK_M, warp % WARPS_N * WN + lane.n * CHUNK_N};
+}
+
+/* sum += A * B over the block's range of k. */
+static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct k_range range,
+                                                float (&sum)[TM][TN])
+{
+    const int thread = thread_index();
+    const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
+    float *const stages = gt_shared_memory();
+    struct operands in;
+    in.a.start(args.a + blockIdx.z * args.stride_a, args.lda, origin.m, args.m, range.begin, thread);
+    in.b.start(args.b + blockIdx.z * args.stride_b, args.ldb, origin.n, args.n, range.begin, thread);
+
+    in.fetch<true>(true, range.first);
+    in.copy<true>(stages, true, range.first);
+#pragma unroll
+    for (int i = 1; i < STAGES - 1; i++) in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, 0);
+    in.put(stages);
+    in.fetch<false>(range.tiles > 1, 0);
+    next_stage_ready();
+
+    const float *at_a = stages + place_of(thread).row,
+                *at_b = stages + BK * STRIDE_A + place_of(thread).column;
+    struct fragments f;
+    f.load(0, at_a, at_b, 0);
+    int next = STAGE_FLOATS, free = (STAGES - 1) * STAGE_FLOATS, now = 0;
+#pragma unroll 1
+    for (int left = range.tiles; left > 0; left--) {
+        in.copy<false>(stages + free, left > STAGES - 1, 0);
+#pragma unroll 1
+        for (int k = 0; k < BK - UNROLL; k += UNROLL)
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                f.load((u + 1) % 2, at_a, at_b, k + u + 1);
+                add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+            }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (u == STORE_AT) {
+                in.put(stages + next);
+                in.fetch<false>(left > 2, 0);
+            }
+            if (u < UNROLL - 1) {
+                f.load((u + 1) % 2, at_a, at_b, BK - UNROLL + u + 1);
+            } else {
+                next_stage_ready();
+                at_a += next - now;
+                at_b += next - now;
+                f.load((u + 1) % 2, at_a, at_b, 0);
+            }
+            add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+        }
+        free = now;
+        now = next;
+        next = next == (STAGES - 1) * STAGE_FLOATS ? 0 : next + STAGE_FLOATS;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+{
+    struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
+    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
+
+    float sum[TM][TN];
+#pragma unroll
+    for (int i = 0; i < TM; i++)
+#pragma unroll
+        for (int j = 0; j < TN; j++) sum[i][j] = 0.0f;
+    if (range.tiles > 0) multiply(args, range, sum);
+
+    const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
+    const struct thread_place place = place_of(thread_index());
+    float *c = args.c + blockIdx.z * args.stride_c;
+    long long ldc = args.ldc;
+    float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
+    if (args.k == 0) alpha = 0.0f;
+    if (args.splits > 1) {
+        c = args.workspace + ((long long)blockIdx.z * args.splits + blockIdx.y) * args.m * args.n;
+        ldc = args.n;
+        alpha = 1.0f;
+        beta = 0.0f;
+    }
+    const int row = origin.m + place.row, column = origin.n + place.column;
+    if (beta == 0.0f)
+        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false>(c, ldc, args.m, args.n, row, column,
+                                                                          sum, alpha, beta);
+    else
+        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, ldc, args.m, args.n, row, column,
+                                                                         sum, alpha, beta);
+}
+
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const struct gemm_args args)
+{
+    reduce_splits<VC>(args);
+}

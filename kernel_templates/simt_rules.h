@@ -1,0 +1,55 @@
+/* simt_rules.h — derived sizes of the simt kernel, and which configurations are correct.
+ *
+ * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))
+ * return why;` before compiling (template_simt.c, which has checked the range of each parameter by then, so
+ * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. A rule is about
+ * being correct; opinions about being fast belong in configs/spaces.
+ */
+#ifndef GT_SIMT_SIZES
+#define GT_SIMT_SIZES
+
+#define LANES_M (WM / TM) /* the lane grid of a warp */
+#define LANES_N (WN / TN)
+#define WARPS_N (BN / WN)
+#define THREADS (32 * (BM / WM) * (BN / WN))
+
+/* Width of the contiguous pieces that a thread's rows (columns) consist of. */
+#define CHUNK_M (TM % 4 == 0 ? 4 : TM % 2 == 0 ? 2 : 1)
+#define CHUNK_N (TN % 4 == 0 ? 4 : TN % 2 == 0 ? 2 : 1)
+
+/* A row of k of a tile in shared memory, in floats. Padded by one 16-byte vector: rows stay aligned, and a
+ * transposing store, which walks down a column, meets different banks. */
+#define STRIDE_A     ((BM + 3) / 4 * 4 + 4)
+#define STRIDE_B     ((BN + 3) / 4 * 4 + 4)
+#define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
+#define SMEM_BYTES   (4 * STAGES * STAGE_FLOATS)
+
+/* Which operand reaches shared memory by cp.async: that whose contiguous direction is the same there. */
+#define ASYNC_A (LOADER == 1 && TRANS_A)
+#define ASYNC_B (LOADER == 1 && !TRANS_B)
+
+#endif
+
+#ifdef RULE
+RULE(BM % WM == 0, "BM must be a multiple of WM")
+RULE(BN % WN == 0, "BN must be a multiple of WN")
+RULE(WM % TM == 0, "WM must be a multiple of TM")
+RULE(WN % TN == 0, "WN must be a multiple of TN")
+RULE((LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
+RULE(THREADS <= 1024, "a block holds at most 1024 threads")
+RULE(BK % 2 == 0, "BK must be even: the fragments alternate between two sets of registers")
+RULE(UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
+RULE(BK % UNROLL == 0, "BK must be a multiple of UNROLL")
+RULE(STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
+RULE(VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
+RULE(VB == 1 || VB == 2 || VB == 4, "VB must be 1, 2 or 4")
+RULE(VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
+RULE(VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (4, 2 or 1, as TN allows)")
+#endif
+
+#ifdef RULE_OP
+RULE_OP((TRANS_A ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
+RULE_OP((TRANS_B ? BK : BN) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
+RULE_OP(LOADER == 0 || ASYNC_A || ASYNC_B,
+        "LOADER 1 has nothing to copy: both operands are transposed on the way")
+#endif

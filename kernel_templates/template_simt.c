@@ -1,0 +1,260 @@
+/* The simt family on the host: parameters, what they need, which are correct where, and how they are
+ * launched. */
+#include "gt_reduce_rules.h"
+#include "templates.h"
+
+#define WORKSPACE_BYTES_MAX (INT64_C(256) << 20)
+#define GRID_X_MAX          INT64_C(2147483647)
+#define GRID_Z_MAX          65535
+#define REGISTERS_MAX       255 /* a thread */
+
+extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
+    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
+    text_gt_reduce_cuh[], text_gt_reduce_rules_h[];
+
+static const struct source_text sources[] = {
+    {"simt.cu", text_simt_cu},
+    {"simt_rules.h", text_simt_rules_h},
+    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gemm_args.h", text_gemm_args_h},
+    {"gt_schedule.cuh", text_gt_schedule_cuh},
+    {"gt_load.cuh", text_gt_load_cuh},
+    {"gt_compute.cuh", text_gt_compute_cuh},
+    {"gt_store.cuh", text_gt_store_cuh},
+    {"gt_reduce.cuh", text_gt_reduce_cuh},
+    {"gt_reduce_rules.h", text_gt_reduce_rules_h},
+};
+
+/* In the order of params. */
+enum {
+    P_BM,
+    P_BN,
+    P_BK,
+    P_WM,
+    P_WN,
+    P_TM,
+    P_TN,
+    P_STAGES,
+    P_LOADER,
+    P_VA,
+    P_VB,
+    P_VC,
+    P_UNROLL,
+    P_STORE_AT,
+    P_MIN_BLOCKS,
+    P_GROUP,
+    P_SPLIT_K,
+    P_COUNT
+};
+
+static const struct param params[P_COUNT] = {
+    {"BM", PARAM_COMPILE, 1, 512, "rows of C a block: larger reads B less often, smaller fills more SMs"},
+    {"BN", PARAM_COMPILE, 1, 512, "columns of C a block: larger reads A less often, smaller fills more SMs"},
+    {"BK", PARAM_COMPILE, 2, 128, "k a tile: longer means fewer barriers, but more shared memory and code"},
+    {"WM", PARAM_COMPILE, 1, 512, "rows of C a warp"},
+    {"WN", PARAM_COMPILE, 1, 512, "columns of C a warp: square warps read shared memory least"},
+    {"TM", PARAM_COMPILE, 1, 32,
+     "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
+    {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
+    {"STAGES", PARAM_COMPILE, 2, 8,
+     "tiles in shared memory: more hide a longer latency, fewer let more blocks in"},
+    {"LOADER", PARAM_COMPILE, 0, 1,
+     "0: through registers; 1: cp.async for operands that need no transposing (sm_80)"},
+    {"VA", PARAM_COMPILE, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
+    {"VB", PARAM_COMPILE, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
+    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, narrow suits any alignment"},
+    {"UNROLL", PARAM_COMPILE, 2, 128,
+     "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
+    {"STORE_AT", PARAM_COMPILE, 0, 126,
+     "step of the last UNROLL at which registers go to shared memory and are refilled"},
+    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+     "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
+    {"GROUP", PARAM_LAUNCH, 1, 1024, "rows of tiles walked together: reuse of B in L2 against reuse of A"},
+    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+     "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
+};
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t ceil_div(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+#define BM         (config->value[P_BM])
+#define BN         (config->value[P_BN])
+#define BK         (config->value[P_BK])
+#define WM         (config->value[P_WM])
+#define WN         (config->value[P_WN])
+#define TM         (config->value[P_TM])
+#define TN         (config->value[P_TN])
+#define STAGES     (config->value[P_STAGES])
+#define LOADER     (config->value[P_LOADER])
+#define VA         (config->value[P_VA])
+#define VB         (config->value[P_VB])
+#define VC         (config->value[P_VC])
+#define UNROLL     (config->value[P_UNROLL])
+#define STORE_AT   (config->value[P_STORE_AT])
+#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define GROUP      (config->value[P_GROUP])
+#define SPLIT_K    (config->value[P_SPLIT_K])
+#include "simt_rules.h"
+
+static struct resources simt_resources(const struct config *config)
+{
+    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = TM * TN};
+}
+
+/* Registers that hold values during the whole main loop: C, and two fragments each of A and B. */
+static int registers_needed(const struct config *config)
+{
+    return TM * TN + 2 * (TM + TN);
+}
+
+static const char *check_ranges(const struct config *config)
+{
+    for (int i = 0; i < P_COUNT; i++)
+        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
+            return "a parameter is outside its range";
+    return NULL;
+}
+
+/* What the kernel asserts, too. */
+static const char *check_rules(const struct config *config, const struct problem *problem)
+{
+#define RULE(holds, why)                                                                                     \
+    if (!(holds)) return why;
+#include "simt_rules.h"
+#undef RULE
+    if (!problem) return NULL;
+    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
+#define RULE_OP(holds, why)                                                                                  \
+    if (!(holds)) return why;
+#include "simt_rules.h"
+#undef RULE_OP
+    if (ASYNC_A && ASYNC_B && STORE_AT != UNROLL / 2)
+        return "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken";
+    return NULL;
+}
+
+static const char *check_gpu(const struct config *config, const struct gpu *gpu)
+{
+    const struct resources need = simt_resources(config);
+    const int64_t registers =
+        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * MIN_BLOCKS) / 8 * 8);
+    if (LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (need.smem_bytes > gpu->smem_per_block_bytes)
+        return "the stages do not fit in a block's shared memory";
+    if (MIN_BLOCKS > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
+    if ((int64_t)need.threads * MIN_BLOCKS > gpu->threads_per_sm)
+        return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * MIN_BLOCKS > gpu->smem_per_sm_bytes)
+        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    if (registers_needed(config) > registers) return "accumulators and fragments do not fit in the registers";
+    return NULL;
+}
+
+/* How k is cut: at most SPLIT_K runs of whole tiles, none of them empty. */
+struct k_cut {
+    int64_t tiles, tiles_per_split, splits;
+};
+
+static struct k_cut cut_k(const struct config *config, int64_t k)
+{
+    struct k_cut cut = {.tiles = ceil_div(k, BK)};
+    if (cut.tiles == 0) cut.tiles = 1;
+    cut.tiles_per_split = ceil_div(cut.tiles, smaller(SPLIT_K, cut.tiles));
+    cut.splits = ceil_div(cut.tiles, cut.tiles_per_split);
+    return cut;
+}
+
+static const char *check_problem(const struct config *config, const struct problem *p)
+{
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
+    const int64_t splits = cut_k(config, p->k).splits;
+    if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
+    if (VA > problem_align_a(p)) return "VA is wider than A is aligned";
+    if (VB > problem_align_b(p)) return "VB is wider than B is aligned";
+    if (VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
+    if (splits > 1 && p->n > 0 && p->m > WORKSPACE_BYTES_MAX / (4 * splits) / p->n)
+        return "SPLIT_K needs more than 256 MiB of workspace";
+    return NULL;
+}
+
+static const char *simt_check(const struct config *config, const struct problem *problem,
+                              const struct gpu *gpu)
+{
+    const char *why = check_ranges(config);
+    if (!why) why = check_rules(config, problem);
+    if (!why && gpu) why = check_gpu(config, gpu);
+    if (!why && problem) why = check_problem(config, problem);
+    return why;
+}
+
+static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan)
+{
+    const int width = VC;
+    const int64_t vectors = (int64_t)plan->args.m * (plan->args.n / width);
+    const int ways = reduce_ways(vectors, plan->args.splits);
+    return (struct kernel_launch){
+        .entry = "gemm_reduce",
+        .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, plan->kernel[0].grid[2]},
+        .threads = REDUCE_THREADS,
+        .smem_bytes = ways > 1 ? (unsigned)(4 * REDUCE_THREADS * width) : 0};
+}
+
+static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    *plan = (struct launch_plan){.kernels = 0};
+    if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+
+    const struct resources need = simt_resources(config);
+    const struct k_cut cut = cut_k(config, p->k);
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
+    plan->args = (struct gemm_args){.lda = p->lda,
+                                    .ldb = p->ldb,
+                                    .ldc = p->ldc,
+                                    .stride_a = p->stride_a,
+                                    .stride_b = p->stride_b,
+                                    .stride_c = p->stride_c,
+                                    .m = (int)p->m,
+                                    .n = (int)p->n,
+                                    .k = (int)p->k,
+                                    .splits = (int)cut.splits,
+                                    .k_per_split = (int)(cut.tiles_per_split * BK),
+                                    .group = (int)smaller(GROUP, rows)};
+    plan->batch_per_launch = GRID_Z_MAX;
+    if (cut.splits > 1) {
+        const int64_t item_bytes = 4 * cut.splits * p->m * p->n;
+        plan->batch_per_launch = smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes);
+        plan->workspace_bytes = item_bytes * smaller(p->batch, plan->batch_per_launch);
+    }
+    plan->kernel[plan->kernels++] =
+        (struct kernel_launch){.entry = "gemm",
+                               .grid = {(unsigned)(rows * columns), (unsigned)cut.splits,
+                                        (unsigned)smaller(p->batch, plan->batch_per_launch)},
+                               .threads = (unsigned)need.threads,
+                               .smem_bytes = (unsigned)need.smem_bytes};
+    if (cut.splits > 1) plan->kernel[plan->kernels++] = reduce_launch(config, plan);
+}
+
+extern const struct template template_simt;
+const struct template template_simt = {
+    .name = "simt",
+    .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
+               "alignment",
+    .source_name = "simt.cu",
+    .tuned = true,
+    .params = params,
+    .param_count = P_COUNT,
+    .sources = sources,
+    .source_count = sizeof sources / sizeof *sources,
+    .resources = simt_resources,
+    .check = simt_check,
+    .plan = simt_plan,
+};
