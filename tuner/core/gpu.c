@@ -182,6 +182,14 @@ static void plain_name(const char *name, char out[GPU_NAME_MAX])
     }
 }
 
+bool gpu_same_name(const char *x, const char *y)
+{
+    char plain_x[GPU_NAME_MAX], plain_y[GPU_NAME_MAX];
+    plain_name(x, plain_x);
+    plain_name(y, plain_y);
+    return strcmp(plain_x, plain_y) == 0;
+}
+
 enum status gpu_find(const char *folder, const char *name, struct gpu *gpu)
 {
     struct gpu *gpus = NULL;
