@@ -1,0 +1,380 @@
+#include "compile.h"
+#include "frame.h"
+#include "messages.h"
+#include "ptxas_log.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/gemmtune-compile-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static const struct source_text simple[] = {
+    {"simple.cu", "#include \"part.h\"\n"
+                  "extern \"C\" __global__ void gemm(float *p)\n"
+                  "{ __shared__ float s[SIZE]; s[threadIdx.x] = p[threadIdx.x]; __syncthreads();\n"
+                  "  p[threadIdx.x] = twice(s[threadIdx.x ^ 1]); }\n"
+                  "extern \"C\" __global__ void gemm_reduce(float *p) { p[threadIdx.x] *= 2; }\n"},
+    {"part.h", "__device__ inline float twice(float x) { return 2 * x; }\n"},
+};
+
+static struct compiled build(const char *definition, int arch)
+{
+    struct compiled out;
+    assert_ok(compile_sources(simple, 2, &definition, 1, arch, folder, &out));
+    return out;
+}
+
+TEST(a_text_with_a_header_becomes_a_cubin_with_its_facts)
+{
+    struct compiled out = build("-DSIZE=64", 90);
+    assert_true(out.built);
+    assert_false(out.cached);
+    assert_int_equal(out.facts.static_smem_bytes, 256);
+    assert_true(out.facts.registers >= 4 && out.facts.registers <= 32);
+    assert_int_equal(out.facts.spill_bytes, 0);
+    assert_true(out.facts.compile_ms > 0);
+    char *bytes;
+    size_t length;
+    assert_ok(compile_read_cubin(out.path, out.checksum, &bytes, &length));
+    assert_int_equal(length, out.facts.cubin_bytes);
+    assert_memory_equal(bytes, "\177ELF", 4);
+    free(bytes);
+}
+
+TEST(the_second_time_it_comes_from_the_cache)
+{
+    struct compiled first = build("-DSIZE=64", 90), second = build("-DSIZE=64", 90);
+    assert_true(second.cached && second.built);
+    assert_true(second.facts.compile_ms == 0);
+    assert_string_equal(first.path, second.path);
+    assert_string_equal(first.checksum, second.checksum);
+    assert_int_equal(first.facts.registers, second.facts.registers);
+}
+
+TEST(another_definition_header_or_architecture_is_another_entry)
+{
+    struct compiled first = build("-DSIZE=64", 90);
+    assert_false(build("-DSIZE=128", 90).cached);
+    assert_false(build("-DSIZE=64", 80).cached);
+    struct source_text changed[] = {
+        simple[0], {"part.h", "__device__ inline float twice(float x) { return x + x + 1; }\n"}};
+    struct compiled out;
+    const char *definition = "-DSIZE=64";
+    assert_ok(compile_sources(changed, 2, &definition, 1, 90, folder, &out));
+    assert_false(out.cached);
+    assert_string_not_equal(out.path, first.path);
+}
+
+TEST(a_damaged_entry_is_compiled_again_to_the_same_bytes)
+{
+    struct compiled first = build("-DSIZE=64", 90);
+    assert_int_equal(truncate(first.path, 100), 0);
+    struct compiled again = build("-DSIZE=64", 90);
+    assert_false(again.cached);
+    assert_string_equal(first.checksum, again.checksum);
+}
+
+TEST(every_architecture_of_the_project_compiles)
+{
+    static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        struct compiled out = build("-DSIZE=32", archs[i]);
+        assert_true(out.built);
+        assert_int_equal(out.facts.static_smem_bytes, 128);
+    }
+}
+
+TEST(a_refused_text_is_an_answer_with_the_line_that_says_why)
+{
+    const struct source_text wrong = {"wrong.cu", "static_assert(SIZE % 2 == 0, \"SIZE must be even\");\n"};
+    const char *definition = "-DSIZE=3";
+    struct compiled out;
+    assert_ok(compile_sources(&wrong, 1, &definition, 1, 90, folder, &out));
+    assert_false(out.built);
+    assert_non_null(strstr(out.log, "SIZE must be even"));
+    assert_true(strlen(out.log) < OUTCOME_DETAIL_MAX);
+}
+
+TEST(spills_are_reported)
+{
+    const struct source_text spilling = {
+        "spilling.cu", "extern \"C\" __global__ void __launch_bounds__(1024, 2) gemm(float *p)\n"
+                       "{ float r[80];\n"
+                       "  for (int i = 0; i < 80; i++) r[i] = p[i * threadIdx.x];\n"
+                       "  for (int j = 0; j < 80; j++) for (int i = 0; i < 80; i++) r[i] += r[j] * p[j];\n"
+                       "  for (int i = 0; i < 80; i++) p[i * threadIdx.x] = r[i]; }\n"};
+    struct compiled out;
+    assert_ok(compile_sources(&spilling, 1, NULL, 0, 90, folder, &out));
+    assert_true(out.built);
+    assert_true(out.facts.spill_bytes > 0);
+}
+
+TEST(an_unknown_architecture_is_the_compilers_fault)
+{
+    struct compiled out;
+    const char *definition = "-DSIZE=32";
+    assert_fails(compile_sources(simple, 2, &definition, 1, 33, folder, &out), E_COMPILER, "sm_33");
+}
+
+static const char report[] =
+    "wrong.cu(2): warning #177-D: variable \"error\" was declared but never referenced\n\n"
+    "ptxas info    : 0 bytes gmem\n"
+    "ptxas info    : Compiling entry function 'gemm_reduce' for 'sm_90a'\n"
+    "ptxas info    : Function properties for gemm_reduce\n"
+    "ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
+    "ptxas info    : Used 200 registers, used 0 barriers, 512 bytes smem, 360 bytes cmem[0]\n"
+    "ptxas info    : Compile time = 2.285 ms\n"
+    "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
+    "ptxas info    : Function properties for gemm\n"
+    "ptxas         .     1824 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
+    "ptxas info    : Used 32 registers, used 1 barriers, 1824 bytes cumulative stack size, 256 bytes smem\n"
+    "ptxas info    : Function properties for _Z6helperf\n"
+    "ptxas         .     0 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n";
+
+TEST(registers_are_those_of_gemm_and_spills_the_sum_of_all_functions)
+{
+    struct kernel_facts facts = {0};
+    assert_ok(ptxas_log_parse(report, &facts));
+    assert_int_equal(facts.registers, 32);
+    assert_int_equal(facts.static_smem_bytes, 256);
+    assert_int_equal(facts.spill_bytes, 4 + 8 + 16 + 20 + 1 + 2);
+}
+
+TEST(without_gemm_the_largest_entry_counts)
+{
+    struct kernel_facts facts = {0};
+    char other[sizeof report];
+    strcpy(other, report);
+    for (char *at; (at = strstr(other, "gemm'"));) memcpy(at, "fill'", 5);
+    memcpy(strstr(other, "for gemm\n"), "for fill\n", 9);
+    assert_ok(ptxas_log_parse(other, &facts));
+    assert_int_equal(facts.registers, 200);
+    assert_int_equal(facts.static_smem_bytes, 512);
+}
+
+/* The report with its first `from` replaced by `to`. */
+static void edited(const char *from, const char *to, char text[2048])
+{
+    const char *at = strstr(report, from);
+    assert_non_null(at);
+    snprintf(text, 2048, "%.*s%s%s", (int)(at - report), report, to, at + strlen(from));
+}
+
+TEST(a_report_in_another_form_is_refused_not_believed)
+{
+    static const char *const edits[][3] = {
+        {"4 bytes spill stores", "4 words spilled", "does not know"},
+        {"Used 200 registers", "Used about 200 registers", "does not know"},
+        {"ptxas info    : Used 200 registers, used 0 barriers, 512 bytes smem, 360 bytes cmem[0]\n", "",
+         "registers"},
+        {"ptxas info    : Function properties for gemm_reduce\n", "", "spills"},
+        {"512 bytes smem", "many bytes smem", "does not know"},
+        {"ptxas         .     0 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n", "",
+         "ends before"},
+    };
+    struct kernel_facts facts = {0};
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        char text[2048];
+        edited(edits[i][0], edits[i][1], text);
+        assert_fails(ptxas_log_parse(text, &facts), E_COMPILER, edits[i][2]);
+    }
+    assert_fails(ptxas_log_parse("", &facts), E_COMPILER, "no kernel");
+    assert_int_equal(facts.registers, 0);
+}
+
+TEST(without_nvrtc_one_sentence_says_what_to_do)
+{
+    pid_t pid = fork(); /* this process has loaded it already */
+    if (pid == 0) {
+        setenv("GEMMTUNE_LIBNVRTC", "/nowhere/libnvrtc.so", 1);
+        execl("/proc/self/exe", "test_compile", "--without-nvrtc", (char *)NULL);
+        _exit(127);
+    }
+    int how;
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), 0);
+}
+
+static int without_nvrtc(void)
+{
+    char version[16];
+    return compile_load(version) == E_COMPILER && strstr(status_text(), "/nowhere/libnvrtc.so") &&
+                   strstr(status_text(), "GEMMTUNE_LIBNVRTC")
+               ? 0
+               : 1;
+}
+
+TEST(the_cache_folder_follows_the_environment)
+{
+    char path[1024], wanted[1024];
+    setenv("GEMMTUNE_CACHE", folder, 1);
+    assert_ok(compile_cache_folder(path, sizeof path));
+    assert_string_equal(path, folder);
+    unsetenv("GEMMTUNE_CACHE");
+    setenv("XDG_CACHE_HOME", folder, 1);
+    assert_ok(compile_cache_folder(path, sizeof path));
+    snprintf(wanted, sizeof wanted, "%s/gemmtune", folder);
+    assert_string_equal(path, wanted);
+    assert_int_equal(access(path, W_OK), 0);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", "/proc/nobody", 1);
+    assert_fails(compile_cache_folder(path, sizeof path), E_IO, "GEMMTUNE_CACHE");
+}
+
+/* A compiler child on the other end of a socket. */
+static pid_t start_child(int *socket_out)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        dup2(ends[1], 3);
+        if (ends[1] != 3) close(ends[1]);
+        execl("/proc/self/exe", "test_compile", "--child", "--cache", folder, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    *socket_out = ends[0];
+    return pid;
+}
+
+/* Send a request (stolen), receive the answer. */
+static json_t *ask(int fd, json_t *request)
+{
+    json_t *reply = NULL;
+    assert_ok(frame_send(fd, request));
+    json_decref(request);
+    assert_ok(frame_receive(fd, &reply));
+    return reply;
+}
+
+static json_t *compile_request(const char *config, int arch)
+{
+    return json_pack("{s:s, s:s, s:b, s:b, s:i}", "do", "compile", "config", config, "trans_a", 0, "trans_b",
+                     1, "arch", arch);
+}
+
+static int end_child(pid_t pid, int fd)
+{
+    int how;
+    close(fd);
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    return how;
+}
+
+TEST(the_child_compiles_what_it_is_asked_and_ends_with_its_socket)
+{
+    int fd;
+    pid_t pid = start_child(&fd);
+    json_t *reply = ask(fd, json_pack("{s:s}", "do", "hello"));
+    char version[16];
+    assert_ok(message_check(reply));
+    assert_ok(compile_load(version));
+    assert_string_equal(json_string_value(json_object_get(reply, "nvrtc")), version);
+    json_decref(reply);
+
+    reply = ask(fd, compile_request("ladder_naive BM=16 BN=16", 75));
+    assert_ok(message_check(reply));
+    if (!json_is_true(json_object_get(reply, "built")))
+        fail_msg("not built: %s", json_string_value(json_object_get(reply, "detail")));
+    const char *path = json_string_value(json_object_get(reply, "cubin"));
+    const char *checksum = json_string_value(json_object_get(reply, "checksum"));
+    assert_non_null(path);
+    assert_non_null(checksum);
+    struct kernel_facts facts;
+    assert_ok(facts_from_json(json_object_get(reply, "facts"), &facts));
+    assert_true(facts.registers > 0);
+    char *bytes;
+    size_t length;
+    assert_ok(compile_read_cubin(path, checksum, &bytes, &length));
+    free(bytes);
+    json_decref(reply);
+    int how = end_child(pid, fd);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+TEST(the_child_answers_bad_requests_and_goes_on)
+{
+    int fd;
+    pid_t pid = start_child(&fd);
+    json_t *reply = ask(fd, json_pack("{s:s}", "do", "dance"));
+    assert_fails(message_check(reply), E_CHILD, "dance");
+    json_decref(reply);
+    reply = ask(fd, json_pack("{s:s}", "do", "compile"));
+    assert_fails(message_check(reply), E_CHILD, "malformed");
+    json_decref(reply);
+    reply = ask(fd, compile_request("tango BM=1", 90));
+    assert_fails(message_check(reply), E_INPUT, "tango");
+    json_decref(reply);
+    reply = ask(fd, compile_request("ladder_naive BM=16 BN=16", 42));
+    assert_fails(message_check(reply), E_INPUT, "4.2");
+    json_decref(reply);
+    /* A block of 65536 threads: the rules refuse it before the compiler sees it. */
+    reply = ask(fd, compile_request("ladder_naive BM=256 BN=256", 90));
+    assert_ok(message_check(reply));
+    assert_true(json_is_false(json_object_get(reply, "built")));
+    assert_string_equal(json_string_value(json_object_get(reply, "verdict")), "unbuildable");
+    assert_true(strlen(json_string_value(json_object_get(reply, "detail"))) > 0);
+    json_decref(reply);
+    unsetenv("GEMMTUNE_TEST");
+    reply = ask(fd, json_pack("{s:s}", "do", "crash"));
+    assert_fails(message_check(reply), E_CHILD, "crash");
+    json_decref(reply);
+    int how = end_child(pid, fd);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--without-nvrtc") == 0) return without_nvrtc();
+    if (argc > 2 && strcmp(argv[1], "--child") == 0) return cmd_compiler_child(argc - 1, argv + 1) != OK;
+    char version[16];
+    if (compile_load(version)) {
+        fprintf(stderr, "%s\n", status_text());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_text_with_a_header_becomes_a_cubin_with_its_facts),
+        IN_FOLDER(the_second_time_it_comes_from_the_cache),
+        IN_FOLDER(another_definition_header_or_architecture_is_another_entry),
+        IN_FOLDER(a_damaged_entry_is_compiled_again_to_the_same_bytes),
+        IN_FOLDER(every_architecture_of_the_project_compiles),
+        IN_FOLDER(a_refused_text_is_an_answer_with_the_line_that_says_why),
+        IN_FOLDER(spills_are_reported),
+        IN_FOLDER(an_unknown_architecture_is_the_compilers_fault),
+        cmocka_unit_test(registers_are_those_of_gemm_and_spills_the_sum_of_all_functions),
+        cmocka_unit_test(without_gemm_the_largest_entry_counts),
+        cmocka_unit_test(a_report_in_another_form_is_refused_not_believed),
+        IN_FOLDER(the_child_compiles_what_it_is_asked_and_ends_with_its_socket),
+        IN_FOLDER(the_child_answers_bad_requests_and_goes_on),
+        cmocka_unit_test(without_nvrtc_one_sentence_says_what_to_do),
+        IN_FOLDER(the_cache_folder_follows_the_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
