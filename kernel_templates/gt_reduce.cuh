@@ -7,7 +7,9 @@
 #ifndef GT_REDUCE_CUH
 #define GT_REDUCE_CUH
 
+#include "gemm_args.h"
 #include "gt_reduce_rules.h"
+#include "gt_store.cuh"
 
 /* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart. */
 template <int V>
