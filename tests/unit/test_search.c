@@ -1,0 +1,289 @@
+#include "neighbours.h"
+#include "search.h"
+#include "stats.h"
+#include "templates.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A small space with what makes real ones hard: coupled parameters and a launch-time one. */
+static const struct param params[] = {
+    {"TILE", PARAM_COMPILE, 1, 64, ""}, /* WARP must be TILE or TILE / 2 */
+    {"WARP", PARAM_COMPILE, 1, 64, ""},
+    {"DEPTH", PARAM_COMPILE, 1, 32, ""},
+    {"SPLIT", PARAM_LAUNCH, 1, 16, ""},
+};
+static const struct template small = {.name = "small", .params = params, .param_count = 4};
+enum { TILE, WARP, DEPTH, SPLIT };
+
+#define COUNT (5 * 2 * 3 * 5)
+
+static void fill(struct config candidates[COUNT])
+{
+    size_t used = 0;
+    for (int tile = 2; tile <= 32; tile *= 2)
+        for (int warp = tile / 2; warp <= tile; warp += tile / 2)
+            for (int depth = 4; depth <= 16; depth *= 2)
+                for (int split = 1; split <= 16; split *= 2) {
+                    candidates[used] = (struct config){.template = &small};
+                    const int32_t value[] = {tile, warp, depth, split};
+                    memcpy(candidates[used++].value, value, sizeof value);
+                }
+    assert_int_equal(used, COUNT);
+}
+
+/* One valley; the best is TILE 16, WARP 8, DEPTH 8, SPLIT 4. */
+static double time_of(const struct config *c)
+{
+    double time = 100;
+    time += 10 * fabs(log2(c->value[TILE]) - 4) + 5 * (c->value[WARP] * 2 != c->value[TILE]);
+    return time + 7 * fabs(log2(c->value[DEPTH]) - 3) + 3 * fabs(log2(c->value[SPLIT]) - 2);
+}
+
+static struct search *start(const char *strategy, const struct config *candidates, size_t count,
+                            uint64_t seed)
+{
+    struct search *search;
+    assert_ok(search_start(strategy, candidates, count, seed, &search));
+    return search;
+}
+
+TEST(every_strategy_gives_each_candidate_once_and_then_is_done)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    for (size_t s = 0; s < search_strategy_count; s++)
+        for (size_t ahead = 1; ahead <= 64; ahead *= 8) {
+            struct search *search = start(search_strategies[s]->name, candidates, COUNT, ahead);
+            bool given[COUNT] = {false};
+            size_t queue[COUNT], asked = 0, told = 0;
+            while (told < COUNT) {
+                while (asked < COUNT && asked - told < ahead &&
+                       search_next(search, &queue[asked]) == SEARCH_TRY) {
+                    assert_in_range(queue[asked], 0, COUNT - 1);
+                    assert_false(given[queue[asked]]);
+                    given[queue[asked++]] = true;
+                }
+                assert_true(told < asked);
+                search_tell(search, queue[told], time_of(&candidates[queue[told]]));
+                told++;
+            }
+            size_t index;
+            assert_int_equal(search_next(search, &index), SEARCH_DONE);
+            search_stop(search);
+        }
+}
+
+TEST(exhaustive_search_keeps_the_models_order)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    struct search *search = start("exhaustive", candidates, COUNT, 1);
+    for (size_t i = 0, index; i < COUNT; i++) {
+        assert_int_equal(search_next(search, &index), SEARCH_TRY);
+        assert_int_equal(index, i);
+    }
+    search_stop(search);
+}
+
+static void first_indices(const char *strategy, uint64_t seed, size_t *index, size_t count)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    struct search *search = start(strategy, candidates, COUNT, seed);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(search_next(search, &index[i]), SEARCH_TRY);
+        search_tell(search, index[i], time_of(&candidates[index[i]]));
+    }
+    search_stop(search);
+}
+
+TEST(the_same_seed_gives_the_same_search_and_another_seed_another)
+{
+    const char *const seeded[] = {"random", "ils"};
+    for (size_t s = 0; s < 2; s++) {
+        size_t x[100], y[100], z[100];
+        first_indices(seeded[s], 5, x, 100);
+        first_indices(seeded[s], 5, y, 100);
+        first_indices(seeded[s], 6, z, 100);
+        assert_memory_equal(x, y, sizeof x);
+        assert_memory_not_equal(x, z, sizeof x);
+    }
+}
+
+TEST(random_search_is_uniform)
+{
+    int low = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        size_t index;
+        first_indices("random", seed, &index, 1);
+        low += index < COUNT / 2;
+    }
+    assert_in_range(low, 160, 240);
+}
+
+TEST(what_was_told_unasked_is_never_given_and_guides_the_search)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    for (size_t s = 0; s < search_strategy_count; s++) {
+        struct search *search = start(search_strategies[s]->name, candidates, COUNT, 3);
+        for (size_t i = 0; i < COUNT; i += 2) search_tell(search, i, time_of(&candidates[i]));
+        size_t left = 0;
+        for (size_t index; search_next(search, &index) == SEARCH_TRY; left++) {
+            assert_int_equal(index % 2, 1);
+            search_tell(search, index, time_of(&candidates[index]));
+        }
+        assert_int_equal(left, COUNT / 2);
+        search_stop(search);
+    }
+}
+
+TEST(everything_told_leaves_nothing_to_do)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    for (size_t s = 0; s < search_strategy_count; s++) {
+        struct search *search = start(search_strategies[s]->name, candidates, COUNT, 3);
+        for (size_t i = 0; i < COUNT; i++) search_tell(search, i, 5);
+        size_t index;
+        assert_int_equal(search_next(search, &index), SEARCH_DONE);
+        search_tell(search, COUNT + 5, 1); /* not a candidate: ignored */
+        search_stop(search);
+    }
+}
+
+TEST(local_search_goes_on_when_everything_fails)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    struct search *search = start("ils", candidates, COUNT, 8);
+    size_t given = 0;
+    for (size_t index; search_next(search, &index) == SEARCH_TRY; given++)
+        search_tell(search, index, given % 2 ? INFINITY : NAN);
+    assert_int_equal(given, COUNT);
+    search_stop(search);
+}
+
+TEST(local_search_never_waits_for_a_time)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    struct search *search = start("ils", candidates, COUNT, 8);
+    size_t index;
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(search_next(search, &index), SEARCH_TRY);
+    assert_int_equal(search_next(search, &index), SEARCH_DONE);
+    search_stop(search);
+}
+
+TEST(local_search_walks_to_the_best_from_far_away)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    double taken[50];
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        uint64_t random = seed + 100;
+        for (size_t i = COUNT - 1; i > 0; i--) {
+            size_t j = (size_t)stats_random_below(&random, i + 1);
+            struct config c = candidates[i];
+            candidates[i] = candidates[j], candidates[j] = c;
+        }
+        struct search *search = start("ils", candidates, COUNT, seed);
+        double time = 0;
+        for (taken[seed] = 0; time != 100; taken[seed]++) {
+            size_t index;
+            assert_int_equal(search_next(search, &index), SEARCH_TRY);
+            search_tell(search, index, time = time_of(&candidates[index]));
+        }
+        search_stop(search);
+    }
+    assert_true(stats_median(taken, 50) <= 45); /* chance needs 75 */
+}
+
+TEST(local_search_tries_launch_values_of_the_best_before_it_compiles_more)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    struct search *search = start("ils", candidates, COUNT, 1);
+    size_t index, best = 7; /* anything but one of the starts that follow */
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(search_next(search, &index), SEARCH_TRY);
+        search_tell(search, index, 1000);
+    }
+    search_tell(search, best, 10);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(search_next(search, &index), SEARCH_TRY);
+        assert_true(config_same_kernel(&candidates[index], &candidates[best]));
+        search_tell(search, index, 1000);
+    }
+    search_stop(search);
+}
+
+TEST(an_empty_space_is_done_at_once)
+{
+    for (size_t s = 0; s < search_strategy_count; s++) {
+        struct search *search = start(search_strategies[s]->name, NULL, 0, 1);
+        size_t index;
+        assert_int_equal(search_next(search, &index), SEARCH_DONE);
+        search_stop(search);
+    }
+}
+
+TEST(an_unknown_strategy_is_refused_with_the_known_ones)
+{
+    struct search *search;
+    assert_fails(search_start("genetic", NULL, 0, 1, &search), E_INPUT, "ils random exhaustive");
+}
+
+TEST(neighbours_of_coupled_parameters_are_found)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    struct neighbours *near = neighbours_build(candidates, COUNT);
+    assert_non_null(near);
+    struct config c = {.template = &small, .value = {8, 4, 8, 4}};
+    size_t at = neighbours_find(near, &c), list[NEIGHBOURS_MAX];
+    assert_in_range(at, 0, COUNT - 1);
+    assert_true(config_equal(&candidates[at], &c));
+
+    /* TILE 4 or 16 need another WARP with them, except TILE 4 and WARP 4. */
+    size_t launch = neighbours_of(near, at, NEIGHBOUR_LAUNCH, list);
+    assert_int_equal(launch, 4);
+    for (size_t i = 0; i < launch; i++) assert_true(config_same_kernel(&candidates[list[i]], &c));
+    size_t single = neighbours_of(near, at, NEIGHBOUR_SINGLE, list);
+    assert_int_equal(single, 1 + 1 + 2); /* TILE 4; WARP 8; DEPTH 4, 16 */
+    size_t pairs = neighbours_of(near, at, NEIGHBOUR_PAIR, list);
+    bool larger = false;
+    for (size_t i = 0; i < pairs; i++) {
+        const int32_t *v = candidates[list[i]].value;
+        larger = larger || (v[TILE] == 16 && v[WARP] == 8 && v[DEPTH] == 8 && v[SPLIT] == 4);
+        assert_true(i == 0 || list[i - 1] < list[i]);
+    }
+    assert_true(larger);
+
+    c.value[WARP] = 3;
+    assert_int_equal(neighbours_find(near, &c), NEIGHBOURS_NONE);
+    neighbours_free(near);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy_gives_each_candidate_once_and_then_is_done),
+        cmocka_unit_test(exhaustive_search_keeps_the_models_order),
+        cmocka_unit_test(the_same_seed_gives_the_same_search_and_another_seed_another),
+        cmocka_unit_test(random_search_is_uniform),
+        cmocka_unit_test(what_was_told_unasked_is_never_given_and_guides_the_search),
+        cmocka_unit_test(everything_told_leaves_nothing_to_do),
+        cmocka_unit_test(local_search_goes_on_when_everything_fails),
+        cmocka_unit_test(local_search_never_waits_for_a_time),
+        cmocka_unit_test(local_search_walks_to_the_best_from_far_away),
+        cmocka_unit_test(local_search_tries_launch_values_of_the_best_before_it_compiles_more),
+        cmocka_unit_test(an_empty_space_is_done_at_once),
+        cmocka_unit_test(an_unknown_strategy_is_refused_with_the_known_ones),
+        cmocka_unit_test(neighbours_of_coupled_parameters_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
