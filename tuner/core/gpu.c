@@ -80,6 +80,7 @@ struct reading {
 static int read_field(void *user, const char *section, const char *key, const char *value)
 {
     struct reading *r = user;
+    if (r->why[0]) return 0; /* the library goes on after an error; the first one counts */
     if (strcmp(section, "gpu") != 0) {
         snprintf(r->why, sizeof r->why, "section [%.40s]; only [gpu] is known", section);
         return 0;
