@@ -10,8 +10,8 @@
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
 
-#define RULE(holds, why)    static_assert(holds, why);
-#define RULE_OP(holds, why) static_assert(holds, why);
+#define RULE(last, holds, why)    static_assert(holds, why);
+#define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "simt_rules.h"
 
 /* Both operands on their way to a stage. */

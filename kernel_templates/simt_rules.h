@@ -2,8 +2,10 @@
  *
  * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))
  * return why;` before compiling (template_simt.c, which has checked the range of each parameter by then, so
- * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. A rule is about
- * being correct; opinions about being fast belong in configs/spaces.
+ * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. Each begins with
+ * the last parameter, in the template's order, that it reads: with only the first values known, the host tests
+ * those rules that need no more (check_prefix), and the kernel ignores it. A rule is about being correct;
+ * opinions about being fast belong in configs/spaces.
  */
 #ifndef GT_SIMT_SIZES
 #define GT_SIMT_SIZES
@@ -31,25 +33,25 @@
 #endif
 
 #ifdef RULE
-RULE(BM % WM == 0, "BM must be a multiple of WM")
-RULE(BN % WN == 0, "BN must be a multiple of WN")
-RULE(WM % TM == 0, "WM must be a multiple of TM")
-RULE(WN % TN == 0, "WN must be a multiple of TN")
-RULE((LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
-RULE(THREADS <= 1024, "a block holds at most 1024 threads")
-RULE(BK % 2 == 0, "BK must be even: the fragments alternate between two sets of registers")
-RULE(UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
-RULE(BK % UNROLL == 0, "BK must be a multiple of UNROLL")
-RULE(STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
-RULE(VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
-RULE(VB == 1 || VB == 2 || VB == 4, "VB must be 1, 2 or 4")
-RULE(VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
-RULE(VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (4, 2 or 1, as TN allows)")
+RULE(WM, BM % WM == 0, "BM must be a multiple of WM")
+RULE(WN, BN % WN == 0, "BN must be a multiple of WN")
+RULE(TM, WM % TM == 0, "WM must be a multiple of TM")
+RULE(TN, WN % TN == 0, "WN must be a multiple of TN")
+RULE(TN, (LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
+RULE(WN, THREADS <= 1024, "a block holds at most 1024 threads")
+RULE(BK, BK % 2 == 0, "BK must be even: the fragments alternate between two sets of registers")
+RULE(UNROLL, UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
+RULE(UNROLL, BK % UNROLL == 0, "BK must be a multiple of UNROLL")
+RULE(STORE_AT, STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
+RULE(VA, VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
+RULE(VB, VB == 1 || VB == 2 || VB == 4, "VB must be 1, 2 or 4")
+RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
+RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (4, 2 or 1, as TN allows)")
 #endif
 
 #ifdef RULE_OP
-RULE_OP((TRANS_A ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
-RULE_OP((TRANS_B ? BK : BN) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
-RULE_OP(LOADER == 0 || ASYNC_A || ASYNC_B,
+RULE_OP(VA, (TRANS_A ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
+RULE_OP(VB, (TRANS_B ? BK : BN) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
+RULE_OP(LOADER, LOADER == 0 || ASYNC_A || ASYNC_B,
         "LOADER 1 has nothing to copy: both operands are transposed on the way")
 #endif

@@ -115,44 +115,49 @@ static int registers_needed(const struct config *config)
     return TM * TN + 2 * (TM + TN);
 }
 
-static const char *check_ranges(const struct config *config)
+/* The checks below look at the first `known` values only and pass over what needs more. */
+#define KNOWN(name) (known > P_##name)
+
+static const char *check_ranges(const struct config *config, int known)
 {
-    for (int i = 0; i < P_COUNT; i++)
+    for (int i = 0; i < known; i++)
         if (config->value[i] < params[i].least || config->value[i] > params[i].most)
             return "a parameter is outside its range";
     return NULL;
 }
 
 /* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, const struct problem *problem)
+static const char *check_rules(const struct config *config, int known, const struct problem *problem)
 {
-#define RULE(holds, why)                                                                                     \
-    if (!(holds)) return why;
+#define RULE(last, holds, why)                                                                               \
+    if (known > P_##last && !(holds)) return why;
 #include "simt_rules.h"
 #undef RULE
     if (!problem) return NULL;
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(holds, why)                                                                                  \
-    if (!(holds)) return why;
+#define RULE_OP(last, holds, why)                                                                            \
+    if (known > P_##last && !(holds)) return why;
 #include "simt_rules.h"
 #undef RULE_OP
-    if (ASYNC_A && ASYNC_B && STORE_AT != UNROLL / 2)
+    if (KNOWN(STORE_AT) && ASYNC_A && ASYNC_B && STORE_AT != UNROLL / 2)
         return "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken";
     return NULL;
 }
 
-static const char *check_gpu(const struct config *config, const struct gpu *gpu)
+static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
 {
+    if (!KNOWN(STAGES)) return NULL;
     const struct resources need = simt_resources(config);
+    const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     const int64_t registers =
-        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * MIN_BLOCKS) / 8 * 8);
-    if (LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
-    if (MIN_BLOCKS > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)need.threads * MIN_BLOCKS > gpu->threads_per_sm)
+    if (KNOWN(LOADER) && LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
+    if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
         return "an SM does not hold the threads of MIN_BLOCKS blocks";
-    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * MIN_BLOCKS > gpu->smem_per_sm_bytes)
+    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
         return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
     if (registers_needed(config) > registers) return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -172,28 +177,36 @@ static struct k_cut cut_k(const struct config *config, int64_t k)
     return cut;
 }
 
-static const char *check_problem(const struct config *config, const struct problem *p)
+static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
-    const int64_t splits = cut_k(config, p->k).splits;
     if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
-    if (VA > problem_align_a(p)) return "VA is wider than A is aligned";
-    if (VB > problem_align_b(p)) return "VB is wider than B is aligned";
-    if (VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
+    if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
+    if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    if (!KNOWN(BN)) return NULL;
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
+    if (!KNOWN(SPLIT_K)) return NULL;
+    const int64_t splits = cut_k(config, p->k).splits;
     if (splits > 1 && p->n > 0 && p->m > WORKSPACE_BYTES_MAX / (4 * splits) / p->n)
         return "SPLIT_K needs more than 256 MiB of workspace";
     return NULL;
 }
 
+static const char *simt_check_prefix(const struct config *config, int known, const struct problem *problem,
+                                     const struct gpu *gpu)
+{
+    const char *why = check_ranges(config, known);
+    if (!why) why = check_rules(config, known, problem);
+    if (!why && gpu) why = check_gpu(config, known, gpu);
+    if (!why && problem) why = check_problem(config, known, problem);
+    return why;
+}
+
 static const char *simt_check(const struct config *config, const struct problem *problem,
                               const struct gpu *gpu)
 {
-    const char *why = check_ranges(config);
-    if (!why) why = check_rules(config, problem);
-    if (!why && gpu) why = check_gpu(config, gpu);
-    if (!why && problem) why = check_problem(config, problem);
-    return why;
+    return simt_check_prefix(config, P_COUNT, problem, gpu);
 }
 
 static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan)
@@ -256,5 +269,6 @@ const struct template template_simt = {
     .source_count = sizeof sources / sizeof *sources,
     .resources = simt_resources,
     .check = simt_check,
+    .check_prefix = simt_check_prefix,
     .plan = simt_plan,
 };
