@@ -141,7 +141,10 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     self->device = device;
     self->batch = problem->batch;
     config->template->plan(config, problem, &self->plan);
-    enum status st = load_module(self, cubin_path, checksum);
+    enum status st = OK;
+    if (self->plan.kernels > 0 && self->plan.batch_per_launch < 1)
+        st = fail(E_ABSENT, "one item of the batch needs more workspace than a launch may have");
+    if (!st) st = load_module(self, cubin_path, checksum);
     if (!st) st = make_workspace(self);
     if (st) {
         loaded_close(self);

@@ -1,0 +1,127 @@
+/* fake_cublas.c — the few cuBLAS functions the rival uses, on host memory, written from the BLAS definition:
+ * column-major, sums in double. It refuses arguments that cuBLAS refuses.
+ */
+#include "fake_gpu.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
+
+int fake_blas_calls, fake_blas_wide_calls;
+
+struct blas {
+    void *stream, *workspace;
+    size_t workspace_bytes;
+};
+
+int cublasCreate_v2(struct blas **handle);
+int cublasDestroy_v2(struct blas *handle);
+int cublasGetProperty(int which, int *value);
+int cublasSetStream_v2(struct blas *handle, void *stream);
+int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes);
+int cublasSetMathMode(struct blas *handle, int mode);
+int cublasSetPointerMode_v2(struct blas *handle, int mode);
+int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                                 const float *alpha, const float *a, int64_t lda, long long stride_a,
+                                 const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
+                                 int64_t ldc, long long stride_c, int64_t batch);
+int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k,
+                              const float *alpha, const float *a, int lda, long long stride_a, const float *b,
+                              int ldb, long long stride_b, const float *beta, float *c, int ldc,
+                              long long stride_c, int batch);
+int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+
+int cublasCreate_v2(struct blas **handle)
+{
+    *handle = calloc(1, sizeof **handle);
+    fake_open++;
+    return *handle ? SUCCESS : NOT_INITIALIZED;
+}
+
+int cublasDestroy_v2(struct blas *handle)
+{
+    free(handle);
+    fake_open--;
+    return SUCCESS;
+}
+
+int cublasGetProperty(int which, int *value)
+{
+    static const int version[] = {13, 1, 2};
+    if (which < 0 || which > 2) return INVALID_VALUE;
+    *value = version[which];
+    return SUCCESS;
+}
+
+int cublasSetStream_v2(struct blas *handle, void *stream)
+{
+    /* As the real one: the workspace goes back to the default. */
+    *handle = (struct blas){.stream = stream};
+    return SUCCESS;
+}
+
+int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes)
+{
+    handle->workspace = workspace;
+    handle->workspace_bytes = bytes;
+    return SUCCESS;
+}
+
+int cublasSetMathMode(struct blas *handle, int mode)
+{
+    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+int cublasSetPointerMode_v2(struct blas *handle, int mode)
+{
+    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                                 const float *alpha, const float *a, int64_t lda, long long stride_a,
+                                 const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
+                                 int64_t ldc, long long stride_c, int64_t batch)
+{
+    int64_t rows_a = op_a ? k : m, rows_b = op_b ? n : k;
+    if (m < 0 || n < 0 || k < 0 || batch < 0 || lda < 1 || lda < rows_a || ldb < 1 || ldb < rows_b ||
+        ldc < 1 || ldc < m)
+        return INVALID_VALUE;
+    if (!handle->stream || handle->workspace_bytes == 0) return NOT_INITIALIZED;
+    fake_blas_wide_calls++;
+    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX) return SUCCESS; /* counted, not computed */
+    for (int64_t item = 0; item < batch; item++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < m; i++) {
+                double sum = 0;
+                for (int64_t l = 0; l < k && *alpha != 0; l++) {
+                    float x = a[item * stride_a + (op_a ? l + i * lda : i + l * lda)];
+                    float y = b[item * stride_b + (op_b ? j + l * ldb : l + j * ldb)];
+                    sum += (double)x * y;
+                }
+                float *out = &c[item * stride_c + i + j * ldc];
+                *out = (float)(*alpha * sum + (*beta != 0 ? (double)*beta * *out : 0));
+            }
+    return SUCCESS;
+}
+
+int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k,
+                              const float *alpha, const float *a, int lda, long long stride_a, const float *b,
+                              int ldb, long long stride_b, const float *beta, float *c, int ldc,
+                              long long stride_c, int batch)
+{
+    fake_blas_calls++;
+    fake_blas_wide_calls--;
+    return cublasSgemmStridedBatched_64(handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb,
+                                        stride_b, beta, c, ldc, stride_c, batch);
+}
+
+int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
+{
+    return cublasSgemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc,
+                                     0, 1);
+}

@@ -1,0 +1,22 @@
+/* fake_gpu.h — what the fake driver remembers, for tests to look at (dlsym in the opened fake). */
+#ifndef GT_FAKE_GPU_H
+#define GT_FAKE_GPU_H
+
+#include "gemm_args.h"
+#include <stdbool.h>
+
+#define FAKE_LAUNCHES_MAX 64
+
+struct fake_launch {
+    bool is_gemm; /* else gemm_reduce */
+    unsigned grid[3], threads, smem_bytes;
+    struct gemm_args args;
+};
+
+extern struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
+extern int fake_launch_count;
+extern int fake_attributes_set[8]; /* 0: dynamic shared memory, 1: carveout */
+extern int fake_open;              /* resources not released */
+extern int fake_blas_calls, fake_blas_wide_calls;
+
+#endif
