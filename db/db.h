@@ -1,8 +1,9 @@
-/* db.h — everything the tuner remembers, in one SQLite file. The only module that sees sqlite3.h; knows no GPU.
+/* db.h — everything the tuner remembers, in one SQLite file. The only module that sees sqlite3.h; knows no
+ * GPU.
  *
- * Trials are append-only; an attempt is written before the candidate is sent, its outcome in a transaction of its own.
- * One writer a file, by a lock beside it. Readers never write. What is read from a file is checked before it is
- * believed: a configuration that its template refuses is reported as such, never run.
+ * Trials are append-only; an attempt is written before the candidate is sent, its outcome in a transaction of
+ * its own. One writer a file, by a lock beside it. Readers never write. What is read from a file is checked
+ * before it is believed: a configuration that its template refuses is reported as such, never run.
  */
 #ifndef GT_DB_H
 #define GT_DB_H
@@ -21,88 +22,133 @@ struct db;
 
 enum db_mode { DB_READ, DB_WRITE };
 
-/* Default file: GEMMTUNE_DB, else $XDG_DATA_HOME/gemmtune/gemmtune.db, else ~/.local/share/...; the folder is created
- * only by db_open with DB_WRITE. */
+/* Default file: GEMMTUNE_DB, else $XDG_DATA_HOME/gemmtune/gemmtune.db, else ~/.local/share/...; the folder is
+ * created only by db_open with DB_WRITE. */
 enum status db_default_path(char *path, size_t room);
 
-/* DB_WRITE creates and migrates. Errors: E_BUSY (another tuner holds it, with its process id), E_DB (foreign, newer,
- * corrupt, each with what to do), E_IO (read-only, disk full), E_ABSENT (DB_READ and no file). */
+/* DB_WRITE creates and migrates. Errors: E_BUSY (another tuner holds it, with its process id), E_DB (foreign,
+ * newer, corrupt, each with what to do), E_IO (read-only, disk full), E_ABSENT (DB_READ and no file). */
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
 void db_close(struct db *db); /* takes NULL */
 
 /* What a trial was made with, beside problem and configuration. */
 struct db_context {
     struct gpu gpu;
-    char gpu_uuid[48];   /* "" when predicted without the GPU */
+    char gpu_uuid[48]; /* "" when predicted without the GPU */
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
-    bool cold;           /* cache policy */
+    bool cold;            /* cache policy */
+    double power_limit_w; /* 0: unknown */
 };
+
+/* Version of the way of measuring and deciding (docs/measuring.md). Times of different versions do not
+ * compare: what was made with another one is stale. */
+#define DB_PROTOCOL 1
 
 /* Remember the run and the GPU it is on; *run_id names it in what follows. command is the command line. */
 enum status db_run_start(struct db *db, const struct db_context *context, const char *command, uint64_t seed,
                          int64_t *run_id);
-enum status db_run_end(struct db *db, int64_t run_id, const char *how); /* "finished", "budget", "interrupted" */
+enum status db_run_end(struct db *db, int64_t run_id,
+                       const char *how); /* "finished", "budget", "interrupted" */
 
-/* Attempts of earlier runs that never ended: mark each as crashed (their process died with them), once. Called by
- * the writer before it starts. *count: how many. A supervisor killed during an attempt leaves one; two for the same
- * configuration quarantine it. */
+/* Attempts of earlier runs that never ended: mark each as crashed (their process died with them), once.
+ * Called by the writer before it starts. *count: how many. A supervisor killed during an attempt leaves one;
+ * two for the same configuration quarantine it, and one recovery counts once, however many GPUs were trying
+ * it. Since it may have been the supervisor alone that died, db_find, db_known and db_best do not see such a
+ * trial: the candidate is tried again unless it is quarantined. Earlier runs that never ended are marked
+ * "killed". */
 enum status db_recover(struct db *db, int64_t *count);
 
 /* Write-ahead: committed before the candidate is sent. */
-enum status db_attempt(struct db *db, int64_t run_id, const struct problem *problem, const struct config *config,
-                       int64_t *attempt_id);
+enum status db_attempt(struct db *db, int64_t run_id, const struct problem *problem,
+                       const struct config *config, int64_t *attempt_id);
 /* The outcome, committed. */
 enum status db_record(struct db *db, int64_t attempt_id, const struct outcome *outcome);
 /* The worker died of something else (another candidate, the operator): the attempt does not count. */
 enum status db_forget_attempt(struct db *db, int64_t attempt_id);
 
-/* The newest outcome of a configuration for a problem on this GPU with the same template text (template_hash) and
- * cache policy. E_ABSENT: never tried. *stale: made with another driver. */
+/* The newest outcome of a configuration for a problem on this GPU with the same template text (template_hash)
+ * and cache policy. E_ABSENT: never tried. *stale: made with another driver, compiler, power limit or
+ * protocol (what either side does not know does not count). */
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale);
 
+/* The same for all configurations of a problem at once, for resuming: visit gets the newest outcome of each.
+ * Those whose template is unknown or has changed are left out. Order: unspecified but fixed. visit returns
+ * false to stop; it must not call db_known. */
+enum status db_known(struct db *db, const struct db_context *context, const struct problem *problem,
+                     bool (*visit)(void *self, const struct config *config, const struct outcome *outcome,
+                                   bool stale),
+                     void *self);
+
 /* True if it crashed or hung twice on this GPU, for any problem. */
-enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config, bool *yes);
+enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
+                           bool *yes);
 
 struct db_winner {
     struct problem problem;
-    struct config config;         /* template NULL: cuBLAS won the race */
+    struct config config;              /* template NULL: cuBLAS won the race */
     char config_text[CONFIG_TEXT_MAX]; /* as stored; "cublas" when cuBLAS won */
     struct gpu gpu;
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
-    bool predicted;               /* from the model alone */
-    bool stale;                   /* driver, cuBLAS or template text differ from now (only with a context) */
-    bool unusable;                /* config refused by its rules, or its template is unknown or changed */
+    bool predicted; /* from the model alone */
+    bool stale;     /* driver, cuBLAS or template text differ from now (only with a context) */
+    bool unusable;  /* config refused by its rules, or its template is unknown or changed */
     bool cold, tied, exact;
-    double time_us, ratio, ratio_low, ratio_high; /* ratio to cuBLAS in the same race; 0 when predicted or no cuBLAS */
+    double time_us, ratio, ratio_low,
+        ratio_high; /* ratio to cuBLAS in the same race; 0 when predicted or no cuBLAS */
     double anchor_us;
-    int rounds, trials;           /* blocks a runner; trials the choice rests on */
-    int64_t legal_count;          /* size of the legal space */
-    int model_rank;               /* where the model had put it, 1 is first; 0 unknown */
-    double model_first16_share;   /* best of the model's first 16 against the winner: time_us / theirs */
+    int rounds, trials;         /* blocks a runner; trials the choice rests on */
+    int64_t legal_count;        /* size of the legal space */
+    int model_rank;             /* where the model had put it, 1 is first; 0 unknown */
+    double model_first16_share; /* best of the model's first 16 against the winner: time_us / theirs */
     int registers, smem_bytes;
-    char when[32];                /* ISO 8601, UTC */
+    char when[32];       /* ISO 8601, UTC */
+    char why[200];       /* out: why it is unusable, else why it is stale; "" if neither */
+    int64_t decision_id; /* out: for db_evidence */
 };
 
-/* Replace the winner of (problem, GPU) in one transaction with its race samples. A measured winner replaces a
- * predicted one, never the other way. samples: blocks of all runners, for the evidence. */
+/* Replace the winner of (problem, GPU, cache policy) in one transaction with its race samples. A measured
+ * winner replaces a predicted one, never the other way (then nothing is stored and the answer is OK). Earlier
+ * decisions stay in the file. GPU and versions are those of the run. samples: blocks of all runners, for the
+ * evidence, in the order run. */
 struct db_race_sample {
-    int runner;    /* index into configs of the race, -1 the anchor */
+    int runner; /* index into configs of the race, -1 the anchor */
     int round;
     double time_us;
 };
-enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner, const struct config *runners,
-                          int runner_count, const struct db_race_sample *samples, int sample_count);
+enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner,
+                          const struct config *runners, int runner_count,
+                          const struct db_race_sample *samples, int sample_count);
 
 /* Which winners to list; NULL fields match all. */
 struct db_filter {
-    const char *gpu;               /* id, name or architecture ("sm_90"), case and "NVIDIA" ignored */
+    const char *gpu; /* id, name or architecture ("sm_90"), case and "NVIDIA" ignored */
     const struct problem *problem;
 };
-/* visit returns false to stop. now may be NULL (nothing is marked stale). Order: GPU, then problem as stored. */
+/* visit returns false to stop; it must not call db_winners. now may be NULL (nothing is marked stale). Order:
+ * GPU, then problem as stored, cold before hot. */
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self);
+
+/* The race behind a winner. Arrays are malloc'ed, owned by the caller: db_evidence_free. */
+struct db_evidence {
+    char (*runner_text)[CONFIG_TEXT_MAX]; /* configuration of runner 0, 1, ... */
+    int runner_count;
+    struct db_race_sample *samples; /* in the order run */
+    int sample_count;
+};
+enum status db_evidence(struct db *db, int64_t decision_id, struct db_evidence *evidence);
+void db_evidence_free(struct db_evidence *evidence); /* takes a zeroed struct */
+
+/* The GPU of every run, newest run first. uuid is "" for a run that predicted without the GPU. */
+struct db_gpu {
+    struct gpu gpu;
+    char uuid[48];
+    char driver[DB_TEXT_MAX];
+    char when[32];
+};
+enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu *gpu), void *self);
 
 /* All trials of a problem on the GPUs that match, newest run first; for explain. config_text is as stored. */
 struct db_trial {
@@ -111,6 +157,8 @@ struct db_trial {
     int64_t run_id;
     char when[32];
     struct outcome outcome;
+    bool recovered; /* not told by a tuner: found cut off after it was killed */
+    bool current;   /* its template is known and has not changed since */
 };
 enum status db_trials(struct db *db, const struct db_filter *filter,
                       bool (*visit)(void *self, const struct db_trial *trial), void *self);
@@ -123,7 +171,18 @@ struct db_best {
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
                     struct db_best *best, int room, int *count);
 
-/* Full check (PRAGMA integrity_check, foreign keys, unfinished attempts); text gets one line a finding. */
+/* Full check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every trial.
+ * visit is told of each check as it ends: what was checked, and "" or the first finding. *clean: no finding.
+ * Attempts that are under way are no finding. Takes about 10 s a million trials. */
+enum status db_check_each(struct db *db, void (*visit)(void *self, const char *what, const char *finding),
+                          void *self, bool *clean);
+/* The same with the findings as text, one line each. */
 enum status db_check(struct db *db, char *text, size_t room, bool *clean);
+
+/* How much there is. */
+struct db_counts {
+    int64_t gpus, problems, configs, runs, trials, attempts, decisions, winners;
+};
+enum status db_count(struct db *db, struct db_counts *counts);
 
 #endif

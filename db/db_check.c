@@ -1,0 +1,185 @@
+#include "db_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rows whose content does not give their hash. */
+static const struct {
+    const char *what, *sql;
+} hashes[] = {
+    {"GPUs", "SELECT min(id) FROM gpus WHERE hash <> content_hash(name, arch, sm_count)"},
+    {"GPU figures",
+     "SELECT min(id) FROM gpu_figures f WHERE hash <> content_hash((SELECT hash FROM gpus WHERE id = "
+     "f.gpu_id), " DB_FIGURES_CONTENT ")"},
+    {"problems", "SELECT min(id) FROM problems WHERE hash <> content_hash(text)"},
+    {"configurations",
+     "SELECT min(id) FROM configs WHERE hash <> content_hash(template, template_hash, schema_hash, text)"},
+    {"runs", "SELECT min(id) FROM runs r WHERE hash <> content_hash((SELECT hash FROM gpus WHERE id = "
+             "r.gpu_id), (SELECT "
+             "hash FROM gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")"},
+    {"trials", "SELECT min(id) FROM trials x WHERE hash <> content_hash((SELECT hash FROM runs WHERE id = "
+               "x.run_id), (SELECT "
+               "hash FROM problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+               "x.config_id), " DB_TRIAL_CONTENT ")"},
+    {"decisions", "SELECT min(id) FROM decisions x WHERE hash <> content_hash((SELECT hash FROM runs WHERE "
+                  "id = x.run_id), "
+                  "(SELECT hash FROM problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+                  "x.config_id), " DB_EVIDENCE ", " DB_DECISION_CONTENT ")"},
+};
+
+/* Facts that are stored twice for speed. */
+static const struct {
+    const char *what, *sql;
+} doubles[] = {
+    {"a trial's GPU is its run's",
+     "SELECT min(t.id) FROM trials t JOIN runs r ON r.id = t.run_id WHERE t.gpu_id <> r.gpu_id"},
+    {"a decision's GPU is its run's",
+     "SELECT min(d.id) FROM decisions d JOIN runs r ON r.id = d.run_id WHERE d.gpu_id <> r.gpu_id"},
+    {"a winner is its decision's",
+     "SELECT min(d.id) FROM winners w JOIN decisions d ON d.id = w.decision_id WHERE "
+     "(w.gpu_id, w.problem_id, w.cold) <> (d.gpu_id, d.problem_id, d.cold)"},
+};
+
+struct checking {
+    struct db *db;
+    void (*visit)(void *self, const char *what, const char *finding);
+    void *self;
+    bool clean;
+};
+
+static void tell(struct checking *c, const char *what, const char *finding)
+{
+    if (finding[0]) c->clean = false;
+    c->visit(c->self, what, finding);
+}
+
+/* A statement whose first row's first column is NULL, absent or `good` when all is well. */
+static enum status ask(struct checking *c, const char *what, const char *sql, const char *good,
+                       const char *format)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(c->db, sql, &stmt);
+    bool row;
+    char finding[256] = "";
+    if (st || (st = db_step(c->db, stmt, &row, "check it"))) return st;
+    const char *text = row ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    if (text && !(good && strcmp(text, good) == 0))
+        snprintf(finding, sizeof finding, "%s%.200s", format, text);
+    sqlite3_reset(stmt);
+    tell(c, what, finding);
+    return OK;
+}
+
+/* Every trial's values as a reader would believe them. */
+static enum status check_values(struct checking *c)
+{
+    sqlite3_stmt *stmt = NULL;
+    char finding[256] = "";
+    enum status st =
+        db_prepare(c->db, "SELECT t.id, " DB_OUTCOME_COLUMNS " FROM trials t ORDER BY t.id", &stmt);
+    if (st) return st;
+    bool row;
+    while (!finding[0] && !(st = db_step(c->db, stmt, &row, "check the trials")) && row) {
+        struct reader r = read_start(stmt);
+        struct outcome outcome;
+        int64_t id = read_long(&r, "id", 1, INT64_MAX);
+        db_read_outcome(&r, &outcome);
+        if (r.bad) snprintf(finding, sizeof finding, "trial %" PRId64 ": impossible %s", id, r.bad);
+    }
+    sqlite3_reset(stmt);
+    if (!st) tell(c, "values of trials", finding);
+    return st;
+}
+
+static enum status check_problems(struct checking *c)
+{
+    sqlite3_stmt *stmt = NULL;
+    char finding[512] = "";
+    enum status st = db_prepare(c->db, "SELECT id, text, m, n, k, batch FROM problems ORDER BY id", &stmt);
+    if (st) return st;
+    bool row;
+    while (!finding[0] && !(st = db_step(c->db, stmt, &row, "check the problems")) && row) {
+        struct reader r = read_start(stmt);
+        struct problem p = {0};
+        char text[PROBLEM_TEXT_MAX], canonical[PROBLEM_TEXT_MAX] = "";
+        int64_t id = read_long(&r, "id", 1, INT64_MAX);
+        read_text(&r, "text", text, sizeof text);
+        if (!r.bad && problem_parse(text, &p) == OK) problem_format(&p, canonical);
+        read_long(&r, "m", p.m, p.m);
+        read_long(&r, "n", p.n, p.n);
+        read_long(&r, "k", p.k, p.k);
+        read_long(&r, "batch", p.batch, p.batch);
+        if (r.bad || strcmp(text, canonical) != 0)
+            snprintf(finding, sizeof finding, "problem %" PRId64 " ('%.100s') is not in its canonical form",
+                     id, text);
+    }
+    sqlite3_reset(stmt);
+    if (!st) tell(c, "texts of problems", finding);
+    return st;
+}
+
+enum status db_check_each(struct db *db, void (*visit)(void *self, const char *what, const char *finding),
+                          void *self, bool *clean)
+{
+    struct checking c = {.db = db, .visit = visit, .self = self, .clean = true};
+    enum status st = ask(&c, "structure of the file", "PRAGMA integrity_check(1)", "ok", "");
+    if (!st && c.clean)
+        st = ask(&c, "references between tables",
+                 "SELECT \"table\" || ' refers to a missing row of ' || parent FROM pragma_foreign_key_check",
+                 NULL, "");
+    for (size_t i = 0; !st && c.clean && i < sizeof doubles / sizeof *doubles; i++)
+        st = ask(&c, doubles[i].what, doubles[i].sql, NULL, "not so in row ");
+    for (size_t i = 0; !st && c.clean && i < sizeof hashes / sizeof *hashes; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "content of %s", hashes[i].what);
+        st = ask(&c, what, hashes[i].sql, NULL, "does not fit its hash in row ");
+    }
+    if (!st && c.clean) st = check_problems(&c);
+    if (!st && c.clean) st = check_values(&c);
+    *clean = !st && c.clean;
+    return st;
+}
+
+struct lines {
+    char *text;
+    size_t room, used;
+};
+
+static void add_line(void *self, const char *what, const char *finding)
+{
+    struct lines *lines = self;
+    if (!finding[0] || lines->used >= lines->room) return;
+    int length = snprintf(lines->text + lines->used, lines->room - lines->used, "%s: %s\n", what, finding);
+    if (length > 0) lines->used += (size_t)length;
+}
+
+enum status db_check(struct db *db, char *text, size_t room, bool *clean)
+{
+    struct lines lines = {.text = text, .room = room};
+    if (room) text[0] = '\0';
+    return db_check_each(db, add_line, &lines, clean);
+}
+
+enum status db_count(struct db *db, struct db_counts *counts)
+{
+    const struct {
+        const char *sql;
+        int64_t *value;
+    } parts[] = {{"SELECT count(*) FROM gpus", &counts->gpus},
+                 {"SELECT count(*) FROM problems", &counts->problems},
+                 {"SELECT count(*) FROM configs", &counts->configs},
+                 {"SELECT count(*) FROM runs", &counts->runs},
+                 {"SELECT count(*) FROM trials", &counts->trials},
+                 {"SELECT count(*) FROM attempts", &counts->attempts},
+                 {"SELECT count(*) FROM decisions", &counts->decisions},
+                 {"SELECT count(*) FROM winners", &counts->winners}};
+    enum status st = OK;
+    for (size_t i = 0; !st && i < sizeof parts / sizeof *parts; i++) {
+        sqlite3_stmt *stmt = NULL;
+        if ((st = db_prepare(db, parts[i].sql, &stmt))) break;
+        struct binder b = bind_start(stmt);
+        st = db_integer(db, &b, parts[i].value, "count rows");
+    }
+    return st;
+}

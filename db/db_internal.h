@@ -1,0 +1,215 @@
+/* db_internal.h — what the files of db/ share; nobody else includes it, but for their tests.
+ *
+ * db_open.c    opening, closing, settings that make an untrusted file harmless
+ * db_place.c   files and folders: default path, lock, network file systems, which files were checked
+ * db_schema.c  is it ours, which version, migrations
+ * db_sql.c     statements, binding, reading with checks, transactions, errors
+ * db_keys.c    rows of GPUs, problems, configurations
+ * db_runs.c    runs, attempts, recovery
+ * db_trials.c  outcomes: record, find, list
+ * db_winners.c decisions and winners
+ * db_check.c   the full check
+ */
+#ifndef GT_DB_INTERNAL_H
+#define GT_DB_INTERNAL_H
+
+#include "db.h"
+#include "templates.h"
+#include <limits.h>
+#include <sqlite3.h>
+#include <sys/types.h>
+
+#define DB_APPLICATION_ID 1735224677
+#define DB_VERSION        1
+#define DB_HASH_BYTES     16
+#define DB_KERNELS_MAX    32
+#define DB_STATEMENTS_MAX 96
+
+/* What a configuration's hash says of its template; computed once a template. */
+struct db_kernel {
+    const struct template *template;
+    int64_t source, schema;
+};
+
+struct db {
+    sqlite3 *handle;
+    enum db_mode mode;
+    bool safe;         /* rollback journal: the file is on a network file system */
+    pid_t owner;       /* a connection does not cross a fork */
+    int lock_fd;       /* -1: none */
+    int64_t first_run; /* runs from this one on are this process's; 0: none yet */
+    struct {
+        const char *sql; /* a string literal, found again by its address */
+        sqlite3_stmt *handle;
+    } statements[DB_STATEMENTS_MAX];
+    int statement_count;
+    struct db_kernel kernels[DB_KERNELS_MAX];
+    int kernel_count;
+    char path[PATH_MAX];
+};
+
+/* --- db_place.c --- */
+
+/* Take the lock beside path (which must be resolved). Errors: E_BUSY with the holder's process id, E_IO. */
+enum status db_lock(const char *path, int *fd);
+void db_unlock(const char *path, int fd); /* -1: nothing to do */
+/* True for a file system on which WAL does not work; magic is statfs's f_type. */
+bool db_network_magic(int64_t magic);
+bool db_on_network(const char *path);
+enum status db_make_folders(const char *path);
+/* Absolute, without symbolic links; the last part need not exist. */
+enum status db_resolve(const char *path, char resolved[PATH_MAX]);
+/* Was this file (path, device, inode) checked on this machine before? Remembered in the user's cache folder.
+ */
+bool db_checked(const char *path);
+void db_remember_checked(const char *path);
+
+/* --- db_open.c --- */
+
+/* Open a connection and make it harmless; nothing is read yet. */
+enum status db_connect(const char *path, int flags, sqlite3 **handle);
+
+/* --- db_schema.c --- */
+
+struct db_migration {
+    const char *sql; /* from version i to i + 1, i the place in the table */
+};
+/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign or newer than `newest`;
+ * E_IO. */
+enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty);
+/* Back up (unless empty), run the steps in one transaction, check, set the version last. */
+enum status db_migrate(sqlite3 *handle, const char *path, const struct db_migration *steps, int newest);
+enum status db_create_or_migrate(sqlite3 *handle, const char *path);
+/* The schema must be, word for word, the one of this version: so there are no views, triggers or other code.
+ */
+enum status db_check_schema(sqlite3 *handle, const char *path);
+enum status db_quick_check(sqlite3 *handle, const char *path);
+
+/* --- db_sql.c --- */
+
+/* The SQL function content_hash(value, ...): see schema.sql. */
+int db_register_functions(sqlite3 *handle);
+
+/* Turn SQLite's answer into ours, with a sentence. what: "store a trial". */
+enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what);
+enum status db_broken(const struct db *db, const char *what,
+                      int64_t id); /* a value that we never wrote: E_DB */
+
+/* A statement, prepared when first used and kept; reset and without parameters. sql must be one string
+ * literal. */
+enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
+enum status db_exec(struct db *db, const char *sql, const char *what);
+enum status db_writable(const struct db *db); /* E_DB for a reader or a forked child: our own mistake */
+enum status db_begin(struct db *db);
+enum status db_end(struct db *db,
+                   enum status st); /* commit when OK, else roll back and keep the first error */
+
+/* Bind parameters from left to right. */
+struct binder {
+    sqlite3_stmt *stmt;
+    int next, rc;
+};
+struct binder bind_start(sqlite3_stmt *stmt);
+void bind_int(struct binder *b, int64_t value);
+void bind_real(struct binder *b, double value); /* NAN: NULL */
+void bind_text(struct binder *b, const char *value);
+void bind_blob(struct binder *b, const void *value, int bytes);
+void bind_null(struct binder *b);
+
+/* Run a statement that gives no row. *changes may be NULL. */
+enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
+/* Step: *row is false at the end, and then the statement is reset. */
+enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *what);
+/* Run a statement that gives one integer (0 when there is no row or it is NULL). */
+enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what);
+
+/* Read columns from left to right; a value of another type or outside its range is remembered in bad. */
+struct reader {
+    sqlite3_stmt *stmt;
+    int next;
+    const char *bad; /* name of the first bad column; NULL: none */
+};
+struct reader read_start(sqlite3_stmt *stmt);
+int64_t read_long(struct reader *r, const char *name, int64_t least, int64_t most);
+int read_int(struct reader *r, const char *name, int least, int most);
+bool read_bool(struct reader *r, const char *name);
+double read_real(struct reader *r, const char *name, double least, double most);
+void read_text(struct reader *r, const char *name, char *text, size_t room);
+bool read_is_null(struct reader *r); /* looks at the next column; skips it if it is NULL */
+
+int64_t db_now_us(void);
+void db_time_text(int64_t us, char text[32]);
+#define DB_TIME_MAX INT64_C(253402300799000000) /* the end of the year 9999 */
+
+/* --- db_keys.c --- */
+
+/* Ids of rows; the add forms insert what is missing (inside a transaction), the find forms give 0 for what is
+ * absent. */
+enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id);
+enum status db_add_problem(struct db *db, const struct problem *problem, int64_t *id);
+enum status db_add_config(struct db *db, const struct config *config, int64_t *id);
+enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id);
+enum status db_find_problem(struct db *db, const struct problem *problem, int64_t *id);
+enum status db_find_config(struct db *db, const struct config *config, int64_t *id);
+const struct db_kernel *db_kernel(struct db *db, const struct template *t);
+
+/* GPUs that match a name (NULL: all), by name; malloc'ed. */
+enum status db_match_gpus(struct db *db, const char *name, int64_t **ids, int *count);
+/* The figures that a run had, checked. Columns: DB_FIGURES_COLUMNS. */
+#define DB_FIGURES_COLUMNS                                                                                   \
+    "g.name, g.arch, g.sm_count, f.short_name, f.threads_per_sm, f.blocks_per_sm, f.registers_per_sm, "      \
+    "f.smem_per_sm_bytes, f.smem_per_block_bytes, f.smem_reserved_bytes, f.l2_bytes, f.memory_bytes, "       \
+    "f.clock_mhz, "                                                                                          \
+    "f.memory_gb_per_s, f.fp32_tflops, f.source"
+void db_read_figures(struct reader *r, struct gpu *gpu);
+
+/* --- db_runs.c --- */
+
+#define DB_PROTOCOL_COLUMNS "r.driver, r.nvrtc, r.power_limit_w, r.protocol"
+/* Reads DB_PROTOCOL_COLUMNS: was it made with another driver, compiler, power limit or protocol than now
+ * says? What either side does not know does not count. */
+bool db_read_stale(struct reader *r, const struct db_context *now);
+
+/* --- db_trials.c --- */
+
+/* An outcome as stored. */
+#define DB_OUTCOME_COLUMNS                                                                                   \
+    "t.cold, t.verdict, t.detail, t.registers, t.spill_bytes, t.static_smem_bytes, t.cubin_bytes, "          \
+    "t.compile_ms, t.time_us, t.samples_us, t.worst_error, t.exact, t.sm_clock_mhz, t.memory_clock_mhz, "    \
+    "t.power_w, t.temperature_c, t.throttle_reasons, t.wall_ms"
+void db_read_outcome(struct reader *r, struct outcome *outcome);
+/* Columns template_hash, schema_hash, text: false if the template is unknown by now or has changed. */
+bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config);
+
+/* Insert the trial of an open attempt; recovered_us 0: told by the tuner. Inside a transaction. */
+enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
+                            int64_t recovered_us);
+
+/* --- db_check.c --- */
+
+/* The columns whose values are the content of a row, in the order of content_hash's arguments. Rows referred
+ * to come before them, by their hashes. One list for writing and for checking. */
+#define DB_FIGURES_CONTENT                                                                                   \
+    "short_name, threads_per_sm, blocks_per_sm, registers_per_sm, smem_per_sm_bytes, smem_per_block_bytes, " \
+    "smem_reserved_bytes, l2_bytes, memory_bytes, clock_mhz, memory_gb_per_s, fp32_tflops, source"
+#define DB_RUN_CONTENT                                                                                       \
+    "gpu_uuid, driver, nvrtc, cublas, power_limit_w, cold, protocol, seed, command, nonce, started_us"
+#define DB_TRIAL_CONTENT                                                                                     \
+    "cold, started_us, ended_us, recovered_us, verdict, detail, registers, spill_bytes, static_smem_bytes, " \
+    "cubin_bytes, compile_ms, time_us, samples_us, worst_error, exact, sm_clock_mhz, memory_clock_mhz, "     \
+    "power_w, "                                                                                              \
+    "temperature_c, throttle_reasons, wall_ms"
+#define DB_DECISION_CONTENT                                                                                  \
+    "cold, decided_us, predicted, tied, exact, time_us, anchor_us, ratio, ratio_low, ratio_high, rounds, "   \
+    "trials, "                                                                                               \
+    "legal_count, model_rank, model_first16_share, registers, smem_bytes"
+/* The race of decision `id`, as one text. */
+#define DB_EVIDENCE                                                                                          \
+    "(SELECT group_concat(hex(h), '') FROM (SELECT content_hash(e.runner, c.hash) AS h FROM "                \
+    "decision_runners e "                                                                                    \
+    "JOIN configs c ON c.id = e.config_id WHERE e.decision_id = x.id ORDER BY e.runner)), "                  \
+    "(SELECT group_concat(hex(h), '') FROM (SELECT content_hash(e.position, e.runner, e.round, e.time_us) "  \
+    "AS h "                                                                                                  \
+    "FROM decision_samples e WHERE e.decision_id = x.id ORDER BY e.position))"
+
+#endif

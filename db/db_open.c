@@ -1,0 +1,262 @@
+#include "db_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_MS      5000
+#define LENGTH_MAX   (4 << 20)                    /* no text, blob or row is larger */
+#define CACHE_PRAGMA "PRAGMA cache_size = -16000" /* KiB */
+#define ALWAYS_CHECK (1 << 20) /* bytes: smaller files are checked whenever they are opened */
+#define WAL_LEFT_MAX "67108864"
+
+/* Settings for a file that anybody may have made. */
+enum status db_connect(const char *path, int flags, sqlite3 **handle)
+{
+    *handle = NULL;
+    int rc = sqlite3_open_v2(path, handle, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, NULL);
+    static const struct {
+        int option, value;
+    } options[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                   {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                   {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0}};
+    for (size_t i = 0; !rc && i < sizeof options / sizeof *options; i++)
+        rc = sqlite3_db_config(*handle, options[i].option, options[i].value, NULL);
+    if (!rc) sqlite3_limit(*handle, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
+    if (!rc) sqlite3_limit(*handle, SQLITE_LIMIT_ATTACHED, 0);
+    if (!rc) rc = sqlite3_busy_timeout(*handle, BUSY_MS);
+    if (!rc) rc = db_register_functions(*handle);
+    if (!rc)
+        rc = sqlite3_exec(*handle, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; " CACHE_PRAGMA, NULL,
+                          NULL, NULL);
+    if (!rc) return OK;
+    enum status st = db_error(*handle, path, rc, "open it");
+    sqlite3_close(*handle);
+    *handle = NULL;
+    return st;
+}
+
+/* Append-only, without triggers: statements that change or drop what must stay cannot even be prepared. */
+static int authorize(void *unused, int action, const char *table, const char *column, const char *schema,
+                     const char *inner)
+{
+    (void)unused, (void)column, (void)schema, (void)inner;
+    static const char *const deletable[] = {"attempts"};
+    static const char *const updatable[] = {"runs", "winners", "sqlite_sequence"};
+    switch (action) {
+    case SQLITE_DELETE:
+        for (size_t i = 0; i < sizeof deletable / sizeof *deletable; i++)
+            if (strcmp(table, deletable[i]) == 0) return SQLITE_OK;
+        return SQLITE_DENY;
+    case SQLITE_UPDATE:
+        for (size_t i = 0; i < sizeof updatable / sizeof *updatable; i++)
+            if (strcmp(table, updatable[i]) == 0) return SQLITE_OK;
+        return SQLITE_DENY;
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_INSERT:
+    case SQLITE_FUNCTION:
+    case SQLITE_TRANSACTION:
+    case SQLITE_RECURSIVE:
+    case SQLITE_PRAGMA:
+        return SQLITE_OK;
+    default: /* drop, alter, attach, create, ... */
+        return SQLITE_DENY;
+    }
+}
+
+/* Is there something at path that could be a database? *size is 0 when there is nothing. */
+static enum status look(const char *path, enum db_mode mode, int64_t *size)
+{
+    struct stat info;
+    *size = 0;
+    if (stat(path, &info) != 0) {
+        if (errno != ENOENT) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+        if (mode == DB_WRITE) return OK;
+        return fail(E_ABSENT, "there is no database %s yet; tune --shape ... makes one, --db names another",
+                    path);
+    }
+    if (S_ISDIR(info.st_mode)) return fail(E_IO, "%s is a folder; --db names a file", path);
+    if (!S_ISREG(info.st_mode)) return fail(E_IO, "%s is not a regular file", path);
+    *size = info.st_size;
+    if (info.st_size == 0 && mode == DB_READ)
+        return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", path);
+    if (access(path, mode == DB_WRITE ? R_OK | W_OK : R_OK) != 0)
+        return fail(E_IO, "cannot %s %s: %s", mode == DB_WRITE ? "write" : "read", path, strerror(errno));
+    return OK;
+}
+
+/* The bounded part of checking: structure of a file seen for the first time, and of small ones always. */
+static enum status check_once(sqlite3 *handle, const char *path, int64_t size)
+{
+    if (size > ALWAYS_CHECK && db_checked(path)) return OK;
+    enum status st = db_quick_check(handle, path);
+    if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
+    return st;
+}
+
+static bool leftover(const char *path, const char *suffix)
+{
+    char name[PATH_MAX];
+    struct stat info;
+    return snprintf(name, sizeof name, "%s%s", path, suffix) < (int)sizeof name && stat(name, &info) == 0 &&
+           info.st_size > 0;
+}
+
+/* "file:PATH?immutable=1" with the characters that mean something in a URI escaped. */
+static void immutable_uri(const char *path, char *uri, size_t room)
+{
+    size_t used = (size_t)snprintf(uri, room, "file:");
+    for (; *path && used + 32 < room; path++) {
+        if (strchr("%?#", *path))
+            used += (size_t)snprintf(uri + used, room - used, "%%%02x", (unsigned)(unsigned char)*path);
+        else uri[used++] = *path;
+    }
+    snprintf(uri + used, room - used, "?immutable=1");
+}
+
+/* A writer in safe mode was killed in a transaction: its journal must be played back, which reading cannot
+ * do. */
+static enum status play_back_journal(const char *path)
+{
+    int fd;
+    enum status st = db_lock(path, &fd);
+    if (st) return st;
+    sqlite3 *handle;
+    if (!(st = db_connect(path, SQLITE_OPEN_READWRITE, &handle))) {
+        int rc = sqlite3_exec(handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+        if (rc) st = db_error(handle, path, rc, "finish what a killed tuner left");
+        sqlite3_close(handle);
+    }
+    db_unlock(path, fd);
+    return st;
+}
+
+/* Connect for reading. The first read tells whether the file can be read as it lies: a file that was left in
+ * WAL mode needs a writable folder, unless nothing is left in the log. */
+static enum status connect_reader(const char *path, sqlite3 **handle)
+{
+    for (int tries = 0;; tries++) {
+        enum status st = db_connect(path, SQLITE_OPEN_READONLY, handle);
+        if (st) return st;
+        int rc =
+            sqlite3_exec(*handle, "PRAGMA query_only = ON; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+        int kind = rc & 0xff;
+        if (kind != SQLITE_READONLY && kind != SQLITE_CANTOPEN)
+            return OK; /* other errors: db_identify names them */
+        sqlite3_close(*handle);
+        *handle = NULL;
+        if (rc == SQLITE_READONLY_ROLLBACK && tries == 0) {
+            if ((st = play_back_journal(path))) return st;
+            continue;
+        }
+        if (leftover(path, "-wal") || leftover(path, "-journal"))
+            return fail(
+                E_IO,
+                "a tuner that was killed left work in %s-wal, and the folder may not be written to finish "
+                "it: copy both files into a folder of yours",
+                path);
+        char uri[3 * PATH_MAX + 64];
+        immutable_uri(path, uri, sizeof uri);
+        return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);
+    }
+}
+
+static enum status open_reader(struct db *db, int64_t size)
+{
+    enum status st = connect_reader(db->path, &db->handle);
+    int version;
+    bool empty;
+    if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
+    if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
+    if (version < DB_VERSION)
+        return fail(
+            E_DB,
+            "%s has version %d, this program reads version %d; tune --shape ... --db %s brings it up to "
+            "date",
+            db->path, version, DB_VERSION, db->path);
+    if ((st = db_check_schema(db->handle, db->path))) return st;
+    return check_once(db->handle, db->path, size);
+}
+
+/* Look before locking, so that nothing appears beside a file that is not ours. */
+static enum status refuse_foreign(const char *path)
+{
+    sqlite3 *handle;
+    enum status st = connect_reader(path, &handle);
+    int version;
+    bool empty;
+    if (!st) st = db_identify(handle, path, DB_VERSION, &version, &empty);
+    sqlite3_close(handle);
+    return st;
+}
+
+/* WAL where it works, else a rollback journal. A file at rest is always without WAL (db_close), so that it
+ * can be copied as one file and read in a folder that may not be written. */
+static enum status choose_journal(struct db *db)
+{
+    const char *sql = db->safe ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; "
+                                 "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema; "
+                               : "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = " WAL_LEFT_MAX "; ";
+    int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    /* A reader in the middle of a query keeps us from changing the mode: the old one is as durable. */
+    if (rc && (rc & 0xff) != SQLITE_BUSY) return db_error(db->handle, db->path, rc, "prepare for writing");
+    return db_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", "prepare for writing");
+}
+
+static enum status open_writer(struct db *db, int64_t size)
+{
+    enum status st = OK;
+    if (size > 0 && (st = refuse_foreign(db->path))) return st;
+    if ((st = db_lock(db->path, &db->lock_fd))) return st;
+    if ((st = db_connect(db->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db->handle))) return st;
+    db->safe = db_on_network(db->path);
+    if (db->safe && (st = choose_journal(db))) return st; /* before WAL's shared memory could be touched */
+    if ((st = db_create_or_migrate(db->handle, db->path))) return st;
+    if ((st = db_check_schema(db->handle, db->path))) return st;
+    if (size == 0) db_remember_checked(db->path);
+    if ((st = check_once(db->handle, db->path, size))) return st;
+    if (!db->safe && (st = choose_journal(db))) return st;
+    sqlite3_set_authorizer(db->handle, authorize, NULL);
+    return OK;
+}
+
+enum status db_open(const char *path, enum db_mode mode, struct db **out)
+{
+    struct db *db = calloc(1, sizeof *db);
+    if (!db) return fail(E_MEMORY, "out of memory while opening %s", path);
+    db->mode = mode;
+    db->owner = getpid();
+    db->lock_fd = -1;
+    int64_t size;
+    enum status st = mode == DB_WRITE ? db_make_folders(path) : OK;
+    if (!st) st = look(path, mode, &size);
+    if (!st) st = db_resolve(path, db->path);
+    if (!st) st = mode == DB_WRITE ? open_writer(db, size) : open_reader(db, size);
+    if (st) {
+        db_close(db);
+        return st;
+    }
+    *out = db;
+    return OK;
+}
+
+void db_close(struct db *db)
+{
+    if (!db) return;
+    if (db->owner != getpid())
+        return; /* a forked child must not touch the parent's connection, nor its lock */
+    for (int i = 0; i < db->statement_count; i++) sqlite3_finalize(db->statements[i].handle);
+    if (db->handle && db->mode == DB_WRITE && !db->safe) {
+        /* One plain file at rest. A reader that is still connected keeps it in WAL mode, which is as good. */
+        sqlite3_set_authorizer(db->handle, NULL, NULL);
+        sqlite3_busy_timeout(db->handle, 0);
+        sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    }
+    sqlite3_close(db->handle);
+    db_unlock(db->path, db->lock_fd);
+    free(db);
+}

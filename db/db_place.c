@@ -1,0 +1,198 @@
+#include "db_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* $NAME/gemmtune/REST, else ~/HOME_PART/gemmtune/REST. The XDG rules: a relative path counts as none. */
+static enum status user_path(const char *name, const char *home_part, const char *rest, char *path,
+                             size_t room)
+{
+    const char *base = getenv(name), *home = getenv("HOME");
+    int length;
+    if (base && base[0] == '/') {
+        length = snprintf(path, room, "%s/gemmtune/%s", base, rest);
+    } else {
+        const struct passwd *user = home && home[0] ? NULL : getpwuid(getuid());
+        if (user) home = user->pw_dir;
+        if (!home || home[0] != '/') return fail(E_IO, "there is no home folder; set %s or HOME", name);
+        length = snprintf(path, room, "%s/%s/gemmtune/%s", home, home_part, rest);
+    }
+    return length >= 0 && (size_t)length < room ? OK
+                                                : fail(E_INPUT, "the path in %s or HOME is too long", name);
+}
+
+enum status db_default_path(char *path, size_t room)
+{
+    const char *chosen = getenv("GEMMTUNE_DB");
+    if (!chosen || !chosen[0]) return user_path("XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
+    if (strlen(chosen) >= room)
+        return fail(E_INPUT, "the path in GEMMTUNE_DB is longer than %zu bytes", room - 1);
+    memcpy(path, chosen, strlen(chosen) + 1);
+    return OK;
+}
+
+enum status db_make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    if (strlen(path) >= sizeof folder) return fail(E_INPUT, "the path %.100s... is too long", path);
+    memcpy(folder, path, strlen(path) + 1);
+    for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+            return fail(E_IO, "cannot create the folder %s: %s", folder, strerror(errno));
+        *at = '/';
+    }
+    return OK;
+}
+
+enum status db_resolve(const char *path, char resolved[PATH_MAX])
+{
+    if (realpath(path, resolved)) return OK;
+    if (errno != ENOENT) return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    int length =
+        snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
+    char whole[PATH_MAX];
+    if (length < 0 || length >= PATH_MAX || !realpath(folder, whole))
+        return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
+    length = snprintf(resolved, PATH_MAX, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole, base);
+    return length < PATH_MAX ? OK : fail(E_INPUT, "the path %.100s... is too long", path);
+}
+
+/* --- the lock --- */
+
+static enum status held(const char *path, int fd)
+{
+    char text[32] = "";
+    ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    long pid = length > 0 ? strtol(text, NULL, 10) : 0;
+    char who[64] = "another tuner";
+    if (pid > 0) snprintf(who, sizeof who, "the tuner with process id %ld", pid);
+    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file with --db",
+                path, who);
+}
+
+/* One try. The file may be removed by its last holder between open and flock; then *again. */
+static enum status lock_once(const char *path, const char *lock, int *fd, bool *again)
+{
+    *again = false;
+    *fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (*fd < 0) return fail(E_IO, "cannot write beside %s: %s: %s", path, lock, strerror(errno));
+    enum status st = OK;
+    struct stat opened, named;
+    if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+        st = errno == EWOULDBLOCK ? held(path, *fd) : fail(E_IO, "cannot lock %s: %s", lock, strerror(errno));
+    else if (fstat(*fd, &opened) != 0 || stat(lock, &named) != 0 || opened.st_ino != named.st_ino)
+        *again = true;
+    if (st || *again) {
+        close(*fd);
+        *fd = -1;
+    }
+    return st;
+}
+
+enum status db_lock(const char *path, int *fd)
+{
+    char lock[PATH_MAX];
+    if (snprintf(lock, sizeof lock, "%s.lock", path) >= (int)sizeof lock)
+        return fail(E_INPUT, "the path %.100s... is too long", path);
+    bool again = true;
+    for (int i = 0; again && i < 100; i++) {
+        enum status st = lock_once(path, lock, fd, &again);
+        if (st) return st;
+    }
+    if (again) return fail(E_BUSY, "the lock %s changes hands all the time", lock);
+    char text[32];
+    int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    /* Only for the message; a lock without a number locks as well. */
+    if (ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) < 0) return OK;
+    return OK;
+}
+
+void db_unlock(const char *path, int fd)
+{
+    if (fd < 0) return;
+    char lock[PATH_MAX];
+    if (snprintf(lock, sizeof lock, "%s.lock", path) < (int)sizeof lock) unlink(lock);
+    close(fd);
+}
+
+/* --- network file systems --- */
+
+bool db_network_magic(int64_t magic)
+{
+    static const uint32_t network[] = {
+        0x6969,     /* NFS */
+        0x517b,     /* SMB */
+        0xff534d42, /* CIFS */
+        0xfe534d42, /* SMB 2 */
+        0x65735546, /* FUSE: may be anything (sshfs, gcsfuse) */
+        0x01021997, /* 9P */
+        0x00c36400, /* Ceph */
+        0x0bd00bd0, /* Lustre */
+        0x47504653, /* GPFS */
+        0x19830326, /* BeeGFS */
+        0x5346414f, /* AFS */
+        0x73757245, /* Coda */
+        0x01161970, /* GFS2 */
+        0x7461636f, /* OCFS2 */
+        0x20030528, /* OrangeFS */
+        0x786f4256, /* VirtualBox shared folders */
+        0xaad7aaea, /* PanFS */
+    };
+    for (size_t i = 0; i < sizeof network / sizeof *network; i++)
+        if ((uint32_t)magic == network[i]) return true;
+    return false;
+}
+
+bool db_on_network(const char *path)
+{
+    const char *forced = getenv("GEMMTUNE_DB_SAFE");
+    if (forced && forced[0]) return strcmp(forced, "0") != 0;
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    struct statfs info;
+    return statfs(slash ? folder : ".", &info) == 0 && db_network_magic((int64_t)info.f_type);
+}
+
+/* --- which files were checked --- */
+
+/* An empty file named after path, device and inode, in the user's cache folder: nothing that comes with a
+ * database can claim that it was checked. */
+static bool marker(const char *path, char name[PATH_MAX])
+{
+    struct stat info;
+    if (stat(path, &info) != 0) return false;
+    uint64_t hash = XXH64(path, strlen(path), 0);
+    char rest[96];
+    snprintf(rest, sizeof rest, "checked/%016" PRIx64 "-%" PRIx64 "-%" PRIx64, hash, (uint64_t)info.st_dev,
+             (uint64_t)info.st_ino);
+    return user_path("XDG_CACHE_HOME", ".cache", rest, name, PATH_MAX) == OK;
+}
+
+bool db_checked(const char *path)
+{
+    char name[PATH_MAX];
+    return marker(path, name) && access(name, F_OK) == 0;
+}
+
+void db_remember_checked(const char *path)
+{
+    char name[PATH_MAX];
+    if (!marker(path, name) || db_make_folders(name)) return; /* then it is checked again */
+    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0) close(fd);
+}

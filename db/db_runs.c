@@ -1,0 +1,200 @@
+#include "db_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define RUN_VALUES                                                                                           \
+    "(SELECT ?1 AS gpu_id, (SELECT hash FROM gpus WHERE id = ?1) AS gpu_hash, ?2 AS figures_id, "            \
+    "(SELECT hash FROM gpu_figures WHERE id = ?2) AS figures_hash, ?3 AS gpu_uuid, ?4 AS driver, "           \
+    "?5 AS nvrtc, ?6 AS cublas, ?7 AS power_limit_w, ?8 AS cold, ?9 AS protocol, ?10 AS seed, "              \
+    "?11 AS command, ?12 AS nonce, ?13 AS started_us)"
+
+static int64_t nonce(void)
+{
+    int64_t value;
+    if (getrandom(&value, sizeof value, 0) != (ssize_t)sizeof value)
+        value = db_now_us() ^ ((int64_t)getpid() << 40);
+    return value;
+}
+
+static enum status insert_run(struct db *db, const struct db_context *context, const char *command,
+                              uint64_t seed, int64_t *run_id)
+{
+    int64_t gpu_id, figures_id;
+    enum status st = db_add_gpu(db, &context->gpu, &gpu_id, &figures_id);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    st = db_prepare(db,
+                    "INSERT INTO runs (hash, gpu_id, figures_id, " DB_RUN_CONTENT ") "
+                    "SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT
+                    "), gpu_id, figures_id, " DB_RUN_CONTENT " FROM " RUN_VALUES,
+                    &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, gpu_id);
+    bind_int(&b, figures_id);
+    bind_text(&b, context->gpu_uuid);
+    bind_text(&b, context->driver);
+    bind_text(&b, context->nvrtc);
+    bind_text(&b, context->cublas);
+    bind_real(&b, context->power_limit_w);
+    bind_int(&b, context->cold);
+    bind_int(&b, DB_PROTOCOL);
+    bind_int(&b, (int64_t)seed);
+    bind_text(&b, command);
+    bind_int(&b, nonce());
+    bind_int(&b, db_now_us());
+    if ((st = db_run(db, &b, NULL, "store the run"))) return st;
+    *run_id = sqlite3_last_insert_rowid(db->handle);
+    return OK;
+}
+
+enum status db_run_start(struct db *db, const struct db_context *context, const char *command, uint64_t seed,
+                         int64_t *run_id)
+{
+    enum status st = db_begin(db);
+    if (st) return st;
+    st = db_end(db, insert_run(db, context, command, seed, run_id));
+    if (!st && !db->first_run) db->first_run = *run_id;
+    return st;
+}
+
+enum status db_run_end(struct db *db, int64_t run_id, const char *how)
+{
+    enum status st = db_writable(db);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    st = db_prepare(db, "UPDATE runs SET ended_us = ?2, how = ?3 WHERE id = ?1 AND how IS NULL", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, run_id);
+    bind_int(&b, db_now_us());
+    bind_text(&b, how);
+    int64_t changes;
+    if ((st = db_run(db, &b, &changes, "store the end of the run"))) return st;
+    return changes == 1 ? OK : fail(E_ABSENT, "run %lld is not under way in %s", (long long)run_id, db->path);
+}
+
+/* --- attempts --- */
+
+static enum status insert_attempt(struct db *db, int64_t run_id, const struct problem *problem,
+                                  const struct config *config, int64_t *attempt_id)
+{
+    int64_t problem_id, config_id;
+    enum status st = db_add_problem(db, problem, &problem_id);
+    if (!st) st = db_add_config(db, config, &config_id);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    st = db_prepare(
+        db, "INSERT INTO attempts (run_id, problem_id, config_id, started_us) VALUES (?1, ?2, ?3, ?4)",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, run_id);
+    bind_int(&b, problem_id);
+    bind_int(&b, config_id);
+    bind_int(&b, db_now_us());
+    if ((st = db_run(db, &b, NULL, "store an attempt"))) return st;
+    *attempt_id = sqlite3_last_insert_rowid(db->handle);
+    return OK;
+}
+
+enum status db_attempt(struct db *db, int64_t run_id, const struct problem *problem,
+                       const struct config *config, int64_t *attempt_id)
+{
+    enum status st = db_begin(db);
+    return st ? st : db_end(db, insert_attempt(db, run_id, problem, config, attempt_id));
+}
+
+static enum status delete_attempt(struct db *db, int64_t attempt_id)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, "DELETE FROM attempts WHERE id = ?1", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, attempt_id);
+    int64_t changes;
+    if ((st = db_run(db, &b, &changes, "end an attempt"))) return st;
+    return changes == 1
+               ? OK
+               : fail(E_ABSENT, "attempt %lld is not under way in %s", (long long)attempt_id, db->path);
+}
+
+/* The trial and the end of its attempt, inside a transaction. */
+static enum status finish_attempt(struct db *db, int64_t attempt_id, const struct outcome *outcome,
+                                  int64_t recovered_us)
+{
+    enum status st = db_insert_trial(db, attempt_id, outcome, recovered_us);
+    return st ? st : delete_attempt(db, attempt_id);
+}
+
+enum status db_record(struct db *db, int64_t attempt_id, const struct outcome *outcome)
+{
+    enum status st = db_begin(db);
+    return st ? st : db_end(db, finish_attempt(db, attempt_id, outcome, 0));
+}
+
+enum status db_forget_attempt(struct db *db, int64_t attempt_id)
+{
+    enum status st = db_begin(db);
+    return st ? st : db_end(db, delete_attempt(db, attempt_id));
+}
+
+/* --- recovery --- */
+
+/* The oldest attempt that no process of ours made; 0 if there is none. */
+static enum status next_lost(struct db *db, int64_t *attempt_id)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, "SELECT min(id) FROM attempts WHERE run_id < ?1", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, db->first_run ? db->first_run : INT64_MAX);
+    return db_integer(db, &b, attempt_id, "look for unfinished attempts");
+}
+
+static enum status recover_all(struct db *db, int64_t *count)
+{
+    const struct outcome lost =
+        outcome_failed(VERDICT_CRASHED, "the tuner was killed while it was being tried");
+    int64_t now = db_now_us(), attempt;
+    enum status st;
+    while (!(st = next_lost(db, &attempt)) && attempt) {
+        if ((st = finish_attempt(db, attempt, &lost, now))) return st;
+        ++*count;
+    }
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    if ((st = db_prepare(db, "UPDATE runs SET how = 'killed' WHERE how IS NULL AND id < ?1", &stmt)))
+        return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, db->first_run ? db->first_run : INT64_MAX);
+    return db_run(db, &b, NULL, "mark killed runs");
+}
+
+enum status db_recover(struct db *db, int64_t *count)
+{
+    *count = 0;
+    enum status st = db_begin(db);
+    return st ? st : db_end(db, recover_all(db, count));
+}
+
+/* --- staleness --- */
+
+static bool differ(const char *x, const char *y)
+{
+    return x[0] && y[0] && strcmp(x, y) != 0;
+}
+
+bool db_read_stale(struct reader *r, const struct db_context *now)
+{
+    char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX];
+    read_text(r, "driver", driver, sizeof driver);
+    read_text(r, "nvrtc", nvrtc, sizeof nvrtc);
+    double power = read_real(r, "power_limit_w", 0, 1e6);
+    int64_t protocol = read_long(r, "protocol", 0, INT32_MAX);
+    return differ(driver, now->driver) || differ(nvrtc, now->nvrtc) ||
+           (power > 0 && now->power_limit_w > 0 && power != now->power_limit_w) || protocol != DB_PROTOCOL;
+}

@@ -1,0 +1,321 @@
+#include "db_internal.h"
+
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* --- content_hash --- */
+
+/* Append a tag, a length and bytes, so that no two lists of values look alike. */
+static void append(unsigned char **at, char tag, const void *bytes, uint32_t length)
+{
+    uint32_t little = htole32(length);
+    *(*at)++ = (unsigned char)tag;
+    memcpy(*at, &little, sizeof little);
+    *at += sizeof little;
+    if (length) memcpy(*at, bytes, length);
+    *at += length;
+}
+
+static void append_word(unsigned char **at, char tag, uint64_t word)
+{
+    uint64_t little = htole64(word);
+    append(at, tag, &little, sizeof little);
+}
+
+static void content_hash(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    size_t room = 0;
+    for (int i = 0; i < count; i++) {
+        int type = sqlite3_value_type(values[i]); /* asking a number for its bytes would turn it into text */
+        room +=
+            16 + (type == SQLITE_TEXT || type == SQLITE_BLOB ? (size_t)sqlite3_value_bytes(values[i]) : 0);
+    }
+    unsigned char *bytes = sqlite3_malloc64(room + 1), *at = bytes;
+    if (!bytes) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        double real;
+        uint64_t word;
+        switch (sqlite3_value_type(values[i])) {
+        case SQLITE_INTEGER:
+            append_word(&at, 'i', (uint64_t)sqlite3_value_int64(values[i]));
+            break;
+        case SQLITE_FLOAT:
+            real = sqlite3_value_double(values[i]);
+            if (real == 0) real = 0; /* SQLite stores -0.0 as 0 */
+            memcpy(&word, &real, sizeof word);
+            append_word(&at, 'r', word);
+            break;
+        case SQLITE_TEXT:
+            append(&at, 't', sqlite3_value_text(values[i]), (uint32_t)sqlite3_value_bytes(values[i]));
+            break;
+        case SQLITE_BLOB:
+            append(&at, 'b', sqlite3_value_blob(values[i]), (uint32_t)sqlite3_value_bytes(values[i]));
+            break;
+        default:
+            append(&at, 'n', NULL, 0);
+        }
+    }
+    XXH128_canonical_t hash;
+    XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes, (size_t)(at - bytes)));
+    sqlite3_free(bytes);
+    sqlite3_result_blob(context, hash.digest, sizeof hash.digest, SQLITE_TRANSIENT);
+}
+
+int db_register_functions(sqlite3 *handle)
+{
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    return sqlite3_create_function_v2(handle, "content_hash", -1, flags, NULL, content_hash, NULL, NULL,
+                                      NULL);
+}
+
+/* --- errors --- */
+
+enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what)
+{
+    const char *text = handle ? sqlite3_errmsg(handle) : sqlite3_errstr(rc);
+    int system = handle ? sqlite3_system_errno(handle) : 0;
+    char why[256];
+    snprintf(why, sizeof why, "%s%s%s", text, system ? ": " : "", system ? strerror(system) : "");
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return fail(E_IO,
+                    "cannot %s in %s: the disk is full; free some space and run the command again, "
+                    "everything finished is kept",
+                    what, path);
+    case SQLITE_IOERR:
+        return fail(E_IO, "cannot %s in %s: %s; the disk may be full or failing, everything finished is kept",
+                    what, path, why);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return fail(E_IO, "cannot %s: %s or its folder may not be written; name another file with --db", what,
+                    path);
+    case SQLITE_CANTOPEN:
+        return fail(E_IO, "cannot %s: %s cannot be opened (%s)", what, path, why);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return fail(E_BUSY, "cannot %s: another process has been holding %s for too long", what, path);
+    case SQLITE_NOMEM:
+        return fail(E_MEMORY, "out of memory while trying to %s in %s", what, path);
+    case SQLITE_NOTADB:
+        return fail(E_DB, "%s is not a database of gemmtune, nor of SQLite; name another file with --db",
+                    path);
+    case SQLITE_CORRUPT:
+        return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)",
+                    path, text);
+    default:
+        return fail(E_DB, "cannot %s in %s: %s", what, path, why);
+    }
+}
+
+enum status db_broken(const struct db *db, const char *what, int64_t id)
+{
+    return fail(
+        E_DB,
+        "%s holds an impossible value (%s, row %lld): it is damaged or was made by something else; run "
+        "tune verify, or name another file with --db",
+        db->path, what, (long long)id);
+}
+
+/* --- statements --- */
+
+enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
+{
+    for (int i = 0; i < db->statement_count; i++) {
+        if (db->statements[i].sql != sql) continue;
+        *stmt = db->statements[i].handle;
+        sqlite3_reset(*stmt);
+        sqlite3_clear_bindings(*stmt);
+        return OK;
+    }
+    if (db->statement_count == DB_STATEMENTS_MAX)
+        return fail(E_DB, "more than %d kinds of statement: a mistake in db/", DB_STATEMENTS_MAX);
+    int rc = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    if (rc) return db_error(db->handle, db->path, rc, "prepare a statement");
+    db->statements[db->statement_count].sql = sql;
+    db->statements[db->statement_count++].handle = *stmt;
+    return OK;
+}
+
+enum status db_exec(struct db *db, const char *sql, const char *what)
+{
+    int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    return rc ? db_error(db->handle, db->path, rc, what) : OK;
+}
+
+enum status db_writable(const struct db *db)
+{
+    if (db->mode != DB_WRITE) return fail(E_DB, "%s was opened for reading only", db->path);
+    if (db->owner != getpid())
+        return fail(E_DB, "the connection to %s belongs to process %ld", db->path, (long)db->owner);
+    return OK;
+}
+
+enum status db_begin(struct db *db)
+{
+    enum status st = db_writable(db);
+    return st ? st : db_exec(db, "BEGIN IMMEDIATE", "start a transaction");
+}
+
+enum status db_end(struct db *db, enum status st)
+{
+    if (!st) st = db_exec(db, "COMMIT", "commit");
+    /* SQLite may have rolled back by itself (full disk). */
+    if (st && !sqlite3_get_autocommit(db->handle)) sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
+
+struct binder bind_start(sqlite3_stmt *stmt)
+{
+    return (struct binder){.stmt = stmt, .next = 1};
+}
+
+static void bound(struct binder *b, int rc)
+{
+    b->next++;
+    if (!b->rc) b->rc = rc;
+}
+
+void bind_int(struct binder *b, int64_t value)
+{
+    bound(b, sqlite3_bind_int64(b->stmt, b->next, value));
+}
+
+void bind_real(struct binder *b, double value)
+{
+    bound(b, sqlite3_bind_double(b->stmt, b->next, value)); /* SQLite makes NULL of NAN */
+}
+
+void bind_text(struct binder *b, const char *value)
+{
+    bound(b, sqlite3_bind_text(b->stmt, b->next, value, -1, SQLITE_TRANSIENT));
+}
+
+void bind_blob(struct binder *b, const void *value, int bytes)
+{
+    /* A null pointer would be NULL instead of an empty blob. */
+    bound(b, sqlite3_bind_blob(b->stmt, b->next, bytes ? value : "", bytes, SQLITE_TRANSIENT));
+}
+
+void bind_null(struct binder *b)
+{
+    bound(b, sqlite3_bind_null(b->stmt, b->next));
+}
+
+enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *what)
+{
+    int rc = sqlite3_step(stmt);
+    *row = rc == SQLITE_ROW;
+    if (*row) return OK;
+    enum status st = rc == SQLITE_DONE ? OK : db_error(db->handle, db->path, rc, what);
+    sqlite3_reset(stmt);
+    return st;
+}
+
+enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what)
+{
+    if (b->rc) return db_error(db->handle, db->path, b->rc, what);
+    bool row;
+    enum status st = db_step(db, b->stmt, &row, what);
+    if (!st && row) sqlite3_reset(b->stmt);
+    if (!st && changes) *changes = sqlite3_changes64(db->handle);
+    return st;
+}
+
+enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what)
+{
+    if (b->rc) return db_error(db->handle, db->path, b->rc, what);
+    bool row;
+    enum status st = db_step(db, b->stmt, &row, what);
+    if (st) return st;
+    *value = row ? sqlite3_column_int64(b->stmt, 0) : 0;
+    if (row) sqlite3_reset(b->stmt);
+    return OK;
+}
+
+/* --- reading --- */
+
+struct reader read_start(sqlite3_stmt *stmt)
+{
+    return (struct reader){.stmt = stmt};
+}
+
+static void bad(struct reader *r, const char *name)
+{
+    if (!r->bad) r->bad = name;
+}
+
+int64_t read_long(struct reader *r, const char *name, int64_t least, int64_t most)
+{
+    int64_t value = sqlite3_column_int64(r->stmt, r->next);
+    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_INTEGER || value < least || value > most) {
+        bad(r, name);
+        value = least;
+    }
+    r->next++;
+    return value;
+}
+
+int read_int(struct reader *r, const char *name, int least, int most)
+{
+    return (int)read_long(r, name, least, most);
+}
+
+bool read_bool(struct reader *r, const char *name)
+{
+    return read_long(r, name, 0, 1) != 0;
+}
+
+double read_real(struct reader *r, const char *name, double least, double most)
+{
+    double value = sqlite3_column_double(r->stmt, r->next);
+    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_FLOAT || !(value >= least && value <= most)) {
+        bad(r, name);
+        value = least;
+    }
+    r->next++;
+    return value;
+}
+
+void read_text(struct reader *r, const char *name, char *text, size_t room)
+{
+    const char *value = (const char *)sqlite3_column_text(r->stmt, r->next);
+    size_t length = (size_t)sqlite3_column_bytes(r->stmt, r->next);
+    text[0] = '\0';
+    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_TEXT || !value || length >= room ||
+        strlen(value) != length)
+        bad(r, name);
+    else memcpy(text, value, length + 1);
+    r->next++;
+}
+
+bool read_is_null(struct reader *r)
+{
+    bool null = sqlite3_column_type(r->stmt, r->next) == SQLITE_NULL;
+    if (null) r->next++;
+    return null;
+}
+
+/* --- time --- */
+
+int64_t db_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void db_time_text(int64_t us, char text[32])
+{
+    time_t seconds = (time_t)(us / 1000000);
+    struct tm parts;
+    if (!gmtime_r(&seconds, &parts) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) text[0] = '\0';
+}

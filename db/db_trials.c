@@ -1,0 +1,310 @@
+#include "db_internal.h"
+
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_MAX_US 1e15 /* 30 years */
+
+/* --- writing --- */
+
+#define TRIAL_VALUES                                                                                         \
+    "(SELECT a.id AS id, a.run_id AS run_id, r.gpu_id AS gpu_id, a.problem_id AS problem_id, "               \
+    "a.config_id AS config_id, r.hash AS run_hash, p.hash AS problem_hash, c.hash AS config_hash, "          \
+    "coalesce(?2, r.cold) AS cold, a.started_us AS started_us, max(?3, a.started_us) AS ended_us, "          \
+    "?4 AS recovered_us, ?5 AS verdict, ?6 AS detail, ?7 AS registers, ?8 AS spill_bytes, "                  \
+    "?9 AS static_smem_bytes, ?10 AS cubin_bytes, ?11 AS compile_ms, ?12 AS time_us, ?13 AS samples_us, "    \
+    "?14 AS worst_error, ?15 AS exact, ?16 AS sm_clock_mhz, ?17 AS memory_clock_mhz, ?18 AS power_w, "       \
+    "?19 AS temperature_c, ?20 AS throttle_reasons, ?21 AS wall_ms "                                         \
+    "FROM attempts a JOIN runs r ON r.id = a.run_id JOIN problems p ON p.id = a.problem_id "                 \
+    "JOIN configs c ON c.id = a.config_id WHERE a.id = ?1)"
+
+static double finite_or_zero(double x)
+{
+    return isfinite(x) ? x : 0;
+}
+
+/* Little-endian doubles, whatever the machine. Returns the number of bytes. */
+static int pack_samples(const struct outcome *o, uint64_t packed[OUTCOME_SAMPLES_MAX])
+{
+    int count = o->sample_count < 0 ? 0 : o->sample_count;
+    if (count > OUTCOME_SAMPLES_MAX) count = OUTCOME_SAMPLES_MAX;
+    for (int i = 0; i < count; i++) {
+        memcpy(&packed[i], &o->samples_us[i], sizeof packed[i]);
+        packed[i] = htole64(packed[i]);
+    }
+    return count * (int)sizeof *packed;
+}
+
+static void bind_outcome(struct binder *b, const struct outcome *o)
+{
+    uint64_t samples[OUTCOME_SAMPLES_MAX];
+    int bytes = pack_samples(o, samples);
+    bind_text(b, verdict_name(o->verdict));
+    bind_text(b, o->detail);
+    bind_int(b, o->facts.registers);
+    bind_int(b, o->facts.spill_bytes);
+    bind_int(b, o->facts.static_smem_bytes);
+    bind_int(b, o->facts.cubin_bytes);
+    bind_real(b, finite_or_zero(o->facts.compile_ms));
+    bind_real(b, finite_or_zero(o->time_us));
+    bind_blob(b, samples, bytes);
+    bind_real(b, o->worst_error);
+    bind_int(b, o->exact);
+    bind_int(b, o->state.sm_clock_mhz);
+    bind_int(b, o->state.memory_clock_mhz);
+    bind_real(b, finite_or_zero(o->state.power_w));
+    bind_int(b, o->state.temperature_c);
+    bind_int(b, (int64_t)o->state.throttle_reasons);
+    bind_real(b, finite_or_zero(o->wall_ms));
+}
+
+/* What could not be read later is refused now. */
+static enum status read_back(struct db *db, int64_t id)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, "SELECT " DB_OUTCOME_COLUMNS " FROM trials t WHERE t.id = ?1", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, id);
+    bool row;
+    if ((st = db_step(db, stmt, &row, "read a trial back"))) return st;
+    struct reader r = read_start(stmt);
+    struct outcome outcome;
+    db_read_outcome(&r, &outcome);
+    sqlite3_reset(stmt);
+    return r.bad ? fail(E_INPUT, "an outcome with an impossible value (%s) was not stored", r.bad) : OK;
+}
+
+enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
+                            int64_t recovered_us)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(
+        db,
+        "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
+        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT "), run_id, gpu_id, "
+        "problem_id, config_id, " DB_TRIAL_CONTENT " FROM " TRIAL_VALUES,
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, attempt_id);
+    if (outcome_usable(outcome)) bind_int(&b, outcome->cold);
+    else bind_null(&b); /* never timed: filed under the policy that its run had */
+    bind_int(&b, recovered_us ? recovered_us : db_now_us());
+    if (recovered_us) bind_int(&b, recovered_us);
+    else bind_null(&b);
+    bind_outcome(&b, outcome);
+    int64_t changes;
+    if ((st = db_run(db, &b, &changes, "store a trial"))) return st;
+    if (changes == 1) return read_back(db, attempt_id);
+    return fail(E_ABSENT, "attempt %lld is not under way in %s", (long long)attempt_id, db->path);
+}
+
+/* --- reading --- */
+
+static void read_samples(struct reader *r, struct outcome *o)
+{
+    int bytes = sqlite3_column_bytes(r->stmt, r->next);
+    const unsigned char *blob = sqlite3_column_blob(r->stmt, r->next);
+    bool good = sqlite3_column_type(r->stmt, r->next) == SQLITE_BLOB && bytes % 8 == 0 &&
+                bytes <= OUTCOME_SAMPLES_MAX * 8;
+    o->sample_count = good ? bytes / 8 : 0;
+    for (int i = 0; i < o->sample_count; i++) {
+        uint64_t word;
+        memcpy(&word, blob + 8 * i, sizeof word);
+        word = le64toh(word);
+        memcpy(&o->samples_us[i], &word, sizeof word);
+        if (!(o->samples_us[i] >= 0 && o->samples_us[i] <= TIME_MAX_US)) good = false;
+    }
+    if (!good && !r->bad) r->bad = "samples_us";
+    r->next++;
+}
+
+void db_read_outcome(struct reader *r, struct outcome *o)
+{
+    memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not looked at */
+    char verdict[24];
+    o->cold = read_bool(r, "cold");
+    read_text(r, "verdict", verdict, sizeof verdict);
+    if (verdict_parse(verdict, &o->verdict) && !r->bad) r->bad = "verdict";
+    read_text(r, "detail", o->detail, sizeof o->detail);
+    o->facts.registers = read_int(r, "registers", 0, 1 << 20);
+    o->facts.spill_bytes = read_int(r, "spill_bytes", 0, INT_MAX);
+    o->facts.static_smem_bytes = read_int(r, "static_smem_bytes", 0, INT_MAX);
+    o->facts.cubin_bytes = read_int(r, "cubin_bytes", 0, INT_MAX);
+    o->facts.compile_ms = read_real(r, "compile_ms", 0, 1e12);
+    o->time_us = read_real(r, "time_us", 0, TIME_MAX_US);
+    read_samples(r, o);
+    o->worst_error = read_is_null(r) ? (double)NAN : read_real(r, "worst_error", 0, INFINITY);
+    o->exact = read_bool(r, "exact");
+    o->state.sm_clock_mhz = read_int(r, "sm_clock_mhz", 0, 1 << 20);
+    o->state.memory_clock_mhz = read_int(r, "memory_clock_mhz", 0, 1 << 20);
+    o->state.power_w = read_real(r, "power_w", 0, 1e6);
+    o->state.temperature_c = read_int(r, "temperature_c", -300, 100000);
+    o->state.throttle_reasons = (uint64_t)read_long(r, "throttle_reasons", INT64_MIN, INT64_MAX);
+    o->wall_ms = read_real(r, "wall_ms", 0, 1e12);
+}
+
+/* The rows of a key; 0 for what the file does not know. */
+struct key {
+    int64_t gpu, problem;
+};
+
+static enum status find_key(struct db *db, const struct db_context *context, const struct problem *problem,
+                            struct key *key)
+{
+    enum status st = db_find_gpu(db, &context->gpu, &key->gpu);
+    return st ? st : db_find_problem(db, problem, &key->problem);
+}
+
+#define OF_KEY "t.gpu_id = ?1 AND t.problem_id = ?2 AND t.cold = ?3"
+
+enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
+                    const struct config *config, struct outcome *outcome, bool *stale)
+{
+    struct key key;
+    int64_t config_id;
+    enum status st = find_key(db, context, problem, &key);
+    if (!st) st = db_find_config(db, config, &config_id);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    st = db_prepare(
+        db,
+        "SELECT t.id, " DB_PROTOCOL_COLUMNS ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key "
+        "JOIN runs r ON r.id = t.run_id WHERE " OF_KEY " AND t.config_id = ?4 AND t.recovered_us IS NULL "
+        "ORDER BY t.ended_us DESC, t.id DESC LIMIT 1",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, key.gpu);
+    bind_int(&b, key.problem);
+    bind_int(&b, context->cold);
+    bind_int(&b, config_id);
+    bool row;
+    if ((st = db_step(db, stmt, &row, "look for a trial"))) return st;
+    if (!row) return fail(E_ABSENT, "this configuration has not been tried yet");
+    struct reader r = read_start(stmt);
+    int64_t id = read_long(&r, "id", 1, INT64_MAX);
+    *stale = db_read_stale(&r, context);
+    db_read_outcome(&r, outcome);
+    sqlite3_reset(stmt);
+    return r.bad ? db_broken(db, r.bad, id) : OK;
+}
+
+bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config)
+{
+    int64_t source = read_long(r, "template_hash", INT64_MIN, INT64_MAX);
+    int64_t schema = read_long(r, "schema_hash", INT64_MIN, INT64_MAX);
+    read_text(r, "configuration", text, CONFIG_TEXT_MAX);
+    if (r->bad || config_parse(text, config)) return false;
+    const struct db_kernel *kernel = db_kernel(db, config->template);
+    return kernel->source == source && kernel->schema == schema;
+}
+
+enum status db_known(struct db *db, const struct db_context *context, const struct problem *problem,
+                     bool (*visit)(void *self, const struct config *config, const struct outcome *outcome,
+                                   bool stale),
+                     void *self)
+{
+    struct key key;
+    enum status st = find_key(db, context, problem, &key);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    /* The index gives each configuration's trials together, the newest first. */
+    st = db_prepare(db,
+                    "SELECT t.id, t.config_id, c.template_hash, c.schema_hash, c.text, " DB_PROTOCOL_COLUMNS
+                    ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key CROSS JOIN configs c ON "
+                    "c.id = t.config_id CROSS JOIN runs r "
+                    "ON r.id = t.run_id WHERE " OF_KEY " AND t.recovered_us IS NULL "
+                    "ORDER BY t.config_id DESC, t.ended_us DESC, t.id DESC",
+                    &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, key.gpu);
+    bind_int(&b, key.problem);
+    bind_int(&b, context->cold);
+    int64_t last = 0;
+    bool row;
+    while (!(st = db_step(db, stmt, &row, "look for trials")) && row) {
+        struct reader r = read_start(stmt);
+        int64_t id = read_long(&r, "id", 1, INT64_MAX), config_id = read_long(&r, "config_id", 1, INT64_MAX);
+        if (config_id == last && !r.bad) continue;
+        last = config_id;
+        char text[CONFIG_TEXT_MAX];
+        struct config config;
+        bool current = db_read_config(db, &r, text, &config);
+        if (!current && !r.bad) continue;
+        struct outcome outcome;
+        bool stale = db_read_stale(&r, context);
+        db_read_outcome(&r, &outcome);
+        if (r.bad) st = db_broken(db, r.bad, id);
+        if (st || !visit(self, &config, &outcome, stale)) break;
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
+                    struct db_best *best, int room, int *count)
+{
+    struct key key;
+    *count = 0;
+    enum status st = find_key(db, context, problem, &key);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    st = db_prepare(
+        db,
+        "SELECT t.id, c.template_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS
+        " FROM trials t INDEXED BY trials_fastest CROSS JOIN configs c ON c.id = t.config_id WHERE " OF_KEY
+        " AND t.verdict IN ('measured', 'slow') AND t.recovered_us IS NULL AND NOT EXISTS (SELECT 1 FROM "
+        "trials "
+        "n INDEXED BY trials_by_key WHERE n.gpu_id = t.gpu_id AND n.problem_id = t.problem_id AND n.cold = "
+        "t.cold AND n.config_id = t.config_id AND n.recovered_us IS NULL AND (n.ended_us, n.id) > "
+        "(t.ended_us, "
+        "t.id)) ORDER BY t.time_us, t.id",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, key.gpu);
+    bind_int(&b, key.problem);
+    bind_int(&b, context->cold);
+    bool row;
+    while (*count < room && !(st = db_step(db, stmt, &row, "look for the best trials")) && row) {
+        struct reader r = read_start(stmt);
+        int64_t id = read_long(&r, "id", 1, INT64_MAX);
+        char text[CONFIG_TEXT_MAX];
+        bool current = db_read_config(db, &r, text, &best[*count].config);
+        if (!current && !r.bad) continue;
+        db_read_outcome(&r, &best[*count].outcome);
+        if (r.bad && (st = db_broken(db, r.bad, id))) break;
+        if (best[*count].outcome.time_us > 0) ++*count;
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
+                           bool *yes)
+{
+    int64_t gpu_id, config_id, crashes = 0;
+    enum status st = db_find_gpu(db, &context->gpu, &gpu_id);
+    if (!st) st = db_find_config(db, config, &config_id);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    /* Trials cut off by one and the same kill count once. */
+    st = db_prepare(db,
+                    "SELECT count(DISTINCT coalesce(recovered_us, -id)) FROM trials INDEXED BY trials_fatal "
+                    "WHERE gpu_id = "
+                    "?1 AND config_id = ?2 AND verdict IN ('crashed', 'hung')",
+                    &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, gpu_id);
+    bind_int(&b, config_id);
+    if ((st = db_integer(db, &b, &crashes, "count crashes"))) return st;
+    *yes = crashes >= 2;
+    return OK;
+}

@@ -1,0 +1,395 @@
+#include "db_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- writing --- */
+
+#define DECISION_VALUES                                                                                      \
+    "(SELECT ?1 AS id, r.id AS run_id, r.gpu_id AS gpu_id, ?3 AS problem_id, ?4 AS config_id, "              \
+    "r.hash AS run_hash, (SELECT hash FROM problems WHERE id = ?3) AS problem_hash, "                        \
+    "(SELECT hash FROM configs WHERE id = ?4) AS config_hash, ?5 AS cold, ?6 AS decided_us, "                \
+    "?7 AS predicted, ?8 AS tied, ?9 AS exact, ?10 AS time_us, ?11 AS anchor_us, ?12 AS ratio, "             \
+    "?13 AS ratio_low, ?14 AS ratio_high, ?15 AS rounds, ?16 AS trials, ?17 AS legal_count, "                \
+    "?18 AS model_rank, ?19 AS model_first16_share, ?20 AS registers, ?21 AS smem_bytes "                    \
+    "FROM runs r WHERE r.id = ?2)"
+
+static double finite_or_zero(double x)
+{
+    return isfinite(x) ? x : 0;
+}
+
+static enum status insert_runners(struct db *db, int64_t decision, const struct config *runners, int count)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = OK;
+    for (int i = 0; !st && i < count; i++) {
+        int64_t config_id;
+        if ((st = db_add_config(db, &runners[i], &config_id))) return st;
+        st = db_prepare(
+            db, "INSERT INTO decision_runners (decision_id, runner, config_id) VALUES (?1, ?2, ?3)", &stmt);
+        if (st) return st;
+        struct binder b = bind_start(stmt);
+        bind_int(&b, decision);
+        bind_int(&b, i);
+        bind_int(&b, config_id);
+        st = db_run(db, &b, NULL, "store a race");
+    }
+    return st;
+}
+
+static enum status insert_samples(struct db *db, int64_t decision, const struct db_race_sample *samples,
+                                  int count)
+{
+    enum status st = OK;
+    for (int i = 0; !st && i < count; i++) {
+        sqlite3_stmt *stmt = NULL;
+        st = db_prepare(db,
+                        "INSERT INTO decision_samples (decision_id, position, runner, round, time_us) VALUES "
+                        "(?1, ?2, ?3, "
+                        "?4, ?5)",
+                        &stmt);
+        if (st) return st;
+        struct binder b = bind_start(stmt);
+        bind_int(&b, decision);
+        bind_int(&b, i);
+        bind_int(&b, samples[i].runner);
+        bind_int(&b, samples[i].round);
+        bind_real(&b, samples[i].time_us); /* INFINITY: it failed in that block */
+        st = db_run(db, &b, NULL, "store a race");
+    }
+    return st;
+}
+
+static enum status insert_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
+                                   int64_t config_id, const struct db_winner *w)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(
+        db,
+        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ") "
+        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
+        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT " FROM " DECISION_VALUES " x",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision);
+    bind_int(&b, run_id);
+    bind_int(&b, problem_id);
+    if (config_id) bind_int(&b, config_id);
+    else bind_null(&b);
+    bind_int(&b, w->cold);
+    bind_int(&b, db_now_us());
+    bind_int(&b, w->predicted);
+    bind_int(&b, w->tied);
+    bind_int(&b, w->exact);
+    bind_real(&b, finite_or_zero(w->time_us));
+    bind_real(&b, finite_or_zero(w->anchor_us));
+    bind_real(&b, finite_or_zero(w->ratio));
+    bind_real(&b, finite_or_zero(w->ratio_low));
+    bind_real(&b, finite_or_zero(w->ratio_high));
+    bind_int(&b, w->rounds);
+    bind_int(&b, w->trials);
+    bind_int(&b, w->legal_count);
+    bind_int(&b, w->model_rank);
+    bind_real(&b, finite_or_zero(w->model_first16_share));
+    bind_int(&b, w->registers);
+    bind_int(&b, w->smem_bytes);
+    int64_t changes;
+    if ((st = db_run(db, &b, &changes, "store a decision"))) return st;
+    return changes == 1 ? OK : fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
+}
+
+/* A measured winner stands for this key: a prediction says nothing against it. */
+static enum status measured_stands(struct db *db, int64_t run_id, int64_t problem_id, bool cold,
+                                   int64_t *stands)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(
+        db,
+        "SELECT 1 FROM winners w JOIN decisions d ON d.id = w.decision_id WHERE w.gpu_id = (SELECT "
+        "gpu_id FROM runs WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, run_id);
+    bind_int(&b, problem_id);
+    bind_int(&b, cold);
+    return db_integer(db, &b, stands, "look for a winner");
+}
+
+static enum status point_to(struct db *db, int64_t decision)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(db,
+                   "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) SELECT gpu_id, problem_id, "
+                   "cold, id FROM decisions WHERE id = ?1 ON CONFLICT DO UPDATE SET decision_id = "
+                   "excluded.decision_id",
+                   &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision);
+    return db_run(db, &b, NULL, "store a winner");
+}
+
+/* The evidence goes in before the decision, whose hash covers it; foreign keys are looked at when it is
+ * committed. */
+static enum status store_winner(struct db *db, int64_t run_id, const struct db_winner *w,
+                                const struct config *runners, int runner_count,
+                                const struct db_race_sample *samples, int sample_count)
+{
+    int64_t problem_id, config_id = 0, stands = 0, decision;
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_add_problem(db, &w->problem, &problem_id);
+    if (!st && w->predicted) st = measured_stands(db, run_id, problem_id, w->cold, &stands);
+    if (st || stands) return st;
+    if (w->config.template && (st = db_add_config(db, &w->config, &config_id))) return st;
+    if ((st = db_prepare(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions", &stmt))) return st;
+    struct binder b = bind_start(stmt);
+    if ((st = db_integer(db, &b, &decision, "number a decision"))) return st;
+    if ((st = insert_runners(db, decision, runners, runner_count))) return st;
+    if ((st = insert_samples(db, decision, samples, sample_count))) return st;
+    if ((st = insert_decision(db, run_id, decision, problem_id, config_id, w))) return st;
+    return point_to(db, decision);
+}
+
+enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner,
+                          const struct config *runners, int runner_count,
+                          const struct db_race_sample *samples, int sample_count)
+{
+    enum status st = db_begin(db);
+    if (st) return st;
+    return db_end(db, store_winner(db, run_id, winner, runners, runner_count, samples, sample_count));
+}
+
+/* --- reading --- */
+
+static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
+{
+    if (read_is_null(r)) { /* no configuration: cuBLAS won */
+        r->next += 2;
+        snprintf(w->config_text, sizeof w->config_text, "cublas");
+        return;
+    }
+    struct config config = {0};
+    bool current = db_read_config(db, r, w->config_text, &config);
+    if (r->bad) return;
+    const char *why = NULL;
+    if (!config.template) {
+        /* config_parse has said why: unknown template, unknown parameter, value out of range. */
+        snprintf(w->why, sizeof w->why, "%.190s", status_text());
+    } else if (!current) {
+        snprintf(w->why, sizeof w->why, "the kernel template %s has changed since", config.template->name);
+    } else if ((why = config.template->check(&config, &w->problem, &w->gpu))) {
+        snprintf(w->why, sizeof w->why, "its rules refuse it: %.160s", why);
+    }
+    w->unusable = w->why[0] != '\0';
+    if (!w->unusable) w->config = config;
+}
+
+static bool changed(const char *x, const char *y)
+{
+    return x[0] && y[0] && strcmp(x, y) != 0;
+}
+
+static void judge_age(struct db_winner *w, double power_limit_w, int64_t protocol,
+                      const struct db_context *now)
+{
+    char why[sizeof w->why] = "";
+    if (w->predicted) return; /* a prediction rests on no driver */
+    if (protocol != DB_PROTOCOL)
+        snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
+                 DB_PROTOCOL);
+    else if (now && changed(w->driver, now->driver))
+        snprintf(why, sizeof why, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
+    else if (now && changed(w->cublas, now->cublas))
+        snprintf(why, sizeof why, "raced against cuBLAS %.60s, now it is %.60s", w->cublas, now->cublas);
+    else if (now && power_limit_w > 0 && now->power_limit_w > 0 && power_limit_w != now->power_limit_w)
+        snprintf(why, sizeof why, "measured at a power limit of %.0f W, now it is %.0f W", power_limit_w,
+                 now->power_limit_w);
+    w->stale = why[0] != '\0' || (now && w->unusable);
+    if (!w->why[0]) snprintf(w->why, sizeof w->why, "%s", why);
+}
+
+#define RATIO_MAX 1e6
+
+static void read_numbers(struct reader *r, struct db_winner *w)
+{
+    w->cold = read_bool(r, "cold");
+    db_time_text(read_long(r, "decided_us", 0, DB_TIME_MAX), w->when);
+    w->predicted = read_bool(r, "predicted");
+    w->tied = read_bool(r, "tied");
+    w->exact = read_bool(r, "exact");
+    w->time_us = read_real(r, "time_us", 0, 1e15);
+    w->anchor_us = read_real(r, "anchor_us", 0, 1e15);
+    w->ratio = read_real(r, "ratio", 0, RATIO_MAX);
+    w->ratio_low = read_real(r, "ratio_low", 0, RATIO_MAX);
+    w->ratio_high = read_real(r, "ratio_high", 0, RATIO_MAX);
+    w->rounds = read_int(r, "rounds", 0, 1 << 20);
+    w->trials = read_int(r, "trials", 0, INT_MAX);
+    w->legal_count = read_long(r, "legal_count", 0, INT64_MAX);
+    w->model_rank = read_int(r, "model_rank", 0, INT_MAX);
+    w->model_first16_share = read_real(r, "model_first16_share", 0, RATIO_MAX);
+    w->registers = read_int(r, "registers", 0, 1 << 20);
+    w->smem_bytes = read_int(r, "smem_bytes", 0, INT_MAX);
+}
+
+/* Columns: those of WINNER_COLUMNS. */
+static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct db_context *now,
+                               struct db_winner *w)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    struct reader r = read_start(stmt);
+    memset(w, 0, sizeof *w);
+    w->decision_id = read_long(&r, "decision_id", 1, INT64_MAX);
+    read_text(&r, "problem", problem, sizeof problem);
+    if (problem_parse(problem, &w->problem) && !r.bad) r.bad = "problem";
+    read_text(&r, "gpu_uuid", w->gpu_uuid, sizeof w->gpu_uuid);
+    read_text(&r, "driver", w->driver, sizeof w->driver);
+    read_text(&r, "nvrtc", w->nvrtc, sizeof w->nvrtc);
+    read_text(&r, "cublas", w->cublas, sizeof w->cublas);
+    double power = read_real(&r, "power_limit_w", 0, 1e6);
+    int64_t protocol = read_long(&r, "protocol", 0, INT32_MAX);
+    db_read_figures(&r, &w->gpu);
+    read_numbers(&r, w);
+    if (!r.bad) judge_config(db, &r, w);
+    if (r.bad) return db_broken(db, r.bad, w->decision_id);
+    judge_age(w, power, protocol, now);
+    return OK;
+}
+
+#define WINNER_COLUMNS                                                                                       \
+    "d.id, p.text, r.gpu_uuid, r.driver, r.nvrtc, r.cublas, r.power_limit_w, "                               \
+    "r.protocol, " DB_FIGURES_COLUMNS                                                                        \
+    ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, d.anchor_us, d.ratio, d.ratio_low, "   \
+    "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
+    "d.smem_bytes, c.template_hash, c.schema_hash, c.text"
+
+static enum status list_winners(struct db *db, int64_t gpu_id, int64_t problem_id,
+                                const struct db_context *now,
+                                bool (*visit)(void *self, const struct db_winner *winner), void *self,
+                                bool *more)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(db,
+                   "SELECT " WINNER_COLUMNS
+                   " FROM winners w CROSS JOIN decisions d ON d.id = w.decision_id JOIN problems p ON p.id = "
+                   "w.problem_id JOIN runs r ON r.id = d.run_id JOIN gpus g ON g.id = w.gpu_id JOIN "
+                   "gpu_figures f ON f.id = r.figures_id LEFT JOIN configs c ON c.id = d.config_id WHERE "
+                   "w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND ?3 ORDER BY w.problem_id, w.cold DESC",
+                   &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, gpu_id);
+    bind_int(&b, problem_id);
+    bind_int(&b, problem_id ? problem_id : INT64_MAX);
+    bool row;
+    while (*more && !(st = db_step(db, stmt, &row, "list winners")) && row) {
+        struct db_winner winner;
+        if ((st = read_winner(db, stmt, now, &winner))) break;
+        *more = visit(self, &winner);
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
+                       bool (*visit)(void *self, const struct db_winner *winner), void *self)
+{
+    int64_t *gpus, problem_id = 0;
+    int count;
+    enum status st = filter->problem ? db_find_problem(db, filter->problem, &problem_id) : OK;
+    if (st || (filter->problem && !problem_id)) return st;
+    if ((st = db_match_gpus(db, filter->gpu, &gpus, &count))) return st;
+    bool more = true;
+    for (int i = 0; !st && more && i < count; i++)
+        st = list_winners(db, gpus[i], problem_id, now, visit, self, &more);
+    free(gpus);
+    return st;
+}
+
+/* --- evidence --- */
+
+static enum status read_runners(struct db *db, int64_t decision_id, struct db_evidence *e)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(
+        db,
+        "SELECT e.runner, c.text FROM decision_runners e JOIN configs c ON c.id = e.config_id WHERE "
+        "e.decision_id = ?1 ORDER BY e.runner",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision_id);
+    bool row;
+    while (!(st = db_step(db, stmt, &row, "read a race")) && row) {
+        char(*grown)[CONFIG_TEXT_MAX] =
+            realloc(e->runner_text, (size_t)(e->runner_count + 1) * sizeof *grown);
+        if (!grown) {
+            st = fail(E_MEMORY, "out of memory while reading a race");
+            break;
+        }
+        e->runner_text = grown;
+        struct reader r = read_start(stmt);
+        read_int(&r, "runner", e->runner_count, e->runner_count); /* 0, 1, ... without a gap */
+        read_text(&r, "configuration", e->runner_text[e->runner_count], CONFIG_TEXT_MAX);
+        if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
+        e->runner_count++;
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+static enum status read_race(struct db *db, int64_t decision_id, struct db_evidence *e)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(
+        db, "SELECT runner, round, time_us FROM decision_samples WHERE decision_id = ?1 ORDER BY position",
+        &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision_id);
+    bool row;
+    int room = 0;
+    while (!(st = db_step(db, stmt, &row, "read a race")) && row) {
+        if (e->sample_count == room) {
+            room = room ? 2 * room : 256;
+            struct db_race_sample *grown = realloc(e->samples, (size_t)room * sizeof *grown);
+            if (!grown) {
+                st = fail(E_MEMORY, "out of memory while reading a race");
+                break;
+            }
+            e->samples = grown;
+        }
+        struct reader r = read_start(stmt);
+        struct db_race_sample *s = &e->samples[e->sample_count];
+        s->runner = read_int(&r, "runner", -1, e->runner_count - 1);
+        s->round = read_int(&r, "round", 0, 1 << 20);
+        s->time_us = read_real(&r, "time_us", 0, INFINITY);
+        if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
+        e->sample_count++;
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+enum status db_evidence(struct db *db, int64_t decision_id, struct db_evidence *evidence)
+{
+    struct db_evidence e = {0};
+    enum status st = read_runners(db, decision_id, &e);
+    if (!st) st = read_race(db, decision_id, &e);
+    if (st) db_evidence_free(&e);
+    else *evidence = e;
+    return st;
+}
+
+void db_evidence_free(struct db_evidence *evidence)
+{
+    free(evidence->runner_text);
+    free(evidence->samples);
+    *evidence = (struct db_evidence){0};
+}
