@@ -1,0 +1,67 @@
+#include "line_up.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum status line_up_open(struct site *site, struct line_up *line_up, char cublas[16])
+{
+    *line_up = (struct line_up){.site = site};
+    cublas[0] = '\0';
+    enum status st = rival_open(site->device, &site->problem, &line_up->anchor_kernel, cublas);
+    if (!st) st = timed_start(&site->watch, &site->work, &line_up->anchor_kernel, &line_up->anchor);
+    line_up->has_anchor = st == OK;
+    if (!st) return OK;
+    kernel_close(&line_up->anchor_kernel);
+    /* A problem that cuBLAS cannot take is one without an anchor. */
+    return st == E_ABSENT || (st == E_GPU && !device_lost()) ? OK : st;
+}
+
+static void leave(struct line_up_place *place)
+{
+    timed_stop(&place->timed);
+    kernel_close(&place->kernel);
+    *place = (struct line_up_place){0};
+}
+
+void line_up_close(struct line_up *line_up)
+{
+    for (int i = 0; i < LINE_UP_MAX; i++) leave(&line_up->place[i]);
+    timed_stop(&line_up->anchor);
+    kernel_close(&line_up->anchor_kernel);
+    *line_up = (struct line_up){.site = line_up->site};
+}
+
+static enum status enter(struct line_up *line_up, const struct candidate *candidate,
+                         struct line_up_place *place)
+{
+    struct site *site = line_up->site;
+    leave(place);
+    enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
+                                 candidate->checksum, &place->kernel);
+    if (!st) st = timed_start(&site->watch, &site->work, &place->kernel, &place->timed);
+    if (st) {
+        leave(place);
+        return st;
+    }
+    config_format(&candidate->config, place->text);
+    snprintf(place->checksum, sizeof place->checksum, "%s", candidate->checksum);
+    return OK;
+}
+
+enum status line_up_find(struct line_up *line_up, const struct candidate *candidate, struct timed **timed)
+{
+    char text[CONFIG_TEXT_MAX];
+    config_format(&candidate->config, text);
+    struct line_up_place *oldest = &line_up->place[0], *found = NULL;
+    for (int i = 0; i < LINE_UP_MAX; i++) {
+        struct line_up_place *place = &line_up->place[i];
+        if (strcmp(place->text, text) == 0 && strcmp(place->checksum, candidate->checksum) == 0)
+            found = place;
+        if (place->used < oldest->used) oldest = place;
+    }
+    enum status st = found ? OK : enter(line_up, candidate, found = oldest);
+    if (st) return st;
+    found->used = ++line_up->requests;
+    *timed = &found->timed;
+    return OK;
+}

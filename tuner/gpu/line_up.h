@@ -1,0 +1,38 @@
+/* line_up.h — the kernels that stand ready to be timed for the site's problem: the rival, and the candidates
+ * of a race, loaded once and timed block by block.
+ */
+#ifndef GT_LINE_UP_H
+#define GT_LINE_UP_H
+
+#include "trial.h"
+
+#define LINE_UP_MAX 24 /* a race has at most 16 runners */
+
+struct line_up_place {
+    char text[CONFIG_TEXT_MAX]; /* of the configuration; "" for an empty place */
+    char checksum[40];
+    struct kernel kernel;
+    struct timed timed;
+    uint64_t used; /* when, in requests; the longest unused makes room */
+};
+
+struct line_up {
+    struct site *site;
+    bool has_anchor;
+    struct kernel anchor_kernel;
+    struct timed anchor;
+    struct line_up_place place[LINE_UP_MAX];
+    uint64_t requests;
+};
+
+/* For the problem just prepared; the line-up must stay where it is. Opens cuBLAS; where there is none, or it
+ * does not take the problem, has_anchor stays false. cublas: its version, "" without. Errors: E_GPU. */
+enum status line_up_open(struct site *site, struct line_up *line_up, char cublas[16]);
+
+/* Before the site's problem is forgotten; takes a zeroed struct too. */
+void line_up_close(struct line_up *line_up);
+
+/* The candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */
+enum status line_up_find(struct line_up *line_up, const struct candidate *candidate, struct timed **timed);
+
+#endif

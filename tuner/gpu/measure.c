@@ -1,0 +1,205 @@
+#include "measure.h"
+
+#include "screen.h"
+#include "stats.h"
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define GRAPH_BELOW_US 50.0 /* shorter calls are captured */
+#define GRAPH_US       1000.0
+
+enum { GRAPH_CALLS_MAX = 1024, RETRIES = 3 };
+
+double measure_now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum status stopwatch_open(struct device *device, struct stopwatch *watch)
+{
+    *watch = (struct stopwatch){.device = device};
+    nvml_open(&watch->nvml, device->uuid);
+    for (int i = 0; i <= MEASURE_BLOCKS_MAX; i++) {
+        enum status st =
+            device_check(cuda.EventCreate(&watch->event[i], CU_EVENT_DEFAULT), "creating an event");
+        if (st) {
+            stopwatch_close(watch);
+            return st;
+        }
+    }
+    return OK;
+}
+
+void stopwatch_close(struct stopwatch *watch)
+{
+    for (int i = 0; i <= MEASURE_BLOCKS_MAX; i++)
+        if (watch->event[i]) cuda.EventDestroy(watch->event[i]);
+    *watch = (struct stopwatch){0};
+}
+
+static enum status record(struct timed *t, int event)
+{
+    return device_check(cuda.EventRecord(t->watch->event[event], t->watch->device->stream),
+                        "recording an event");
+}
+
+static enum status elapsed(struct timed *t, int from, int to, double *us)
+{
+    float ms = 0;
+    enum status st = device_check(cuda.EventElapsedTime(&ms, t->watch->event[from], t->watch->event[to]),
+                                  "reading the time between two events");
+    *us = fmax(1e3 * (double)ms, 1e-3); /* nothing takes no time at all */
+    return st;
+}
+
+static enum status call(struct timed *t)
+{
+    const struct problem *p = &t->work->problem;
+    struct operands operands = workload_operands(t->work, t->next_set);
+    t->next_set = (t->next_set + 1) % t->work->layout.sets;
+    if (t->sets_used < t->work->layout.sets) t->sets_used++;
+    return t->kernel->launch(t->kernel->self, &operands, p->alpha, p->beta);
+}
+
+/* A graph of calls that visits all sets, each as often. */
+static enum status capture(struct timed *t)
+{
+    CUstream stream = t->watch->device->stream;
+    int sets = t->work->layout.sets;
+    int calls = (int)fmin(ceil(GRAPH_US / t->call_us), GRAPH_CALLS_MAX);
+    calls = (calls + sets - 1) / sets * sets;
+    enum status st =
+        device_check(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "starting a capture");
+    if (st) return st;
+    t->next_set = 0;
+    for (int i = 0; i < calls && !st; i++) st = call(t);
+    CUgraph graph = NULL;
+    enum status ended = device_check(cuda.StreamEndCapture(stream, &graph), "ending a capture");
+    if (!st) st = ended;
+    if (!st) st = device_check(cuda.GraphInstantiate(&t->graph, graph, 0), "building a graph of calls");
+    if (graph) cuda.GraphDestroy(graph);
+    t->graph_calls = calls;
+    return st;
+}
+
+/* Alone, a short call seems long, because its launch is timed with it; in the graph it is not. */
+static enum status estimate_from_graph(struct timed *t)
+{
+    CUstream stream = t->watch->device->stream;
+    enum status st = device_check(cuda.GraphLaunch(t->graph, stream), "launching a graph of calls");
+    if (!st) st = record(t, 0);
+    if (!st) st = device_check(cuda.GraphLaunch(t->graph, stream), "launching a graph of calls");
+    if (!st) st = record(t, 1);
+    if (!st) st = device_check(cuda.EventSynchronize(t->watch->event[1]), "timing a graph of calls");
+    if (!st) st = elapsed(t, 0, 1, &t->call_us);
+    t->call_us /= t->graph_calls;
+    return st;
+}
+
+enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
+                        struct timed *timed)
+{
+    struct timed t = {.watch = watch, .work = work, .kernel = kernel};
+    /* The first call pays for loading the code. */
+    enum status st = call(&t);
+    if (!st) st = record(&t, 0);
+    if (!st) st = call(&t);
+    if (!st) st = record(&t, 1);
+    if (!st) st = device_check(cuda.EventSynchronize(watch->event[1]), "timing a first call");
+    if (!st) st = elapsed(&t, 0, 1, &t.call_us);
+    if (!st && t.call_us < GRAPH_BELOW_US) {
+        st = capture(&t);
+        if (!st) st = estimate_from_graph(&t);
+    }
+    if (st) timed_stop(&t);
+    else *timed = t;
+    return st;
+}
+
+void timed_stop(struct timed *timed)
+{
+    if (timed->graph) cuda.GraphExecDestroy(timed->graph);
+    *timed = (struct timed){0};
+}
+
+/* Timing with beta != 0 adds to C again and again: start from the values that the problem has. */
+static enum status reset_c(struct timed *t)
+{
+    enum status st = OK;
+    for (int set = 0; set < t->work->layout.sets && t->work->problem.beta != 0 && !st; set++)
+        st = oracle_fill(t->work->kernels, workload_c(t->work, set), t->work->random.c);
+    return st;
+}
+
+static enum status enqueue(struct timed *t, int launches)
+{
+    enum status st = OK;
+    for (int i = 0; i < launches && !st; i++)
+        st = t->graph ? device_check(cuda.GraphLaunch(t->graph, t->watch->device->stream),
+                                     "launching a graph of calls")
+                      : call(t);
+    return st;
+}
+
+static enum status run_blocks(struct timed *t, int count, double block_us, double *samples_us, int64_t *calls,
+                              struct gpu_state *state)
+{
+    int a_launch = t->graph ? t->graph_calls : 1;
+    int launches = screen_calls(t->call_us * a_launch, block_us);
+    enum status st = reset_c(t);
+    if (!st) st = record(t, 0);
+    for (int block = 0; block < count && !st; block++) {
+        st = enqueue(t, launches);
+        if (!st) st = record(t, block + 1);
+    }
+    nvml_read(&t->watch->nvml, state);
+    if (!st) st = device_check(cuda.EventSynchronize(t->watch->event[count]), "timing blocks of calls");
+    *calls = (int64_t)launches * a_launch;
+    for (int block = 0; block < count && !st; block++) {
+        st = elapsed(t, block, block + 1, &samples_us[block]);
+        samples_us[block] /= (double)*calls;
+    }
+    if (!st) t->call_us = samples_us[count - 1];
+    return st;
+}
+
+enum status timed_blocks(struct timed *timed, int count, double block_us, double *samples_us, int64_t *calls,
+                         struct gpu_state *state)
+{
+    struct gpu_state now = {0};
+    enum status st = OK;
+    for (int attempt = 0; attempt <= RETRIES && !st; attempt++) {
+        st = run_blocks(timed, count, block_us, samples_us, calls, &now);
+        if (!(now.throttle_reasons & NVML_REASONS_REJECTED)) break;
+    }
+    if (state) *state = now;
+    return st;
+}
+
+enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, int room, int *count,
+                          double *spent_s)
+{
+    enum { PARTS = 10 };
+    double start = measure_now_s(), block_us = 1e6 * fmin(1.0, limit_s / 4);
+    double kept[3] = {0};
+    int blocks = 0;
+    enum status st = OK;
+    *count = 0;
+    do {
+        double samples[PARTS];
+        int64_t calls;
+        st = timed_blocks(timed, PARTS, block_us / PARTS, samples, &calls, NULL);
+        if (st) break;
+        memmove(kept, kept + 1, 2 * sizeof *kept);
+        kept[2] = stats_median(samples, PARTS);
+        blocks++;
+        if (*count == room && room > 0)
+            memmove(medians, medians + 1, (size_t)(room - 1) * sizeof *medians), --*count;
+        if (room > 0) medians[(*count)++] = kept[2];
+    } while (!(blocks >= 3 && screen_steady(kept, 3)) && measure_now_s() - start < limit_s);
+    *spent_s = measure_now_s() - start;
+    return st;
+}

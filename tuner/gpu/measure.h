@@ -1,0 +1,58 @@
+/* measure.h — the clock: times any kernel on the sets of a workload, by the device's own events.
+ *
+ * A sample is the mean time of a call within one block. Blocks are long enough (1 ms and more) that event
+ * resolution and launch gaps vanish; calls shorter than 50 us go through a captured graph of many, so that
+ * the GPU's time is measured and not the host's. Both rotate over the operand sets. Rival and candidates go
+ * through the same code.
+ */
+#ifndef GT_MEASURE_H
+#define GT_MEASURE_H
+
+#include "nvml.h"
+#include "outcome.h"
+#include "workload.h"
+
+#define MEASURE_BLOCKS_MAX 16
+#define MEASURE_BLOCK_US   1000.0
+
+struct stopwatch {
+    struct device *device;
+    struct nvml nvml;
+    CUevent event[MEASURE_BLOCKS_MAX + 1];
+};
+
+enum status stopwatch_open(struct device *device, struct stopwatch *watch);
+void stopwatch_close(struct stopwatch *watch); /* takes a zeroed struct too */
+
+/* One kernel on one workload, ready to be timed. */
+struct timed {
+    struct stopwatch *watch;
+    const struct workload *work;
+    const struct kernel *kernel; /* not owned; must stay where it is */
+    double call_us;              /* one call, roughly: the first one timed, then the last block's mean */
+    CUgraphExec graph;           /* of graph_calls calls; NULL: launched one by one */
+    int graph_calls;
+    int next_set;
+    int sets_used; /* sets whose C was written so far: 0 .. sets_used-1 */
+};
+
+/* Estimate a call's time (two calls) and capture the graph of a short one. Errors: E_ABSENT (launch refused),
+ * E_GPU. */
+enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
+                        struct timed *timed);
+void timed_stop(struct timed *timed); /* takes a zeroed struct too */
+
+/* Run `count` blocks (1 .. MEASURE_BLOCKS_MAX) of at least block_us each without a pause between them.
+ * samples_us: mean time of a call in each; *calls: calls in a block; state (may be NULL): read while they
+ * run. Blocks under hardware slowdown or thermal throttling are taken again, at most three times. */
+enum status timed_blocks(struct timed *timed, int count, double block_us, double *samples_us, int64_t *calls,
+                         struct gpu_state *state);
+
+/* Run until block medians are steady, at most limit_s. medians: the last ones, at most room; *count: how
+ * many. */
+enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, int room, int *count,
+                          double *spent_s);
+
+double measure_now_s(void); /* monotonic */
+
+#endif

@@ -1,0 +1,326 @@
+#include "oracle.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is found goes to slots on the device, so that several checks share one wait. */
+enum slot { SLOT_VALUES, SLOT_GUARDS, SLOT_HASH, SLOT_MASS, SLOT_COUNT };
+
+#define HASHES_MAX 64 /* further slots, one a set, for oracle_recheck */
+
+static struct finding *slot_address(const struct oracle *o, int slot)
+{
+    return (struct finding *)(uintptr_t)o->findings.address + slot;
+}
+
+static enum status clear_findings(const struct oracle *o)
+{
+    return device_check(
+        cuda.MemsetD32Async(o->findings.address, 0, o->findings.bytes / 4, o->kernels->device->stream),
+        "clearing the judge's findings");
+}
+
+/* Waits for all that was enqueued; the first place where a candidate's own failure shows. */
+static enum status read_findings(const struct oracle *o, struct finding *findings, int count)
+{
+    enum status st =
+        device_check(cuda.StreamSynchronize(o->kernels->device->stream), "running the kernel and the judge");
+    if (st) return st;
+    return device_check(cuda.MemcpyDtoH(findings, o->findings.address, (size_t)count * sizeof *findings),
+                        "reading the judge's findings");
+}
+
+static double as_ratio(unsigned bits)
+{
+    float ratio;
+    memcpy(&ratio, &bits, sizeof ratio);
+    return (double)ratio;
+}
+
+static double *device_double(struct device_buffer buffer)
+{
+    return (double *)(uintptr_t)buffer.address;
+}
+
+static enum status compute_set(struct oracle *o, int set, struct device_buffer value,
+                               struct device_buffer partial, double *largest_mass)
+{
+    const struct workload *w = o->work;
+    struct reference_args args = {.a = workload_a(w, set),
+                                  .b = workload_b(w, set),
+                                  .c = workload_c(w, set),
+                                  .partial = (struct partial *)(uintptr_t)partial.address,
+                                  .value = device_double(value),
+                                  .mass = (float *)(uintptr_t)o->mass.address,
+                                  .largest_mass = &slot_address(o, SLOT_MASS)->worst,
+                                  .trans_a = w->problem.trans_a,
+                                  .trans_b = w->problem.trans_b,
+                                  .k = w->problem.k,
+                                  .splits = o->plan.splits,
+                                  .k_per_split = o->plan.k_per_split};
+    workload_scalars(w, set, &args.alpha, &args.beta);
+    enum status st = clear_findings(o);
+    /* C as it was when the operands were filled. */
+    if (!st) st = workload_poison(w, set, POISON_NAN, args.beta);
+    for (int i = 0; i < o->plan.count && !st; i++) {
+        args.piece = o->plan.pieces[i];
+        st = oracle_reference(o->kernels, &args);
+    }
+    struct finding findings[SLOT_COUNT];
+    if (!st) st = read_findings(o, findings, SLOT_COUNT);
+    if (!st) *largest_mass = as_ratio(findings[SLOT_MASS].worst);
+    return st;
+}
+
+/* One line of words for the hash. */
+static struct matrices as_words(struct device_buffer buffer)
+{
+    long long words = (long long)(buffer.bytes / 4);
+    return (struct matrices){
+        .data = (float *)(uintptr_t)buffer.address, .rows = 1, .cols = words, .ld = words, .batch = 1};
+}
+
+static enum status hash_answers(const struct oracle *o, uint64_t *hash)
+{
+    const struct device_buffer answers[] = {o->exact_value, o->value, o->mass};
+    struct finding findings[SLOT_COUNT];
+    enum status st = clear_findings(o);
+    for (int i = 0; i < 3 && !st; i++)
+        st = oracle_fingerprint(o->kernels, as_words(answers[i]), slot_address(o, SLOT_HASH));
+    if (!st) st = read_findings(o, findings, SLOT_COUNT);
+    if (!st) *hash = findings[SLOT_HASH].hash;
+    return st;
+}
+
+enum status oracle_compute(struct oracle *oracle)
+{
+    struct device_buffer partial = {0};
+    double mass = 0, exact_mass = 0;
+    enum status st = device_allocate(&partial, (size_t)oracle->plan.partial_bytes);
+    /* The exact test needs no masses: the random test's overwrite them. */
+    if (!st) st = compute_set(oracle, WORKLOAD_EXACT, oracle->exact_value, partial, &exact_mass);
+    if (!st) st = compute_set(oracle, 0, oracle->value, partial, &mass);
+    device_free(&partial);
+    oracle->exact_holds = exact_mass < (1 << 24);
+    return st ? st : hash_answers(oracle, &oracle->answers_hash);
+}
+
+enum status oracle_open(const struct workload *work, uint64_t seed, int64_t room_bytes, struct oracle *oracle)
+{
+    struct oracle o = {.kernels = work->kernels, .work = work};
+    struct oracle_limits limits = oracle_limits(&work->kernels->device->gpu, room_bytes);
+    oracle_plan(&work->problem, &limits, seed, &o.plan);
+    size_t elements = (size_t)o.plan.elements;
+    enum status st = device_allocate(&o.findings, (SLOT_COUNT + HASHES_MAX) * sizeof(struct finding));
+    if (!st) st = device_allocate(&o.exact_value, elements * sizeof(double));
+    if (!st) st = device_allocate(&o.value, elements * sizeof(double));
+    if (!st) st = device_allocate(&o.mass, elements * sizeof(float));
+    if (!st) st = oracle_compute(&o);
+    if (st) oracle_close(&o);
+    else *oracle = o;
+    return st;
+}
+
+void oracle_close(struct oracle *oracle)
+{
+    device_free(&oracle->exact_value);
+    device_free(&oracle->value);
+    device_free(&oracle->mass);
+    device_free(&oracle->findings);
+    *oracle = (struct oracle){0};
+}
+
+/* One judged call into a set whose C is poison, and the check of what lies around it. */
+static enum status call_over_poison(struct oracle *o, const struct kernel *kernel, int set, unsigned poison)
+{
+    double alpha, beta;
+    workload_scalars(o->work, set, &alpha, &beta);
+    struct operands operands = workload_operands(o->work, set);
+    enum status st = workload_poison(o->work, set, poison, beta);
+    if (!st) st = kernel->launch(kernel->self, &operands, alpha, beta);
+    if (!st)
+        st = oracle_untouched(o->kernels, workload_c(o->work, set), WORKLOAD_GUARD, poison,
+                              slot_address(o, SLOT_GUARDS));
+    return st;
+}
+
+static enum status compare_values(struct oracle *o, int set)
+{
+    bool exact = set == WORKLOAD_EXACT;
+    struct error_bound bound = oracle_bound(&o->work->problem);
+    struct compare_args args = {.c = workload_c(o->work, set),
+                                .value = device_double(exact ? o->exact_value : o->value),
+                                .mass = exact ? NULL : (const float *)(uintptr_t)o->mass.address,
+                                .slope = bound.slope,
+                                .rounding = bound.rounding,
+                                .finding = slot_address(o, SLOT_VALUES)};
+    enum status st = OK;
+    for (int i = 0; i < o->plan.count && !st; i++) {
+        args.piece = o->plan.pieces[i];
+        st = oracle_compare(o->kernels, &args);
+    }
+    return st;
+}
+
+static void describe_guard(const struct oracle *o, const struct finding *f, char *detail)
+{
+    const struct problem *p = &o->work->problem;
+    int64_t span = problem_span_c(p);
+    /* Counted from the guard's start, or, of the band behind a C without padding, from C's end. */
+    int64_t at = (int64_t)~f->not_first - WORKLOAD_GUARD;
+    bool dense = p->ldc == p->n && (p->batch == 1 || p->stride_c == p->m * p->n);
+    const char *where = dense       ? "in the guard bands around C"
+                        : at < 0    ? "before C"
+                        : at < span ? "in C's padding"
+                                    : "behind C";
+    snprintf(detail, OUTCOME_DETAIL_MAX, "%" PRIu64 " words %s were written", (uint64_t)f->wrong, where);
+}
+
+/* The first wrong element with what it is and what it should be. */
+static enum status describe_value(const struct oracle *o, int set, const struct finding *f, char *detail)
+{
+    bool exact = set == WORKLOAD_EXACT;
+    const struct problem *p = &o->work->problem;
+    uint64_t answer = ~f->not_first;
+    int64_t item = 0, row = 0, col = 0;
+    if (!oracle_place(&o->plan, p->n, answer, &item, &row, &col))
+        return fail(E_GPU, "the judge found a wrong element at %" PRIu64 ", which does not exist", answer);
+    float got = 0;
+    double want = 0;
+    CUdeviceptr c =
+        workload_operands(o->work, set).c + 4 * (CUdeviceptr)(item * p->stride_c + row * p->ldc + col);
+    CUdeviceptr value = (exact ? o->exact_value : o->value).address + 8 * (CUdeviceptr)answer;
+    enum status st = device_check(cuda.MemcpyDtoH(&got, c, sizeof got), "reading a wrong element");
+    if (!st) st = device_check(cuda.MemcpyDtoH(&want, value, sizeof want), "reading a right element");
+    char batch[40] = "";
+    if (p->batch > 1) snprintf(batch, sizeof batch, " of item %" PRId64, item);
+    snprintf(detail, OUTCOME_DETAIL_MAX,
+             "%s data: %" PRIu64 " of %" PRId64 " elements wrong, first C[%" PRId64 ",%" PRId64
+             "]%s = %.9g, not %.9g",
+             exact ? "whole-number" : "random", (uint64_t)f->wrong, o->plan.elements, row, col, batch,
+             (double)got, want);
+    return st;
+}
+
+/* Findings of one call, as a judgement; right stays as it is when nothing is wrong. */
+static enum status conclude(const struct oracle *o, int set, const struct finding *findings,
+                            struct judgement *j)
+{
+    if (findings[SLOT_VALUES].wrong) {
+        j->right = false;
+        return describe_value(o, set, &findings[SLOT_VALUES], j->detail);
+    }
+    if (findings[SLOT_GUARDS].wrong) {
+        j->right = false;
+        describe_guard(o, &findings[SLOT_GUARDS], j->detail);
+    }
+    return OK;
+}
+
+/* A call whose values are compared. */
+static enum status judge_values(struct oracle *o, const struct kernel *kernel, int set,
+                                struct finding *findings, struct judgement *j)
+{
+    enum status st = clear_findings(o);
+    if (!st) st = call_over_poison(o, kernel, set, POISON_NAN);
+    if (!st) st = compare_values(o, set);
+    if (!st) st = oracle_fingerprint(o->kernels, workload_c(o->work, set), slot_address(o, SLOT_HASH));
+    if (!st) st = read_findings(o, findings, SLOT_COUNT);
+    return st ? st : conclude(o, set, findings, j);
+}
+
+/* A call whose bits must be those of the judgement. */
+static enum status judge_again(struct oracle *o, const struct kernel *kernel, int set, struct judgement *j,
+                               bool *same)
+{
+    struct finding findings[SLOT_COUNT];
+    enum status st = clear_findings(o);
+    if (!st) st = call_over_poison(o, kernel, set, POISON_NUMBER);
+    if (!st) st = oracle_fingerprint(o->kernels, workload_c(o->work, set), slot_address(o, SLOT_HASH));
+    if (!st) st = read_findings(o, findings, SLOT_COUNT);
+    if (st) return st;
+    *same = findings[SLOT_HASH].hash == j->hash;
+    return conclude(o, set, findings, j);
+}
+
+enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
+{
+    struct judgement j = {.right = true, .worst = 0};
+    struct finding findings[SLOT_COUNT];
+    enum status st = OK;
+    if (oracle->exact_holds) {
+        st = judge_values(oracle, kernel, WORKLOAD_EXACT, findings, &j);
+        j.exact = !st && findings[SLOT_VALUES].wrong == 0;
+    }
+    if (!st && j.right) {
+        st = judge_values(oracle, kernel, 0, findings, &j);
+        j.hash = findings[SLOT_HASH].hash;
+        j.worst = as_ratio(findings[SLOT_VALUES].worst);
+    } else {
+        j.worst = INFINITY;
+    }
+    if (!st && j.right) {
+        bool same = true;
+        st = judge_again(oracle, kernel, oracle->work->layout.sets > 1 ? 1 : 0, &j, &same);
+        if (!st && j.right && !same) {
+            j.right = false;
+            snprintf(j.detail, sizeof j.detail, "two runs over differently poisoned C gave different bits");
+        }
+    }
+    if (!st && j.right && oracle->plan.sampled)
+        snprintf(j.detail, sizeof j.detail, "judged on %" PRId64 " of %" PRId64 " rows", oracle->plan.rows,
+                 oracle->plan.rows_all);
+    *judgement = j;
+    return st;
+}
+
+enum status oracle_recheck(struct oracle *oracle, const struct kernel *kernel,
+                           const struct judgement *judgement, int sets, bool *same)
+{
+    struct judgement j = *judgement;
+    *same = true;
+    if (oracle->work->problem.beta != 0) {
+        enum status st = judge_again(oracle, kernel, 0, &j, same);
+        *same = *same && j.right;
+        return st;
+    }
+    enum status st = OK;
+    for (int first = 0; first < sets && !st; first += HASHES_MAX) {
+        int count = sets - first < HASHES_MAX ? sets - first : HASHES_MAX;
+        struct finding findings[SLOT_COUNT + HASHES_MAX];
+        st = clear_findings(oracle);
+        for (int i = 0; i < count && !st; i++)
+            st = oracle_fingerprint(oracle->kernels, workload_c(oracle->work, first + i),
+                                    slot_address(oracle, SLOT_COUNT + i));
+        if (!st) st = read_findings(oracle, findings, SLOT_COUNT + count);
+        for (int i = 0; i < count && !st; i++)
+            if (findings[SLOT_COUNT + i].hash != judgement->hash) *same = false;
+    }
+    return st;
+}
+
+enum status oracle_repeat(struct oracle *oracle, const struct kernel *kernel,
+                          const struct judgement *judgement, int runs, int *different)
+{
+    *different = 0;
+    enum status st = OK;
+    for (int run = 0; run < runs && !st; run++) {
+        struct judgement j = *judgement;
+        bool same = true;
+        st = judge_again(oracle, kernel, run % oracle->work->layout.sets, &j, &same);
+        if (!same || !j.right) ++*different;
+    }
+    return st;
+}
+
+enum status oracle_restore(struct oracle *oracle)
+{
+    uint64_t hash = 0;
+    enum status st = workload_fill(oracle->work);
+    if (!st) st = hash_answers(oracle, &hash);
+    if (st || hash == oracle->answers_hash) return st;
+    return oracle_compute(oracle);
+}

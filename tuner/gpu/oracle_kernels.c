@@ -1,0 +1,139 @@
+#include "oracle_kernels.h"
+
+#include "compile.h"
+#include <stdint.h>
+#include <stdlib.h>
+
+extern const char text_oracle_cu[], text_oracle_args_h[];
+
+enum { TILE = 64, GRID_LIMIT = 65535 };
+
+enum status oracle_module_load(struct device *device, const char *cache, const char *name, const char *text,
+                               CUmodule *module)
+{
+    const struct source_text sources[] = {{name, text}, {"oracle_args.h", text_oracle_args_h}};
+    struct compiled built;
+    enum status st = compile_sources(sources, 2, NULL, 0, device->gpu.arch, cache, &built);
+    if (st) return st;
+    if (!built.built) return fail(E_COMPILER, "the compiler refused the judge's own %s: %s", name, built.log);
+    char *bytes = NULL;
+    size_t length = 0;
+    if ((st = compile_read_cubin(built.path, built.checksum, &bytes, &length))) return st;
+    st = device_check(cuda.ModuleLoadData(module, bytes), "loading the judge's kernels");
+    free(bytes);
+    return st;
+}
+
+enum status oracle_module_entry(CUmodule module, const char *name, CUfunction *function)
+{
+    return device_check(cuda.ModuleGetFunction(function, module, name), name);
+}
+
+enum status oracle_kernels_load(struct device *device, const char *cache, struct oracle_kernels *kernels)
+{
+    struct oracle_kernels k = {.device = device};
+    enum status st = oracle_module_load(device, cache, "oracle.cu", text_oracle_cu, &k.module);
+    if (st) return st;
+    const struct {
+        const char *name;
+        CUfunction *function;
+    } entries[] = {{"fill", &k.fill},       {"reference", &k.reference},     {"finish", &k.finish},
+                   {"compare", &k.compare}, {"fingerprint", &k.fingerprint}, {"untouched", &k.untouched}};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries && !st; i++)
+        st = oracle_module_entry(k.module, entries[i].name, entries[i].function);
+    if (st) oracle_kernels_unload(&k);
+    else *kernels = k;
+    return st;
+}
+
+void oracle_kernels_unload(struct oracle_kernels *kernels)
+{
+    if (kernels->module) cuda.ModuleUnload(kernels->module);
+    *kernels = (struct oracle_kernels){0};
+}
+
+enum status oracle_launch(const struct device *device, CUfunction function, unsigned x, unsigned y,
+                          unsigned z, const void *args, const char *what)
+{
+    void *parameters[] = {(void *)(uintptr_t)args}; /* the driver only reads it */
+    return device_check(cuda.LaunchKernel(function, x, y, z, 256, 1, 1, 0, device->stream, parameters, NULL),
+                        what);
+}
+
+/* Blocks for a kernel that strides over its work: enough to fill the GPU, no more than there is work. */
+static unsigned grid_for(const struct oracle_kernels *kernels, double work, double each_block)
+{
+    double wanted = work / each_block + 1, full = 8.0 * kernels->device->gpu.sm_count;
+    return (unsigned)(wanted < full ? wanted : full);
+}
+
+/* Work of each_element in warps of up to 1024 columns; 8 warps a block. */
+static unsigned grid_for_elements(const struct oracle_kernels *kernels, int64_t batch, int64_t rows,
+                                  int64_t cols)
+{
+    return grid_for(kernels, (double)batch * (double)rows * (double)(cols / 1024 + 1), 8);
+}
+
+enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule)
+{
+    struct fill_args args = {.to = to, .rule = rule};
+    if (to.rows == 0 || to.cols == 0) return OK;
+    return oracle_launch(kernels->device, kernels->fill,
+                         grid_for_elements(kernels, to.batch, to.rows, to.cols), 1, 1, &args,
+                         "filling operands");
+}
+
+enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args)
+{
+    const struct piece *x = &args->piece;
+    int64_t tiles = (x->rows + TILE - 1) / TILE * ((args->c.cols + TILE - 1) / TILE);
+    if (tiles == 0 || x->items == 0) return OK;
+    if (tiles > INT32_MAX)
+        return fail(E_GPU, "the reference of a piece of C has %lld tiles", (long long)tiles);
+    unsigned items = (unsigned)(x->items < GRID_LIMIT ? x->items : GRID_LIMIT);
+    enum status st = oracle_launch(kernels->device, kernels->reference, (unsigned)tiles,
+                                   (unsigned)args->splits, items, args, "computing the reference");
+    if (st) return st;
+    unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->c.cols);
+    return oracle_launch(kernels->device, kernels->finish, grid, 1, 1, args, "finishing the reference");
+}
+
+enum status oracle_compare(const struct oracle_kernels *kernels, const struct compare_args *args)
+{
+    const struct piece *x = &args->piece;
+    if (x->items == 0 || x->rows == 0 || args->c.cols == 0) return OK;
+    unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->c.cols);
+    return oracle_launch(kernels->device, kernels->compare, grid, 1, 1, args, "comparing C");
+}
+
+enum status oracle_fingerprint(const struct oracle_kernels *kernels, struct matrices c,
+                               struct finding *finding)
+{
+    struct scan_args args = {.c = c, .finding = finding};
+    if (c.rows == 0 || c.cols == 0) return OK;
+    return oracle_launch(kernels->device, kernels->fingerprint,
+                         grid_for_elements(kernels, c.batch, c.rows, c.cols), 1, 1, &args, "hashing C");
+}
+
+static enum status scan(const struct oracle_kernels *kernels, struct scan_args *args, int64_t begin,
+                        int64_t end)
+{
+    args->begin = begin;
+    args->end = end;
+    if (begin >= end) return OK;
+    return oracle_launch(kernels->device, kernels->untouched, grid_for(kernels, (double)(end - begin), 1024),
+                         1, 1, args, "checking the guard bands");
+}
+
+enum status oracle_untouched(const struct oracle_kernels *kernels, struct matrices c, int64_t guard,
+                             unsigned poison, struct finding *finding)
+{
+    struct scan_args args = {.c = c, .poison = poison, .finding = finding};
+    bool empty = c.rows == 0 || c.cols == 0;
+    int64_t span = empty ? 0 : (c.batch - 1) * c.stride + (c.rows - 1) * c.ld + c.cols;
+    bool dense = c.cols == c.ld && (c.batch == 1 || c.stride == c.rows * c.ld);
+    if (!empty && !dense) return scan(kernels, &args, -guard, span + guard);
+    /* No padding: only the bands need reading. */
+    enum status st = scan(kernels, &args, -guard, 0);
+    return st ? st : scan(kernels, &args, span, span + guard);
+}

@@ -1,0 +1,47 @@
+/* oracle_kernels.h — the judge's own GPU kernels (oracle.cu), compiled once, loaded once a process, launched
+ * from here.
+ *
+ * Every function enqueues on the device's stream and returns; a failure of the kernel itself shows at the
+ * next synchronisation. Errors: E_GPU, and for loading E_COMPILER.
+ */
+#ifndef GT_ORACLE_KERNELS_H
+#define GT_ORACLE_KERNELS_H
+
+#include "device.h"
+#include "oracle_args.h"
+
+struct oracle_kernels {
+    struct device *device;
+    CUmodule module;
+    CUfunction fill, reference, finish, compare, fingerprint, untouched;
+};
+
+/* cache: folder of compiled kernels. */
+enum status oracle_kernels_load(struct device *device, const char *cache, struct oracle_kernels *kernels);
+void oracle_kernels_unload(struct oracle_kernels *kernels); /* takes a zeroed struct too */
+
+enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule);
+
+/* The answers of one piece: reference and finish. args->splits and k_per_split as planned. */
+enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args);
+
+enum status oracle_compare(const struct oracle_kernels *kernels, const struct compare_args *args);
+
+/* Hash of all elements, added to the finding. */
+enum status oracle_fingerprint(const struct oracle_kernels *kernels, struct matrices c,
+                               struct finding *finding);
+
+/* Guard words before and after, and all padding between the elements, must still hold the poison. */
+enum status oracle_untouched(const struct oracle_kernels *kernels, struct matrices c, int64_t guard,
+                             unsigned poison, struct finding *finding);
+
+/* Load an entry point of a module; used by other modules of ours too. */
+enum status oracle_module_load(struct device *device, const char *cache, const char *name, const char *text,
+                               CUmodule *module);
+enum status oracle_module_entry(CUmodule module, const char *name, CUfunction *function);
+
+/* A launch of 256 threads a block with one struct as argument. */
+enum status oracle_launch(const struct device *device, CUfunction function, unsigned x, unsigned y,
+                          unsigned z, const void *args, const char *what);
+
+#endif

@@ -1,0 +1,193 @@
+#include "oracle_plan.h"
+
+#include "stats.h"
+#include <math.h>
+
+#define UNIT (1.0 / (1 << 24)) /* unit roundoff of FP32 */
+
+enum {
+    TILE = 64,                /* of the reference kernel */
+    DEPTH = 16,               /* k_per_split is a multiple */
+    CHUNK_ELEMENTS = 1 << 26, /* partial sums of a piece at once: 1 GiB */
+    ANSWER_BYTES = 2 * 8 + 4, /* two values and a mass an element */
+    PARTIAL_BYTES = sizeof(struct partial)
+};
+
+static int64_t least(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+static int64_t most(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+static int64_t divide_up(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+struct error_bound oracle_bound(const struct problem *problem)
+{
+    return (struct error_bound){.slope = 4 * UNIT * (double)problem->k, .rounding = UNIT};
+}
+
+static double small_whole(double x, double otherwise)
+{
+    return x == floor(x) && fabs(x) <= 8 ? x : otherwise;
+}
+
+static struct fill_rule rule(uint64_t seed, int which, int range, uint32_t keep)
+{
+    return (struct fill_rule){
+        .seed = oracle_mix(seed + 0x51ed2701u * (uint64_t)(which + 1)), .range = range, .keep = keep};
+}
+
+struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed)
+{
+    enum { RANGE_MAX = 32, RANGE_C = 8 };
+    struct exact_test t = {.alpha = small_whole(problem->alpha, 1), .beta = small_whole(problem->beta, 1)};
+    /* |alpha| K r^2 + |beta| RANGE_C < 2^24, each part rounded on its own */
+    double room = ((1 << 24) - 1 - fabs(t.beta) * RANGE_C) / fmax(fabs(t.alpha), 1);
+    double each = room / (double)most(problem->k, 1);
+    int range = (int)fmin(sqrt(each), RANGE_MAX);
+    uint32_t keep = UINT32_MAX;
+    if (range <
+        1) { /* K above 2^24: most of A is zero, so that the sum of magnitudes stays far below the limit */
+        range = 1;
+        keep = (uint32_t)(each / 4 * (double)UINT32_MAX);
+    }
+    t.a = rule(seed, 3, range, keep);
+    t.b = rule(seed, 4, range, UINT32_MAX);
+    t.c = rule(seed, 5, RANGE_C, UINT32_MAX);
+    return t;
+}
+
+struct random_test oracle_random_test(uint64_t seed)
+{
+    return (struct random_test){.a = rule(seed, 0, 0, UINT32_MAX),
+                                .b = rule(seed, 1, 0, UINT32_MAX),
+                                .c = rule(seed, 2, 0, UINT32_MAX)};
+}
+
+struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
+{
+    /* FP64 units against FP32 ones: half on the data-centre parts, 1/64 elsewhere (1/32 before sm_80). Two
+     * FMAs a product, at 40 % of peak, for 20 s. */
+    bool full = gpu->arch == 60 || gpu->arch == 70 || gpu->arch == 80 || gpu->arch == 90 || gpu->arch == 100;
+    double tflops = gpu->fp32_tflops / (full ? 2 : 64);
+    return (struct oracle_limits){
+        .products = 20 * 0.4 * tflops * 1e12 / 4, .bytes = bytes, .blocks = 4 * gpu->sm_count};
+}
+
+static void add_piece(struct oracle_plan *plan, const struct problem *p, int64_t item, int64_t items,
+                      int64_t row, int64_t rows)
+{
+    if (plan->count == ORACLE_PIECES_MAX) return;
+    plan->pieces[plan->count++] =
+        (struct piece){.item = item, .items = items, .row = row, .rows = rows, .offset = plan->elements};
+    plan->elements += items * rows * p->n;
+    plan->rows += items * rows;
+}
+
+static int64_t rows_of_piece(const struct problem *p)
+{
+    int64_t rows = CHUNK_ELEMENTS / p->n;
+    return rows >= TILE ? rows / TILE * TILE : most(rows, 1);
+}
+
+/* All of C, cut so that the partial sums of a piece stay small: whole batch items, or rows of one. */
+static void plan_all(const struct problem *p, struct oracle_plan *plan)
+{
+    int64_t each = p->m * p->n;
+    if (each <= CHUNK_ELEMENTS) {
+        int64_t step = most(CHUNK_ELEMENTS / each, 1);
+        for (int64_t item = 0; item < p->batch; item += step)
+            add_piece(plan, p, item, least(step, p->batch - item), 0, p->m);
+        return;
+    }
+    int64_t step = rows_of_piece(p);
+    for (int64_t item = 0; item < p->batch; item++)
+        for (int64_t row = 0; row < p->m; row += step)
+            add_piece(plan, p, item, 1, row, least(step, p->m - row));
+}
+
+static int64_t pieces_for_all(const struct problem *p)
+{
+    int64_t each = p->m * p->n;
+    if (each <= CHUNK_ELEMENTS) return divide_up(p->batch, most(CHUNK_ELEMENTS / each, 1));
+    int64_t a_item = divide_up(p->m, rows_of_piece(p));
+    return a_item > ORACLE_PIECES_MAX ? a_item : a_item * p->batch;
+}
+
+/* Rows of some items: those at the edges, which break most easily, and random ones. Pieces may overlap. */
+static void plan_sample(const struct problem *p, double affordable, uint64_t seed, struct oracle_plan *plan)
+{
+    int64_t rows = least(ORACLE_SAMPLE_ROWS, p->m);
+    double pieces = affordable / ((double)rows * (double)p->n);
+    if (pieces < 8) {
+        rows = (int64_t)fmax(affordable / 8 / (double)p->n, 1);
+        pieces = 8;
+    }
+    plan->sampled = true;
+    add_piece(plan, p, 0, 1, 0, rows);
+    add_piece(plan, p, p->batch - 1, 1, p->m - rows, rows);
+    while (plan->count < (int)fmin(pieces, 64)) {
+        int64_t item = (int64_t)stats_random_below(&seed, (uint64_t)p->batch);
+        int64_t row = (int64_t)stats_random_below(&seed, (uint64_t)(p->m - rows + 1));
+        add_piece(plan, p, item, 1, row, rows);
+    }
+}
+
+/* Enough blocks for the GPU: a small C with a long K is split along it. */
+static void plan_splits(const struct problem *p, const struct oracle_limits *limits, struct oracle_plan *plan)
+{
+    int64_t blocks = INT64_MAX, largest = 0;
+    for (int i = 0; i < plan->count; i++) {
+        const struct piece *x = &plan->pieces[i];
+        blocks = least(blocks, x->items * divide_up(x->rows, TILE) * divide_up(p->n, TILE));
+        largest = most(largest, x->items * x->rows * p->n);
+    }
+    int64_t wanted =
+        plan->count ? least(divide_up(limits->blocks, most(blocks, 1)), divide_up(p->k, 256)) : 1;
+    /* The scratch of the splits stays below a piece's limit too. */
+    wanted = most(least(wanted, CHUNK_ELEMENTS / most(largest, 1)), 1);
+    plan->k_per_split = most(divide_up(divide_up(p->k, wanted), DEPTH), 1) * DEPTH;
+    plan->splits = (int)most(divide_up(p->k, plan->k_per_split), 1);
+    plan->partial_bytes = largest * plan->splits * PARTIAL_BYTES;
+}
+
+void oracle_plan(const struct problem *problem, const struct oracle_limits *limits, uint64_t seed,
+                 struct oracle_plan *plan)
+{
+    const struct problem *p = problem;
+    *plan = (struct oracle_plan){.rows_all = p->m * p->batch};
+    if (p->m > 0 && p->n > 0) {
+        double elements = (double)p->m * (double)p->n * (double)p->batch;
+        int64_t scratch = most(CHUNK_ELEMENTS, p->n) * PARTIAL_BYTES;
+        double room = (double)most(limits->bytes - scratch, limits->bytes / 2);
+        double affordable = fmin(room / ANSWER_BYTES, limits->products / (double)most(p->k, 1));
+        if (elements <= affordable && pieces_for_all(p) <= ORACLE_PIECES_MAX) plan_all(p, plan);
+        else plan_sample(p, fmin(affordable, 16.0 * CHUNK_ELEMENTS), seed, plan);
+    }
+    plan_splits(p, limits, plan);
+}
+
+int64_t oracle_answer_bytes(const struct oracle_plan *plan)
+{
+    return plan->elements * ANSWER_BYTES;
+}
+
+bool oracle_place(const struct oracle_plan *plan, int64_t n, uint64_t answer, int64_t *item, int64_t *row,
+                  int64_t *col)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const struct piece *x = &plan->pieces[i];
+        if ((int64_t)answer < x->offset || (int64_t)answer >= x->offset + x->items * x->rows * n) continue;
+        int64_t local = (int64_t)answer - x->offset;
+        *col = local % n;
+        *row = x->row + local / n % x->rows;
+        *item = x->item + local / n / x->rows;
+        return true;
+    }
+    return false;
+}

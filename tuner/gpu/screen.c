@@ -1,0 +1,46 @@
+#include "screen.h"
+
+#include "stats.h"
+#include <math.h>
+
+#define DROP_AT_SIGHT 3.0 /* one call this far over the best: not even three blocks */
+#define DROP_EARLY    1.5
+#define DROP_LATE     1.15
+#define SETTLED       0.003
+
+enum { EARLY = 3, ENOUGH = 10, CALLS_MAX = 1 << 20 };
+
+int screen_samples(double call_us)
+{
+    if (call_us > 1e6) return 2;
+    return call_us > 1e5 ? EARLY : ENOUGH;
+}
+
+int screen_next(const double *samples_us, int count, double call_us, double best_us, bool *drop)
+{
+    int enough = screen_samples(call_us), early = enough < EARLY ? enough : EARLY;
+    *drop = false;
+    if (count == 0) return best_us > 0 && call_us > DROP_AT_SIGHT * best_us ? 1 : early;
+    double median = stats_median(samples_us, (size_t)count);
+    if (best_us > 0 && median > DROP_EARLY * best_us) *drop = true;
+    if (count >= enough && best_us > 0 && median > DROP_LATE * best_us) *drop = true;
+    if (*drop || count >= enough) return 0;
+    return count < early ? early - count : enough - count;
+}
+
+int screen_calls(double call_us, double block_us)
+{
+    double calls = ceil(block_us / fmax(call_us, 1e-3));
+    return calls < 1 ? 1 : calls > CALLS_MAX ? CALLS_MAX : (int)calls;
+}
+
+bool screen_steady(const double *medians, int count)
+{
+    if (count < 3) return false;
+    double low = medians[count - 1], high = low;
+    for (int i = count - 3; i < count; i++) {
+        low = fmin(low, medians[i]);
+        high = fmax(high, medians[i]);
+    }
+    return high - low <= SETTLED * low;
+}

@@ -1,0 +1,70 @@
+#include "site.h"
+
+enum status site_open(struct device *device, const char *cache, struct site *site)
+{
+    *site = (struct site){.device = device};
+    enum status st = oracle_kernels_load(device, cache, &site->kernels);
+    if (!st) st = stopwatch_open(device, &site->watch);
+    if (st) site_close(site);
+    return st;
+}
+
+void site_close(struct site *site)
+{
+    site_clear(site);
+    stopwatch_close(&site->watch);
+    oracle_kernels_unload(&site->kernels);
+}
+
+void site_clear(struct site *site)
+{
+    oracle_close(&site->oracle);
+    workload_close(&site->work);
+    site->ready = false;
+}
+
+/* Memory is shared out before anything is allocated: at least two sets of operands, then answers, then more
+ * sets. Some is left for the candidates' workspaces and the rival's. */
+static enum status share_memory(const struct site *site, const struct problem *problem, int64_t *for_answers,
+                                int64_t *for_sets)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    enum status st = device_check(cuda.MemGetInfo(&free_bytes, &total_bytes), "asking for free memory");
+    if (st) return st;
+    int64_t left = (int64_t)free_bytes, reserve = left / 16;
+    if (reserve < INT64_C(256) << 20) reserve = INT64_C(256) << 20;
+    int64_t room = left - reserve;
+    /* In floating point first: the largest legal operands overflow 64 bits when added. */
+    double wanted = 8.0 * ((double)problem_span_a(problem) + (double)problem_span_b(problem) +
+                           (double)problem_span_c(problem) + 8.0 * WORKLOAD_GUARD);
+    if (wanted > (double)room) {
+        char text[PROBLEM_TEXT_MAX];
+        problem_format(problem, text);
+        return fail(E_GPU, "%s needs at least %.2f GiB on the GPU, and %.2f of %.2f GiB are free", text,
+                    (wanted + (double)reserve) / (1 << 30), (double)free_bytes / (1 << 30),
+                    (double)total_bytes / (1 << 30));
+    }
+    int64_t two_sets = 8 * workload_layout(problem, false, 0, room).set_floats;
+    struct oracle_limits limits = oracle_limits(&site->device->gpu, room - two_sets);
+    struct oracle_plan plan;
+    oracle_plan(problem, &limits, site->seed, &plan);
+    *for_answers = limits.bytes;
+    *for_sets = room - oracle_answer_bytes(&plan) - plan.partial_bytes;
+    if (*for_sets < two_sets) *for_sets = two_sets;
+    return OK;
+}
+
+enum status site_prepare(struct site *site, const struct problem *problem, bool cold, uint64_t seed)
+{
+    site_clear(site);
+    site->problem = *problem;
+    site->cold = cold;
+    site->seed = seed;
+    int64_t for_answers = 0, for_sets = 0;
+    enum status st = share_memory(site, problem, &for_answers, &for_sets);
+    if (!st) st = workload_open(&site->kernels, problem, cold, seed, for_sets, &site->work);
+    if (!st) st = oracle_open(&site->work, seed, for_answers, &site->oracle);
+    site->ready = st == OK;
+    if (st) site_clear(site);
+    return st;
+}

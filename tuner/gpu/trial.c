@@ -1,0 +1,88 @@
+#include "trial.h"
+
+#include "screen.h"
+#include "stats.h"
+#include <stdio.h>
+
+/* Wrong, or the site spoilt by a former candidate that wrote where it must not? Write everything again and
+ * ask once more; when it was wrong indeed, write everything again for the next one. */
+static enum status judge_fairly(struct oracle *oracle, const struct kernel *kernel,
+                                struct judgement *judgement)
+{
+    enum status st = oracle_judge(oracle, kernel, judgement);
+    if (st || judgement->right) return st;
+    st = oracle_restore(oracle);
+    if (!st) st = oracle_judge(oracle, kernel, judgement);
+    if (!st && !judgement->right) st = oracle_restore(oracle);
+    return st;
+}
+
+/* Take samples until the screen has seen enough. */
+static enum status screen(struct timed *timed, double best_us, struct outcome *o)
+{
+    bool drop = false;
+    int more;
+    double call_us = timed->call_us;
+    while ((more = screen_next(o->samples_us, o->sample_count, call_us, best_us, &drop)) > 0) {
+        int64_t calls;
+        enum status st =
+            timed_blocks(timed, more, MEASURE_BLOCK_US, o->samples_us + o->sample_count, &calls, &o->state);
+        if (st) return st;
+        o->sample_count += more;
+    }
+    o->time_us = stats_median(o->samples_us, (size_t)o->sample_count);
+    o->verdict = drop ? VERDICT_SLOW : VERDICT_MEASURED;
+    return OK;
+}
+
+static enum status time_and_recheck(struct site *site, const struct kernel *kernel,
+                                    const struct judgement *judgement, double best_us, struct outcome *o)
+{
+    struct timed timed = {0};
+    bool same = true;
+    enum status st = timed_start(&site->watch, &site->work, kernel, &timed);
+    if (!st) st = screen(&timed, best_us, o);
+    if (!st) st = oracle_recheck(&site->oracle, kernel, judgement, timed.sets_used, &same);
+    timed_stop(&timed);
+    if (st || same) return st;
+    o->verdict = VERDICT_WRONG;
+    o->time_us = 0;
+    snprintf(o->detail, sizeof o->detail, "C after timing differs from the C judged before");
+    return oracle_restore(&site->oracle);
+}
+
+static enum status judge_and_time(struct site *site, const struct kernel *kernel, double best_us,
+                                  struct outcome *o)
+{
+    struct judgement judgement = {0};
+    enum status st = judge_fairly(&site->oracle, kernel, &judgement);
+    if (st) return st;
+    o->exact = judgement.exact;
+    o->worst_error = judgement.worst;
+    snprintf(o->detail, sizeof o->detail, "%s", judgement.detail);
+    if (judgement.right) return time_and_recheck(site, kernel, &judgement, best_us, o);
+    o->verdict = VERDICT_WRONG;
+    return OK;
+}
+
+enum status trial_run(struct site *site, const struct candidate *candidate, double best_us,
+                      struct outcome *outcome)
+{
+    double start = measure_now_s();
+    struct outcome o = {.facts = candidate->facts, .cold = site->cold};
+    struct kernel kernel = {0};
+    enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
+                                 candidate->checksum, &kernel);
+    if (!st) st = judge_and_time(site, &kernel, best_us, &o);
+    if (st && device_lost()) o.verdict = VERDICT_CRASHED;
+    else if (st == E_ABSENT) o.verdict = VERDICT_REFUSED;
+    if (st && (device_lost() || st == E_ABSENT)) {
+        snprintf(o.detail, sizeof o.detail, "%.199s", status_text());
+        o.time_us = 0;
+        st = OK;
+    }
+    kernel_close(&kernel);
+    o.wall_ms = 1e3 * (measure_now_s() - start);
+    *outcome = o;
+    return st;
+}

@@ -1,0 +1,22 @@
+/* trial.h — one candidate on a prepared site: load → judge → time → judge → outcome.
+ *
+ * Every way in which a candidate can fail is an outcome. What is returned as an error is the site's own
+ * trouble; when device_lost(), the outcome says crashed and the process must end.
+ */
+#ifndef GT_TRIAL_H
+#define GT_TRIAL_H
+
+#include "site.h"
+
+struct candidate {
+    struct config config; /* has passed its template's check for the site's problem and GPU */
+    const char *cubin, *checksum;
+    struct kernel_facts facts;
+};
+
+/* best_us: the best median so far, 0: none; much slower candidates are dropped early. Errors: E_IO, E_INPUT
+ * (the cubin is gone or damaged), E_GPU (not the candidate's doing). */
+enum status trial_run(struct site *site, const struct candidate *candidate, double best_us,
+                      struct outcome *outcome);
+
+#endif

@@ -1,0 +1,129 @@
+#include "verify.h"
+
+#include "verify_cases.h"
+#include <stdio.h>
+
+enum { RUNS = 20 };
+
+static void set_wrong(struct verification *v, const struct problem *problem, const char *why)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(problem, text);
+    v->verdict = VERDICT_WRONG;
+    snprintf(v->detail, sizeof v->detail, "%.90s: %.100s", text, why);
+}
+
+static enum status repeat_tuned(struct site *site, const struct candidate *candidate, struct verification *v)
+{
+    struct kernel kernel = {0};
+    struct judgement judgement = {0};
+    int different = 0;
+    enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
+                                 candidate->checksum, &kernel);
+    if (!st) st = oracle_judge(&site->oracle, &kernel, &judgement);
+    if (!st && judgement.right) st = oracle_repeat(&site->oracle, &kernel, &judgement, RUNS, &different);
+    kernel_close(&kernel);
+    if (st) return st;
+    v->shapes++;
+    char why[80];
+    snprintf(why, sizeof why, "%d of %d runs gave other bits", different, RUNS);
+    if (!judgement.right || different) {
+        set_wrong(v, &site->problem, judgement.right ? why : judgement.detail);
+        return oracle_restore(&site->oracle);
+    }
+    return OK;
+}
+
+static enum status set_words(const struct workload *work, struct matrices where, int64_t index, int64_t count,
+                             unsigned bits)
+{
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)where.data + 4 * (CUdeviceptr)index;
+    return device_check(cuda.MemsetD32Async(address, bits, (size_t)count, work->kernels->device->stream),
+                        "planting NaN or infinity");
+}
+
+/* Spoil the operands before the reference is computed from them. */
+static enum status plant(const struct workload *work, enum verify_data data)
+{
+    const unsigned not_a_number = 0x7fc00000u, infinity = 0x7f800000u;
+    const struct problem *p = &work->problem;
+    enum status st = OK;
+    if (data == DATA_NAN_OPERANDS) {
+        const int sets[] = {0, WORKLOAD_EXACT};
+        for (int i = 0; i < 2 && !st; i++) {
+            st = set_words(work, workload_a(work, sets[i]), 0, problem_span_a(p), not_a_number);
+            if (!st) st = set_words(work, workload_b(work, sets[i]), 0, problem_span_b(p), not_a_number);
+        }
+    }
+    if (data == DATA_NOT_FINITE) {
+        /* Row 0 of op(A) at the middle of K; the last column of op(B) at the end of K. */
+        int64_t middle = p->k / 2, last = p->k - 1, col = p->n - 1;
+        st = set_words(work, workload_a(work, 0), p->trans_a ? middle * p->lda : middle, 1, infinity);
+        if (!st)
+            st = set_words(work, workload_b(work, 0), p->trans_b ? col * p->ldb + last : last * p->ldb + col,
+                           1, not_a_number);
+    }
+    return st;
+}
+
+static enum status judge_case(struct site *site, const struct candidate *candidate,
+                              const struct verify_case *one, struct judgement *judgement)
+{
+    const int64_t room = INT64_C(1) << 30; /* a case needs a few MiB */
+    struct kernel kernel = {0};
+    struct workload work = {0};
+    struct oracle oracle = {0};
+    enum status st = kernel_load(site->device, &candidate->config, &one->problem, candidate->cubin,
+                                 candidate->checksum, &kernel);
+    if (!st) st = workload_open(&site->kernels, &one->problem, false, site->seed, room, &work);
+    if (!st) st = plant(&work, one->data);
+    if (!st) st = oracle_open(&work, site->seed, room, &oracle);
+    if (!st) st = oracle_judge(&oracle, &kernel, judgement);
+    oracle_close(&oracle);
+    workload_close(&work);
+    kernel_close(&kernel);
+    return st;
+}
+
+static enum status run_cases(struct site *site, const struct candidate *candidate, struct verification *v)
+{
+    struct verify_case cases[VERIFY_CASES_MAX];
+    int count = verify_cases(&candidate->config, &site->problem, cases);
+    const char *first_skip = NULL;
+    for (int i = 0; i < count; i++) {
+        const struct verify_case *one = &cases[i];
+        const char *why =
+            candidate->config.template->check(&candidate->config, &one->problem, &site->device->gpu);
+        if (why) {
+            v->skipped++;
+            if (!first_skip) first_skip = why;
+            continue;
+        }
+        struct judgement judgement = {0};
+        enum status st = judge_case(site, candidate, one, &judgement);
+        if (st) return st;
+        v->shapes++;
+        if (!judgement.right) {
+            set_wrong(v, &one->problem, judgement.detail);
+            return oracle_restore(&site->oracle);
+        }
+    }
+    snprintf(v->detail, sizeof v->detail, "%d cases right, %d skipped%s%.120s%s", v->shapes, v->skipped,
+             first_skip ? " (" : "", first_skip ? first_skip : "", first_skip ? ")" : "");
+    return OK;
+}
+
+enum status verify_run(struct site *site, const struct candidate *candidate,
+                       struct verification *verification)
+{
+    struct verification v = {.verdict = VERDICT_MEASURED};
+    enum status st = repeat_tuned(site, candidate, &v);
+    if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(site, candidate, &v);
+    if (st && (device_lost() || st == E_ABSENT)) {
+        v.verdict = device_lost() ? VERDICT_CRASHED : VERDICT_REFUSED;
+        snprintf(v.detail, sizeof v.detail, "%.199s", status_text());
+        st = OK;
+    }
+    *verification = v;
+    return st;
+}

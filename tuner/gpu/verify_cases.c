@@ -1,0 +1,96 @@
+#include "verify_cases.h"
+
+enum { SIZES = 7 };
+
+/* How leading dimensions and strides exceed what they must be. */
+enum padding { PADDING_NONE, PADDING_FOUR, PADDING_ODD, PADDING_COUNT };
+
+static int64_t padded(int64_t x, enum padding padding)
+{
+    if (padding == PADDING_NONE) return x;
+    return padding == PADDING_FOUR ? (x + 3) / 4 * 4 + 8 : x + 3;
+}
+
+static struct problem make(const struct problem *tuned, int64_t m, int64_t n, int64_t k, int64_t batch,
+                           enum padding padding)
+{
+    struct problem p = problem_make(m, n, k);
+    p.type = tuned->type;
+    p.trans_a = tuned->trans_a;
+    p.trans_b = tuned->trans_b;
+    p.batch = batch;
+    int64_t a = problem_cols_a(&p), b = problem_cols_b(&p);
+    p.lda = padded(a > 0 ? a : 1, padding);
+    p.ldb = padded(b > 0 ? b : 1, padding);
+    p.ldc = padded(n > 0 ? n : 1, padding);
+    p.stride_a = padded(problem_rows_a(&p) * p.lda, padding);
+    p.stride_b = padded(problem_rows_b(&p) * p.ldb, padding);
+    p.stride_c = padded(m * p.ldc, padding);
+    return p;
+}
+
+static int64_t tile(const struct config *config, const char *name, int otherwise)
+{
+    int value = config_get(config, name);
+    return value > 1 && value <= 1024 ? value : otherwise;
+}
+
+static void add(struct verify_case *cases, int *count, struct problem problem, double alpha, double beta,
+                enum verify_data data)
+{
+    if (*count == VERIFY_CASES_MAX) return;
+    problem.alpha = alpha;
+    problem.beta = beta;
+    cases[(*count)++] = (struct verify_case){.problem = problem, .data = data};
+}
+
+/* Every size of M with every size of N, of M with K and of N with K, in SIZES^2 shapes instead of SIZES^3. */
+static void add_square(struct verify_case *cases, int *count, const struct problem *tuned, const int64_t *m,
+                       const int64_t *n, const int64_t *k, bool aligned)
+{
+    static const double scalars[][2] = {{1, 0}, {1, 1}, {-1, 2}, {2.5, -0.75}};
+    for (int i = 0; i < SIZES; i++)
+        for (int shift = 0; shift < SIZES; shift++) {
+            enum padding padding = (enum padding)((i + shift) % PADDING_COUNT);
+            if (aligned && padding == PADDING_ODD) padding = PADDING_FOUR;
+            const double *s = scalars[(i + 2 * shift) % 4];
+            struct problem p = make(tuned, m[i], n[(i + shift) % SIZES], k[(i + 2 * shift) % SIZES],
+                                    shift == 3 ? 3 : 1, padding);
+            add(cases, count, p, s[0], s[1], DATA_PLAIN);
+        }
+}
+
+static void add_corners(struct verify_case *cases, int *count, const struct problem *tuned, int64_t m,
+                        int64_t n, int64_t k)
+{
+    struct problem p = make(tuned, m, n, k, 1, PADDING_FOUR), none = make(tuned, m, n, 0, 1, PADDING_FOUR);
+    add(cases, count, p, 0, 0, DATA_PLAIN);
+    add(cases, count, p, 0, 0, DATA_NAN_OPERANDS);
+    add(cases, count, p, 0, 0.5, DATA_NAN_OPERANDS);
+    add(cases, count, p, 0, 1, DATA_NAN_OPERANDS);
+    add(cases, count, p, 1, 0, DATA_NOT_FINITE);
+    add(cases, count, p, -2, 1, DATA_NOT_FINITE);
+    add(cases, count, none, 1, 0, DATA_PLAIN);
+    add(cases, count, none, 1, 0.5, DATA_PLAIN);
+    add(cases, count, none, 1, 1, DATA_PLAIN);
+}
+
+int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases)
+{
+    int64_t bm = tile(config, "BM", 32), bn = tile(config, "BN", 32), bk = tile(config, "BK", 16);
+    const int64_t m[SIZES] = {1, 2, 3, 7, bm - 1, bm + 1, 61};
+    const int64_t n[SIZES] = {1, 2, 3, 7, bn - 1, bn + 1, 67};
+    const int64_t k[SIZES] = {1, 2, 3, 7, bk - 1, bk + 1, 2 * bk + 53};
+    int64_t bm4 = (bm + 3) / 4 * 4, bn4 = (bn + 3) / 4 * 4, bk4 = (bk + 3) / 4 * 4;
+    const int64_t m4[SIZES] = {4, 8, 20, bm4, bm4 + 4, 2 * bm4 + 12, 100};
+    const int64_t n4[SIZES] = {4, 8, 20, bn4, bn4 + 4, 2 * bn4 + 12, 116};
+    const int64_t k4[SIZES] = {4, 8, 20, bk4, bk4 + 4, 3 * bk4 + 8, 100};
+    int count = 0;
+    add_square(cases, &count, tuned, m, n, k, false);
+    add_square(cases, &count, tuned, m4, n4, k4, true);
+    add_corners(cases, &count, tuned, bm + 1, bn + 3, 2 * bk + 5);
+    add_corners(cases, &count, tuned, bm4 + 4, bn4 + 12, 2 * bk4 + 4);
+    add(cases, &count, make(tuned, 0, 5, 3, 1, PADDING_NONE), 1, 1, DATA_PLAIN);
+    add(cases, &count, make(tuned, 5, 0, 3, 1, PADDING_NONE), 1, 1, DATA_PLAIN);
+    return count;
+}

@@ -1,0 +1,30 @@
+/* verify_cases.h — the problems beside the tuned one that a winner must get right. Arithmetic alone.
+ *
+ * Ragged sizes around the tile's edges, leading dimensions above the row, batches, and the corners of alpha,
+ * beta, K = 0, NaN and infinity. Half of the shapes are multiples of four, so that kernels with vector loads
+ * meet edges too.
+ */
+#ifndef GT_VERIFY_CASES_H
+#define GT_VERIFY_CASES_H
+
+#include "config.h"
+#include "problem.h"
+
+#define VERIFY_CASES_MAX 160
+
+enum verify_data {
+    DATA_PLAIN,
+    DATA_NAN_OPERANDS, /* A and B are NaN throughout: with alpha = 0 nobody may notice */
+    DATA_NOT_FINITE    /* one infinity in A, one NaN in B: both must reach C */
+};
+
+struct verify_case {
+    struct problem problem;
+    enum verify_data data;
+};
+
+/* Fill cases (VERIFY_CASES_MAX) for the op and type of the tuned problem and the tile of the configuration;
+ * the number. */
+int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases);
+
+#endif

@@ -1,0 +1,323 @@
+/* worker.c — the GPU worker process: owns the context of one GPU, does what the supervisor asks, answers.
+ *
+ * Holds nothing that is lost when it is killed. Checks every request before anything of it reaches the GPU.
+ * When the context is lost it answers once more and ends: nothing in this process can be believed then.
+ */
+#include "canary.h"
+#include "commands.h"
+#include "compile.h"
+#include "frame.h"
+#include "line_up.h"
+#include "messages.h"
+#include "roofline.h"
+#include "verify.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define SUPERVISOR   3 /* file descriptor of the socket */
+#define EXIT_LOST    3 /* the context is lost; the supervisor starts another worker */
+#define WARM_LIMIT_S 30.0
+#define BLOCK_MS_MAX 10000.0
+
+enum { ANCHOR_SAMPLES = 32 };
+
+struct worker {
+    int ordinal;
+    const char *cache;
+    struct device device;
+    bool open; /* the device is, the judge is loaded, and the canary sang */
+    struct site site;
+    struct line_up line_up;
+    char cublas[16], nvrtc[16];
+};
+
+/* ---- taking a request apart ---- */
+
+static enum status unpack_failed(const char *verb, const json_error_t *error)
+{
+    return fail(E_INPUT, "malformed request '%s' to the GPU worker: %s", verb, error->text);
+}
+
+static json_t *writable(const json_t *json)
+{
+    return (json_t *)(uintptr_t)json;
+} /* jansson unpacks non-const only */
+
+/* A candidate in words, checked against the rules for the problem and GPU at hand. text fields stay the
+ * request's. */
+static enum status take_candidate(const struct worker *w, const char *verb, const json_t *request,
+                                  struct candidate *candidate)
+{
+    const char *text;
+    json_t *facts = NULL;
+    json_error_t error;
+    if (!w->site.ready) return fail(E_INPUT, "'%s' was asked before a problem was prepared", verb);
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:s, s:s, s?o}", "config", &text, "cubin",
+                       &candidate->cubin, "checksum", &candidate->checksum, "facts", &facts))
+        return unpack_failed(verb, &error);
+    enum status st = config_parse(text, &candidate->config);
+    if (!st && facts) st = facts_from_json(facts, &candidate->facts);
+    if (st) return st;
+    const char *why = candidate->config.template->check(&candidate->config, &w->site.problem, &w->device.gpu);
+    return why ? fail(E_INPUT, "'%s' is not legal here: %s", text, why) : OK;
+}
+
+static json_t *samples_to_json(const double *samples, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; array && i < count; i++) json_array_append_new(array, json_real(samples[i]));
+    return array;
+}
+
+static json_t *state_to_json(const struct gpu_state *s)
+{
+    return json_pack("{s:i, s:i, s:f, s:i, s:I}", "sm_clock_mhz", s->sm_clock_mhz, "memory_clock_mhz",
+                     s->memory_clock_mhz, "power_w", s->power_w, "temperature_c", s->temperature_c,
+                     "throttle_reasons", (json_int_t)s->throttle_reasons);
+}
+
+/* ---- requests ---- */
+
+static enum status open_worker(struct worker *w)
+{
+    if (w->open) return OK;
+    enum status st = compile_load(w->nvrtc);
+    if (!st) st = device_open(w->ordinal, &w->device);
+    if (!st) st = site_open(&w->device, w->cache, &w->site);
+    if (!st) st = canary_run(&w->site);
+    w->open = st == OK;
+    return st;
+}
+
+static json_t *answer_hello(struct worker *w)
+{
+    char driver[64] = "", cuda_text[32], path[256];
+    int count = 0, version = 0;
+    enum status st = open_worker(w);
+    if (!st) st = device_count(&count);
+    if (st) return message_failure(st);
+    bool nvml = nvml_driver_version(driver, sizeof driver);
+    version = device_driver_version();
+    snprintf(cuda_text, sizeof cuda_text, "%d.%d", version / 1000, version % 1000 / 10);
+    if (!nvml) snprintf(driver, sizeof driver, "CUDA %s", cuda_text);
+    if (rival_version(w->cublas, path, sizeof path)) w->cublas[0] = '\0';
+    return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i}", "ok", 1, "gpu",
+                     gpu_to_json(&w->device.gpu), "uuid", w->device.uuid, "driver", driver, "cuda", cuda_text,
+                     "cublas", w->cublas, "nvrtc", w->nvrtc, "nvml", nvml, "canary", 1, "devices", count);
+}
+
+/* The anchor is judged like any candidate, and brings the GPU to its steady state. */
+static enum status measure_anchor(struct worker *w, double warm_s, double *samples, int *count,
+                                  double *spent_s, struct judgement *judgement)
+{
+    *count = 0;
+    *spent_s = 0;
+    if (!w->line_up.has_anchor) return OK;
+    enum status st = oracle_judge(&w->site.oracle, &w->line_up.anchor_kernel, judgement);
+    if (!st && warm_s > 0)
+        return timed_warm_up(&w->line_up.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
+    int64_t calls;
+    *count = 3;
+    return st ? st : timed_blocks(&w->line_up.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
+}
+
+static json_t *answer_prepare(struct worker *w, const json_t *request)
+{
+    const char *text;
+    int cold;
+    json_int_t seed;
+    double warm_s, spent_s, samples[ANCHOR_SAMPLES];
+    json_error_t error;
+    struct problem problem;
+    struct judgement judgement = {.right = true};
+    int count;
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F}", "problem", &text, "cold", &cold,
+                       "seed", &seed, "warm_s", &warm_s))
+        return message_failure(unpack_failed("prepare", &error));
+    if (seed < 0 || !(warm_s >= 0))
+        return message_failure(fail(E_INPUT, "prepare: seed or warm_s is negative"));
+    enum status st = problem_parse(text, &problem);
+    if (st) return message_failure(st);
+    line_up_close(&w->line_up);
+    st = site_prepare(&w->site, &problem, cold, (uint64_t)seed);
+    if (!st) st = line_up_open(&w->site, &w->line_up, w->cublas);
+    if (!st) st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), samples, &count, &spent_s, &judgement);
+    if (st) {
+        json_t *failure = message_failure(st);
+        line_up_close(&w->line_up);
+        site_clear(&w->site);
+        return failure;
+    }
+    return json_pack("{s:b, s:f, s:o, s:f, s:i, s:b, s:s, s:I, s:I}", "ok", 1, "anchor_us",
+                     count ? samples[count - 1] : 0.0, "anchor_samples_us", samples_to_json(samples, count),
+                     "warm_s", spent_s, "sets", w->site.work.layout.sets, "anchor_right", judgement.right,
+                     "anchor_detail", judgement.detail, "judged_rows", (json_int_t)w->site.oracle.plan.rows,
+                     "rows", (json_int_t)w->site.oracle.plan.rows_all);
+}
+
+static json_t *answer_trial(struct worker *w, const json_t *request)
+{
+    struct candidate candidate = {0};
+    struct outcome outcome;
+    double best_us;
+    json_error_t error;
+    enum status st = take_candidate(w, "trial", request, &candidate);
+    if (st) return message_failure(st);
+    if (json_unpack_ex(writable(request), &error, 0, "{s:F}", "best_us", &best_us))
+        return message_failure(unpack_failed("trial", &error));
+    if (!(best_us >= 0)) return message_failure(fail(E_INPUT, "trial: best_us is not a time"));
+    st = trial_run(&w->site, &candidate, best_us, &outcome);
+    if (st) return message_failure(st);
+    return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&outcome));
+}
+
+static json_t *answer_block(struct worker *w, const json_t *request)
+{
+    const char *who;
+    double block_ms, time_us;
+    int64_t calls;
+    json_error_t error;
+    struct gpu_state state;
+    struct timed *timed = &w->line_up.anchor;
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F}", "who", &who, "block_ms", &block_ms))
+        return message_failure(unpack_failed("block", &error));
+    if (!(block_ms > 0 && block_ms <= BLOCK_MS_MAX))
+        return message_failure(
+            fail(E_INPUT, "block: block_ms = %g is outside 0..%g", block_ms, BLOCK_MS_MAX));
+    enum status st = OK;
+    if (strcmp(who, "config") == 0) {
+        struct candidate candidate = {0};
+        st = take_candidate(w, "block", request, &candidate);
+        if (!st) st = line_up_find(&w->line_up, &candidate, &timed);
+    } else if (strcmp(who, "anchor") != 0) {
+        st = fail(E_INPUT, "block: who = '%.40s' is neither anchor nor config", who);
+    } else if (!w->site.ready || !w->line_up.has_anchor) {
+        st = fail(E_ABSENT, "block: there is no anchor: no problem was prepared, or cuBLAS does not take it");
+    }
+    if (!st) st = timed_blocks(timed, 1, 1e3 * block_ms, &time_us, &calls, &state);
+    if (st) return message_failure(st);
+    return json_pack("{s:b, s:f, s:I, s:o}", "ok", 1, "time_us", time_us, "launches", (json_int_t)calls,
+                     "state", state_to_json(&state));
+}
+
+static json_t *answer_verify(struct worker *w, const json_t *request)
+{
+    struct candidate candidate = {0};
+    struct verification v;
+    enum status st = take_candidate(w, "verify", request, &candidate);
+    if (!st) st = verify_run(&w->site, &candidate, &v);
+    if (st) return message_failure(st);
+    return json_pack("{s:b, s:s, s:s, s:i, s:i}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
+                     v.detail, "shapes", v.shapes, "skipped", v.skipped);
+}
+
+static json_t *answer_roofline(struct worker *w, const json_t *request)
+{
+    (void)request;
+    struct roofline roofline;
+    enum status st = roofline_measure(&w->site.watch, w->cache, &roofline);
+    if (st) return message_failure(st);
+    return json_pack("{s:b, s:f, s:f}", "ok", 1, "fp32_tflops", roofline.fp32_tflops, "gb_per_s",
+                     roofline.gb_per_s);
+}
+
+static const struct {
+    const char *verb;
+    json_t *(*answer)(struct worker *w, const json_t *request);
+} requests[] = {
+    {"prepare", answer_prepare}, {"trial", answer_trial},       {"block", answer_block},
+    {"verify", answer_verify},   {"roofline", answer_roofline},
+};
+
+static json_t *answer(struct worker *w, const json_t *request)
+{
+    const char *verb = json_string_value(json_object_get(request, "do"));
+    if (verb && getenv("GEMMTUNE_TEST")) {
+        if (strcmp(verb, "crash") == 0) abort();
+        if (strcmp(verb, "hang") == 0)
+            for (;;) pause();
+    }
+    if (verb && strcmp(verb, "hello") == 0) return answer_hello(w);
+    for (size_t i = 0; verb && i < sizeof requests / sizeof *requests; i++) {
+        if (strcmp(requests[i].verb, verb) != 0) continue;
+        if (w->open) return requests[i].answer(w, request);
+        return message_failure(fail(E_INPUT, "'%s' was asked before hello was answered", verb));
+    }
+    return message_failure(
+        fail(E_INPUT, "the GPU worker does not know the request '%.40s'", verb ? verb : ""));
+}
+
+/* ---- the process ---- */
+
+/* Live and die with the supervisor, and leave its terminal to it. */
+static void settle(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the supervisor decides what it means */
+    signal(SIGPIPE, SIG_IGN);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a core of a CUDA process is many GiB of nothing */
+    unsetenv("NVIDIA_TF32_OVERRIDE");               /* would put TF32 into strict FP32 */
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    struct worker *w = state->input;
+    char *end;
+    switch (key) {
+    case 'c':
+        w->cache = argument;
+        return 0;
+    case 'd':
+        errno = 0;
+        long ordinal = strtol(argument, &end, 10);
+        w->ordinal =
+            end != argument && !*end && !errno && ordinal >= 0 && ordinal <= 4096 ? (int)ordinal : -1;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static enum status serve(struct worker *w)
+{
+    json_t *request;
+    enum status st;
+    while ((st = frame_receive(SUPERVISOR, &request)) == OK) {
+        json_t *reply = answer(w, request);
+        json_decref(request);
+        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
+        st = frame_send(SUPERVISOR, reply);
+        json_decref(reply);
+        if (st) return st;
+        /* Not through main: closing a lost context may hang, and there is nothing to tell anybody. */
+        if (device_lost()) _exit(EXIT_LOST);
+    }
+    return st == E_ABSENT ? OK : st; /* the supervisor closed the socket */
+}
+
+enum status cmd_gpu_worker(int argc, char **argv)
+{
+    static const struct argp_option options[] = {{"device", 'd', "N", 0, "number of the GPU", 0},
+                                                 {"cache", 'c', "DIR", 0, "folder of compiled kernels", 0},
+                                                 {0}};
+    static const struct argp argp = {options, take_option, NULL, "Child process; started by tune.",
+                                     NULL,    NULL,        NULL};
+    struct worker w = {.ordinal = -1};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &w) || !w.cache || w.ordinal < 0)
+        return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
+    settle();
+    enum status st = serve(&w);
+    line_up_close(&w.line_up);
+    site_close(&w.site);
+    device_close(&w.device);
+    return st;
+}

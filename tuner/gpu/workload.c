@@ -1,0 +1,143 @@
+#include "workload.h"
+
+#include <inttypes.h>
+
+static int64_t round_up(int64_t x, int64_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+struct workload_layout workload_layout(const struct problem *problem, bool cold, int64_t l2_bytes,
+                                       int64_t room_bytes)
+{
+    enum { LINE = 64 }; /* floats: 256 bytes, the alignment of an allocation */
+    const struct problem *p = problem;
+    int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p);
+    struct workload_layout l = {.a = WORKLOAD_GUARD};
+    l.b = l.a + round_up(a, LINE) + WORKLOAD_GUARD;
+    l.c = l.b + round_up(b, LINE) + WORKLOAD_GUARD;
+    l.set_floats = l.c + round_up(c, LINE) + WORKLOAD_GUARD;
+
+    int64_t wanted = 1, bytes = 4 * (a + b + c);
+    if (cold) wanted = bytes > 0 ? 2 * l2_bytes / bytes + (2 * l2_bytes % bytes != 0) : 2;
+    if (cold && wanted < 2) wanted = 2;
+    if (wanted > WORKLOAD_SETS_MAX) wanted = WORKLOAD_SETS_MAX;
+    int64_t fit = room_bytes / (4 * l.set_floats) - 1;
+    l.sets = (int)(fit < wanted ? (fit < 0 ? 0 : fit) : wanted);
+    return l;
+}
+
+enum status workload_open(const struct oracle_kernels *kernels, const struct problem *problem, bool cold,
+                          uint64_t seed, int64_t room_bytes, struct workload *work)
+{
+    struct workload w = {.kernels = kernels,
+                         .problem = *problem,
+                         .random = oracle_random_test(seed),
+                         .exact = oracle_exact_test(problem, seed)};
+    w.layout = workload_layout(problem, cold, kernels->device->gpu.l2_bytes, room_bytes);
+    if (w.layout.sets < 1)
+        return fail(E_GPU, "two sets of operands need %.2f GiB on the GPU, and %.2f GiB are left for them",
+                    8.0 * (double)w.layout.set_floats / (1 << 30), (double)room_bytes / (1 << 30));
+    enum status st = device_allocate(&w.slab, (size_t)(4 * w.layout.set_floats * (w.layout.sets + 1)));
+    if (!st) st = workload_fill(&w);
+    if (st) device_free(&w.slab);
+    else *work = w;
+    return st;
+}
+
+void workload_close(struct workload *work)
+{
+    device_free(&work->slab);
+    *work = (struct workload){0};
+}
+
+static CUdeviceptr set_address(const struct workload *work, int set)
+{
+    int64_t index = set == WORKLOAD_EXACT ? work->layout.sets : set;
+    return work->slab.address + (CUdeviceptr)(4 * index * work->layout.set_floats);
+}
+
+struct operands workload_operands(const struct workload *work, int set)
+{
+    CUdeviceptr base = set_address(work, set);
+    return (struct operands){.a = base + (CUdeviceptr)(4 * work->layout.a),
+                             .b = base + (CUdeviceptr)(4 * work->layout.b),
+                             .c = base + (CUdeviceptr)(4 * work->layout.c)};
+}
+
+struct matrices workload_a(const struct workload *work, int set)
+{
+    const struct problem *p = &work->problem;
+    return (struct matrices){.data = (float *)(uintptr_t)workload_operands(work, set).a,
+                             .rows = problem_rows_a(p),
+                             .cols = problem_cols_a(p),
+                             .ld = p->lda,
+                             .batch = p->batch,
+                             .stride = p->stride_a};
+}
+
+struct matrices workload_b(const struct workload *work, int set)
+{
+    const struct problem *p = &work->problem;
+    return (struct matrices){.data = (float *)(uintptr_t)workload_operands(work, set).b,
+                             .rows = problem_rows_b(p),
+                             .cols = problem_cols_b(p),
+                             .ld = p->ldb,
+                             .batch = p->batch,
+                             .stride = p->stride_b};
+}
+
+struct matrices workload_c(const struct workload *work, int set)
+{
+    const struct problem *p = &work->problem;
+    return (struct matrices){.data = (float *)(uintptr_t)workload_operands(work, set).c,
+                             .rows = p->m,
+                             .cols = p->n,
+                             .ld = p->ldc,
+                             .batch = p->batch,
+                             .stride = p->stride_c};
+}
+
+void workload_scalars(const struct workload *work, int set, double *alpha, double *beta)
+{
+    bool exact = set == WORKLOAD_EXACT;
+    *alpha = exact ? work->exact.alpha : work->problem.alpha;
+    *beta = exact ? work->exact.beta : work->problem.beta;
+}
+
+/* C starts as poison with values in it, so that every set is a copy of the first. */
+static enum status fill_set(const struct workload *work, int set)
+{
+    const struct oracle_kernels *k = work->kernels;
+    bool exact = set == WORKLOAD_EXACT;
+    enum status st = device_check(cuda.MemsetD32Async(set_address(work, set), POISON_NAN,
+                                                      (size_t)work->layout.set_floats, k->device->stream),
+                                  "clearing the operands");
+    if (!st) st = oracle_fill(k, workload_a(work, set), exact ? work->exact.a : work->random.a);
+    if (!st) st = oracle_fill(k, workload_b(work, set), exact ? work->exact.b : work->random.b);
+    if (!st) st = oracle_fill(k, workload_c(work, set), exact ? work->exact.c : work->random.c);
+    return st;
+}
+
+enum status workload_fill(const struct workload *work)
+{
+    enum status st = fill_set(work, WORKLOAD_EXACT);
+    if (!st) st = fill_set(work, 0);
+    for (int set = 1; set < work->layout.sets && !st; set++)
+        st = device_check(cuda.MemcpyDtoDAsync(set_address(work, set), set_address(work, 0),
+                                               (size_t)(4 * work->layout.set_floats),
+                                               work->kernels->device->stream),
+                          "copying the operands");
+    return st;
+}
+
+enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta)
+{
+    int64_t words = work->layout.set_floats - work->layout.c + WORKLOAD_GUARD;
+    CUdeviceptr start = workload_operands(work, set).c - 4 * WORKLOAD_GUARD;
+    enum status st = device_check(
+        cuda.MemsetD32Async(start, poison, (size_t)words, work->kernels->device->stream), "poisoning C");
+    if (st || beta == 0) return st;
+    return oracle_fill(work->kernels, workload_c(work, set),
+                       set == WORKLOAD_EXACT ? work->exact.c : work->random.c);
+}

@@ -1,0 +1,60 @@
+/* workload.h — the operands of a problem on the device: sets of A, B and C with guard bands, from one seed.
+ *
+ * All timed sets hold the same data, so that one reference judges each of them; rotating over them keeps the
+ * operands out of L2 (cache policy `cold`). One more set holds the small whole numbers of the exact test.
+ * Around every operand, and in the padding of A and B, lies NaN: who reads what it must not, shows it.
+ */
+#ifndef GT_WORKLOAD_H
+#define GT_WORKLOAD_H
+
+#include "kernel.h"
+#include "oracle_kernels.h"
+#include "oracle_plan.h"
+
+#define WORKLOAD_SETS_MAX 1024
+#define WORKLOAD_GUARD    1024 /* floats before and after each operand */
+#define WORKLOAD_EXACT    (-1) /* the set of the exact test */
+#define POISON_NAN        0x7fc0beefu
+#define POISON_NUMBER     0x4b1dbeefu /* about 1e7: larger than any right answer to random data for K < 1e7 */
+
+/* Where things lie, in floats from the start of a set. */
+struct workload_layout {
+    int64_t a, b, c, set_floats;
+    int sets; /* timed ones; the exact one comes after them */
+};
+
+/* Sets for the cache policy: cold wants 2x L2 in operands, at least 2 sets and at most WORKLOAD_SETS_MAX; hot
+ * one. Fewer where room_bytes does not hold them. sets = 0: not even one fits beside the exact set. */
+struct workload_layout workload_layout(const struct problem *problem, bool cold, int64_t l2_bytes,
+                                       int64_t room_bytes);
+
+struct workload {
+    const struct oracle_kernels *kernels;
+    struct problem problem;
+    struct workload_layout layout;
+    struct random_test random;
+    struct exact_test exact;
+    struct device_buffer slab;
+};
+
+/* Allocate and fill. Errors: E_GPU, with the sizes when memory does not suffice. */
+enum status workload_open(const struct oracle_kernels *kernels, const struct problem *problem, bool cold,
+                          uint64_t seed, int64_t room_bytes, struct workload *work);
+void workload_close(struct workload *work); /* takes a zeroed struct too */
+
+/* Write all operands again: a candidate that wrote where it must not may have spoilt them. */
+enum status workload_fill(const struct workload *work);
+
+struct operands workload_operands(const struct workload *work, int set);
+struct matrices workload_a(const struct workload *work, int set);
+struct matrices workload_b(const struct workload *work, int set);
+struct matrices workload_c(const struct workload *work, int set);
+
+/* The set's alpha and beta: the problem's, or those of the exact test. */
+void workload_scalars(const struct workload *work, int set, double *alpha, double *beta);
+
+/* Before a judged call: poison all of C with its guard bands and padding; where beta != 0, its elements get
+ * the values that the reference was computed with. */
+enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta);
+
+#endif
