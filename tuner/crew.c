@@ -1,12 +1,12 @@
 #include "crew.h"
 
+#include "clock.h"
 #include "messages.h"
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define COMPILER_NICE    10 /* a worker that waits for a core is a GPU that waits */
 #define GREETINGS_MAX    3  /* failed greetings or idle deaths in a row before a GPU is given up */
@@ -36,13 +36,6 @@ struct crew {
     int compilers, workers;
     char nvrtc[CREW_VERSION_MAX];
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- greeting ---- */
 

@@ -1,0 +1,141 @@
+/* cmd_tune.c — the main job, as a straight line: options, GPUs, database, session (or prediction), table. */
+#include "commands.h"
+
+#include "clock.h"
+#include "paths.h"
+#include "predict.h"
+#include "results.h"
+#include "session.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* "NVIDIA H200" and "h200" name the same GPU. */
+static const char *bare_name(const char *name)
+{
+    return strncasecmp(name, "NVIDIA ", 7) == 0 ? name + 7 : name;
+}
+
+static bool same_gpu(const struct gpu *here, const char *wanted, const struct gpu *described)
+{
+    return strcasecmp(bare_name(here->name), bare_name(wanted)) == 0 || strcasecmp(here->id, wanted) == 0 ||
+           (described && strcasecmp(bare_name(here->name), bare_name(described->name)) == 0);
+}
+
+/* The GPUs to work on: of this machine, or none and a description to predict for. */
+struct where {
+    struct crew *crew;
+    int workers[CREW_WORKERS_MAX];
+    int count;
+    struct gpu described;
+    bool predict;
+};
+
+static enum status start_crew(const struct tune_options *o, const int *devices, int device_count,
+                              struct crew **crew)
+{
+    struct crew_options options = {
+        .cache = o->cache, .compilers = o->compilers, .devices = devices, .device_count = device_count};
+    return crew_open(&options, crew);
+}
+
+/* GPUs of this machine, by number. */
+static enum status use_present(const struct tune_options *o, struct where *where)
+{
+    enum status st = start_crew(o, o->devices, o->device_count, &where->crew);
+    if (st == E_GPU)
+        return fail(E_GPU, "%s; to predict for a GPU that is elsewhere, name it: --gpu h200", status_text());
+    if (st) return st;
+    where->count = crew_workers(where->crew);
+    for (int i = 0; i < where->count; i++) where->workers[i] = i;
+    return OK;
+}
+
+/* A GPU by name: measured if it is here, predicted from its description if it is not. */
+static enum status use_named(const struct tune_options *o, struct where *where)
+{
+    char folder[TUNE_PATH_MAX];
+    enum status known = paths_configs("gpus", folder, sizeof folder);
+    if (!known) known = gpu_find(folder, o->gpu, &where->described);
+    char unknown[512];
+    snprintf(unknown, sizeof unknown, "%s", status_text());
+
+    enum status st = start_crew(o, o->devices, CREW_ALL_DEVICES, &where->crew);
+    if (st && st != E_GPU) return st;
+    for (int i = 0; !st && i < crew_workers(where->crew); i++) {
+        const struct gpu *here = &crew_worker(where->crew, i)->gpu;
+        if (same_gpu(here, o->gpu, known == OK ? &where->described : NULL))
+            where->workers[where->count++] = i;
+    }
+    if (where->count > 0) return OK;
+    if (known) return fail(known == E_ABSENT ? E_INPUT : known, "%s", unknown);
+    crew_close(where->crew);
+    where->crew = NULL;
+    where->predict = true;
+    return start_crew(o, NULL, 0, &where->crew);
+}
+
+static void say_end(const struct session *s, bool predicted)
+{
+    char text[32];
+    format_duration(s->seconds, text);
+    fprintf(stderr, "%zu trials and %zu kernels compiled in %s", s->trials, s->kernels, text);
+    if (!predicted) fprintf(stderr, "; GPU busy %.0f %% of the time after the start", 100 * s->busy_share);
+    fputc('\n', stderr);
+}
+
+/* A problem without a winner is worth an exit code of its own, after all else has been printed. */
+static enum status judge_results(const struct session *s)
+{
+    size_t without = 0, count = s->options->problem_count;
+    const struct job_result *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (s->results[i].how == JOB_TUNED || s->results[i].how == JOB_KNOWN) continue;
+        if (!first) first = &s->results[i];
+        without++;
+    }
+    if (!without) return OK;
+    return fail(E_ABSENT, "%zu of %zu problems have no winner; the first: %s", without, count, first->why);
+}
+
+enum status cmd_tune(int argc, char **argv)
+{
+    struct session session = {.began_s = now_s()};
+    struct tune_options options = {0};
+    struct where where = {0};
+    struct space *space = NULL;
+
+    enum status st = tune_options_parse(argc, argv, &options);
+    if (st) return st;
+    session.options = &options;
+    session.results = calloc(options.problem_count, sizeof *session.results);
+    if (!session.results) st = fail(E_MEMORY, "out of memory for %zu problems", options.problem_count);
+
+    if (!st) st = space_load(options.space, &space);
+    if (!st) st = db_open(options.db, DB_WRITE, &session.db);
+    if (!st) st = options.gpu ? use_named(&options, &where) : use_present(&options, &where);
+    if (st) goto out;
+
+    session.space = space;
+    session.crew = where.crew;
+    session.workers = where.workers;
+    session.worker_count = where.count;
+    st = where.predict ? predict_run(&session, &where.described) : session_run(&session);
+
+    /* What was found is printed however the run ended. */
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    say_end(&session, where.predict);
+    enum status printed = results_print(session.results, options.problem_count, options.format);
+    if (st) fail(st, "%s", sentence);
+    else st = printed ? printed : judge_results(&session);
+out:
+    crew_close(where.crew);
+    db_close(session.db);
+    space_free(space);
+    free(session.results);
+    tune_options_free(&options);
+    return st;
+}

@@ -1,0 +1,292 @@
+#include "job.h"
+
+#include "clock.h"
+#include "job_parts.h"
+#include "messages.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AHEAD_PER_COMPILER 3 /* enough that neither compilers nor the GPU wait */
+#define AHEAD_MIN          12
+#define PREPARE_TRIES      3
+#define WARM_SHARE         0.08 /* of the problem's time, for warming up */
+#define WARM_MOST_S        30.0
+
+/* ---- opening ---- */
+
+enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
+                     const struct problem *problem, struct job **out)
+{
+    struct job *job = calloc(1, sizeof *job);
+    if (!job) return fail(E_MEMORY, "out of memory for a problem");
+    job->env = env;
+    job->context = *context;
+    job->run_id = run_id;
+    job->problem = *problem;
+    job->worker = -1;
+    job->result.winner.problem = *problem;
+    problem_format(problem, job->text);
+
+    const struct tune_options *options = env->options;
+    size_t limit = (size_t)(AHEAD_PER_COMPILER * crew_compilers(env->crew));
+    job->ahead_limit = limit > AHEAD_MIN ? limit : AHEAD_MIN;
+    enum status st = field_open(env->space, problem, &context->gpu, &job->field);
+    if (!st && !(job->ahead = calloc(job->ahead_limit + 1, sizeof *job->ahead)))
+        st = fail(E_MEMORY, "out of memory for a problem");
+    if (!st)
+        st =
+            search_start(options->strategy, job->field.config, job->field.count, options->seed, &job->search);
+    if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
+    if (st) {
+        job_close(job);
+        return st;
+    }
+    job->result.legal = job->field.count;
+    job->result.raw = job->field.raw_count;
+    job->result.tried = job->result.recalled.usable + job->result.recalled.failed;
+    if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
+    *out = job;
+    return OK;
+}
+
+void job_close(struct job *job)
+{
+    if (!job) return;
+    playoff_free(&job->playoff);
+    if (job->search) search_stop(job->search);
+    field_close(&job->field);
+    free(job->ahead);
+    free(job);
+}
+
+void job_begin(struct job *job, int worker, double share_s)
+{
+    job->worker = worker;
+    job->began_s = now_s();
+    job->share_s = share_s;
+}
+
+int job_worker(const struct job *job)
+{
+    return job->worker;
+}
+
+const struct job_result *job_result(const struct job *job)
+{
+    return &job->result;
+}
+
+const struct problem *job_problem(const struct job *job)
+{
+    return &job->problem;
+}
+
+/* ---- kernels ahead of time ---- */
+
+static bool at_trial_limit(const struct job *job)
+{
+    int64_t limit = job->env->options->max_trials;
+    size_t flying = job->asked == ASKED_TRIAL;
+    return limit > 0 && job->result.tried + job->ahead_count + flying >= (size_t)limit;
+}
+
+enum status job_fill(struct job *job)
+{
+    while (job->phase == PHASE_SEARCH && !job->search_over && !job->stopping &&
+           job->ahead_count < job->ahead_limit && !at_trial_limit(job)) {
+        size_t i;
+        enum search_answer answer = search_next(job->search, &i);
+        job->search_over = answer == SEARCH_DONE;
+        if (answer != SEARCH_TRY) break;
+        bool quarantined;
+        enum status st = db_quarantined(job->env->db, &job->context, &job->field.config[i], &quarantined);
+        if (st) return st;
+        if (quarantined) { /* it crashed twice on this GPU, if for another problem */
+            job->field.time_us[i] = (double)INFINITY;
+            search_tell(job->search, i, (double)INFINITY);
+            continue;
+        }
+        struct built *built = builds_get(job->env->builds, &job->field.config[i], job->problem.trans_a,
+                                         job->problem.trans_b, job->context.gpu.arch);
+        if (!built) return E_MEMORY;
+        job->ahead[job->ahead_count++] = (struct ahead){.index = i, .built = built};
+    }
+    return OK;
+}
+
+struct built *job_wants(const struct job *job)
+{
+    for (int i = 0; job->phase == PHASE_CALL && i < job->playoff.count; i++)
+        if (job->playoff.finalist[i].built->state == BUILD_WANTED) return job->playoff.finalist[i].built;
+    for (size_t i = 0; job->phase == PHASE_SEARCH && i < job->ahead_count; i++)
+        if (job->ahead[i].built->state == BUILD_WANTED) return job->ahead[i].built;
+    return NULL;
+}
+
+/* ---- talking to the worker ---- */
+
+enum status job_ask(struct job *job, enum asked what, json_t *request, double deadline_s)
+{
+    enum status st = crew_send(job->env->crew, job->worker, request, deadline_s, job);
+    if (st) return st;
+    job->asked = what;
+    job->sent_s = now_s();
+    return OK;
+}
+
+static enum status send_prepare(struct job *job)
+{
+    const struct tune_options *o = job->env->options;
+    double warm_s = fmin(WARM_MOST_S, WARM_SHARE * job->share_s);
+    return job_ask(job, ASKED_PREPARE, request_prepare(&job->problem, o->cold, o->seed, warm_s),
+                   CREW_PREPARE_S);
+}
+
+static void prepare_answered(struct job *job, const json_t *answer)
+{
+    if (message_check(answer)) {
+        if (++job->prepare_failures >= PREPARE_TRIES)
+            job_end(job, JOB_FRUITLESS, "GPU %d cannot take this problem: %s",
+                    crew_worker(job->env->crew, job->worker)->device, status_text());
+        else crew_cancel(job->env->crew, job->worker); /* a fresh process may have more memory */
+        return;
+    }
+    job->prepared = true;
+    job->prepare_failures = 0;
+    job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
+}
+
+enum status job_step(struct job *job)
+{
+    if (job->phase == PHASE_ENDED || job->worker < 0) return OK;
+    enum status st = trial_settle_unbuilt(job);
+    if (st || job->asked != ASKED_NOTHING) return st;
+    if (job->stopping) {
+        job_best(job, &job->result.winner);
+        job_end(job, JOB_INTERRUPTED, "interrupted");
+        return OK;
+    }
+    if (job->phase == PHASE_SEARCH && search_is_over(job)) st = race_call(job);
+    if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
+    if (st || job->phase == PHASE_ENDED || !crew_worker_idle(job->env->crew, job->worker)) return st;
+
+    if (!job->prepared) return send_prepare(job);
+    switch (job->phase) {
+    case PHASE_SEARCH:
+        return trial_send(job);
+    case PHASE_RACE:
+        return race_send(job);
+    case PHASE_CHECK:
+        return check_send(job);
+    default:
+        return OK;
+    }
+}
+
+static enum status answered(struct job *job, enum asked asked, const json_t *answer)
+{
+    switch (asked) {
+    case ASKED_PREPARE:
+        prepare_answered(job, answer);
+        return OK;
+    case ASKED_TRIAL:
+        return trial_answered(job, answer);
+    case ASKED_BLOCK:
+        return race_answered(job, answer);
+    case ASKED_CHECK:
+        return check_answered(job, answer);
+    default:
+        return OK;
+    }
+}
+
+static enum status lost(struct job *job, enum asked asked, bool hung, const char *reason)
+{
+    job->prepared = false;
+    switch (asked) {
+    case ASKED_PREPARE:
+        if (++job->prepare_failures >= PREPARE_TRIES)
+            job_end(job, JOB_FRUITLESS, "the worker died %d times while it prepared this problem: %s",
+                    PREPARE_TRIES, reason);
+        return OK;
+    case ASKED_TRIAL:
+        return trial_lost(job, hung, reason);
+    case ASKED_BLOCK:
+        return race_lost(job);
+    case ASKED_CHECK:
+        return check_lost(job, hung, reason);
+    default:
+        return OK;
+    }
+}
+
+enum status job_event(struct job *job, struct crew_event *event)
+{
+    enum status st = OK;
+    enum asked asked = job->asked;
+    if (event->kind == CREW_ANSWER || event->kind == CREW_LOST) {
+        job->asked = ASKED_NOTHING;
+        if (asked != ASKED_NOTHING) report_busy(job->env->report, job->sent_s, now_s());
+    }
+    if (job->phase == PHASE_ENDED) st = OK;
+    else if (event->kind == CREW_ANSWER) st = answered(job, asked, event->answer);
+    else if (event->kind == CREW_LOST) st = lost(job, asked, event->hung, event->reason);
+    else if (event->kind == CREW_BACK) job->prepared = false;
+    else if (event->kind == CREW_GONE) {
+        job_abandon(job);
+        job_end(job, JOB_ORPHANED, "GPU %d is given up: %s", crew_worker(job->env->crew, job->worker)->device,
+                event->reason);
+    }
+    json_decref(event->answer);
+    event->answer = NULL;
+    return st;
+}
+
+/* ---- ending ---- */
+
+void job_stop(struct job *job)
+{
+    job->stopping = true;
+    /* A trial ends soon and is kept; a preparation may take long and is worth nothing. */
+    if (job->asked == ASKED_PREPARE) {
+        crew_cancel(job->env->crew, job->worker);
+        job->asked = ASKED_NOTHING;
+    }
+}
+
+void job_end(struct job *job, enum job_how how, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(job->result.why, sizeof job->result.why, format, args);
+    va_end(args);
+    job->result.how = how;
+    job->result.seconds = now_s() - job->began_s;
+    job->phase = PHASE_ENDED;
+}
+
+void job_progress(const struct job *job, struct progress *p)
+{
+    static const char *const phases[] = {"searching", "racing", "racing", "checking", "done"};
+    *p = (struct progress){.done = job->result.tried, .trials = job->result.trials};
+    memcpy(p->problem, job->text, sizeof p->problem);
+    memcpy(p->failures, job->failures, sizeof p->failures);
+    p->gpu = crew_worker(job->env->crew, job->worker)->device;
+    p->phase = job->prepared || job->phase != PHASE_SEARCH ? phases[job->phase] : "warming up";
+    p->left = job->field.count - (p->done < job->field.count ? p->done : job->field.count);
+    p->best_us = job->best_us;
+    p->anchor_us = job->anchor_us;
+    if (job->best_us > 0) {
+        p->tflops = problem_flop(&job->problem) / job->best_us * 1e-6;
+        config_format(&job->field.config[job->best], p->best);
+    }
+    p->elapsed_s = now_s() - job->began_s;
+    p->left_s = fmax(0, job->share_s - p->elapsed_s);
+    int64_t limit = job->env->options->max_trials;
+    if (limit > 0 && p->done + p->left > (size_t)limit)
+        p->left = (size_t)limit > p->done ? (size_t)limit - p->done : 0;
+    if (job->trial_s > 0) p->left_s = fmin(p->left_s, (double)p->left * job->trial_s + job->plan.reserve_s);
+}

@@ -1,0 +1,82 @@
+/* job.h — one problem on one GPU: known outcomes recalled, search, trials, race, check, winner stored.
+ *
+ * A state machine: the session opens it, lends it a worker, compiles what it wants, hands it what the worker
+ * answers, and steps it. Until it is lent a worker it only asks for kernels ahead of time. Never waits for
+ * anything.
+ */
+#ifndef GT_JOB_H
+#define GT_JOB_H
+
+#include "builds.h"
+#include "crew.h"
+#include "db.h"
+#include "field.h"
+#include "report.h"
+#include "space.h"
+#include "tune_options.h"
+
+struct job;
+
+/* What all jobs of a run share. */
+struct job_env {
+    struct crew *crew;
+    struct db *db;
+    struct builds *builds;
+    struct report *report;
+    const struct space *space;
+    const struct tune_options *options;
+    double check_s; /* the longest check of a winner so far */
+};
+
+enum job_how {
+    JOB_RUNNING,
+    JOB_TUNED,       /* a winner is stored */
+    JOB_KNOWN,       /* an earlier run stored one that is up to date: nothing done */
+    JOB_FRUITLESS,   /* no candidate is usable, or the GPU cannot take the problem; why says it */
+    JOB_INTERRUPTED, /* Ctrl-C; best so far in winner, nothing stored as winner */
+    JOB_ORPHANED     /* its GPU was given up: another may take it */
+};
+
+struct job_result {
+    enum job_how how;
+    char why[512];
+    struct db_winner
+        winner; /* JOB_TUNED; for JOB_INTERRUPTED the best of the search, time_us 0 if there is none */
+    size_t legal, tried, trials; /* candidates; tried in all runs; of this run */
+    struct recalled recalled;
+    double raw, seconds;
+};
+
+/* Enumerate, order, recall. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
+enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
+                     const struct problem *problem, struct job **job);
+void job_close(struct job *job); /* takes NULL */
+
+/* Lend it a worker for about share_s seconds. */
+void job_begin(struct job *job, int worker, double share_s);
+int job_worker(const struct job *job); /* -1: none yet */
+
+/* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */
+enum status job_fill(struct job *job);
+struct built *job_wants(const struct job *job);
+
+/* Do what can be done now. Errors end the run: the database cannot be written, out of memory. */
+enum status job_step(struct job *job);
+
+/* An answer, a loss, a return of its worker. Takes over event->answer. */
+enum status job_event(struct job *job, struct crew_event *event);
+
+/* Ctrl-C: end after the trial under way. */
+void job_stop(struct job *job);
+
+/* The fastest so far, without a race; time_us stays 0 if there is none. */
+void job_best(const struct job *job, struct db_winner *winner);
+
+/* The run ends in the middle of a trial: the attempt does not count against its candidate. */
+void job_abandon(struct job *job);
+
+const struct job_result *job_result(const struct job *job);
+const struct problem *job_problem(const struct job *job);
+void job_progress(const struct job *job, struct progress *progress);
+
+#endif

@@ -1,0 +1,91 @@
+/* job_parts.h — the inside of a job, shared by job.c (its life), job_trial.c (searching) and job_race.c
+ * (deciding). Nobody else includes it.
+ */
+#ifndef GT_JOB_PARTS_H
+#define GT_JOB_PARTS_H
+
+#include "job.h"
+#include "playoff.h"
+
+enum job_phase {
+    PHASE_SEARCH,
+    PHASE_CALL /* kernels of the finalists */,
+    PHASE_RACE,
+    PHASE_CHECK,
+    PHASE_ENDED
+};
+
+/* What the worker has been asked and has not answered. */
+enum asked { ASKED_NOTHING, ASKED_PREPARE, ASKED_TRIAL, ASKED_BLOCK, ASKED_CHECK };
+
+/* A candidate that the search has asked for and that has not been told. */
+struct ahead {
+    size_t index;
+    struct built *built;
+    bool recompiled; /* its cubin had left the cache once */
+};
+
+struct job {
+    struct job_env *env;
+    struct db_context context;
+    int64_t run_id;
+    struct problem problem;
+    char text[PROBLEM_TEXT_MAX];
+    struct job_result result;
+
+    struct field field;
+    struct search *search;
+    struct ahead *ahead; /* in the order asked for */
+    size_t ahead_count, ahead_limit;
+    bool search_over;
+    enum job_phase phase;
+
+    int worker;
+    double began_s, share_s;
+    bool prepared, stopping;
+    int prepare_failures;
+    double anchor_us; /* cuBLAS, as the preparation timed it; 0: no cuBLAS */
+
+    enum asked asked;
+    double sent_s;
+    struct ahead flying; /* ASKED_TRIAL */
+    int64_t attempt;
+
+    size_t best; /* index of the fastest so far */
+    double best_us;
+    double trial_s; /* what a trial takes, smoothed; 0: none yet */
+    size_t failures[VERDICT_COUNT];
+
+    struct playoff playoff;
+    struct race_plan plan;
+    int choice; /* ASKED_CHECK */
+    bool tied;
+};
+
+/* Send to the worker and remember what it was. */
+enum status job_ask(struct job *job, enum asked what, json_t *request, double deadline_s);
+
+/* End with a sentence (printf-like). */
+void job_end(struct job *job, enum job_how how, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* job_trial.c */
+bool search_is_over(const struct job *job);
+enum status trial_settle_unbuilt(struct job *job); /* candidates that the compiler refused or that spill */
+enum status trial_send(struct job *job);
+enum status trial_answered(struct job *job, const json_t *answer);
+enum status trial_lost(struct job *job, bool hung, const char *reason);
+double trial_judge_s(const struct job *job, double predicted_us);
+
+/* job_race.c */
+enum status race_call(struct job *job);  /* choose the finalists */
+enum status race_begin(struct job *job); /* once their kernels are there */
+bool race_called(const struct job *job);
+enum status race_send(struct job *job);
+enum status race_answered(struct job *job, const json_t *answer);
+enum status race_lost(struct job *job);
+enum status check_send(struct job *job);
+enum status check_answered(struct job *job, const json_t *answer);
+enum status check_lost(struct job *job, bool hung, const char *reason);
+
+#endif

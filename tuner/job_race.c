@@ -1,0 +1,225 @@
+#include "job_parts.h"
+
+#include "clock.h"
+#include "messages.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK_GUESS_S    2.0
+#define CHECK_DEADLINE_S 120.0 /* many ragged shapes */
+#define LOSSES_MAX       2     /* a worker that dies twice on a finalist's blocks */
+#define REPEATS_MAX      3
+#define FINISHED_ROUNDS  3  /* what is decided even when the time is up */
+#define MODEL_FIRST      16 /* the report: how good were the model's first few */
+/* NVML's clocks_throttle_reasons that make a time worthless: hardware slowdown, its thermal and power-brake
+ * kinds, and software thermal slowdown. The software power cap is normal for a large GEMM. */
+#define THROTTLED 0xe8u
+
+/* ---- the finalists ---- */
+
+enum status race_call(struct job *job)
+{
+    double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
+    size_t best[RACE_RUNNERS_MAX];
+    job->plan = budget_race(job->share_s, job->best_us, check);
+    int count = field_best(&job->field, best, job->plan.finalists);
+    if (count == 0) {
+        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable", job->result.tried);
+        return OK;
+    }
+    for (int i = 0; i < count; i++) {
+        struct built *built = builds_get(job->env->builds, &job->field.config[best[i]], job->problem.trans_a,
+                                         job->problem.trans_b, job->context.gpu.arch);
+        if (!built) return E_MEMORY;
+        playoff_add(&job->playoff, best[i], &job->field.config[best[i]], built);
+    }
+    job->phase = PHASE_CALL;
+    return OK;
+}
+
+bool race_called(const struct job *job)
+{
+    for (int i = 0; i < job->playoff.count; i++)
+        if (job->playoff.finalist[i].built->state != BUILD_DONE) return false;
+    return true;
+}
+
+enum status race_begin(struct job *job)
+{
+    enum status st = playoff_start(&job->playoff, &job->plan, job->env->options->seed);
+    if (st == E_ABSENT) {
+        job_end(job, JOB_FRUITLESS, "%s", status_text());
+        return OK;
+    }
+    job->phase = PHASE_RACE;
+    return st;
+}
+
+/* ---- blocks ---- */
+
+static bool race_is_late(const struct job *job)
+{
+    double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
+    double end = job->began_s + job->share_s - fmin(check, 0.25 * job->share_s);
+    return now_s() > end && race_rounds(job->playoff.race) >= FINISHED_ROUNDS;
+}
+
+static double block_deadline_s(const struct job *job)
+{
+    return 10.0 + 20.0 * fmax(1e-3 * job->plan.block_ms, 4e-6 * job->best_us);
+}
+
+enum status race_send(struct job *job)
+{
+    if (race_is_late(job)) race_cut(job->playoff.race);
+    int who;
+    while ((who = playoff_next(&job->playoff)) == RACE_ANCHOR && job->anchor_us <= 0) {
+        enum status st = playoff_tell(&job->playoff, (double)INFINITY); /* no cuBLAS: plain times decide */
+        if (st) return st;
+    }
+    if (who == RACE_DONE) {
+        job->phase = PHASE_CHECK;
+        return check_send(job);
+    }
+    if (who == RACE_ANCHOR)
+        return job_ask(job, ASKED_BLOCK, request_anchor_block(job->plan.block_ms), block_deadline_s(job));
+    struct build build;
+    builds_read(job->playoff.finalist[who].built, &build);
+    return job_ask(job, ASKED_BLOCK,
+                   request_block(&job->playoff.finalist[who].config, &build, job->plan.block_ms),
+                   block_deadline_s(job));
+}
+
+enum status race_answered(struct job *job, const json_t *answer)
+{
+    double time_us = json_number_value(json_object_get(answer, "time_us"));
+    if (message_check(answer) || !(time_us > 0)) {
+        crew_cancel(job->env->crew, job->worker);
+        return race_lost(job);
+    }
+    const json_t *state = json_object_get(answer, "state");
+    uint64_t reasons = (uint64_t)json_integer_value(json_object_get(state, "throttle_reasons"));
+    if ((reasons & THROTTLED) && job->playoff.repeats++ < REPEATS_MAX) return OK; /* the same block again */
+    return playoff_tell(&job->playoff, time_us);
+}
+
+/* The block is asked for again once the worker is back; who loses a worker twice is out. */
+enum status race_lost(struct job *job)
+{
+    job->prepared = false;
+    int who = playoff_next(&job->playoff);
+    if (who == RACE_DONE) return OK;
+    if (who == RACE_ANCHOR) return playoff_tell(&job->playoff, (double)INFINITY);
+    if (++job->playoff.finalist[who].losses < LOSSES_MAX) return OK;
+    return playoff_tell(&job->playoff, (double)INFINITY);
+}
+
+/* ---- the last check, and the winner ---- */
+
+enum status check_send(struct job *job)
+{
+    job->choice = playoff_choice(&job->playoff, &job->tied);
+    if (job->choice < 0) {
+        job_end(job, JOB_FRUITLESS, "every finalist failed in the race or the last check");
+        return OK;
+    }
+    const struct finalist *f = &job->playoff.finalist[job->choice];
+    struct build build;
+    builds_read(f->built, &build);
+    return job_ask(job, ASKED_CHECK, request_verify(&f->config, &build),
+                   CHECK_DEADLINE_S + trial_judge_s(job, job->best_us));
+}
+
+/* The row without race evidence: what it was made with and from how much. */
+static void describe(const struct job *job, size_t index, struct db_winner *w)
+{
+    const struct db_context *c = &job->context;
+    *w = (struct db_winner){.problem = job->problem, .config = job->field.config[index], .gpu = c->gpu};
+    config_format(&w->config, w->config_text);
+    memcpy(w->gpu_uuid, c->gpu_uuid, sizeof w->gpu_uuid);
+    memcpy(w->driver, c->driver, sizeof w->driver);
+    memcpy(w->nvrtc, c->nvrtc, sizeof w->nvrtc);
+    memcpy(w->cublas, c->cublas, sizeof w->cublas);
+    w->cold = c->cold;
+    w->time_us = job->field.time_us[index];
+    w->trials = (int)job->result.tried;
+    w->legal_count = (int64_t)job->field.count;
+    w->model_rank = (int)(index + 1);
+    w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->time_us);
+}
+
+void job_best(const struct job *job, struct db_winner *winner)
+{
+    if (job->best_us == 0) return;
+    describe(job, job->best, winner);
+    winner->anchor_us = job->anchor_us;
+    winner->ratio = job->anchor_us > 0 ? job->anchor_us / job->best_us : 0;
+}
+
+static enum status store_winner(struct job *job)
+{
+    const struct finalist *f = &job->playoff.finalist[job->choice];
+    struct db_winner *w = &job->result.winner;
+    describe(job, f->index, w);
+    playoff_evidence(&job->playoff, job->choice, w);
+    w->tied = job->tied;
+    struct outcome outcome;
+    bool stale;
+    enum status st = db_find(job->env->db, &job->context, &job->problem, &f->config, &outcome, &stale);
+    if (st && st != E_ABSENT) return st;
+    w->exact = st == OK && outcome.exact;
+
+    struct config runners[RACE_RUNNERS_MAX];
+    for (int i = 0; i < job->playoff.count; i++) runners[i] = job->playoff.finalist[i].config;
+    st = db_set_winner(job->env->db, job->run_id, w, runners, job->playoff.count, job->playoff.samples,
+                       job->playoff.sample_count);
+    if (!st) job_end(job, JOB_TUNED, "tuned");
+    return st;
+}
+
+/* It passed the trial and failed the last check: that is remembered as its outcome, and the next one is
+ * checked. */
+static enum status refuse(struct job *job, enum verdict verdict, const char *detail)
+{
+    struct finalist *f = &job->playoff.finalist[job->choice];
+    f->refused = true;
+    struct outcome outcome = outcome_failed(verdict, "%s", detail);
+    outcome.facts = f->built->facts;
+    outcome.cold = job->context.cold;
+    field_tell(&job->field, f->index, &outcome);
+    job->failures[verdict]++;
+    if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;
+    if (job->best_us > 0) job->best_us = job->field.time_us[job->best];
+    int64_t attempt;
+    enum status st = db_attempt(job->env->db, job->run_id, &job->problem, &f->config, &attempt);
+    if (!st) st = db_record(job->env->db, attempt, &outcome);
+    return st;
+}
+
+enum status check_answered(struct job *job, const json_t *answer)
+{
+    job->env->check_s = fmax(job->env->check_s, now_s() - job->sent_s);
+    enum status st = message_check(answer);
+    enum verdict verdict = VERDICT_CRASHED;
+    const char *name = json_string_value(json_object_get(answer, "verdict"));
+    const char *detail = json_string_value(json_object_get(answer, "detail"));
+    if (!st) st = verdict_parse(name ? name : "", &verdict);
+    if (st) {
+        crew_cancel(job->env->crew, job->worker);
+        return check_lost(job, false, status_text());
+    }
+    if (verdict == VERDICT_MEASURED) return store_winner(job);
+    return refuse(job, verdict, detail ? detail : "refused by the last check");
+}
+
+/* A worker that died during the check is asked once more: the cause may have been another. */
+enum status check_lost(struct job *job, bool hung, const char *reason)
+{
+    job->prepared = false;
+    struct finalist *f = &job->playoff.finalist[job->choice];
+    if (++f->losses < LOSSES_MAX) return OK;
+    char copy[OUTCOME_DETAIL_MAX];
+    snprintf(copy, sizeof copy, "%s", reason);
+    return refuse(job, hung ? VERDICT_HUNG : VERDICT_CRASHED, copy);
+}

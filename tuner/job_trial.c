@@ -1,0 +1,172 @@
+#include "job_parts.h"
+
+#include "clock.h"
+#include "messages.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEADLINE_LEAST_S  2.0
+#define DEADLINE_FACTOR   20.0
+#define JUDGE_ALLOWANCE_S 8.0  /* loading, comparing with the reference */
+#define LAUNCHES_GUESS    60.0 /* of the judge and the screen, of a candidate as slow as predicted */
+#define CHECK_GUESS_S     2.0
+
+/* ---- when the search ends ---- */
+
+static double search_end_s(const struct job *job)
+{
+    double end = job->began_s + job->share_s;
+    if (job->best_us == 0) return end; /* nothing to race yet */
+    double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
+    return end - budget_race(job->share_s, job->best_us, check).reserve_s;
+}
+
+bool search_is_over(const struct job *job)
+{
+    if (job->asked == ASKED_TRIAL) return false;
+    int64_t limit = job->env->options->max_trials;
+    bool enough = limit > 0 && job->result.tried >= (size_t)limit;
+    bool all = job->search_over && job->ahead_count == 0;
+    /* However short the budget, one candidate gets its chance. */
+    bool late = now_s() >= search_end_s(job) && (job->result.trials > 0 || job->best_us > 0);
+    return enough || all || late;
+}
+
+/* ---- what became of a candidate ---- */
+
+/* Tell everybody but the database. */
+static void settle(struct job *job, size_t index, const struct outcome *outcome)
+{
+    field_tell(&job->field, index, outcome);
+    double time_us = job->field.time_us[index];
+    search_tell(job->search, index, time_us);
+    job->result.tried++;
+    job->result.trials++;
+    job->failures[outcome->verdict]++;
+    if (outcome->verdict == VERDICT_MEASURED && (job->best_us == 0 || time_us < job->best_us)) {
+        job->best = index;
+        job->best_us = time_us;
+    }
+}
+
+static void drop_ahead(struct job *job, size_t at)
+{
+    job->ahead_count--;
+    memmove(&job->ahead[at], &job->ahead[at + 1], (job->ahead_count - at) * sizeof *job->ahead);
+}
+
+enum status trial_settle_unbuilt(struct job *job)
+{
+    for (size_t i = 0; i < job->ahead_count;) {
+        struct ahead a = job->ahead[i];
+        if (a.built->state != BUILD_DONE || a.built->ok) {
+            i++;
+            continue;
+        }
+        drop_ahead(job, i);
+        struct outcome outcome = outcome_failed(a.built->verdict, "%s", a.built->detail);
+        outcome.facts = a.built->facts;
+        outcome.cold = job->context.cold;
+        int64_t attempt;
+        enum status st =
+            db_attempt(job->env->db, job->run_id, &job->problem, &job->field.config[a.index], &attempt);
+        if (!st) st = db_record(job->env->db, attempt, &outcome);
+        if (st) return st;
+        settle(job, a.index, &outcome);
+    }
+    return OK;
+}
+
+/* ---- a trial ---- */
+
+double trial_judge_s(const struct job *job, double predicted_us)
+{
+    double slowest_us = fmax(predicted_us, fmax(job->best_us, job->anchor_us));
+    return JUDGE_ALLOWANCE_S + LAUNCHES_GUESS * DEADLINE_FACTOR * 1e-6 * slowest_us;
+}
+
+enum status trial_send(struct job *job)
+{
+    size_t at = 0;
+    while (at < job->ahead_count && job->ahead[at].built->state != BUILD_DONE) at++;
+    if (at == job->ahead_count) return OK; /* the compilers are at it */
+    struct ahead a = job->ahead[at];
+    drop_ahead(job, at);
+
+    const struct config *config = &job->field.config[a.index];
+    enum status st = db_attempt(job->env->db, job->run_id, &job->problem, config, &job->attempt);
+    if (st) return st;
+    struct build build;
+    builds_read(a.built, &build);
+    job->flying = a;
+    double deadline_s = fmax(DEADLINE_LEAST_S, DEADLINE_FACTOR * job->trial_s) +
+                        trial_judge_s(job, job->field.predicted_us[a.index]);
+    return job_ask(job, ASKED_TRIAL, request_trial(config, &build, job->best_us), deadline_s);
+}
+
+/* Two crashes quarantine a configuration; the first may have had another cause, so it is tried once more. */
+static enum status settle_crash(struct job *job, const struct outcome *outcome)
+{
+    enum status st = db_record(job->env->db, job->attempt, outcome);
+    bool quarantined = true;
+    if (!st)
+        st = db_quarantined(job->env->db, &job->context, &job->field.config[job->flying.index], &quarantined);
+    if (st) return st;
+    if (quarantined) settle(job, job->flying.index, outcome);
+    else job->ahead[job->ahead_count++] = job->flying; /* there is room: it came from there */
+    return OK;
+}
+
+enum status trial_lost(struct job *job, bool hung, const char *reason)
+{
+    struct outcome outcome = outcome_failed(hung ? VERDICT_HUNG : VERDICT_CRASHED, "%s", reason);
+    outcome.facts = job->flying.built->facts;
+    outcome.cold = job->context.cold;
+    outcome.wall_ms = 1e3 * (now_s() - job->sent_s);
+    return settle_crash(job, &outcome);
+}
+
+void job_abandon(struct job *job)
+{
+    if (job->asked != ASKED_TRIAL) return;
+    db_forget_attempt(job->env->db, job->attempt);
+    job->asked = ASKED_NOTHING;
+}
+
+/* The answer is no outcome. A cubin that has left the cache is made again, once; anything else is the GPU's
+ * or the worker's trouble with this candidate, and that process is not trusted any more. */
+static enum status trial_refused(struct job *job, enum status why)
+{
+    if ((why == E_IO || why == E_INPUT) && !job->flying.recompiled) {
+        builds_forget(job->flying.built);
+        job->flying.recompiled = true;
+        job->ahead[job->ahead_count++] = job->flying;
+        return db_forget_attempt(job->env->db, job->attempt);
+    }
+    char reason[OUTCOME_DETAIL_MAX];
+    snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, status_text());
+    crew_cancel(job->env->crew, job->worker);
+    job->prepared = false;
+    return trial_lost(job, false, reason);
+}
+
+enum status trial_answered(struct job *job, const json_t *answer)
+{
+    struct outcome outcome;
+    enum status st = message_check(answer);
+    if (!st && outcome_from_json(json_object_get(answer, "outcome"), &outcome)) st = E_CHILD;
+    if (st) return trial_refused(job, st);
+
+    outcome.facts = job->flying.built->facts;
+    if (outcome.verdict == VERDICT_CRASHED || outcome.verdict == VERDICT_HUNG) {
+        crew_cancel(job->env->crew, job->worker);
+        job->prepared = false;
+        return settle_crash(job, &outcome);
+    }
+    double seconds = now_s() - job->sent_s;
+    job->trial_s = job->trial_s > 0 ? 0.9 * job->trial_s + 0.1 * seconds : seconds;
+    st = db_record(job->env->db, job->attempt, &outcome);
+    if (!st) settle(job, job->flying.index, &outcome);
+    return st;
+}

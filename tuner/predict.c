@@ -1,0 +1,240 @@
+#include "predict.h"
+
+#include "budget.h"
+#include "clock.h"
+#include "model.h"
+#include "templates.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREDICT_FIRST                                                                                        \
+    64 /* candidates compiled if --max-trials says nothing: the model's order is good at its top */
+#define TICK_S 0.2
+
+/* One problem, on a GPU that is not here. */
+struct forecast {
+    struct session *s;
+    struct builds *builds;
+    struct report *report;
+    struct db_context context;
+    int64_t run_id;
+    const struct problem *problem;
+    struct job_result *result;
+    struct field field;
+    struct built **built; /* of the first `wanted` candidates */
+    bool *told;
+    size_t wanted, done;
+    size_t failures[VERDICT_COUNT];
+    double began_s, share_s;
+    size_t best;
+    double best_us;
+};
+
+/* What the compiled kernel says, put through the model again; stored like any trial. */
+static enum status tell(struct forecast *f, size_t i)
+{
+    const struct config *config = &f->field.config[i];
+    const struct built *built = f->built[i];
+    struct outcome outcome = outcome_failed(built->verdict, "%s", built->detail);
+    if (built->ok) {
+        outcome = (struct outcome){.verdict = VERDICT_PREDICTED};
+        outcome.time_us = model_predict(config, f->problem, &f->context.gpu, &built->facts).time_us;
+    }
+    outcome.facts = built->facts;
+    outcome.cold = f->context.cold;
+    int64_t attempt;
+    enum status st = db_attempt(f->s->db, f->run_id, f->problem, config, &attempt);
+    if (!st) st = db_record(f->s->db, attempt, &outcome);
+    if (st) return st;
+    f->told[i] = true;
+    f->done++;
+    f->failures[outcome.verdict]++;
+    f->s->trials++;
+    if (built->ok && (f->best_us == 0 || outcome.time_us < f->best_us)) {
+        f->best = i;
+        f->best_us = outcome.time_us;
+    }
+    return OK;
+}
+
+/* Ask for kernels while a compiler is idle, and take in those that are there. */
+static enum status advance(struct forecast *f, bool more)
+{
+    enum status st = OK;
+    for (size_t i = 0; i < f->wanted && !st; i++) {
+        struct built *b = f->built[i];
+        if (f->told[i]) continue;
+        if (b->state == BUILD_DONE) st = tell(f, i);
+        else if (b->state == BUILD_WANTED && more && crew_idle_compilers(f->s->crew) > 0) {
+            st = crew_compile(f->s->crew, &b->config, b->trans_a, b->trans_b, b->arch, b);
+            if (st == E_BUSY) return OK;
+            b->state = BUILD_ASKED;
+        }
+    }
+    return st;
+}
+
+static bool any_under_way(const struct forecast *f)
+{
+    for (size_t i = 0; i < f->wanted; i++)
+        if (f->built[i]->state == BUILD_ASKED) return true;
+    return false;
+}
+
+static void show(const struct forecast *f, int ended)
+{
+    struct progress p = {
+        .phase = "compiling", .done = f->done, .left = f->wanted - f->done, .trials = f->done};
+    problem_format(f->problem, p.problem);
+    memcpy(p.failures, f->failures, sizeof p.failures);
+    p.elapsed_s = now_s() - f->began_s;
+    double rate = p.elapsed_s > 0 ? (double)f->done / p.elapsed_s : 0;
+    p.left_s = rate > 0 ? fmin(f->share_s - p.elapsed_s, (double)p.left / rate) : f->share_s - p.elapsed_s;
+    p.best_us = f->best_us;
+    if (f->best_us > 0) {
+        p.tflops = problem_flop(f->problem) / f->best_us * 1e-6;
+        config_format(&f->field.config[f->best], p.best);
+    }
+    report_progress(f->report, &p, 1, ended, p.left_s, false);
+}
+
+static enum status compile_first(struct forecast *f, int ended)
+{
+    for (;;) {
+        bool more = now_s() - f->began_s < f->share_s || f->done == 0;
+        enum status st = advance(f, more);
+        if (st) return st;
+        if (f->done == f->wanted || (!more && !any_under_way(f))) return OK;
+        show(f, ended);
+        struct crew_event event;
+        if ((st = crew_wait(f->s->crew, TICK_S, &event))) return st;
+        json_decref(event.answer);
+        if (event.kind == CREW_INTERRUPT)
+            return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
+        if (event.kind != CREW_BUILT) continue;
+        f->s->kernels += event.build.built && !event.build.cached;
+        if ((st = builds_tell(event.tag, &event.build))) return st;
+    }
+}
+
+static void describe(const struct forecast *f, struct db_winner *w)
+{
+    const struct config *config = &f->field.config[f->best];
+    *w = (struct db_winner){
+        .problem = *f->problem, .config = *config, .gpu = f->context.gpu, .predicted = true};
+    config_format(config, w->config_text);
+    memcpy(w->nvrtc, f->context.nvrtc, sizeof w->nvrtc);
+    w->cold = f->context.cold;
+    w->time_us = f->best_us;
+    w->trials = (int)f->done;
+    w->legal_count = (int64_t)f->field.count;
+    w->model_rank = (int)(f->best + 1);
+    w->registers = f->built[f->best]->facts.registers;
+    w->smem_bytes = config->template->resources(config).smem_bytes;
+}
+
+static enum status choose_kernels(struct forecast *f)
+{
+    int64_t limit = f->s->options->max_trials;
+    f->wanted = limit > 0 ? (size_t)limit : PREDICT_FIRST;
+    if (f->wanted > f->field.count) f->wanted = f->field.count;
+    f->built = calloc(f->wanted, sizeof *f->built);
+    f->told = calloc(f->wanted, sizeof *f->told);
+    if (!f->built || !f->told) return fail(E_MEMORY, "out of memory for %zu candidates", f->wanted);
+    for (size_t i = 0; i < f->wanted; i++) {
+        f->built[i] = builds_get(f->builds, &f->field.config[i], f->problem->trans_a, f->problem->trans_b,
+                                 f->context.gpu.arch);
+        if (!f->built[i]) return E_MEMORY;
+    }
+    return OK;
+}
+
+static enum status predict_one(struct forecast *f, int ended)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(f->problem, text);
+    struct job_result *r = f->result;
+    r->how = JOB_FRUITLESS;
+    enum status st = field_open(f->s->space, f->problem, &f->context.gpu, &f->field);
+    if (st == E_ABSENT) {
+        snprintf(r->why, sizeof r->why, "%s", status_text());
+        return OK;
+    }
+    if (!st) st = choose_kernels(f);
+    if (st) return st;
+    r->legal = f->field.count;
+    r->raw = f->field.raw_count;
+    report_say(f->report,
+               "%s for %s (predicted): %.0f combinations, %zu legal, the model's first %zu are compiled",
+               text, f->context.gpu.name, r->raw, r->legal, f->wanted);
+    st = compile_first(f, ended);
+    r->tried = r->trials = f->done;
+    r->seconds = now_s() - f->began_s;
+    if (f->best_us == 0) {
+        if (!st) snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable", f->done);
+        return st;
+    }
+    describe(f, &r->winner);
+    if (st == E_INTERRUPTED) r->how = JOB_INTERRUPTED;
+    if (st) return st;
+    st = db_set_winner(f->s->db, f->run_id, &r->winner, &r->winner.config, 1, NULL, 0);
+    if (!st) r->how = JOB_TUNED;
+    return st;
+}
+
+static void close_forecast(struct forecast *f)
+{
+    field_close(&f->field);
+    free(f->built);
+    free(f->told);
+    f->built = NULL;
+    f->told = NULL;
+}
+
+enum status predict_run(struct session *s, const struct gpu *gpu)
+{
+    const struct tune_options *o = s->options;
+    struct db_context context = {.gpu = *gpu, .cold = o->cold};
+    snprintf(context.nvrtc, sizeof context.nvrtc, "%s", crew_nvrtc(s->crew));
+    for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.problem = o->problems[i];
+
+    struct builds *builds = NULL;
+    struct report *report = NULL;
+    int64_t run_id = 0, recovered;
+    enum status st = builds_open(&builds);
+    if (!st) st = report_open((int)o->problem_count, 1, &report);
+    if (!st) st = db_recover(s->db, &recovered);
+    if (!st) st = db_run_start(s->db, &context, o->command, o->seed, &run_id);
+
+    double budget_s = o->budget_s > 0 ? o->budget_s : BUDGET_DEFAULT_S * (double)o->problem_count;
+    for (size_t i = 0; i < o->problem_count && !st; i++) {
+        struct forecast f = {.s = s,
+                             .builds = builds,
+                             .report = report,
+                             .context = context,
+                             .run_id = run_id,
+                             .problem = &o->problems[i],
+                             .result = &s->results[i],
+                             .began_s = now_s()};
+        double left_s = budget_s - (f.began_s - s->began_s);
+        f.share_s = budget_share(left_s, (int)(o->problem_count - i), 1);
+        st = predict_one(&f, (int)i);
+        close_forecast(&f);
+    }
+    if (run_id) {
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%s", status_text());
+        enum status ended = db_run_end(s->db, run_id,
+                                       st == OK              ? "finished"
+                                       : st == E_INTERRUPTED ? "interrupted"
+                                                             : "error");
+        if (st) fail(st, "%s", sentence);
+        else st = ended;
+    }
+    s->seconds = now_s() - s->began_s;
+    report_close(report);
+    builds_close(builds);
+    return st;
+}

@@ -1,0 +1,13 @@
+/* predict.h — the main job without the GPU: legal space, model's order, real compilation, and the best by the
+ * model with the compiler's facts stored as predicted.
+ */
+#ifndef GT_PREDICT_H
+#define GT_PREDICT_H
+
+#include "session.h"
+
+/* For every problem of the session on the named GPU; session->workers is not used. A problem that has a
+ * measured winner keeps it. Errors: E_INTERRUPTED, E_COMPILER, those of the database. */
+enum status predict_run(struct session *session, const struct gpu *gpu);
+
+#endif

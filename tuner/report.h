@@ -1,0 +1,49 @@
+/* report.h — what a person sees while the tuner works: one line that is rewritten on a terminal, a quiet line
+ * now and then where there is none. Standard error only; knows no job: it is told numbers.
+ */
+#ifndef GT_REPORT_H
+#define GT_REPORT_H
+
+#include "config.h"
+#include "outcome.h"
+#include "problem.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct report;
+
+/* A problem that is being worked on. */
+struct progress {
+    char problem[PROBLEM_TEXT_MAX];
+    int gpu;           /* ordinal; shown when there are several */
+    const char *phase; /* "warming up", "searching", "racing", "checking" */
+    size_t done, left; /* candidates tried (earlier runs included) and not yet */
+    size_t trials;     /* of this run */
+    size_t failures[VERDICT_COUNT];
+    double best_us, anchor_us; /* 0: none yet */
+    double tflops;             /* of best_us */
+    char best[CONFIG_TEXT_MAX];
+    double elapsed_s, left_s;
+};
+
+enum status report_open(int problems, int gpus, struct report **report);
+void report_close(struct report *report); /* wipes the line; takes NULL */
+
+/* A sentence above the progress line (printf-like). */
+void report_say(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Draw if it is time to (or force). ended: problems done. */
+void report_progress(struct report *report, const struct progress *progress, int count, int ended,
+                     double left_s, bool force);
+
+/* A GPU was at work from..to (seconds of clock.h). */
+void report_busy(struct report *report, double from_s, double to_s);
+
+/* Share of the time, after the first 20 s (or all of a shorter run), that the GPUs were at work; 0..1. */
+double report_busy_share(const struct report *report);
+
+/* "12.3 us", "1.234 ms"; "2h05m", "3m20s", "12s". Buffers of 32 bytes. */
+void format_time_us(double us, char *text);
+void format_duration(double seconds, char *text);
+
+#endif

@@ -1,0 +1,79 @@
+#include "results.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct column columns[] = {
+    {"problem", "problem", COLUMN_TEXT, 0},
+    {"gpu", NULL, COLUMN_TEXT, 0},
+    {"result", "result", COLUMN_TEXT, 0},
+    {"time_us", "time (us)", COLUMN_NUMBER, 2},
+    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
+    {"ratio", "x cuBLAS", COLUMN_NUMBER, 3},
+    {"ratio_low", "low", COLUMN_NUMBER, 3},
+    {"ratio_high", "high", COLUMN_NUMBER, 3},
+    {"cublas_us", NULL, COLUMN_NUMBER, 2},
+    {"tied", NULL, COLUMN_BOOL, 0},
+    {"trials", "tried", COLUMN_NUMBER, 0},
+    {"legal", "of legal", COLUMN_NUMBER, 0},
+    {"raw", NULL, COLUMN_NUMBER, 0},
+    {"model_rank", "model's rank", COLUMN_NUMBER, 0},
+    {"model_first16_share", "its first 16", COLUMN_NUMBER, 3},
+    {"config", "configuration", COLUMN_TEXT, 0},
+    {"why", NULL, COLUMN_TEXT, 0},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *result_name(const struct job_result *r)
+{
+    switch (r->how) {
+    case JOB_TUNED:
+        return r->winner.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
+    case JOB_KNOWN:
+        return "known";
+    case JOB_INTERRUPTED:
+        return r->winner.time_us > 0 ? "best so far" : "interrupted";
+    default:
+        return r->winner.time_us > 0 ? "best so far" : "no winner";
+    }
+}
+
+static double or_empty(double x)
+{
+    return x > 0 ? x : (double)NAN;
+}
+
+static void add_row(struct table *table, const struct job_result *r)
+{
+    const struct db_winner *w = &r->winner;
+    char problem[PROBLEM_TEXT_MAX];
+    problem_format(&w->problem, problem);
+    bool any = w->time_us > 0;
+    table_text(table, problem);
+    table_text(table, any ? w->gpu.name : NULL);
+    table_text(table, result_name(r));
+    table_number(table, or_empty(w->time_us));
+    table_number(table, any ? or_empty(problem_flop(&w->problem) / w->time_us * 1e-6) : (double)NAN);
+    table_number(table, or_empty(w->ratio));
+    table_number(table, or_empty(w->ratio_low));
+    table_number(table, or_empty(w->ratio_high));
+    table_number(table, or_empty(w->anchor_us));
+    table_bool(table, w->tied);
+    table_number(table, any ? w->trials : (double)r->tried);
+    table_number(table, any ? (double)w->legal_count : (double)r->legal);
+    table_number(table, or_empty(r->raw));
+    table_number(table, or_empty(w->model_rank));
+    table_number(table, or_empty(w->model_first16_share));
+    table_text(table, any ? w->config_text : NULL);
+    table_text(table, r->how == JOB_TUNED ? NULL : r->why);
+}
+
+enum status results_print(const struct job_result *results, size_t count, enum table_format format)
+{
+    struct table *table = table_new(columns, COLUMNS);
+    if (!table) return fail(E_MEMORY, "out of memory for the table of results");
+    for (size_t i = 0; i < count; i++) add_row(table, &results[i]);
+    enum status st = table_print(table, format, stdout);
+    table_free(table);
+    return st;
+}

@@ -1,0 +1,373 @@
+#include "session.h"
+
+#include "budget.h"
+#include "clock.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_S 0.2
+
+/* A GPU and what it is doing. */
+struct lane {
+    int worker;
+    bool gone;
+    struct db_context context;
+    int64_t run_id;
+    struct job *now, *next; /* next: not begun, its first kernels are compiled while `now` is measured */
+    size_t now_at, next_at; /* their problems */
+};
+
+enum turn { WAITING, TAKEN, ENDED };
+
+struct state {
+    struct session *s;
+    struct job_env env;
+    struct lane *lane;
+    int lanes;
+    enum turn *turn; /* of each problem */
+    int ended;
+    double began_s, budget_s;
+    bool stopping;
+    char gone_reason[OUTCOME_DETAIL_MAX];
+};
+
+/* ---- the GPUs ---- */
+
+static enum status open_lane(struct state *x, int i)
+{
+    struct session *s = x->s;
+    struct lane *lane = &x->lane[i];
+    const struct worker_info *info = crew_worker(s->crew, s->workers[i]);
+    lane->worker = s->workers[i];
+    struct db_context *c = &lane->context;
+    c->gpu = info->gpu;
+    c->cold = s->options->cold;
+    snprintf(c->gpu_uuid, sizeof c->gpu_uuid, "%s", info->uuid);
+    snprintf(c->driver, sizeof c->driver, "%s", info->driver);
+    snprintf(c->cublas, sizeof c->cublas, "%s", info->cublas);
+    snprintf(c->nvrtc, sizeof c->nvrtc, "%s", crew_nvrtc(s->crew));
+    return db_run_start(s->db, c, s->options->command, s->options->seed, &lane->run_id);
+}
+
+static int lanes_alive(const struct state *x)
+{
+    int alive = 0;
+    for (int i = 0; i < x->lanes; i++) alive += !x->lane[i].gone;
+    return alive;
+}
+
+/* ---- dealing problems ---- */
+
+static double left_s(const struct state *x)
+{
+    return x->budget_s - (now_s() - x->began_s);
+}
+
+static void settle(struct state *x, size_t at)
+{
+    x->turn[at] = ENDED;
+    x->ended++;
+}
+
+static bool take_winner(void *self, const struct db_winner *winner)
+{
+    struct job_result *result = self;
+    if (winner->predicted || winner->stale || winner->unusable) return true;
+    result->winner = *winner;
+    result->how = JOB_KNOWN;
+    return false;
+}
+
+/* A winner that is stored and up to date. */
+static enum status look_up(struct state *x, const struct lane *lane, size_t at)
+{
+    struct job_result *result = &x->s->results[at];
+    struct db_filter filter = {.gpu = lane->context.gpu.name, .problem = &x->s->options->problems[at]};
+    enum status st = db_winners(x->s->db, &filter, &lane->context, take_winner, result);
+    if (st == E_ABSENT) st = OK;
+    if (st || result->how != JOB_KNOWN) return st;
+    if (result->winner.cold != lane->context.cold || x->s->options->again) {
+        result->how = JOB_RUNNING;
+        return OK;
+    }
+    snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.when);
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&x->s->options->problems[at], text);
+    report_say(x->env.report, "%s: skipped, its winner of %s is up to date (%d trials; --again searches on)",
+               text, result->winner.when, result->winner.trials);
+    settle(x, at);
+    return OK;
+}
+
+static void say_opened(struct state *x, const struct lane *lane, const struct job *job)
+{
+    const struct job_result *r = job_result(job);
+    char text[PROBLEM_TEXT_MAX], known[128] = "";
+    problem_format(job_problem(job), text);
+    size_t skipped = r->recalled.usable + r->recalled.failed;
+    if (skipped)
+        snprintf(known, sizeof known, "; %zu known from earlier runs are skipped (%zu of them failed)",
+                 skipped, r->recalled.failed);
+    report_say(x->env.report, "%s on %s: %.0f combinations, %zu legal%s", text, lane->context.gpu.name,
+               r->raw, r->legal, known);
+}
+
+/* The next problem for a GPU, or no job if there is none left. */
+static enum status deal(struct state *x, struct lane *lane, struct job **job, size_t *at)
+{
+    *job = NULL;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        if (x->turn[i] != WAITING) continue;
+        enum status st = look_up(x, lane, i);
+        if (st) return st;
+        if (x->turn[i] == ENDED) continue;
+        st = job_open(&x->env, &lane->context, lane->run_id, &x->s->options->problems[i], job);
+        if (st == E_ABSENT) { /* nothing is legal: the problem's fault, not ours */
+            x->s->results[i].how = JOB_FRUITLESS;
+            snprintf(x->s->results[i].why, sizeof x->s->results[i].why, "%s", status_text());
+            settle(x, i);
+            continue;
+        }
+        if (st) return st;
+        say_opened(x, lane, *job);
+        x->turn[i] = TAKEN;
+        *at = i;
+        return OK;
+    }
+    return OK;
+}
+
+/* Begin the next job of a GPU that has none. */
+static enum status begin(struct state *x, struct lane *lane)
+{
+    if (lane->next) {
+        lane->now = lane->next;
+        lane->now_at = lane->next_at;
+        lane->next = NULL;
+    } else {
+        enum status st = deal(x, lane, &lane->now, &lane->now_at);
+        if (st || !lane->now) return st;
+    }
+    int unfinished = 1;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) unfinished += x->turn[i] == WAITING;
+    for (int i = 0; i < x->lanes; i++) unfinished += x->lane[i].next != NULL;
+    job_begin(lane->now, lane->worker, budget_share(left_s(x), unfinished, lanes_alive(x)));
+    return OK;
+}
+
+static void close_ended(struct state *x, struct lane *lane)
+{
+    const struct job_result *r = job_result(lane->now);
+    x->s->trials += r->trials;
+    if (r->how == JOB_ORPHANED && lanes_alive(x) > 0 && !x->stopping) {
+        x->turn[lane->now_at] = WAITING;
+    } else {
+        x->s->results[lane->now_at] = *r;
+        settle(x, lane->now_at);
+        if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED) {
+            char text[PROBLEM_TEXT_MAX];
+            problem_format(job_problem(lane->now), text);
+            report_say(x->env.report, "%s: no winner: %s", text, r->why);
+        }
+    }
+    job_close(lane->now);
+    lane->now = NULL;
+}
+
+static void drop_next(struct state *x, struct lane *lane)
+{
+    if (!lane->next) return;
+    x->turn[lane->next_at] = WAITING;
+    job_close(lane->next);
+    lane->next = NULL;
+}
+
+/* ---- one turn of the loop ---- */
+
+static enum status feed_compilers(struct state *x)
+{
+    for (int ahead = 0; ahead < 2; ahead++)
+        for (int i = 0; i < x->lanes; i++) {
+            struct job *job = ahead ? x->lane[i].next : x->lane[i].now;
+            enum status st = job ? job_fill(job) : OK;
+            struct built *built = NULL;
+            while (!st && job && crew_idle_compilers(x->s->crew) > 0 && (built = job_wants(job))) {
+                st = crew_compile(x->s->crew, &built->config, built->trans_a, built->trans_b, built->arch,
+                                  built);
+                if (st == E_BUSY) return OK;
+                built->state = BUILD_ASKED;
+            }
+            if (st) return st;
+        }
+    return OK;
+}
+
+/* Compilers with nothing to do start on the problem that comes next. */
+static enum status look_ahead(struct state *x)
+{
+    for (int i = 0; i < x->lanes && !x->stopping; i++) {
+        struct lane *lane = &x->lane[i];
+        if (lane->gone || !lane->now || lane->next) continue;
+        if (crew_idle_compilers(x->s->crew) < crew_compilers(x->s->crew)) return OK;
+        enum status st = deal(x, lane, &lane->next, &lane->next_at);
+        if (st) return st;
+    }
+    return OK;
+}
+
+static enum status step_lanes(struct state *x, bool *working, bool *changed)
+{
+    *working = *changed = false;
+    for (int i = 0; i < x->lanes; i++) {
+        struct lane *lane = &x->lane[i];
+        enum status st = OK;
+        if (!lane->now && !lane->gone && !x->stopping) st = begin(x, lane);
+        if (!st && lane->now) st = job_step(lane->now);
+        if (st) return st;
+        if (!lane->now) continue;
+        *working = true;
+        if (job_result(lane->now)->how == JOB_RUNNING) continue;
+        close_ended(x, lane);
+        *changed = true;
+    }
+    return OK;
+}
+
+static void show_progress(struct state *x)
+{
+    struct progress progress[CREW_WORKERS_MAX];
+    int count = 0;
+    for (int i = 0; i < x->lanes; i++)
+        if (x->lane[i].now) job_progress(x->lane[i].now, &progress[count++]);
+    if (count) report_progress(x->env.report, progress, count, x->ended, left_s(x), false);
+}
+
+static enum status interrupt(struct state *x)
+{
+    if (x->stopping) return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
+    x->stopping = true;
+    report_say(x->env.report, "stopping after the trial under way (once more: at once)");
+    for (int i = 0; i < x->lanes; i++) {
+        drop_next(x, &x->lane[i]);
+        if (x->lane[i].now) job_stop(x->lane[i].now);
+    }
+    return OK;
+}
+
+static enum status handle(struct state *x, struct crew_event *event)
+{
+    if (event->kind == CREW_INTERRUPT) return interrupt(x);
+    if (event->kind == CREW_BUILT) {
+        x->s->kernels += event->build.built && !event->build.cached;
+        return builds_tell(event->tag, &event->build);
+    }
+    if (event->worker < 0) return OK;
+    struct lane *lane = NULL;
+    for (int i = 0; i < x->lanes; i++)
+        if (x->lane[i].worker == event->worker) lane = &x->lane[i];
+    if (lane && event->kind == CREW_GONE) {
+        lane->gone = true;
+        snprintf(x->gone_reason, sizeof x->gone_reason, "%s", event->reason);
+        report_say(x->env.report, "GPU %d is given up: %s", crew_worker(x->s->crew, lane->worker)->device,
+                   event->reason);
+        drop_next(x, lane);
+    }
+    if (lane && lane->now) return job_event(lane->now, event);
+    json_decref(event->answer);
+    return OK;
+}
+
+static enum status loop(struct state *x)
+{
+    for (;;) {
+        bool working, changed;
+        enum status st = step_lanes(x, &working, &changed);
+        if (!st) st = feed_compilers(x);
+        if (!st) st = look_ahead(x);
+        if (st) return st;
+        if (changed) continue;
+        if (!working) return OK;
+        show_progress(x);
+        struct crew_event event;
+        /* A kernel that was refused is settled in the next turn, so every event gets one. */
+        st = crew_wait(x->s->crew, TICK_S, &event);
+        if (!st) st = handle(x, &event);
+        if (st) return st;
+    }
+}
+
+/* ---- the whole ---- */
+
+static enum status open_state(struct state *x)
+{
+    struct session *s = x->s;
+    size_t problems = s->options->problem_count;
+    x->lane = calloc((size_t)s->worker_count, sizeof *x->lane);
+    x->turn = calloc(problems, sizeof *x->turn);
+    if (!x->lane || !x->turn) return fail(E_MEMORY, "out of memory for the run");
+    x->env = (struct job_env){.crew = s->crew, .db = s->db, .space = s->space, .options = s->options};
+    int64_t recovered = 0;
+    enum status st = builds_open(&x->env.builds);
+    if (!st) st = report_open((int)problems, s->worker_count, &x->env.report);
+    if (!st) st = db_recover(s->db, &recovered);
+    if (!st && recovered)
+        report_say(x->env.report, "%lld attempts of an earlier run never ended; they count as crashes",
+                   (long long)recovered);
+    for (int i = 0; i < s->worker_count && !st; i++) {
+        x->lanes = i + 1;
+        st = open_lane(x, i);
+    }
+    return st;
+}
+
+/* Those under way when the run had to end keep what they found. */
+static void keep_unfinished(struct state *x, enum status st)
+{
+    for (int i = 0; i < x->lanes; i++) {
+        struct lane *lane = &x->lane[i];
+        drop_next(x, lane);
+        if (!lane->now) continue;
+        struct job_result *result = &x->s->results[lane->now_at];
+        *result = *job_result(lane->now);
+        job_best(lane->now, &result->winner);
+        x->s->trials += result->trials;
+        result->how = st == E_INTERRUPTED ? JOB_INTERRUPTED : JOB_FRUITLESS;
+        if (!*result->why) snprintf(result->why, sizeof result->why, "the run ended");
+        job_abandon(lane->now);
+        job_close(lane->now);
+    }
+}
+
+enum status session_run(struct session *s)
+{
+    struct state x = {.s = s, .began_s = s->began_s};
+    const struct tune_options *o = s->options;
+    for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.problem = o->problems[i];
+    enum status st = open_state(&x);
+    x.budget_s = o->budget_s > 0
+                     ? o->budget_s
+                     : BUDGET_DEFAULT_S * ceil((double)o->problem_count / fmax(1, s->worker_count));
+    if (!st) st = loop(&x);
+    if (!st && x.stopping) st = fail(E_INTERRUPTED, "interrupted; everything finished is kept");
+    if (!st && x.ended < (int)o->problem_count)
+        st = fail(E_GPU, "no GPU is left to work on: %s", x.gone_reason);
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+
+    if (x.lane) keep_unfinished(&x, st);
+    for (int i = 0; i < x.lanes; i++)
+        if (x.lane[i].run_id)
+            db_run_end(s->db, x.lane[i].run_id,
+                       st == OK              ? "finished"
+                       : st == E_INTERRUPTED ? "interrupted"
+                                             : "error");
+    s->seconds = now_s() - x.began_s;
+    if (x.env.report) s->busy_share = report_busy_share(x.env.report);
+    report_close(x.env.report);
+    builds_close(x.env.builds);
+    free(x.lane);
+    free(x.turn);
+    return st ? fail(st, "%s", sentence) : OK;
+}

@@ -1,0 +1,314 @@
+#include "tune_options.h"
+
+#include "budget.h"
+#include "compile.h"
+#include "db.h"
+#include "paths.h"
+#include "search.h"
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum key {
+    KEY_SUITE = 256,
+    KEY_OP,
+    KEY_TYPE,
+    KEY_BUDGET,
+    KEY_GPU,
+    KEY_GPUS,
+    KEY_STRATEGY,
+    KEY_TRIALS,
+    KEY_SEED,
+    KEY_SPACE,
+    KEY_DB,
+    KEY_CACHE,
+    KEY_JOBS,
+    KEY_COLD,
+    KEY_HOT,
+    KEY_AGAIN,
+    KEY_FORMAT
+};
+
+static const struct argp_option rows[] = {
+    {NULL, 0, NULL, 0, "What to tune", 1},
+    {"shape", 's', "MxNxK", 0, "a problem, or its full form TYPE:OP:MxNxK:...; may be repeated", 0},
+    {"suite", KEY_SUITE, "FILE", 0, "one problem a line", 0},
+    {"op", KEY_OP, "nn|nt|tn|tt", 0, "op of the shapes that name none (nn)", 0},
+    {"type", KEY_TYPE, "sgemm", 0, "type of the shapes that name none (sgemm: strict FP32)", 0},
+    {NULL, 0, NULL, 0, "Where", 2},
+    {"gpu", KEY_GPU, "NAME", 0, "a GPU by name (h200, a100 ...): measured if it is here, else predicted", 0},
+    {"gpus", KEY_GPUS, "0,1|all", 0, "GPUs of this machine, one problem at a time on each (0)", 0},
+    {NULL, 0, NULL, 0, "How long and how", 3},
+    {"budget", KEY_BUDGET, "TIME", 0, "for the whole run: 30s, 10m, 8h, 1h30m (10m a problem)", 0},
+    {"max-trials", KEY_TRIALS, "N", 0, "candidates a problem at most, those of earlier runs included", 0},
+    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen (ils)", 0},
+    {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
+    {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/default.conf)", 0},
+    {"hot", KEY_HOT, NULL, 0, "time with operands in the cache; --cold (default) rotates them out of it", 0},
+    {"cold", KEY_COLD, NULL, OPTION_HIDDEN, NULL, 0},
+    {"jobs", KEY_JOBS, "N", 0, "compiler processes (one a core)", 0},
+    {"again", KEY_AGAIN, NULL, 0, "search on where a winner is stored already", 0},
+    {NULL, 0, NULL, 0, "Files and output", 4},
+    {"db", KEY_DB, "FILE", 0, "database (GEMMTUNE_DB, else the user's)", 0},
+    {"cache", KEY_CACHE, "DIR", 0, "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)", 0},
+    {"format", KEY_FORMAT, "table|json|csv", 0, "of the final table (table)", 0},
+    {0},
+};
+
+/* While argp reads: texts that are judged once all options are known. */
+struct reading {
+    struct tune_options *o;
+    const char **shapes;
+    size_t shape_count;
+    const char *suite, *op, *type;
+    enum status st;
+};
+
+static enum status parse_number(const char *option, const char *text, int64_t least, int64_t most,
+                                int64_t *value)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno || n < least || n > most)
+        return fail(E_USAGE, "%s '%.40s' is not a whole number in %lld..%lld", option, text, (long long)least,
+                    (long long)most);
+    *value = n;
+    return OK;
+}
+
+static enum status parse_devices(const char *text, struct tune_options *o)
+{
+    if (strcmp(text, "all") == 0) {
+        o->device_count = CREW_ALL_DEVICES;
+        return OK;
+    }
+    o->device_count = 0;
+    for (const char *rest = text;;) {
+        size_t digits = strspn(rest, "0123456789");
+        int device = atoi(rest);
+        bool bad = digits == 0 || digits > 4 || (rest[digits] && rest[digits] != ',');
+        for (int i = 0; !bad && i < o->device_count; i++) bad = o->devices[i] == device;
+        if (bad || o->device_count == CREW_WORKERS_MAX)
+            return fail(E_USAGE, "--gpus '%.60s' is not 'all' or a list of GPU numbers such as 0,1", text);
+        o->devices[o->device_count++] = device;
+        if (!rest[digits]) return OK;
+        rest += digits + 1;
+    }
+}
+
+static enum status copy_path(const char *option, const char *text, char to[TUNE_PATH_MAX])
+{
+    if (!*text || strlen(text) >= TUNE_PATH_MAX)
+        return fail(E_USAGE, "%s needs a path of 1 to %d characters", option, TUNE_PATH_MAX - 1);
+    snprintf(to, TUNE_PATH_MAX, "%s", text);
+    return OK;
+}
+
+static enum status add_shape(struct reading *r, const char *text)
+{
+    const char **grown = realloc(r->shapes, (r->shape_count + 1) * sizeof *grown);
+    if (!grown) return fail(E_MEMORY, "out of memory for the shapes");
+    r->shapes = grown;
+    r->shapes[r->shape_count++] = text;
+    return OK;
+}
+
+static enum status take_option(int key, char *text, struct reading *r)
+{
+    struct tune_options *o = r->o;
+    int64_t number = 0;
+    enum status st = OK;
+    switch (key) {
+    case 's':
+        return add_shape(r, text);
+    case KEY_SUITE:
+        r->suite = text;
+        return OK;
+    case KEY_OP:
+        r->op = text;
+        return OK;
+    case KEY_TYPE:
+        r->type = text;
+        return OK;
+    case KEY_GPU:
+        o->gpu = text;
+        return OK;
+    case KEY_GPUS:
+        return parse_devices(text, o);
+    case KEY_BUDGET:
+        return budget_parse(text, &o->budget_s);
+    case KEY_TRIALS:
+        return parse_number("--max-trials", text, 1, INT64_MAX, &o->max_trials);
+    case KEY_STRATEGY:
+        o->strategy = text;
+        return OK;
+    case KEY_SEED:
+        st = parse_number("--seed", text, 0, INT64_MAX, &number);
+        o->seed = (uint64_t)number;
+        return st;
+    case KEY_SPACE:
+        return copy_path("--space", text, o->space);
+    case KEY_HOT:
+        o->cold = false;
+        return OK;
+    case KEY_COLD:
+        o->cold = true;
+        return OK;
+    case KEY_JOBS:
+        st = parse_number("--jobs", text, 1, 1024, &number);
+        o->compilers = (int)number;
+        return st;
+    case KEY_AGAIN:
+        o->again = true;
+        return OK;
+    case KEY_DB:
+        return copy_path("--db", text, o->db);
+    case KEY_CACHE:
+        return copy_path("--cache", text, o->cache);
+    case KEY_FORMAT:
+        return table_format_parse(text, &o->format);
+    case ARGP_KEY_ARG:
+        return fail(E_USAGE, "'%.60s' belongs to no option; a shape needs --shape", text);
+    default:
+        return OK;
+    }
+}
+
+static error_t on_option(int key, char *text, struct argp_state *state)
+{
+    struct reading *r = state->input;
+    enum key known = (enum key)key;
+    if (r->st) return 0; /* the first error is the one to be told */
+    if (key != ARGP_KEY_ARG && key != 's' && (known < KEY_SUITE || known > KEY_FORMAT))
+        return ARGP_ERR_UNKNOWN;
+    r->st = take_option(key, text, r);
+    return 0;
+}
+
+/* ---- the problems ---- */
+
+static enum status add_problem(struct tune_options *o, const struct problem *problem)
+{
+    for (size_t i = 0; i < o->problem_count; i++)
+        if (problem_equal(&o->problems[i], problem)) return OK;
+    struct problem *grown = realloc(o->problems, (o->problem_count + 1) * sizeof *grown);
+    if (!grown) return fail(E_MEMORY, "out of memory for the problems");
+    o->problems = grown;
+    o->problems[o->problem_count++] = *problem;
+    return OK;
+}
+
+/* The defaults of --op and --type go before a text that has none of its own: it starts with its sizes. */
+static enum status add_text(const struct reading *r, const char *text)
+{
+    char full[PROBLEM_TEXT_MAX * 2];
+    bool bare = strchr("+-.0123456789", *text) != NULL;
+    snprintf(full, sizeof full, "%s%s%s%s%s", bare && r->type ? r->type : "", bare && r->type ? ":" : "",
+             bare && r->op ? r->op : "", bare && r->op ? ":" : "", text);
+    struct problem problem;
+    enum status st = problem_parse(bare ? full : text, &problem);
+    return st ? st : add_problem(r->o, &problem);
+}
+
+/* A line of nothing but sizes gets the default op too. */
+static enum status add_suite_problem(const struct reading *r, const struct problem *problem)
+{
+    struct problem plain = problem_make(problem->m, problem->n, problem->k);
+    if (!r->op || !problem_equal(problem, &plain)) return add_problem(r->o, problem);
+    char text[96];
+    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)plain.m, (long long)plain.n, (long long)plain.k);
+    return add_text(r, text);
+}
+
+static enum status check_op_and_type(const struct reading *r)
+{
+    static const char *const ops[] = {"nn", "nt", "tn", "tt"};
+    bool known = !r->op;
+    for (int i = 0; i < 4 && !known; i++) known = strcmp(r->op, ops[i]) == 0;
+    if (!known) return fail(E_INPUT, "unknown op '%.40s'; there are nn, nt, tn and tt", r->op);
+    if (r->type && strcmp(r->type, "sgemm") != 0)
+        return fail(E_INPUT, "unknown type '%.40s'; there is sgemm", r->type);
+    return OK;
+}
+
+static enum status collect_problems(const struct reading *r)
+{
+    enum status st = check_op_and_type(r);
+    for (size_t i = 0; i < r->shape_count && !st; i++) st = add_text(r, r->shapes[i]);
+    if (r->suite && !st) {
+        struct problem *suite = NULL;
+        size_t count = 0;
+        st = problem_read_suite(r->suite, &suite, &count);
+        for (size_t i = 0; i < count && !st; i++) st = add_suite_problem(r, &suite[i]);
+        free(suite);
+    }
+    if (!st && r->o->problem_count == 0)
+        st = fail(E_USAGE,
+                  r->suite ? "the suite %s holds no problem"
+                           : "say what to tune: --shape MxNxK or --suite FILE (see tune tune --help)%s",
+                  r->suite ? r->suite : "");
+    return st;
+}
+
+/* ---- what was not said ---- */
+
+static enum status fill_defaults(struct tune_options *o)
+{
+    enum status st = OK;
+    if (!*o->space) {
+        char folder[TUNE_PATH_MAX - 32];
+        st = paths_configs("spaces", folder, sizeof folder);
+        if (!st) snprintf(o->space, sizeof o->space, "%s/default.conf", folder);
+    }
+    if (!st && !*o->db) st = db_default_path(o->db, sizeof o->db);
+    if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
+    bool known = false;
+    char names[256] = "";
+    for (size_t i = 0; i < search_strategy_count; i++) {
+        known |= strcmp(search_strategies[i]->name, o->strategy) == 0;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, " %s", search_strategies[i]->name);
+    }
+    if (!st && !known) st = fail(E_INPUT, "unknown strategy '%.40s'; there are%s", o->strategy, names);
+    return st;
+}
+
+static void keep_command(int argc, char **argv, char *to, size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; i < argc && used < room; i++)
+        used += (size_t)snprintf(to + used, room - used, "%s%s", i ? " " : "", argv[i]);
+}
+
+enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
+{
+    *o = (struct tune_options){.device_count = 1, .seed = 1, .strategy = "ils", .cold = true};
+    keep_command(argc, argv, o->command, sizeof o->command);
+    struct reading reading = {.o = o};
+    struct argp argp = {
+        .options = rows,
+        .parser = on_option,
+        .doc = "Find the fastest kernel configuration for each problem, check it, race it against cuBLAS, "
+               "store it."
+               "\vCtrl-C ends after the trial under way; everything finished is kept, and the same command "
+               "goes on "
+               "from there. A problem whose winner is stored and up to date is skipped.",
+    };
+    error_t error = argp_parse(&argp, argc, argv, 0, NULL, &reading);
+    enum status st = error ? fail(E_USAGE, "cannot read the command line: %s", strerror(error)) : reading.st;
+    if (!st) st = collect_problems(&reading);
+    if (!st) st = fill_defaults(o);
+    free(reading.shapes);
+    if (st) tune_options_free(o);
+    return st;
+}
+
+void tune_options_free(struct tune_options *o)
+{
+    free(o->problems);
+    o->problems = NULL;
+    o->problem_count = 0;
+}

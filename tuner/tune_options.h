@@ -1,0 +1,34 @@
+/* tune_options.h — what the command line of the main job asks for, parsed and checked. */
+#ifndef GT_TUNE_OPTIONS_H
+#define GT_TUNE_OPTIONS_H
+
+#include "crew.h"
+#include "problem.h"
+#include "table.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TUNE_PATH_MAX 4096
+
+struct tune_options {
+    struct problem *problems; /* owned; in the order given, without repetitions */
+    size_t problem_count;
+    const char *gpu; /* named GPU, or NULL: those of this machine */
+    int devices[CREW_WORKERS_MAX];
+    int device_count;   /* or CREW_ALL_DEVICES */
+    double budget_s;    /* whole run; 0: BUDGET_DEFAULT_S a problem */
+    int64_t max_trials; /* a problem, earlier runs included; 0: no limit */
+    uint64_t seed;
+    const char *strategy;
+    int compilers; /* 0: one a core */
+    bool cold, again;
+    enum table_format format;
+    char space[TUNE_PATH_MAX], db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
+    char command[1024]; /* as typed, for the record */
+};
+
+/* Errors: E_USAGE, E_INPUT, E_IO. --help and wrong options end the process as argp does. */
+enum status tune_options_parse(int argc, char **argv, struct tune_options *options);
+void tune_options_free(struct tune_options *options);
+
+#endif
