@@ -44,10 +44,13 @@ void builds_close(struct builds *builds)
     free(builds);
 }
 
-static size_t slot_of(const struct builds *builds, const struct config *kernel, bool trans_a, bool trans_b,
+static size_t slot_of(const struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
                       int arch)
 {
-    uint64_t hash = config_hash(kernel) ^ (uint64_t)(arch * 4 + trans_a * 2 + trans_b) * 0x9e3779b97f4a7c15u;
+    struct config kernel = *config;
+    for (int i = 0; i < kernel.template->param_count; i++)
+        if (kernel.template->params[i].kind == PARAM_LAUNCH) kernel.value[i] = 0;
+    uint64_t hash = config_hash(&kernel) ^ (uint64_t)(arch * 4 + trans_a * 2 + trans_b) * 0x9e3779b97f4a7c15u;
     return (size_t)((hash ^ hash >> 29) & (builds->slots - 1));
 }
 
@@ -72,13 +75,10 @@ static void grow(struct builds *builds)
 struct built *builds_get(struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
                          int arch)
 {
-    struct config kernel = *config;
-    for (int i = 0; i < kernel.template->param_count; i++)
-        if (kernel.template->params[i].kind == PARAM_LAUNCH) kernel.value[i] = 0;
-    size_t s = slot_of(builds, &kernel, trans_a, trans_b, arch);
+    size_t s = slot_of(builds, config, trans_a, trans_b, arch);
     for (struct built *b = builds->slot[s]; b; b = b->next)
         if (b->trans_a == trans_a && b->trans_b == trans_b && b->arch == arch &&
-            config_equal(&b->config, &kernel))
+            config_same_kernel(&b->config, config))
             return b;
 
     struct built *b = calloc(1, sizeof *b);
@@ -86,7 +86,7 @@ struct built *builds_get(struct builds *builds, const struct config *config, boo
         fail(E_MEMORY, "out of memory for the list of compiled kernels");
         return NULL;
     }
-    *b = (struct built){.config = kernel, .trans_a = trans_a, .trans_b = trans_b, .arch = arch};
+    *b = (struct built){.config = *config, .trans_a = trans_a, .trans_b = trans_b, .arch = arch};
     b->next = builds->slot[s];
     builds->slot[s] = b;
     if (++builds->count > 2 * builds->slots) grow(builds);

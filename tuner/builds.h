@@ -17,7 +17,7 @@ enum build_state {
 
 /* One kernel: a template, its compile-time values, the op and the architecture. */
 struct built {
-    struct config config; /* launch-time values are 0 */
+    struct config config; /* of the first that asked: others may differ in launch-time values */
     bool trans_a, trans_b;
     int arch;
     enum build_state state;
