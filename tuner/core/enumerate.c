@@ -8,21 +8,28 @@
 #include "templates.h"
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define CHECKS_MAX  2e8 /* some tens of seconds: beyond this the file is wrong, not the machine slow */
 #define REASONS_MAX 64
+
+/* What of a launch can differ between candidates of one kernel. */
+struct launch {
+    int splits, k_per_split, group;
+    unsigned grid[LAUNCH_KERNELS_MAX][3];
+};
 
 struct walk {
     const struct space_section *section;
     const struct problem *problem;
     const struct gpu *gpu;
-    int order[CONFIG_PARAMS_MAX]; /* parameters from outermost to innermost: those marked `first` come last */
-    int plain_count;              /* how many of them are not `first` */
-    int prefix[CONFIG_PARAMS_MAX];       /* after depth d, so many leading parameters are set */
-    double below[CONFIG_PARAMS_MAX + 1]; /* combinations under a node of that depth */
+    double below[CONFIG_PARAMS_MAX + 1]; /* combinations of the parameters from that one on */
     struct config config;
     struct candidates *out;
     size_t room;
+    struct config kernel;    /* that of the last candidate */
+    struct launch *launches; /* of all its candidates so far */
+    size_t launch_count, launch_room;
     double checks;
     struct {
         const char *why; /* the rules give constant sentences: compared by address */
@@ -30,26 +37,6 @@ struct walk {
     } reason[REASONS_MAX];
     int reason_count;
 };
-
-static void plan_walk(struct walk *w)
-{
-    const struct space_section *s = w->section;
-    int count = s->template->param_count, used = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int p = 0; p < count; p++)
-            if (s->values[p].first == (pass == 1)) w->order[used++] = p;
-        if (pass == 0) w->plain_count = used;
-    }
-    bool set[CONFIG_PARAMS_MAX + 1] = {false};
-    for (int depth = 0, known = 0; depth < count; depth++) {
-        set[w->order[depth]] = true;
-        while (set[known]) known++;
-        w->prefix[depth] = known;
-    }
-    w->below[count] = 1;
-    for (int depth = count - 1; depth >= 0; depth--)
-        w->below[depth] = w->below[depth + 1] * s->values[w->order[depth]].count;
-}
 
 static void blame(struct walk *w, const char *why, double count)
 {
@@ -60,9 +47,47 @@ static void blame(struct walk *w, const char *why, double count)
     w->reason[i].count += count;
 }
 
+static struct launch launch_of(const struct config *config, const struct problem *problem)
+{
+    struct launch_plan plan = {.kernels = 0};
+    config->template->plan(config, problem, &plan);
+    struct launch launch;
+    memset(&launch, 0, sizeof launch); /* compared as bytes */
+    launch.splits = plan.args.splits;
+    launch.k_per_split = plan.args.k_per_split;
+    launch.group = plan.args.group;
+    for (int i = 0; i < plan.kernels; i++) memcpy(launch.grid[i], plan.kernel[i].grid, sizeof launch.grid[i]);
+    return launch;
+}
+
+/* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
+static enum status known_already(struct walk *w, bool *known)
+{
+    *known = false;
+    if (w->launch_count == 0 || !config_same_kernel(&w->kernel, &w->config)) w->launch_count = 0;
+    w->kernel = w->config;
+    struct launch launch = launch_of(&w->config, w->problem);
+    for (size_t i = 0; i < w->launch_count; i++)
+        if (memcmp(&w->launches[i], &launch, sizeof launch) == 0) {
+            *known = true;
+            return OK;
+        }
+    if (w->launch_count == w->launch_room) {
+        w->launch_room = w->launch_room ? 2 * w->launch_room : 64;
+        struct launch *grown = realloc(w->launches, w->launch_room * sizeof *grown);
+        if (!grown) return fail(E_MEMORY, "out of memory for %zu launches", w->launch_room);
+        w->launches = grown;
+    }
+    w->launches[w->launch_count++] = launch;
+    return OK;
+}
+
 static enum status keep(struct walk *w)
 {
     struct candidates *out = w->out;
+    bool known;
+    enum status st = known_already(w, &known);
+    if (st || known) return st;
     if (out->count == SPACE_CANDIDATES_MAX)
         return fail(E_INPUT,
                     "the space has more than %d legal candidates for this problem; list fewer values",
@@ -77,44 +102,36 @@ static enum status keep(struct walk *w)
     return OK;
 }
 
-static enum status descend(struct walk *w, int depth, bool *found);
-
-/* All values of the parameter at this depth; of a `first` one only up to the first that leads to a candidate.
- */
-static enum status try_values(struct walk *w, int depth, bool *found)
+/* All values of parameter p with those before it set; of a `first` one only up to the first that leads to a
+ * candidate. *found tells whether any did. */
+static enum status walk_from(struct walk *w, int p, bool *found)
 {
     const struct template *t = w->section->template;
-    const struct space_values *values = &w->section->values[w->order[depth]];
+    if (p == t->param_count) {
+        *found = true;
+        return keep(w);
+    }
+    const struct space_values *values = &w->section->values[p];
     for (int i = 0; i < values->count; i++) {
-        w->config.value[w->order[depth]] = values->value[i];
+        w->config.value[p] = values->value[i];
         if (++w->checks > CHECKS_MAX)
             return fail(E_INPUT,
                         "%.0g combinations of [%s] were tried and the space still goes on; list fewer values",
-                        CHECKS_MAX, t->name);
-        bool leaf = depth + 1 == t->param_count;
+                        CHECKS_MAX, w->section->name);
         const char *why = NULL;
-        if (leaf) why = t->check(&w->config, w->problem, w->gpu);
-        else if (t->check_prefix && w->prefix[depth] > 0 &&
-                 (depth == 0 || w->prefix[depth] > w->prefix[depth - 1]))
-            why = t->check_prefix(&w->config, w->prefix[depth], w->problem, w->gpu);
+        if (p + 1 == t->param_count) why = t->check(&w->config, w->problem, w->gpu);
+        else if (t->check_prefix) why = t->check_prefix(&w->config, p + 1, w->problem, w->gpu);
         if (why) {
-            blame(w, why, w->below[depth + 1]);
+            blame(w, why, w->below[p + 1]);
             continue;
         }
         bool here = false;
-        enum status st = descend(w, depth + 1, &here);
+        enum status st = walk_from(w, p + 1, &here);
         if (st) return st;
         *found = *found || here;
-        if (here && depth >= w->plain_count) return OK;
+        if (here && values->first) return OK;
     }
     return OK;
-}
-
-static enum status descend(struct walk *w, int depth, bool *found)
-{
-    if (depth < w->section->template->param_count) return try_values(w, depth, found);
-    *found = true;
-    return keep(w);
 }
 
 static enum status walk_section(const struct space_section *section, const struct problem *problem,
@@ -127,20 +144,46 @@ static enum status walk_section(const struct space_section *section, const struc
     w->checks = 0;
     memset(&w->config, 0, sizeof w->config);
     w->config.template = section->template;
-    plan_walk(w);
+    w->below[section->template->param_count] = 1;
+    for (int p = section->template->param_count - 1; p >= 0; p--)
+        w->below[p] = w->below[p + 1] * section->values[p].count;
     out->raw_count += w->below[0];
     bool found = false;
-    return descend(w, 0, &found);
+    return walk_from(w, 0, &found);
+}
+
+/* Sections may overlap: keep the first of equal candidates, in order. */
+static enum status drop_repeated(struct candidates *candidates)
+{
+    size_t slots = 16, kept = 0;
+    while (slots < 2 * candidates->count) slots *= 2;
+    uint32_t *slot = calloc(slots, sizeof *slot); /* index + 1, 0 is empty */
+    if (!slot) return fail(E_MEMORY, "out of memory for %zu candidates", candidates->count);
+    struct config *config = candidates->config;
+    for (size_t i = 0; i < candidates->count; i++) {
+        uint64_t hash =
+            XXH3_64bits_withSeed(config[i].value, sizeof config[i].value, (uintptr_t)config[i].template);
+        size_t at = hash & (slots - 1);
+        while (slot[at] && !config_equal(&config[slot[at] - 1], &config[i])) at = (at + 1) & (slots - 1);
+        if (slot[at]) continue;
+        config[kept] = config[i];
+        slot[at] = (uint32_t)++kept;
+    }
+    free(slot);
+    candidates->count = kept;
+    return OK;
 }
 
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                             struct candidates *candidates)
 {
     memset(candidates, 0, sizeof *candidates);
-    struct walk w = {.room = 0};
+    struct walk w = {.launches = NULL};
     enum status st = OK;
     for (int i = 0; !st && i < space->section_count; i++)
         st = walk_section(&space->section[i], problem, gpu, candidates, &w);
+    free(w.launches);
+    if (!st && space->section_count > 1) st = drop_repeated(candidates);
     if (!st && candidates->count == 0) {
         int worst = 0;
         for (int i = 1; i < w.reason_count; i++)

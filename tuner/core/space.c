@@ -67,14 +67,16 @@ static char *read_line(char *text, int room, void *stream)
 
 static struct space_section *open_section(struct reading *r, const char *name)
 {
-    const struct template *t = template_find(name);
+    char word[52];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, " \t"), name);
+    const struct template *t = template_find(word);
     if (!t) {
-        refuse(r, "[%.60s] is no kernel template", name);
+        refuse(r, "[%.60s] begins with no kernel template", name);
         return NULL;
     }
     struct space *space = r->space;
     for (int i = 0; i < space->section_count; i++)
-        if (space->section[i].template == t) {
+        if (strcmp(space->section[i].name, name) == 0) {
             refuse(r, "[%s] is given twice", name);
             return NULL;
         }
@@ -87,6 +89,7 @@ static struct space_section *open_section(struct reading *r, const char *name)
     space->section = grown;
     struct space_section *section = &grown[space->section_count++];
     memset(section, 0, sizeof *section);
+    snprintf(section->name, sizeof section->name, "%s", name);
     section->template = t;
     section->line = r->number;
     return section;
@@ -126,26 +129,30 @@ static int read_parameter(void *user, const char *section_name, const char *key,
     struct reading *r = user;
     if (r->wrong) return 0;
     if (section_name[0] == '\0') return refuse(r, "%.60s stands before the first [template]", key);
-    if (!r->section || strcmp(r->section->template->name, section_name) != 0)
+    if (!r->section || strcmp(r->section->name, section_name) != 0)
         if (!(r->section = open_section(r, section_name))) return 0;
     struct space_section *section = r->section;
     int i = template_param(section->template, key);
-    if (i < 0) return refuse(r, "%s has no parameter %.60s", section_name, key);
+    if (i < 0) return refuse(r, "%s has no parameter %.60s", section->template->name, key);
     struct space_values *values = &section->values[i];
     if (values->count > 0 && !r->continued) return refuse(r, "%s is given twice", key);
     return read_values(r, &section->template->params[i], values, text);
 }
 
-static enum status check_complete(const char *path, const struct space *space)
+/* What a section leaves out is as in the first one of its template. */
+static enum status complete(const char *path, struct space *space)
 {
     if (space->section_count == 0) return fail(E_INPUT, "%s holds no [template] with values", path);
     for (int i = 0; i < space->section_count; i++) {
-        const struct space_section *section = &space->section[i];
+        struct space_section *section = &space->section[i], *base = space->section;
         const struct template *t = section->template;
-        for (int p = 0; p < t->param_count; p++)
+        while (base->template != t) base++;
+        for (int p = 0; p < t->param_count; p++) {
+            if (section->values[p].count == 0) section->values[p] = base->values[p];
             if (section->values[p].count == 0)
                 return fail(E_INPUT, "%s:%d: [%s] lacks a line for %s; every parameter must be listed", path,
-                            section->line, t->name, t->params[p].name);
+                            section->line, section->name, t->params[p].name);
+        }
     }
     return OK;
 }
@@ -168,7 +175,7 @@ enum status space_load(const char *path, struct space **space)
         st = r.wrong && (line <= 0 || r.wrong_line <= line)
                  ? fail(E_INPUT, "%s:%d: %s", path, r.wrong_line, r.why)
                  : fail(E_INPUT, "%s:%d: not a [template] or NAME = VALUES line", path, line);
-    else st = check_complete(path, r.space);
+    else st = complete(path, r.space);
 out:
     fclose(r.file);
     free(r.line);

@@ -1,10 +1,12 @@
 /* space.h — the legal candidates for a problem on a GPU: values worth trying (configs/spaces) filtered by the
  * rules.
  *
- * A space file is INI: one section per template, one line per parameter, `NAME = v v v ; reason`; an indented
- * line continues the one above. `NAME = first 4 2 1` takes, for each combination of the other values, the
- * first one that passes the rules (the widest legal vector). Every parameter of the template must be listed.
- * Taste only: what is correct is said by the template.
+ * A space file is INI: sections `[TEMPLATE]` or `[TEMPLATE some words]`, one line per parameter, `NAME = v v
+ * v ; reason`; an indented line continues the one above. Each section spans the product of its lines, and the
+ * space is the union of its sections: few rows want other tiles than many. What a later section of a template
+ * leaves out is as in the template's first, which must list every parameter. `NAME = first 4 2 1` takes, for
+ * each combination of the parameters that the template lists before it, the first value with which something
+ * legal is left (the widest legal vector). Taste only: what is correct is said by the template.
  */
 #ifndef GT_SPACE_H
 #define GT_SPACE_H
@@ -30,9 +32,11 @@ struct candidates {
 enum status space_load(const char *path, struct space **space);
 void space_free(struct space *space); /* takes NULL */
 
-/* Enumerate in a fixed order: sections as in the file, values as in their lines, the last parameter fastest.
- * No duplicates. Errors: E_MEMORY; E_INPUT when the file spans more than can be enumerated; E_ABSENT when
- * nothing is legal (with the commonest reason of the rules). The caller frees with candidates_free. */
+/* Enumerate in a fixed order: sections as in the file, values as in their lines, the template's last
+ * parameter fastest. No duplicates: of one section's candidates with the same kernel whose launches are
+ * alike, too (a SPLIT_K beyond what K allows), only the first is kept. Errors: E_MEMORY; E_INPUT when the
+ * file spans more than can be enumerated; E_ABSENT when nothing is legal (with the commonest reason of the
+ * rules). The caller frees with candidates_free. */
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                             struct candidates *candidates);
 void candidates_free(struct candidates *candidates); /* takes a zeroed struct too */

@@ -11,6 +11,7 @@ struct space_values {
 };
 
 struct space_section {
+    char name[52]; /* as in the file, "simt few rows"; the INI library keeps 49 characters */
     const struct template *template;
     int line;                                      /* where it starts, for messages */
     struct space_values values[CONFIG_PARAMS_MAX]; /* in the order of template->params */
