@@ -45,7 +45,7 @@ install_missing() {
 # The folder of the headers that the build would use, nothing if there is none.
 toolkit() {
     rm -rf build/probe
-    cmake -S cmake/probe -B build/probe 2>/dev/null | sed -n 's/^-- CUDA [0-9.]*: //p'
+    cmake -G Ninja -S cmake/probe -B build/probe 2>/dev/null | sed -n 's/^-- CUDA [0-9.]*: //p'
 }
 
 # cuBLAS, the rival, is half a gigabyte: only where there is a GPU to race on.

@@ -51,7 +51,7 @@ enum status paths_default_space(char *path, size_t room)
     char folder[4096];
     enum status st = paths_configs("spaces", folder, sizeof folder);
     if (st) return st;
-    if ((size_t)snprintf(path, room, "%s/default.conf", folder) >= room)
+    if ((size_t)snprintf(path, room, "%s/simt.conf", folder) >= room)
         return fail(E_IO, "the path of the folder of spaces is too long: %s", folder);
     return OK;
 }

@@ -121,7 +121,7 @@ static void add_spread(const struct space *space, const struct problem *problem,
 TEST(a_spread_of_the_space_builds_for_every_architecture)
 {
     struct space *space = NULL;
-    if (space_load(GT_SOURCE_DIR "/configs/spaces/default.conf", &space) != OK) fail_msg("%s", status_text());
+    if (space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space) != OK) fail_msg("%s", status_text());
     struct problem aligned = problem_make(4096, 4096, 4096), odd = problem_make(1001, 333, 77);
     for (size_t a = 0; a < ARCHS; a++) {
         add_spread(space, &aligned, a);

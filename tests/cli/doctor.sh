@@ -1,0 +1,18 @@
+# Everything there (a fake driver and cuBLAS), nothing there, a part that crashes.
+FAKE_GPU=$(dirname "$(readlink -f "$SCRATCH/bin/tune")")/tests/libfake_gpu.so
+[ -e "$FAKE_GPU" ] || skip "the fake driver is not built"
+export FAKE_GPU_FAIL=
+export GEMMTUNE_LIBNVML="$SCRATCH/no-nvml"
+GEMMTUNE_LIBCUDA=$FAKE_GPU GEMMTUNE_LIBCUBLAS=$FAKE_GPU t tune doctor --format csv
+export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver" GEMMTUNE_LIBCUBLAS="$SCRATCH/no-cublas"
+t tune doctor
+GEMMTUNE_LIBNVRTC="$SCRATCH/no-nvrtc" t tune doctor --json
+GEMMTUNE_LIBCUDA=$FAKE_GPU FAKE_GPU_FAIL=cuInit=-6 t sh -c 'tune doctor | head -3'
+echo 'not a database' >foreign.db
+t sh -c 'tune doctor --db foreign.db | grep "^database"'
+t sh -c 'tune doctor --db /proc/none/x.db 2>&1 | grep "/proc"'
+t sh -c 'tune doctor --cache /proc/none 2>&1 | grep "/proc"'
+GEMMTUNE_CONFIGS="$SCRATCH" t sh -c 'tune doctor 2>&1 | tail -1'
+t tune doctor --format yaml
+t tune doctor --nonsense
+t sh -c 'tune doctor > /dev/full'

@@ -1,0 +1,13 @@
+# A wrong space file: the line and the reason.
+space=$SOURCES/configs/spaces/simt.conf
+t tune --shape 64x64x64 --gpu h200 --space nosuch.conf
+printf '[nosuch]\nBM = 1 ; reason\n' >template.conf
+t tune --shape 64x64x64 --gpu h200 --space template.conf
+sed 's/^BM *=.*/BM = 64 many ; reason/' "$space" >value.conf
+t tune --shape 64x64x64 --gpu h200 --space value.conf
+sed 's/^BM *=.*/BM = 1000000 ; reason/' "$space" >range.conf
+t tune --shape 64x64x64 --gpu h200 --space range.conf
+grep -v '^BM *=' "$space" >missing.conf
+t tune --shape 64x64x64 --gpu h200 --space missing.conf
+echo 'NOSUCH = 1 ; reason' | cat "$space" - >unknown.conf
+t tune --shape 64x64x64 --gpu h200 --space unknown.conf
