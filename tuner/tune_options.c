@@ -258,11 +258,7 @@ static enum status collect_problems(const struct reading *r)
 static enum status fill_defaults(struct tune_options *o)
 {
     enum status st = OK;
-    if (!*o->space) {
-        char folder[TUNE_PATH_MAX - 32];
-        st = paths_configs("spaces", folder, sizeof folder);
-        if (!st) snprintf(o->space, sizeof o->space, "%s/default.conf", folder);
-    }
+    if (!*o->space) st = paths_default_space(o->space, sizeof o->space);
     if (!st && !*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
     bool known = false;

@@ -1,0 +1,192 @@
+/* fake_child.c — a compiler and a GPU worker without compiler and GPU, for tests of the supervisor: speaks
+ * the messages, invents times that depend on the configuration alone (and a little noise), and misbehaves
+ * when told to.
+ *
+ * Told by the environment; PART is a part of a configuration's text:
+ *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
+ *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
+ *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
+ *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
+ *   FAKE_NO_CUBLAS=1    no anchor
+ *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
+ *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
+ *   FAKE_UNBUILDABLE=PART, FAKE_SPILLS=PART, FAKE_COMPILER_CRASH=PART      the compiler
+ *   FAKE_REFUSE=PART    the last check finds it wrong
+ *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
+ *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
+ */
+#include "config.h"
+#include "frame.h"
+#include "messages.h"
+#include "problem.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUPERVISOR 3
+
+static uint64_t noise_state = 1;
+static int device;
+
+static void note(const char *verb, const char *config)
+{
+    const char *path = getenv("FAKE_LOG");
+    if (!path) return;
+    char line[CONFIG_TEXT_MAX + 64];
+    int n = snprintf(line, sizeof line, "%s %d %s\n", verb, (int)getpid(), config);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, line, (size_t)n) != n) abort();
+    close(fd);
+}
+
+static void take_time(const char *variable)
+{
+    const char *ms = getenv(variable);
+    double seconds = ms ? 1e-3 * atof(ms) : 0;
+    struct timespec t = {.tv_sec = (time_t)seconds};
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    nanosleep(&t, NULL);
+}
+
+static bool told(const char *variable, const char *config)
+{
+    const char *part = getenv(variable);
+    return part && strstr(config, part);
+}
+
+/* True for the first process that asks, in the life of the file. */
+static bool first_time(const char *variable)
+{
+    const char *path = getenv(variable);
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+/* Between 1 and 2 ms by the configuration; within 0.05 % of it at each call. */
+static double time_of(const char *text)
+{
+    struct config config;
+    double us = 1000;
+    if (config_parse(text, &config) == OK) us = 1000 + (double)(config_hash(&config) % 100003) / 100.003;
+    noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
+    return us * (1 + 1e-3 * ((double)(noise_state >> 40) / (double)(1 << 24) - 0.5));
+}
+
+/* ---- compiler ---- */
+
+static json_t *compile(const char *text)
+{
+    take_time("FAKE_COMPILE_MS");
+    if (told("FAKE_COMPILER_CRASH", text)) abort();
+    struct kernel_facts facts = {.registers = 128, .cubin_bytes = 1000, .compile_ms = 1};
+    if (told("FAKE_UNBUILDABLE", text))
+        return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict", "unbuildable", "detail",
+                         "told to", "facts", facts_to_json(&facts));
+    if (told("FAKE_SPILLS", text)) facts.spill_bytes = 64;
+    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", "/nowhere/fake.cubin",
+                     "checksum", "00112233", "cached", 0, "facts", facts_to_json(&facts));
+}
+
+/* ---- worker ---- */
+
+static json_t *hello_of_worker(void)
+{
+    const char *devices = getenv("FAKE_DEVICES");
+    int count = devices ? atoi(devices) : 1;
+    if (device >= count) return message_failure(fail(E_GPU, "there is no GPU %d here", device));
+    struct gpu gpu;
+    if (gpu_read(GT_SOURCE_DIR "/configs/gpus/h200.conf", &gpu)) return message_failure(E_IO);
+    char uuid[48];
+    snprintf(uuid, sizeof uuid, "GPU-fake-%d", device);
+    return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i}", "ok", 1, "gpu", gpu_to_json(&gpu),
+                     "uuid", uuid, "driver", "580.0", "cuda", "13.0", "cublas", "13.1.0", "nvrtc", "13.0",
+                     "nvml", 1, "canary", 1, "devices", count);
+}
+
+static json_t *prepare(void)
+{
+    const char *dead = getenv("FAKE_DEAD_GPU");
+    if (dead && atoi(dead) == device) abort();
+    take_time("FAKE_PREPARE_MS");
+    double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
+    return json_pack("{s:b, s:f, s:[f], s:f, s:i}", "ok", 1, "anchor_us", anchor_us, "anchor_samples_us",
+                     anchor_us, "warm_s", 0.0, "sets", 2);
+}
+
+static json_t *trial(const char *text)
+{
+    take_time("FAKE_TRIAL_MS");
+    if (told("FAKE_CRASH", text) || first_time("FAKE_CRASH_ONCE")) abort();
+    if (told("FAKE_HANG", text))
+        for (;;) pause();
+    if (told("FAKE_GARBAGE", text)) (void)!write(SUPERVISOR, "Segmentation fault", 18);
+    if (first_time("FAKE_LOST_CUBIN")) return message_failure(fail(E_IO, "no such cubin"));
+    struct outcome o = {.verdict = VERDICT_MEASURED, .exact = true, .cold = true, .worst_error = 0.1};
+    if (told("FAKE_WRONG", text)) o = outcome_failed(VERDICT_WRONG, "told to");
+    else {
+        o.sample_count = 5;
+        for (int i = 0; i < 5; i++) o.samples_us[i] = time_of(text);
+        o.time_us = o.samples_us[2];
+    }
+    o.wall_ms = 1;
+    return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&o));
+}
+
+static json_t *block(const char *who, const char *text)
+{
+    take_time("FAKE_BLOCK_MS");
+    double us = strcmp(who, "anchor") == 0 ? 1.1 * time_of("") : time_of(text);
+    return json_pack("{s:b, s:f, s:i, s:{s:i}}", "ok", 1, "time_us", us, "launches", 10, "state",
+                     "throttle_reasons", 0);
+}
+
+static json_t *verify(const char *text)
+{
+    bool wrong = told("FAKE_REFUSE", text);
+    return json_pack("{s:b, s:s, s:s, s:i}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
+                     wrong ? "told to" : "", "shapes", 20);
+}
+
+static json_t *answer(const json_t *request, bool compiler)
+{
+    const char *verb = "", *text = "", *who = "";
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?s}", "do", &verb, "config", &text, "who", &who);
+    note(verb, text);
+    if (compiler && strcmp(verb, "hello") == 0)
+        return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
+                                       : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");
+    if (compiler) return compile(text);
+    if (strcmp(verb, "hello") == 0) return hello_of_worker();
+    if (strcmp(verb, "prepare") == 0) return prepare();
+    if (strcmp(verb, "trial") == 0) return trial(text);
+    if (strcmp(verb, "block") == 0) return block(who, text);
+    if (strcmp(verb, "verify") == 0) return verify(text);
+    return message_failure(fail(E_CHILD, "unknown request"));
+}
+
+int main(int argc, char **argv)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    bool compiler = argc > 1 && strcmp(argv[1], "_compiler") == 0;
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], "--device") == 0) device = atoi(argv[i + 1]);
+    noise_state = (uint64_t)getpid();
+    json_t *request;
+    while (frame_receive(SUPERVISOR, &request) == OK) {
+        json_t *reply = answer(request, compiler);
+        json_decref(request);
+        enum status st = frame_send(SUPERVISOR, reply);
+        json_decref(reply);
+        if (st) return 1;
+    }
+    return 0;
+}
