@@ -59,6 +59,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 /* The report as it grows, and the first thing without which tuning cannot work. */
 struct report {
     json_t *findings;
+    bool gpu; /* one at least is usable */
     enum status blocker;
     char why[512];
 };
@@ -84,7 +85,9 @@ static void judge_survey(struct report *report)
     json_array_foreach(report->findings, i, finding)
     {
         const char *item = json_string_value(json_object_get(finding, "item"));
-        if (strcmp(item, "NVRTC") == 0 && !json_is_true(json_object_get(finding, "found")))
+        bool found = json_is_true(json_object_get(finding, "found"));
+        report->gpu = report->gpu || (found && strncmp(item, "GPU ", 4) == 0);
+        if (strcmp(item, "NVRTC") == 0 && !found)
             block(report, E_COMPILER, item, json_string_value(json_object_get(finding, "detail")));
     }
 }
@@ -227,16 +230,19 @@ static enum status print(const struct report *report, enum table_format format)
     if (!table) return fail(E_MEMORY, "out of memory");
     json_array_foreach(report->findings, i, finding)
     {
+        bool found = json_is_true(json_object_get(finding, "found"));
+        /* For people what is missing is told below the table, where nothing is cut to the terminal's width.
+         */
+        bool told_below = format == TABLE_TEXT && !found && field(finding, "advice");
         table_text(table, field(finding, "item"));
-        table_bool(table, json_is_true(json_object_get(finding, "found")));
+        table_bool(table, found);
         table_text(table, field(finding, "version"));
-        table_text(table, field(finding, "detail"));
+        table_text(table, told_below ? NULL : field(finding, "detail"));
         table_text(table, field(finding, "advice"));
     }
     enum status st = table_print(table, format, stdout);
     table_free(table);
     if (st || format != TABLE_TEXT) return st;
-    /* Advice is whole sentences: below the table, where nothing is cut to the width of the terminal. */
     json_array_foreach(report->findings, i, finding)
     {
         if (!field(finding, "advice")) continue;
@@ -244,7 +250,9 @@ static enum status print(const struct report *report, enum table_format format)
         printf("\n%s: %s\n", field(finding, "item"), field(finding, found ? "advice" : "detail"));
         if (!found) printf("    -> %s\n", field(finding, "advice"));
     }
-    if (!report->blocker) puts("\nTuning can work here.");
+    if (!report->blocker)
+        puts(report->gpu ? "\nTuning can work here."
+                         : "\nPredicting for a named GPU can work here; measuring needs a GPU.");
     return OK;
 }
 

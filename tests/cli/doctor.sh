@@ -8,10 +8,11 @@ export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver" GEMMTUNE_LIBCUBLAS="$SCRATCH/no-cub
 t tune doctor
 GEMMTUNE_LIBNVRTC="$SCRATCH/no-nvrtc" t tune doctor --json
 GEMMTUNE_LIBCUDA=$FAKE_GPU FAKE_GPU_FAIL=cuInit=-6 t sh -c 'tune doctor | head -3'
+GEMMTUNE_LIBCUDA=$FAKE_GPU FAKE_GPU_FAIL=cuInit=-6 t sh -c 'tune doctor | grep crash'
 echo 'not a database' >foreign.db
 t sh -c 'tune doctor --db foreign.db | grep "^database"'
-t sh -c 'tune doctor --db /proc/none/x.db 2>&1 | grep "/proc"'
-t sh -c 'tune doctor --cache /proc/none 2>&1 | grep "/proc"'
+t sh -c 'tune doctor --db foreign.db/x.db 2>&1 | grep "^database"'
+t sh -c 'tune doctor --cache /proc/none 2>&1 | grep "^tune"'
 GEMMTUNE_CONFIGS="$SCRATCH" t sh -c 'tune doctor 2>&1 | tail -1'
 t tune doctor --format yaml
 t tune doctor --nonsense

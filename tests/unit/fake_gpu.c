@@ -2,12 +2,13 @@
  * no GPU.
  *
  * Device memory is host memory, so copies are real and cuBLAS's answers can be compared. Kernels are not run:
- * their launches are recorded. FAKE_GPU_FAIL="cuName=RESULT" makes one entry point fail; FAKE_GPU_VERSION is
- * the driver's.
+ * their launches are recorded. FAKE_GPU_FAIL="cuName=RESULT" makes one entry point fail, or the process die
+ * of signal -RESULT; FAKE_GPU_VERSION is the driver's.
  */
 #include "fake_gpu.h"
 
 #include <cuda.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,9 @@ static CUresult result_of(const char *name)
     const char *fail = getenv("FAKE_GPU_FAIL");
     size_t length = strlen(name);
     if (!fail || strncmp(fail, name, length) != 0 || fail[length] != '=') return CUDA_SUCCESS;
-    return (CUresult)atoi(fail + length + 1);
+    int result = atoi(fail + length + 1);
+    if (result < 0) raise(-result);
+    return (CUresult)result;
 }
 
 #define RESULT result_of(__func__)
