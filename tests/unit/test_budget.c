@@ -1,0 +1,85 @@
+/* Time: parsed, and divided over problems and within one. */
+#include "unit.h"
+
+#include "budget.h"
+
+#include <string.h>
+
+static double parse(const char *text)
+{
+    double seconds = -1;
+    assert_ok(budget_parse(text, &seconds));
+    return seconds;
+}
+
+TEST(times_are_read_in_all_their_units)
+{
+    assert_true(parse("90") == 90);
+    assert_true(parse("30s") == 30);
+    assert_true(parse("10m") == 600);
+    assert_true(parse("8h") == 28800);
+    assert_true(parse("1h30m") == 5400);
+    assert_true(parse("0.5m") == 30);
+    assert_true(parse("1d") == 86400);
+}
+
+TEST(what_is_no_time_is_refused_with_its_text)
+{
+    static const char *const bad[] = {"",    "0",    "-5s", "10x", "s",     "1h30",   "inf",
+                                      "nan", "0x10", "1e9", "5 m", "1..2s", "10000d", "1hm"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double seconds;
+        assert_int_equal(budget_parse(bad[i], &seconds), E_USAGE);
+        assert_non_null(strstr(status_text(), bad[i]));
+    }
+}
+
+TEST(time_that_one_problem_leaves_over_goes_to_the_rest)
+{
+    assert_true(budget_share(100, 4, 1) == 25);
+    assert_true(budget_share(90, 3, 1) == 30); /* the first took 10 of its 25 */
+    assert_true(budget_share(60, 1, 1) == 60);
+    assert_true(budget_share(-1, 3, 1) == 0);
+}
+
+TEST(several_gpus_share_the_same_wall_clock)
+{
+    assert_true(budget_share(100, 4, 2) == 50);
+    assert_true(budget_share(100, 2, 4) == 100);
+}
+
+TEST(race_and_check_leave_at_least_half_of_any_share_to_the_search)
+{
+    for (double share = 0.5; share < 1e5; share *= 1.3)
+        for (double best_us = 1; best_us < 1e6; best_us *= 7)
+            for (double check = 0; check < 100; check += 9) {
+                struct race_plan plan = budget_race(share, best_us, check);
+                assert_true(plan.reserve_s <= 0.5 * share + 1e-9);
+                assert_true(plan.reserve_s > 0);
+                assert_in_range(plan.finalists, 2, 16);
+                assert_true(plan.min_rounds <= plan.max_rounds);
+            }
+}
+
+TEST(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks)
+{
+    struct race_plan large = budget_race(300, 2700, 2), small = budget_race(3, 2700, 1);
+    assert_int_equal(large.finalists, 12);
+    assert_true(large.block_ms >= 50);
+    assert_int_equal(large.min_rounds, 8);
+    assert_true(large.reserve_s < 0.1 * 300);
+    assert_true(small.finalists < large.finalists && small.block_ms < large.block_ms);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_read_in_all_their_units),
+        cmocka_unit_test(what_is_no_time_is_refused_with_its_text),
+        cmocka_unit_test(time_that_one_problem_leaves_over_goes_to_the_rest),
+        cmocka_unit_test(several_gpus_share_the_same_wall_clock),
+        cmocka_unit_test(race_and_check_leave_at_least_half_of_any_share_to_the_search),
+        cmocka_unit_test(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
