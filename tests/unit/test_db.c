@@ -721,43 +721,30 @@ int main(void)
         STORE_TEST(an_outcome_comes_back_with_every_field),
         STORE_TEST(every_verdict_and_the_most_samples_come_back),
         STORE_TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open),
-        STORE_TEST(the_newest_outcome_is_found), STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
+        STORE_TEST(the_newest_outcome_is_found),
+        STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
         STORE_TEST(known_gives_the_newest_outcome_of_each_configuration_once),
         STORE_TEST(best_are_ascending_usable_and_newest),
         STORE_TEST(recovery_marks_exactly_the_unfinished_and_only_once),
         STORE_TEST(two_crashes_quarantine_on_that_gpu_for_every_problem),
         STORE_TEST(one_kill_counts_once_however_many_gpus_were_trying_it),
-        STORE_TEST(a_winner_comes_back_with_its_evidence), STORE_TEST(cublas_may_win),
+        STORE_TEST(a_winner_comes_back_with_its_evidence),
+        STORE_TEST(cublas_may_win),
         STORE_TEST(a_prediction_never_replaces_a_measurement),
         STORE_TEST(winners_are_filtered_by_gpu_and_problem),
         STORE_TEST(a_winner_is_stale_with_another_driver_or_cublas_and_says_why),
         STORE_TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why),
         STORE_TEST(trials_are_listed_newest_run_first),
         STORE_TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared),
-        STORE_ /* The one way around the authorizer: a conflict that deletes the old row. */
-            TEST(no_statement_replaces_rows_on_conflict){
-                static const char *const files[] = {"db_open.c", "db_schema.c", "db_sql.c", "db_keys.c",
-                                                    "db_runs.c", "db_trials.c", "db_winners.c", "db_list.c"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[PATH_MAX];
-        static char text[1 << 18];
-        snprintf(path, sizeof path, "%s/db/%s", GT_SOURCE_DIR, files[i]);
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
-        assert_non_null(strstr(text, "db_internal.h"));
-        assert_null(strstr(text, "REPLACE"));
-    }
-}
-
-TEST(a_second_writer_is_told_the_process_id_of_the_first), STORE_TEST(readers_work_while_a_writer_writes),
-    STORE_TEST(a_database_at_rest_is_one_plain_file), STORE_TEST(safe_mode_uses_no_wal_and_stores_the_same),
-    STORE_TEST(network_file_systems_are_known_by_their_magic),
-    STORE_TEST(content_hashes_are_the_same_in_every_file),
-    STORE_TEST(the_default_file_follows_the_environment),
-    STORE_TEST(folders_are_made_for_a_writer_and_not_for_a_reader),
-}
-;
-return cmocka_run_group_tests(tests, NULL, NULL);
+        STORE_TEST(no_statement_replaces_rows_on_conflict),
+        STORE_TEST(a_second_writer_is_told_the_process_id_of_the_first),
+        STORE_TEST(readers_work_while_a_writer_writes),
+        STORE_TEST(a_database_at_rest_is_one_plain_file),
+        STORE_TEST(safe_mode_uses_no_wal_and_stores_the_same),
+        STORE_TEST(network_file_systems_are_known_by_their_magic),
+        STORE_TEST(content_hashes_are_the_same_in_every_file),
+        STORE_TEST(the_default_file_follows_the_environment),
+        STORE_TEST(folders_are_made_for_a_writer_and_not_for_a_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
