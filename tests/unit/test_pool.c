@@ -1,0 +1,295 @@
+/* The pool, with children that answer, die, hang and talk nonsense as they are told. */
+#include "unit.h"
+
+#include "pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const worker_argv[] = {"tune", "_worker", "--device", "0", NULL};
+
+static int start(struct pool **pool)
+{
+    int child;
+    assert_ok(pool_open(pool));
+    assert_ok(pool_start(*pool, worker_argv, 0, &child));
+    return child;
+}
+
+static void ask(struct pool *pool, int child, const char *verb, double deadline_s, void *job)
+{
+    json_t *message = json_pack("{s:s, s:s}", "do", verb, "config", "X=1");
+    assert_ok(pool_submit(pool, child, message, deadline_s, job));
+    json_decref(message);
+}
+
+static struct pool_event wait_for(struct pool *pool)
+{
+    struct pool_event event;
+    assert_ok(pool_wait(pool, 10, &event));
+    return event;
+}
+
+TEST(an_answer_comes_back_with_its_job)
+{
+    struct pool *pool;
+    int child = start(&pool), job;
+    ask(pool, child, "hello", 5, &job);
+    assert_false(pool_idle(pool, child));
+    struct pool_event e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_REPLY);
+    assert_ptr_equal(e.job, &job);
+    assert_true(json_is_true(json_object_get(e.message, "ok")));
+    assert_true(pool_idle(pool, child));
+    json_decref(e.message);
+    pool_close(pool);
+}
+
+TEST(a_second_request_before_the_answer_is_refused)
+{
+    struct pool *pool;
+    int child = start(&pool);
+    ask(pool, child, "hello", 5, NULL);
+    json_t *message = json_pack("{s:s}", "do", "hello");
+    assert_int_equal(pool_submit(pool, child, message, 5, NULL), E_BUSY);
+    json_decref(message);
+    struct pool_event e = wait_for(pool);
+    json_decref(e.message);
+    pool_close(pool);
+}
+
+TEST(a_crash_is_told_with_its_signal_and_the_child_is_there_again)
+{
+    struct pool *pool;
+    setenv("FAKE_CRASH", "X=1", 1);
+    int child = start(&pool), job, before = pool_pid(pool, child);
+    ask(pool, child, "trial", 5, &job);
+    struct pool_event e = wait_for(pool);
+    unsetenv("FAKE_CRASH");
+    assert_int_equal(e.kind, POOL_DIED);
+    assert_ptr_equal(e.job, &job);
+    assert_non_null(strstr(e.reason, strsignal(SIGABRT)));
+    assert_false(e.gone);
+    assert_true(pool_idle(pool, child));
+    assert_int_not_equal(pool_pid(pool, child), before);
+    ask(pool, child, "hello", 5, NULL);
+    e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_REPLY);
+    json_decref(e.message);
+    pool_close(pool);
+}
+
+TEST(a_child_that_hangs_is_killed_at_its_deadline)
+{
+    struct pool *pool;
+    setenv("FAKE_HANG", "X=1", 1);
+    int child = start(&pool);
+    ask(pool, child, "trial", 0.2, NULL);
+    struct pool_event e = wait_for(pool);
+    unsetenv("FAKE_HANG");
+    assert_int_equal(e.kind, POOL_TIMEOUT);
+    assert_non_null(strstr(e.reason, "deadline"));
+    assert_true(pool_idle(pool, child));
+    pool_close(pool);
+}
+
+TEST(a_child_that_talks_nonsense_is_ended)
+{
+    struct pool *pool;
+    setenv("FAKE_GARBAGE", "X=1", 1);
+    int child = start(&pool);
+    ask(pool, child, "trial", 5, NULL);
+    struct pool_event e = wait_for(pool);
+    unsetenv("FAKE_GARBAGE");
+    assert_int_equal(e.kind, POOL_DIED);
+    assert_non_null(strstr(e.reason, "not a frame"));
+    pool_close(pool);
+}
+
+TEST(a_child_that_dies_idle_is_told_without_a_job)
+{
+    struct pool *pool;
+    int child = start(&pool);
+    kill(pool_pid(pool, child), SIGKILL);
+    struct pool_event e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_DIED);
+    assert_null(e.job);
+    assert_non_null(strstr(e.reason, strsignal(SIGKILL)));
+    pool_close(pool);
+}
+
+TEST(five_deaths_without_an_answer_and_the_child_is_gone)
+{
+    struct pool *pool;
+    int child = start(&pool), deaths = 0;
+    struct pool_event e = {.gone = false};
+    while (!e.gone && deaths < 20) {
+        kill(pool_pid(pool, child), SIGKILL);
+        e = wait_for(pool);
+        assert_int_equal(e.kind, POOL_DIED);
+        deaths++;
+    }
+    assert_int_equal(deaths, 5);
+    assert_true(pool_gone(pool, child));
+    assert_int_equal(pool_pid(pool, child), -1);
+    json_t *message = json_pack("{s:s}", "do", "hello");
+    assert_int_equal(pool_submit(pool, child, message, 5, NULL), E_CHILD);
+    json_decref(message);
+    pool_close(pool);
+}
+
+TEST(an_answer_between_deaths_forgives_them)
+{
+    struct pool *pool;
+    int child = start(&pool);
+    for (int i = 0; i < 12; i++) {
+        kill(pool_pid(pool, child), SIGKILL);
+        struct pool_event e = wait_for(pool);
+        assert_false(e.gone);
+        ask(pool, child, "hello", 5, NULL);
+        e = wait_for(pool);
+        assert_int_equal(e.kind, POOL_REPLY);
+        json_decref(e.message);
+    }
+    pool_close(pool);
+}
+
+TEST(a_cancelled_job_brings_nothing_and_the_child_comes_back)
+{
+    struct pool *pool;
+    setenv("FAKE_HANG", "X=1", 1);
+    int child = start(&pool), job;
+    ask(pool, child, "trial", 30, &job);
+    pool_cancel(pool, child);
+    struct pool_event e = wait_for(pool);
+    unsetenv("FAKE_HANG");
+    assert_int_equal(e.kind, POOL_DIED);
+    assert_null(e.job);
+    assert_true(pool_idle(pool, child));
+    pool_close(pool);
+}
+
+TEST(a_program_that_cannot_be_run_is_an_error)
+{
+    struct pool *pool;
+    int child;
+    const char *program = getenv("GEMMTUNE_EXE");
+    char copy[4096];
+    snprintf(copy, sizeof copy, "%s", program);
+    setenv("GEMMTUNE_EXE", "/nonexistent/program", 1);
+    assert_ok(pool_open(&pool));
+    assert_fails(pool_start(pool, worker_argv, 0, &child), E_CHILD, "/nonexistent/program");
+    pool_close(pool);
+    setenv("GEMMTUNE_EXE", copy, 1);
+}
+
+TEST(nothing_happening_is_a_tick)
+{
+    struct pool *pool;
+    start(&pool);
+    struct pool_event e;
+    assert_ok(pool_wait(pool, 0.05, &e));
+    assert_int_equal(e.kind, POOL_TICK);
+    assert_ok(pool_wait(pool, 0, &e));
+    assert_int_equal(e.kind, POOL_TICK);
+    pool_close(pool);
+}
+
+TEST(each_interrupt_is_an_event_and_reaches_no_child)
+{
+    struct pool *pool;
+    int child = start(&pool);
+    assert_int_equal(getsid(pool_pid(pool, child)), pool_pid(pool, child)); /* its own session */
+    raise(SIGINT);
+    assert_int_equal(wait_for(pool).kind, POOL_INTERRUPT);
+    raise(SIGTERM);
+    assert_int_equal(wait_for(pool).kind, POOL_INTERRUPT);
+    assert_true(pool_idle(pool, child));
+    pool_close(pool);
+}
+
+TEST(a_nice_child_is_nicer_than_we_are)
+{
+    struct pool *pool;
+    int child;
+    assert_ok(pool_open(&pool));
+    assert_ok(pool_start(pool, worker_argv, 7, &child));
+    errno = 0;
+    int own = getpriority(PRIO_PROCESS, 0), its = getpriority(PRIO_PROCESS, (id_t)pool_pid(pool, child));
+    assert_int_equal(its, own + 7 > 19 ? 19 : own + 7);
+    pool_close(pool);
+}
+
+TEST(closing_leaves_no_process_behind)
+{
+    struct pool *pool;
+    setenv("FAKE_HANG", "X=1", 1);
+    int child = start(&pool), pid = pool_pid(pool, child);
+    ask(pool, child, "trial", 30, NULL);
+    pool_close(pool);
+    unsetenv("FAKE_HANG");
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(errno, ESRCH);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no zombie either */
+}
+
+TEST(children_die_with_a_supervisor_that_is_killed)
+{
+    int report[2];
+    assert_int_equal(pipe(report), 0);
+    pid_t supervisor = fork();
+    if (supervisor == 0) {
+        struct pool *pool;
+        int child, pid;
+        if (pool_open(&pool) || pool_start(pool, worker_argv, 0, &child)) _exit(1);
+        json_t *message = json_pack("{s:s}", "do", "hello");
+        struct pool_event e;
+        if (pool_submit(pool, child, message, 5, NULL) || pool_wait(pool, 5, &e)) _exit(1);
+        pid = pool_pid(pool, child);
+        if (write(report[1], &pid, sizeof pid) != sizeof pid) _exit(1);
+        pause();
+    }
+    int pid = 0;
+    assert_int_equal(read(report[0], &pid, sizeof pid), sizeof pid);
+    kill(supervisor, SIGKILL);
+    waitpid(supervisor, NULL, 0);
+    bool dead = false;
+    for (int i = 0; i < 500 && !dead; i++) {
+        char path[64], state[512] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        FILE *f = fopen(path, "r"); /* nobody may be there to reap it */
+        dead = !f || !fgets(state, sizeof state, f) || strstr(state, ") Z");
+        if (f) fclose(f);
+        usleep(10000);
+    }
+    assert_true(dead);
+    close(report[0]), close(report[1]);
+}
+
+int main(void)
+{
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_comes_back_with_its_job),
+        cmocka_unit_test(a_second_request_before_the_answer_is_refused),
+        cmocka_unit_test(a_crash_is_told_with_its_signal_and_the_child_is_there_again),
+        cmocka_unit_test(a_child_that_hangs_is_killed_at_its_deadline),
+        cmocka_unit_test(a_child_that_talks_nonsense_is_ended),
+        cmocka_unit_test(a_child_that_dies_idle_is_told_without_a_job),
+        cmocka_unit_test(five_deaths_without_an_answer_and_the_child_is_gone),
+        cmocka_unit_test(an_answer_between_deaths_forgives_them),
+        cmocka_unit_test(a_cancelled_job_brings_nothing_and_the_child_comes_back),
+        cmocka_unit_test(a_program_that_cannot_be_run_is_an_error),
+        cmocka_unit_test(nothing_happening_is_a_tick),
+        cmocka_unit_test(each_interrupt_is_an_event_and_reaches_no_child),
+        cmocka_unit_test(a_nice_child_is_nicer_than_we_are),
+        cmocka_unit_test(closing_leaves_no_process_behind),
+        cmocka_unit_test(children_die_with_a_supervisor_that_is_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
