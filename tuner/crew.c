@@ -370,6 +370,12 @@ static void give_up(struct crew *crew, struct hand *hand, const char *reason)
     snprintf(hand->reason, sizeof hand->reason, "%s", reason);
 }
 
+void crew_give_up(struct crew *crew, int worker, const char *reason)
+{
+    struct hand *hand = &crew->worker[worker];
+    if (hand->stage < LEAVING) give_up(crew, hand, reason);
+}
+
 static enum status from_worker(struct crew *crew, struct hand *hand, struct pool_event *e, bool *found,
                                struct crew_event *event)
 {

@@ -1,8 +1,9 @@
 /* crew.h — the children of one run, on top of the pool: compilers, and one worker for each GPU.
  *
- * Knows the messages (messages.h): greets every child, greets again after a restart, and turns answers into plain
- * data. Knows no search and no database. Asynchronous: crew_compile and crew_send return at once and crew_wait brings
- * what happened. crew_ask and crew_build_all are the same for callers that do one thing at a time (the ladder).
+ * Knows the messages (messages.h): greets every child, greets again after a restart, and turns answers into
+ * plain data. Knows no search and no database. Asynchronous: crew_compile and crew_send return at once and
+ * crew_wait brings what happened. crew_ask and crew_build_all are the same for callers that do one thing at a
+ * time (the ladder).
  */
 #ifndef GT_CREW_H
 #define GT_CREW_H
@@ -17,10 +18,10 @@
 
 struct crew;
 
-#define CREW_WORKERS_MAX  64
-#define CREW_DEADLINE_S   60.0  /* a compilation, a greeting */
-#define CREW_PREPARE_S    180.0 /* reference results of a large problem and up to 30 s of warming up */
-#define CREW_VERSION_MAX  64
+#define CREW_WORKERS_MAX 64
+#define CREW_DEADLINE_S  60.0  /* a compilation, a greeting */
+#define CREW_PREPARE_S   180.0 /* reference results of a large problem and up to 30 s of warming up */
+#define CREW_VERSION_MAX 64
 
 /* What a worker said of itself. Workers are numbered from 0 in the order of crew_options.devices. */
 struct worker_info {
@@ -31,15 +32,16 @@ struct worker_info {
 };
 
 struct crew_options {
-    const char *cache;   /* folder of cubins */
-    int compilers;       /* processes; 0: one a core */
-    const int *devices;  /* CUDA ordinals */
-    int device_count;    /* 0: no worker; CREW_ALL_DEVICES: every GPU there is */
+    const char *cache;  /* folder of cubins */
+    int compilers;      /* processes; 0: one a core */
+    const int *devices; /* CUDA ordinals */
+    int device_count;   /* 0: no worker; CREW_ALL_DEVICES: every GPU there is */
 };
 #define CREW_ALL_DEVICES (-1)
 
-/* Start all children and wait until each has greeted. A GPU that fails its greeting is an error here (later it is
- * CREW_GONE). Errors: E_GPU (no driver, no such GPU, canary wrong), E_COMPILER (no NVRTC), E_CHILD, E_INTERRUPTED. */
+/* Start all children and wait until each has greeted. A GPU that fails its greeting is an error here (later
+ * it is CREW_GONE). Errors: E_GPU (no driver, no such GPU, canary wrong), E_COMPILER (no NVRTC), E_CHILD,
+ * E_INTERRUPTED. */
 enum status crew_open(const struct crew_options *options, struct crew **crew);
 void crew_close(struct crew *crew); /* takes NULL */
 
@@ -53,9 +55,9 @@ struct build {
     bool built;
     enum verdict verdict; /* when not built */
     char detail[OUTCOME_DETAIL_MAX];
-    char cubin[1024];     /* path in the cache */
+    char cubin[1024]; /* path in the cache */
     char checksum[40];
-    bool cached;          /* it was there already */
+    bool cached; /* it was there already */
     struct kernel_facts facts;
 };
 
@@ -67,18 +69,18 @@ bool crew_worker_gone(const struct crew *crew, int worker); /* given up */
 enum status crew_compile(struct crew *crew, const struct config *config, bool trans_a, bool trans_b, int arch,
                          void *tag);
 
-/* Send a worker a request; its answer comes as CREW_ANSWER with the tag. Takes over the reference of request, also
- * when it fails. Errors: E_BUSY (busy, restarting or gone), E_MEMORY. */
+/* Send a worker a request; its answer comes as CREW_ANSWER with the tag. Takes over the reference of request,
+ * also when it fails. Errors: E_BUSY (busy, restarting or gone), E_MEMORY. */
 enum status crew_send(struct crew *crew, int worker, json_t *request, double deadline_s, void *tag);
 
 enum crew_event_kind {
-    CREW_BUILT,     /* tag, build */
-    CREW_ANSWER,    /* worker, tag, answer (owned by the caller; ok may be false: message_check) */
-    CREW_LOST,      /* worker died (hung: by its deadline) on tag (NULL: idle); reason. It is being restarted */
-    CREW_BACK,      /* worker is there again, greeted, its canary right; it must be prepared anew */
-    CREW_GONE,      /* worker is given up after repeated failures; reason */
-    CREW_TICK,      /* the time given passed */
-    CREW_INTERRUPT  /* Ctrl-C or SIGTERM */
+    CREW_BUILT,  /* tag, build */
+    CREW_ANSWER, /* worker, tag, answer (owned by the caller; ok may be false: message_check) */
+    CREW_LOST,   /* worker died (hung: by its deadline) on tag (NULL: idle); reason. It is being restarted */
+    CREW_BACK,   /* worker is there again, greeted, its canary right; it must be prepared anew */
+    CREW_GONE,   /* worker is given up after repeated failures; reason */
+    CREW_TICK,   /* the time given passed */
+    CREW_INTERRUPT /* Ctrl-C or SIGTERM */
 };
 
 struct crew_event {
@@ -91,19 +93,23 @@ struct crew_event {
     char reason[OUTCOME_DETAIL_MAX];
 };
 
-/* Wait for one event. Errors: E_COMPILER, E_IO (the cache cannot be written), E_CHILD: no compiler can work. */
+/* Wait for one event. Errors: E_COMPILER, E_IO (the cache cannot be written), E_CHILD: no compiler can work.
+ */
 enum status crew_wait(struct crew *crew, double timeout_s, struct crew_event *event);
 
 /* Kill what a worker is doing; it is restarted, CREW_BACK follows, its tag brings nothing. */
 void crew_cancel(struct crew *crew, int worker);
 
-/* One request, waited for; *answer has ok = true and is owned by the caller. Errors: what the answer says, E_CHILD
- * when the worker died (it has been restarted and greeted: prepare again), E_INTERRUPTED. */
+/* No more of this GPU: its process is ended; CREW_GONE with the reason follows, its tag brings nothing. */
+void crew_give_up(struct crew *crew, int worker, const char *reason);
+
+/* One request, waited for; *answer has ok = true and is owned by the caller. Errors: what the answer says,
+ * E_CHILD when the worker died (it has been restarted and greeted: prepare again), E_INTERRUPTED. */
 enum status crew_ask(struct crew *crew, int worker, json_t *request, double deadline_s, json_t **answer);
 
 /* Compile many on all compilers and wait for all; builds[i] is that of configs[i]. */
-enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a, bool trans_b,
-                           int arch, struct build *builds);
+enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
+                           bool trans_b, int arch, struct build *builds);
 
 /* Process ids, for tests that kill; -1 when not running. */
 int crew_worker_pid(const struct crew *crew, int worker);

@@ -208,9 +208,12 @@ static enum status lost(struct job *job, enum asked asked, bool hung, const char
     job->prepared = false;
     switch (asked) {
     case ASKED_PREPARE:
-        if (++job->prepare_failures >= PREPARE_TRIES)
-            job_end(job, JOB_FRUITLESS, "the worker died %d times while it prepared this problem: %s",
-                    PREPARE_TRIES, reason);
+        if (++job->prepare_failures >= PREPARE_TRIES) {
+            char why[OUTCOME_DETAIL_MAX];
+            snprintf(why, sizeof why, "its worker died %d times while it prepared %s: %.100s", PREPARE_TRIES,
+                     job->text, reason);
+            crew_give_up(job->env->crew, job->worker, why);
+        }
         return OK;
     case ASKED_TRIAL:
         return trial_lost(job, hung, reason);

@@ -75,7 +75,7 @@ enum status trial_settle_unbuilt(struct job *job); /* candidates that the compil
 enum status trial_send(struct job *job);
 enum status trial_answered(struct job *job, const json_t *answer);
 enum status trial_lost(struct job *job, bool hung, const char *reason);
-double trial_judge_s(const struct job *job, double predicted_us);
+double trial_deadline_s(const struct job *job, double predicted_us);
 
 /* job_race.c */
 enum status race_call(struct job *job);  /* choose the finalists */

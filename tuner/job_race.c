@@ -128,7 +128,7 @@ enum status check_send(struct job *job)
     struct build build;
     builds_read(f->built, &build);
     return job_ask(job, ASKED_CHECK, request_verify(&f->config, &build),
-                   CHECK_DEADLINE_S + trial_judge_s(job, job->best_us));
+                   CHECK_DEADLINE_S + trial_deadline_s(job, job->best_us));
 }
 
 /* The row without race evidence: what it was made with and from how much. */

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEADLINE_LEAST_S  2.0
-#define DEADLINE_FACTOR   20.0
-#define JUDGE_ALLOWANCE_S 8.0  /* loading, comparing with the reference */
-#define LAUNCHES_GUESS    60.0 /* of the judge and the screen, of a candidate as slow as predicted */
-#define CHECK_GUESS_S     2.0
+#define DEADLINE_LEAST_S 2.0
+#define DEADLINE_FACTOR  20.0
+#define FIRST_S          8.0   /* before anything is known of how long a trial takes */
+#define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
+#define CHECK_GUESS_S    2.0
 
 /* ---- when the search ends ---- */
 
@@ -80,10 +80,11 @@ enum status trial_settle_unbuilt(struct job *job)
 
 /* ---- a trial ---- */
 
-double trial_judge_s(const struct job *job, double predicted_us)
+double trial_deadline_s(const struct job *job, double predicted_us)
 {
-    double slowest_us = fmax(predicted_us, fmax(job->best_us, job->anchor_us));
-    return JUDGE_ALLOWANCE_S + LAUNCHES_GUESS * DEADLINE_FACTOR * 1e-6 * slowest_us;
+    double usual_s = job->trial_s > 0 ? DEADLINE_FACTOR * job->trial_s : FIRST_S;
+    double slow_us = fmax(predicted_us, fmax(job->best_us, job->anchor_us));
+    return fmax(DEADLINE_LEAST_S, usual_s) + LAUNCHES_MOST * 1e-6 * slow_us;
 }
 
 enum status trial_send(struct job *job)
@@ -100,8 +101,7 @@ enum status trial_send(struct job *job)
     struct build build;
     builds_read(a.built, &build);
     job->flying = a;
-    double deadline_s = fmax(DEADLINE_LEAST_S, DEADLINE_FACTOR * job->trial_s) +
-                        trial_judge_s(job, job->field.predicted_us[a.index]);
+    double deadline_s = trial_deadline_s(job, job->field.predicted_us[a.index]);
     return job_ask(job, ASKED_TRIAL, request_trial(config, &build, job->best_us), deadline_s);
 }
 
