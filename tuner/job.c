@@ -210,8 +210,8 @@ static enum status lost(struct job *job, enum asked asked, bool hung, const char
     case ASKED_PREPARE:
         if (++job->prepare_failures >= PREPARE_TRIES) {
             char why[OUTCOME_DETAIL_MAX];
-            snprintf(why, sizeof why, "its worker died %d times while it prepared %s: %.100s", PREPARE_TRIES,
-                     job->text, reason);
+            snprintf(why, sizeof why, "its worker died %d times in a row while it prepared a problem: %.100s",
+                     PREPARE_TRIES, reason);
             crew_give_up(job->env->crew, job->worker, why);
         }
         return OK;
