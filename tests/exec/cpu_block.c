@@ -312,6 +312,9 @@ static void run_block(void)
 void grid_run(const struct grid *grid, const struct gemm_args *args)
 {
     if (grid->threads < 1 || grid->threads > THREADS_MAX) broken("a block of %u threads", grid->threads);
+    if (grid->size[0] < 1 || grid->size[0] > INT32_MAX || grid->size[1] < 1 || grid->size[1] > 65535 ||
+        grid->size[2] < 1 || grid->size[2] > 65535)
+        broken("a grid of %u x %u x %u blocks", grid->size[0], grid->size[1], grid->size[2]);
     running = grid;
     arguments = args;
     thread_count = (int)grid->threads;

@@ -12,7 +12,8 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STR
   return()
 endif()
 
-add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_kernel.c exec/trial_cpu.c exec/exec_problems.c)
+add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_kernel.c exec/trial_cpu.c exec/trial_far.c
+  exec/exec_problems.c)
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
 target_link_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE})
@@ -35,3 +36,13 @@ endfunction()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 gt_exec_test(exec_ladder exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/ladder.list nn)
+foreach(part RANGE 3)
+  gt_exec_test(exec_simt_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list all ${part}/4)
+endforeach()
+# More batch items than a grid has layers.
+gt_exec_test(exec_long_batch exec_kernel --config
+  "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+  sgemm:nn:2x2x3:batch=65540)
+
+gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_ladder.c)
+gt_exec_test(exec_mutants exec_mutants)

@@ -2,7 +2,8 @@
  * reference.
  *
  *     exec_kernel FILE [OP [PART/PARTS]]     configurations of FILE, a line each; op nn nt tn tt or all
- *     exec_kernel --config "simt BM=.." [OP] one
+ *     exec_kernel --config "simt BM=.." [OP] one configuration
+ *     exec_kernel --config "simt BM=.." PROBLEM   on one problem, in every order of the threads
  *
  * Exit: 0 all right, 1 something wrong (said on stderr), 2 usage.
  */
@@ -42,7 +43,49 @@ static void run_trials(const struct cpu_kernel *kernel, struct trial *trials, in
     }
 }
 
-/* One configuration and op. A configuration that is legal for no problem of the list is a failure, too. */
+/* Operands beyond 2^32 elements, for the configurations whose tiles and splits allow so small a product. */
+static void run_far(const struct cpu_kernel *kernel, bool trans_a, bool trans_b, struct tally *tally)
+{
+    const struct problem p = far_problem(trans_a, trans_b);
+    char why[TRIAL_TEXT_MAX];
+    if (kernel->config.template->check(&kernel->config, &p, exec_gpu())) return;
+    trial_describe(kernel, &(struct trial){.problem = p, .mode.seed = 1}, current);
+    tally->runs++;
+    if (far_passes(kernel, &p, why)) return;
+    tally->failures++;
+    fprintf(stderr, "%s\n    %s\n", current, why);
+}
+
+/* One configuration on one problem. */
+static int run_problem(const char *config_text, const char *problem_text)
+{
+    struct trial trials[ORDER_COUNT] = {{.mode.seed = 1}};
+    struct cpu_kernel kernel;
+    struct config config;
+    struct tally tally = {0};
+    struct problem *p = &trials[0].problem;
+    enum status st = config_parse(config_text, &config);
+    if (!st) st = problem_parse(problem_text, p);
+    if (!st) {
+        const char *why = config.template->check(&config, p, exec_gpu());
+        if (why) st = fail(E_INPUT, "%s", why);
+    }
+    if (!st) st = cpu_kernel_build(&config, p->trans_a, p->trans_b, NULL, 0, &kernel);
+    if (st) {
+        fprintf(stderr, "%s\n", status_text());
+        return 1;
+    }
+    for (int i = 0; i < ORDER_COUNT; i++) {
+        trials[i] = trials[0];
+        trials[i].mode.order = (enum block_order)i;
+    }
+    run_trials(&kernel, trials, ORDER_COUNT, &tally);
+    cpu_kernel_close(&kernel);
+    printf("%d runs, %d failures\n", tally.runs, tally.failures);
+    return tally.failures > 0;
+}
+
+/* One configuration and op on all problems that are legal for it. */
 static void run_config(const struct config *config, bool trans_a, bool trans_b, struct tally *tally)
 {
     static struct trial trials[TRIALS_MAX];
@@ -58,6 +101,7 @@ static void run_config(const struct config *config, bool trans_a, bool trans_b, 
     }
     tally->kernels++;
     run_trials(&kernel, trials, count, tally);
+    run_far(&kernel, trans_a, trans_b, tally);
     cpu_kernel_close(&kernel);
 }
 
@@ -105,6 +149,7 @@ int main(int argc, char **argv)
     __sanitizer_set_death_callback(say_current);
 #endif
     if (argc > 2 && strcmp(argv[1], "--config") == 0) one = argv[2], at = 2;
+    if (one && argc > 3 && strchr(argv[3], 'x')) return run_problem(one, argv[3]);
     const char *op = argc > at + 1 ? argv[at + 1] : "all";
     if (argc > at + 2 && sscanf(argv[at + 2], "%d/%d", &part, &parts) != 2) parts = 0;
     if (argc < 2 || parts < 1 || part < 0 || part >= parts) {

@@ -26,6 +26,11 @@ struct trial {
  * kind of failure: "wrong answer", "guard band", "padding", "operand". */
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX]);
 
+/* A product whose operands span more than 2^32 elements (of address space), and whether a kernel gets it
+ * right. */
+struct problem far_problem(bool trans_a, bool trans_b);
+bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX]);
+
 /* "simt BM=.. | sgemm:nn:5x6x7 | integers, reverse order, ..." */
 void trial_describe(const struct cpu_kernel *kernel, const struct trial *trial, char text[TRIAL_TEXT_MAX]);
 

@@ -1,0 +1,18 @@
+# Judge and clock on a device made of host memory (host_device.h), the judge's kernels executed on the CPU.
+if(NOT TARGET gt_exec)
+  return()
+endif()
+
+add_library(gt_host_device STATIC exec/host_device.c exec/oracle_cpu.cpp)
+target_include_directories(gt_host_device PUBLIC exec)
+target_link_libraries(gt_host_device PUBLIC gt_gpu gt_exec PRIVATE gt_flags)
+set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
+  "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
+
+foreach(name test_judge test_clock)
+  add_executable(${name} exec/${name}.c)
+  target_include_directories(${name} PRIVATE unit)
+  target_link_libraries(${name} PRIVATE gt_host_device gt_reference gt_flags PkgConfig::cmocka m)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 600)
+endforeach()

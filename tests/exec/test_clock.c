@@ -1,0 +1,169 @@
+/* The clock, on a device whose time the tests wind. */
+#include "host_device.h"
+#include "measure.h"
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct device device;
+static struct oracle_kernels kernels;
+static struct workload work;
+static struct stopwatch watch;
+
+/* A kernel that takes a given time and remembers where it was sent. */
+struct runner {
+    double us, slower_us; /* each call takes slower_us longer than the one before, down to none */
+    int calls;
+    CUdeviceptr c[4096];
+};
+
+static enum status run(void *self, const struct operands *operands, double alpha, double beta)
+{
+    struct runner *r = self;
+    (void)alpha, (void)beta;
+    if (r->calls < 4096) r->c[r->calls] = operands->c;
+    r->calls++;
+    host_spend(r->us);
+    r->us += r->slower_us;
+    return OK;
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    host_device_open(&device, &kernels);
+    struct problem p = problem_make(64, 64, 64); /* 48 KiB a set, 2 MiB wanted: 43 sets */
+    return workload_open(&kernels, &p, true, 1, 64 << 20, &work) || stopwatch_open(&device, &watch);
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    stopwatch_close(&watch);
+    workload_close(&work);
+    return host_bytes_in_use != 0;
+}
+
+TEST(a_short_call_is_timed_without_its_launch)
+{
+    struct runner r = {.us = 2};
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    double samples[10];
+    int64_t calls;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    int called = r.calls, graphs = host_graphs_launched;
+    assert_ok(timed_blocks(&timed, 10, 1000, samples, &calls, NULL));
+    for (int i = 0; i < 10; i++) assert_true(fabs(samples[i] - 2) < 1e-3);
+    assert_true((double)calls * 2 >= 1000); /* a block is at least as long as asked for */
+    assert_int_equal(r.calls, called);      /* all through the graph */
+    assert_true(host_graphs_launched > graphs);
+    timed_stop(&timed);
+}
+
+TEST(a_graph_visits_every_set_equally_often_in_turn)
+{
+    struct runner r = {.us = 2};
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    assert_int_equal(work.layout.sets, 43);
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_int_equal(timed.graph_calls % 43, 0);
+    assert_int_equal(r.calls, 2 + timed.graph_calls); /* two to estimate, then the capture */
+    for (int i = 0; i < timed.graph_calls; i++) assert_true(r.c[2 + i] == workload_operands(&work, i % 43).c);
+    assert_int_equal(timed.sets_used, 43);
+    timed_stop(&timed);
+}
+
+TEST(a_long_call_is_launched_one_by_one_over_the_sets)
+{
+    struct runner r = {.us = 2700};
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    double samples[3];
+    int64_t calls;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_null(timed.graph);
+    assert_ok(timed_blocks(&timed, 3, 1000, samples, &calls, NULL));
+    assert_int_equal(calls, 1);
+    assert_int_equal(r.calls, 5);
+    for (int i = 0; i < 5; i++) assert_true(r.c[i] == workload_operands(&work, i).c);
+    assert_int_equal(timed.sets_used, 5);
+    for (int i = 0; i < 3; i++) assert_true(fabs(samples[i] - 2705) < 0.1);
+    timed_stop(&timed);
+}
+
+TEST(a_sample_is_the_mean_of_its_own_block)
+{
+    struct runner r = {.us = 100, .slower_us = 1};
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    double samples[2];
+    int64_t calls;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed)); /* calls 0 and 1; the estimate is 106 */
+    assert_ok(timed_blocks(&timed, 2, 1000, samples, &calls, NULL));
+    assert_int_equal(calls, 10); /* 1000 / 106, rounded up */
+    assert_true(fabs(samples[0] - (100 + 2 + 4.5 + 5)) < 0.01);
+    assert_true(fabs(samples[1] - (100 + 12 + 4.5 + 5)) < 0.01);
+    timed_stop(&timed);
+}
+
+TEST(warming_up_ends_once_three_blocks_agree)
+{
+    struct runner r = {.us = 100};
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    double medians[8], spent;
+    int count;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_ok(timed_warm_up(&timed, 30, medians, 8, &count, &spent));
+    assert_int_equal(count, 3);
+    assert_true(spent < 10);
+    timed_stop(&timed);
+}
+
+TEST(warming_up_ends_at_its_limit_when_the_clock_never_settles)
+{
+    struct runner r = {.us = 100, .slower_us = 0.5};
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    double medians[4], spent;
+    int count;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_ok(timed_warm_up(&timed, 0.001, medians, 4, &count, &spent));
+    assert_true(count >= 1 && count <= 4);
+    assert_true(spent >= 0.001);
+    for (int i = 1; i < count; i++) assert_true(medians[i] > medians[i - 1]); /* the last ones, in order */
+    timed_stop(&timed);
+}
+
+TEST(an_empty_kernel_takes_some_time)
+{
+    struct runner r = {.us = -5}; /* with its launch: nothing at all */
+    const struct kernel kernel = {&r, run, NULL};
+    struct timed timed;
+    double sample;
+    int64_t calls;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    timed_stop(&timed);
+    r.us = 0;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_ok(timed_blocks(&timed, 1, 1000, &sample, &calls, NULL));
+    assert_true(sample > 0 && isfinite(sample));
+    timed_stop(&timed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_call_is_timed_without_its_launch),
+        cmocka_unit_test(a_graph_visits_every_set_equally_often_in_turn),
+        cmocka_unit_test(a_long_call_is_launched_one_by_one_over_the_sets),
+        cmocka_unit_test(a_sample_is_the_mean_of_its_own_block),
+        cmocka_unit_test(warming_up_ends_once_three_blocks_agree),
+        cmocka_unit_test(warming_up_ends_at_its_limit_when_the_clock_never_settles),
+        cmocka_unit_test(an_empty_kernel_takes_some_time),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

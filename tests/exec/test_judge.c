@@ -1,0 +1,400 @@
+/* The judge, its own kernels executed on the CPU: right answers are called right, and every planted fault is
+ * found. */
+#include "canary.h"
+#include "host_device.h"
+#include "oracle.h"
+#include "reference.h"
+#include "unit.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM ((int64_t)1 << 30)
+#define SEED 7
+
+static struct device device;
+static struct oracle_kernels kernels;
+
+static int open_device(void **state)
+{
+    (void)state;
+    host_device_open(&device, &kernels);
+    return 0;
+}
+
+/* ---- kernels to be judged ---- */
+
+enum fault {
+    NONE,
+    ONE_OFF,     /* one element is off by one */
+    RANDOM_ONLY, /* one element of random data is off by ten bounds */
+    UNWRITTEN,   /* one element is left as it was */
+    BEFORE_C,
+    BEHIND_C,
+    IN_PADDING,
+    BETA_IGNORED,
+    BETA_TIMES_NAN, /* C is read although beta is 0 */
+    LAST_K_MISSING,
+    OP_SWAPPED,
+    UNSTEADY, /* every other call differs in one last bit */
+    OPERANDS_OVERWRITTEN
+};
+
+struct player {
+    struct problem problem;
+    enum fault fault;
+    int calls;
+};
+
+static float *host(CUdeviceptr address)
+{
+    return (float *)(uintptr_t)address;
+}
+
+static enum status play(void *self, const struct operands *operands, double alpha, double beta)
+{
+    struct player *player = self;
+    struct problem p = player->problem;
+    float *a = host(operands->a), *b = host(operands->b), *c = host(operands->c);
+    float *last = c + (p.m - 1) * p.ldc + p.n - 1;
+    float before = p.m && p.n ? *last : 0;
+    bool real = p.m && p.k && a[0] != rintf(a[0]);
+    player->calls++;
+    p.alpha = alpha, p.beta = player->fault == BETA_IGNORED ? 0 : beta;
+    if (player->fault == LAST_K_MISSING) p.k--;
+    if (player->fault == OP_SWAPPED) p.trans_b = !p.trans_b;
+    if (player->fault == OPERANDS_OVERWRITTEN) a[0] = 1e6f;
+    reference_ijk(&p, a, b, c);
+    if (player->fault == ONE_OFF) *last += 1.0f;
+    if (player->fault == RANDOM_ONLY && real) *last += (float)(40 * ldexp(1, -24) * (double)(p.k * p.k));
+    if (player->fault == UNWRITTEN) *last = before;
+    if (player->fault == BEFORE_C) c[-1] = 0;
+    if (player->fault == BEHIND_C) last[1] = 0;
+    if (player->fault == IN_PADDING) c[p.n] = 0;
+    if (player->fault == BETA_TIMES_NAN) *last += (float)beta * before;
+    if (player->fault == UNSTEADY && real && player->calls % 2) *last = nextafterf(*last, INFINITY);
+    return OK;
+}
+
+/* ---- a problem with its answers ---- */
+
+struct court {
+    struct workload work;
+    struct oracle oracle;
+};
+
+static void open_court(const char *text, int64_t room, struct court *court)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    assert_ok(workload_open(&kernels, &p, true, SEED, (int64_t)8 << 20, &court->work));
+    assert_ok(oracle_open(&court->work, SEED, room, &court->oracle));
+}
+
+static void close_court(struct court *court)
+{
+    oracle_close(&court->oracle);
+    workload_close(&court->work);
+    assert_int_equal(host_bytes_in_use, 0);
+}
+
+static struct judgement judge(const char *text, enum fault fault)
+{
+    struct court court;
+    struct judgement j;
+    open_court(text, ROOM, &court);
+    struct player player = {.problem = court.work.problem, .fault = fault};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    close_court(&court);
+    return j;
+}
+
+static void assert_wrong(const char *text, enum fault fault, const char *part)
+{
+    struct judgement j = judge(text, fault);
+    if (j.right) fail_msg("fault %d passed on %s", fault, text);
+    if (!strstr(j.detail, part)) fail_msg("'%s' lacks '%s'", j.detail, part);
+}
+
+/* ---- the answers ---- */
+
+static const char *const ragged[] = {
+    "nn:1x1x1",
+    "nn:65x63x17:lda=20:ldb=64:ldc=70",
+    "nt:64x128x16:alpha=2.5:beta=-0.75",
+    "tn:3x130x700:lda=5:ldb=131:beta=1",
+    "tt:70x5x33:batch=3:lda=72:ldb=40:ldc=6:alpha=-1:beta=2",
+    "nn:7x9x0:beta=0.5",
+    "nt:2x2x5:batch=2:stride_a=1",
+    "tn:67x2x1200:alpha=0.125",
+};
+
+/* Against a reference that shares no line with it. set: 0 or WORKLOAD_EXACT. */
+static void check_answers(struct court *court, int set, struct device_buffer values)
+{
+    struct problem p = court->work.problem;
+    size_t count = (size_t)(p.m * p.n * p.batch);
+    double *answer = calloc(count + 1, sizeof *answer), *magnitude = calloc(count + 1, sizeof *magnitude);
+    struct operands x = workload_operands(&court->work, set);
+    workload_scalars(&court->work, set, &p.alpha, &p.beta);
+    reference_double(&p, host(x.a), host(x.b), host(x.c), answer, magnitude);
+    const double *value = (const double *)(const void *)host(values.address);
+    const float *mass = host(court->oracle.mass.address);
+    for (size_t i = 0; i < count; i++) {
+        double slack = set == 0 ? 1e-13 * magnitude[i] : 0;
+        if (!(fabs(value[i] - answer[i]) <= slack))
+            fail_msg("answer %zu is %.17g, not %.17g", i, value[i], answer[i]);
+        if (set == 0 &&
+            !((double)mass[i] >= magnitude[i] * (1 - 1e-13) && (double)mass[i] <= magnitude[i] * 1.000001))
+            fail_msg("mass %zu is %.9g, not %.9g", i, (double)mass[i], magnitude[i]);
+    }
+    free(answer);
+    free(magnitude);
+}
+
+TEST(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_shapes)
+{
+    bool split = false;
+    for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++) {
+        struct court court;
+        open_court(ragged[i], ROOM, &court);
+        assert_true(court.oracle.exact_holds);
+        assert_false(court.oracle.plan.sampled);
+        split = split || court.oracle.plan.splits > 1;
+        check_answers(&court, 0, court.oracle.value);
+        check_answers(&court, WORKLOAD_EXACT, court.oracle.exact_value);
+        close_court(&court);
+    }
+    assert_true(split); /* a long K over a small C was among them */
+}
+
+TEST(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says)
+{
+    struct court court;
+    open_court("tn:5x6x4:lda=7:ldb=9:batch=2:stride_a=40:stride_b=50", ROOM, &court);
+    const float *a = host(workload_operands(&court.work, 1).a);
+    for (int64_t at = -WORKLOAD_GUARD; at < 40 + 28; at++) {
+        bool element = at >= 0 && at % 40 / 7 < 4 && at % 40 % 7 < 5;
+        if (element) assert_true(a[at] == oracle_value(court.work.random.a, (oracle_u64)at));
+        else assert_true(isnan(a[at]));
+    }
+    close_court(&court);
+}
+
+/* ---- verdicts ---- */
+
+TEST(a_right_kernel_is_called_right_everywhere)
+{
+    static const char *const empty[] = {"nn:0x5x3", "nn:5x0x3:beta=1"};
+    for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++) {
+        struct judgement j = judge(ragged[i], NONE);
+        if (!j.right) fail_msg("%s: %s", ragged[i], j.detail);
+        assert_true(j.exact);
+        assert_true(j.worst <= 1);
+        assert_string_equal(j.detail, "");
+    }
+    for (size_t i = 0; i < 2; i++) assert_true(judge(empty[i], NONE).right);
+    assert_true(judge("nn:65x63x17", NONE).worst > 0);
+}
+
+TEST(a_wrong_element_is_named_with_what_it_is_and_should_be)
+{
+    assert_wrong("nn:65x63x17", ONE_OFF, "whole-number data: 1 of 4095 elements wrong, first C[64,62] = ");
+    assert_wrong("nn:3x4x5:batch=2", ONE_OFF, "first C[2,3] of item 0");
+    assert_wrong("nn:65x63x17", RANDOM_ONLY, "random data: 1 of 4095 elements wrong, first C[64,62] = ");
+}
+
+TEST(an_unwritten_element_is_found)
+{
+    assert_wrong("nn:65x63x17", UNWRITTEN, "C[64,62] = nan");
+    assert_wrong("nn:65x63x17:beta=1", UNWRITTEN, "1 of 4095");
+}
+
+TEST(a_write_outside_c_is_found)
+{
+    assert_wrong("nn:5x6x7", BEFORE_C, "1 words in the guard bands");
+    assert_wrong("nn:5x6x7", BEHIND_C, "1 words in the guard bands");
+    assert_wrong("nn:5x6x7:ldc=8", BEFORE_C, "before C");
+    assert_wrong("nn:5x6x7:ldc=8", BEHIND_C, "behind C");
+    assert_wrong("nn:5x6x7:ldc=8", IN_PADDING, "in C's padding");
+    assert_wrong("nn:5x6x7:batch=2:stride_c=31", BEHIND_C, "in C's padding");
+}
+
+TEST(wrong_beta_is_found)
+{
+    assert_wrong("nn:5x6x7:beta=1", BETA_IGNORED, "wrong");
+    assert_wrong("nn:5x6x7:beta=0.5", BETA_IGNORED, "wrong");
+    assert_wrong("nn:5x6x7", BETA_TIMES_NAN, "= nan");
+}
+
+TEST(a_missing_tail_of_k_is_found)
+{
+    assert_wrong("nn:9x9x17:lda=20", LAST_K_MISSING, "wrong");
+}
+
+TEST(a_swapped_op_is_found)
+{
+    assert_wrong("nn:8x8x8", OP_SWAPPED, "wrong");
+}
+
+TEST(bits_that_change_from_call_to_call_are_found)
+{
+    assert_wrong("nn:9x9x17", UNSTEADY, "two runs over differently poisoned C gave different bits");
+}
+
+TEST(spoilt_operands_and_answers_are_written_again)
+{
+    struct court court;
+    struct judgement j;
+    open_court("nn:33x20x19:beta=1", ROOM, &court);
+    struct player vandal = {.problem = court.work.problem, .fault = OPERANDS_OVERWRITTEN};
+    struct player player = {.problem = court.work.problem};
+    const struct kernel bad = {&vandal, play, NULL}, good = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &bad, &j));
+    assert_false(j.right);
+    ((double *)(void *)host(court.oracle.value.address))[5] = 3;
+    assert_ok(oracle_judge(&court.oracle, &good, &j));
+    assert_false(j.right); /* blamed for what it did not do */
+    assert_ok(oracle_restore(&court.oracle));
+    assert_ok(oracle_judge(&court.oracle, &good, &j));
+    assert_true(j.right);
+    close_court(&court);
+}
+
+TEST(a_c_that_timing_left_different_is_found_in_any_set)
+{
+    struct court court;
+    struct judgement j;
+    bool same;
+    open_court("nn:64x64x8", ROOM, &court);
+    int sets = court.work.layout.sets;
+    assert_true(sets > 64); /* more than one round of hashes */
+    struct player player = {.problem = court.work.problem};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    for (int set = 0; set < sets; set++) {
+        struct operands x = workload_operands(&court.work, set);
+        assert_ok(play(&player, &x, 1, 0));
+    }
+    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_true(same);
+    float *c = host(workload_operands(&court.work, sets - 1).c);
+    c[63] = nextafterf(c[63], INFINITY);
+    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_false(same);
+    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets - 1, &same));
+    assert_true(same);
+    close_court(&court);
+}
+
+TEST(repeated_runs_count_those_that_differ)
+{
+    struct court court;
+    struct judgement j;
+    int different;
+    open_court("nn:9x9x17:beta=0.5", ROOM, &court);
+    struct player player = {.problem = court.work.problem};
+    struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_true(j.right);
+    assert_ok(oracle_repeat(&court.oracle, &kernel, &j, 6, &different));
+    assert_int_equal(different, 0);
+    player.fault = UNSTEADY;
+    assert_ok(oracle_repeat(&court.oracle, &kernel, &j, 6, &different));
+    assert_int_equal(different, 3);
+    close_court(&court);
+}
+
+TEST(nan_and_infinity_must_reach_c_and_nothing_else)
+{
+    struct court court;
+    struct judgement j;
+    struct problem p = problem_make(6, 7, 8);
+    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
+    struct operands x = workload_operands(&court.work, 0);
+    host(x.a)[3] = INFINITY;    /* row 0 of C becomes infinite */
+    host(x.b)[2 * 7 + 6] = NAN; /* the last column becomes NaN */
+    assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
+    struct player player = {.problem = p};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    if (!j.right) fail_msg("%s", j.detail);
+    assert_true(isinf(host(x.c)[0]) && isnan(host(x.c)[6]) && isfinite(host(x.c)[7]));
+    host(x.a)[3] = FLT_MAX / 4; /* what a kernel that clamps would see */
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_false(j.right);
+    close_court(&court);
+}
+
+TEST(with_alpha_0_nan_operands_do_not_matter)
+{
+    struct court court;
+    struct judgement j;
+    struct problem p;
+    assert_ok(problem_parse("nn:6x7x8:alpha=0:beta=0.5", &p));
+    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
+    for (int i = 0; i < 2; i++) {
+        struct operands x = workload_operands(&court.work, i ? WORKLOAD_EXACT : 0);
+        for (int at = 0; at < 48; at++) host(x.a)[at] = NAN;
+        for (int at = 0; at < 56; at++) host(x.b)[at] = NAN;
+    }
+    assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
+    struct player player = {.problem = p};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    if (!j.right) fail_msg("%s", j.detail);
+    close_court(&court);
+}
+
+TEST(a_problem_too_large_is_judged_on_some_rows_and_says_so)
+{
+    struct court court;
+    struct judgement j;
+    open_court("nn:700x50x9", 200 << 10, &court); /* room for a few rows only */
+    assert_true(court.oracle.plan.sampled);
+    struct player player = {.problem = court.work.problem};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_true(j.right);
+    assert_non_null(strstr(j.detail, "of 700 rows"));
+    player.fault = ONE_OFF; /* the last row is always among them */
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_false(j.right);
+    assert_non_null(strstr(j.detail, "C[699,49]"));
+    close_court(&court);
+}
+
+TEST(the_canary_sings)
+{
+    struct site site = {.device = &device, .kernels = kernels};
+    assert_ok(canary_run(&site));
+    assert_int_equal(host_bytes_in_use, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_shapes),
+        cmocka_unit_test(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says),
+        cmocka_unit_test(a_right_kernel_is_called_right_everywhere),
+        cmocka_unit_test(a_wrong_element_is_named_with_what_it_is_and_should_be),
+        cmocka_unit_test(an_unwritten_element_is_found),
+        cmocka_unit_test(a_write_outside_c_is_found),
+        cmocka_unit_test(wrong_beta_is_found),
+        cmocka_unit_test(a_missing_tail_of_k_is_found),
+        cmocka_unit_test(a_swapped_op_is_found),
+        cmocka_unit_test(bits_that_change_from_call_to_call_are_found),
+        cmocka_unit_test(spoilt_operands_and_answers_are_written_again),
+        cmocka_unit_test(a_c_that_timing_left_different_is_found_in_any_set),
+        cmocka_unit_test(repeated_runs_count_those_that_differ),
+        cmocka_unit_test(nan_and_infinity_must_reach_c_and_nothing_else),
+        cmocka_unit_test(with_alpha_0_nan_operands_do_not_matter),
+        cmocka_unit_test(a_problem_too_large_is_judged_on_some_rows_and_says_so),
+        cmocka_unit_test(the_canary_sings),
+    };
+    return cmocka_run_group_tests(tests, open_device, NULL);
+}

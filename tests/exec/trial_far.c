@@ -1,0 +1,66 @@
+/* One product whose operands span more than 2^32 elements: an offset computed in 32 bits, signed or not, goes
+ * astray. */
+#include "../reference.h"
+#include "trial_cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { SIDE = 4 };
+static const int64_t FAR_LD = INT64_C(1) << 31; /* the last of four rows begins at element 3 * 2^31 */
+
+/* Address space only: memory is used for the few pages that are touched. NULL when there is not as much. */
+static float *map_far(int64_t span)
+{
+    void *x = mmap(NULL, (size_t)span * sizeof(float), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return x == MAP_FAILED ? NULL : x;
+}
+
+struct problem far_problem(bool trans_a, bool trans_b)
+{
+    struct problem p = problem_make(SIDE, SIDE, SIDE);
+    p.trans_a = trans_a;
+    p.trans_b = trans_b;
+    p.lda = p.ldb = p.ldc = FAR_LD;
+    p.stride_a = p.stride_b = p.stride_c = SIDE * FAR_LD;
+    p.alpha = 2;
+    p.beta = -1;
+    return p;
+}
+
+bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX])
+{
+    const int64_t span = problem_span_c(p);
+    const struct run_mode mode = {.order = ORDER_FORWARD, .seed = 1};
+    struct problem dense = problem_make(SIDE, SIDE, SIDE);
+    dense.trans_a = p->trans_a;
+    dense.trans_b = p->trans_b;
+    dense.alpha = p->alpha;
+    dense.beta = p->beta;
+    float near[3][SIDE * SIDE], *far[3] = {NULL};
+    bool passes = true;
+    for (int x = 0; x < 3 && passes; x++) {
+        if (!(far[x] = map_far(span))) {
+            snprintf(why, TRIAL_TEXT_MAX, "no address space for %lld floats", (long long)span);
+            passes = false;
+        }
+        for (int i = 0; i < SIDE * SIDE && passes; i++)
+            near[x][i] = far[x][i / SIDE * FAR_LD + i % SIDE] = (float)((i * (x + 3)) % 7 - 3);
+    }
+    if (passes) {
+        cpu_kernel_run(kernel, p, &mode, far[0], far[1], far[2]);
+        reference_ijk(&dense, near[0], near[1], near[2]);
+    }
+    for (int i = 0; i < SIDE * SIDE && passes; i++) {
+        float got = far[2][i / SIDE * FAR_LD + i % SIDE];
+        if (got == near[2][i]) continue;
+        snprintf(why, TRIAL_TEXT_MAX, "wrong answer: beyond 2^32 elements C[%d,%d] = %.9g, not %.9g",
+                 i / SIDE, i % SIDE, (double)got, (double)near[2][i]);
+        passes = false;
+    }
+    for (int x = 0; x < 3; x++)
+        if (far[x]) munmap(far[x], (size_t)span * sizeof(float));
+    return passes;
+}

@@ -1,0 +1,140 @@
+/* exec_mutants.c — are the checks worth anything? Plants each bug, runs it, and demands that it is caught;
+ * the text without the bug must pass the same runs. Prints the table bug -> how it was caught.
+ *
+ * Each runs in a process of its own, since a sanitizer ends it. Exit 0: all caught.
+ */
+#include "exec_problems.h"
+#include "mutants.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <templates.h>
+#include <unistd.h>
+
+enum { TRIALS_MAX = 64, DEADLINE_S = 120, UNFIT = 71, OUTPUT_BYTES_MAX = 1 << 16 };
+
+/* In the child: 0 if every run is right, 1 at the first that is not, UNFIT if the edit or the text does not
+ * build. */
+static int run_here(const struct mutant *m, bool planted)
+{
+    static struct trial trials[TRIALS_MAX];
+    struct config config;
+    struct cpu_kernel kernel;
+    char why[TRIAL_TEXT_MAX];
+    const bool trans_a = m->op[0] == 't', trans_b = m->op[1] == 't';
+    alarm(DEADLINE_S);
+    if (config_parse(m->config, &config) ||
+        cpu_kernel_build(&config, trans_a, trans_b, &m->edit, planted ? 1 : 0, &kernel)) {
+        fprintf(stderr, "unfit: %s\n", status_text());
+        return UNFIT;
+    }
+    int count = exec_problems(&config, trans_a, trans_b, true, trials, TRIALS_MAX);
+    if (count == 0) return UNFIT;
+    for (int i = 0; i < count; i++)
+        if (!trial_passes(&kernel, &trials[i], why)) {
+            fprintf(stderr, "%s\n", why);
+            return 1;
+        }
+    const struct problem far = far_problem(trans_a, trans_b);
+    if (config.template->check(&config, &far, exec_gpu()) == NULL && !far_passes(&kernel, &far, why)) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    return 0;
+}
+
+/* Run in a child; what it said on stderr goes to output. Returns its exit status, or minus the signal. */
+static int run_in_child(const struct mutant *m, bool planted, char output[OUTPUT_BYTES_MAX])
+{
+    int ends[2], ended;
+    fflush(stdout);
+    if (pipe(ends)) return UNFIT;
+    pid_t child = fork();
+    if (child < 0) return UNFIT;
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        _exit(run_here(m, planted));
+    }
+    close(ends[1]);
+    size_t used = 0;
+    for (ssize_t got; (got = read(ends[0], output + used, OUTPUT_BYTES_MAX - 1 - used)) > 0;)
+        used += (size_t)got;
+    output[used] = '\0';
+    close(ends[0]);
+    if (waitpid(child, &ended, 0) != child) return UNFIT;
+    return WIFEXITED(ended) ? WEXITSTATUS(ended) : -WTERMSIG(ended);
+}
+
+/* What caught it: the first of these that its output holds. */
+static const char *caught_by(const char *output, int status)
+{
+    static const struct {
+        const char *said, *means;
+    } signs[] = {
+        {"AddressSanitizer: use-after-poison", "out of bounds: guard around an operand"},
+        {"AddressSanitizer: heap-buffer-overflow", "out of bounds: heap"},
+        {"AddressSanitizer: global-buffer-overflow", "out of bounds: static shared memory"},
+        {"AddressSanitizer", "address sanitizer"},
+        {"runtime error: load of misaligned", "misaligned access"},
+        {"runtime error: store to misaligned", "misaligned access"},
+        {"runtime error", "undefined behaviour"},
+        {"barrier divergence", "barrier divergence"},
+        {"misaligned", "misaligned access"},
+        {"broken kernel", "broken kernel"},
+        {"beyond 2^32", "wrong answer beyond 2^32 elements"},
+        {"wrong answer", "wrong answer"},
+        {"guard band", "guard band"},
+        {"padding", "padding of C written"},
+        {"operand", "A or B changed"},
+    };
+    if (status == -SIGALRM) return "deadline";
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(output, signs[i].said)) return signs[i].means;
+    return NULL;
+}
+
+/* True if another mutant before this one has the same unchanged kernel. */
+static bool original_is_known(const struct mutant *all, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (strcmp(all[j].config, all[i].config) == 0 && strcmp(all[j].op, all[i].op) == 0) return true;
+    return false;
+}
+
+static int run_all(const struct mutant *all, int count, const char *only)
+{
+    static char output[OUTPUT_BYTES_MAX];
+    int failures = 0;
+    for (int i = 0; i < count; i++) {
+        const struct mutant *m = &all[i];
+        if (only && !strstr(m->name, only)) continue;
+        if (!original_is_known(all, i) && run_in_child(m, false, output) != 0) {
+            printf("FAILED  %s: the text without the bug does not pass:\n%s\n", m->config, output);
+            failures++;
+        }
+        int status = run_in_child(m, true, output);
+        const char *how = status == 0 || status == UNFIT ? NULL : caught_by(output, status);
+        if (!how) {
+            printf("FAILED  %s: %s: %s (status %d)\n%s\n", m->edit.file, m->name,
+                   status == 0 ? "not caught" : "cannot be run", status, output);
+            failures++;
+        } else {
+            printf("caught  %-20s %-58s %s\n", m->edit.file, m->name, how);
+        }
+    }
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = argc > 1 ? argv[1] : NULL;
+    int failures = run_all(mutants_ladder, mutants_ladder_count, only);
+    failures += run_all(mutants_simt, mutants_simt_count, only);
+    printf("%d mutants, %d failures\n", mutants_ladder_count + mutants_simt_count, failures);
+    return failures > 0;
+}

@@ -1,0 +1,20 @@
+/* mutants.h — bugs planted on purpose, each of which the CPU execution must catch.
+ *
+ * A mutant is a configuration that is right, and one change to a text of its template that makes it wrong.
+ */
+#ifndef GT_MUTANTS_H
+#define GT_MUTANTS_H
+
+#include "cpu_kernel.h"
+
+struct mutant {
+    const char *name;   /* the bug, in words */
+    const char *config; /* text form */
+    const char *op;     /* "nn" ... */
+    struct edit edit;
+};
+
+extern const struct mutant mutants_simt[], mutants_ladder[];
+extern const int mutants_simt_count, mutants_ladder_count;
+
+#endif
