@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #define BUSY_MS      5000
-#define LENGTH_MAX   (4 << 20)                    /* no text, blob or row is larger */
-#define CACHE_PRAGMA "PRAGMA cache_size = -16000" /* KiB */
+#define LENGTH_MAX   (4 << 20) /* no text, blob or row is larger */
 #define ALWAYS_CHECK (1 << 20) /* bytes: smaller files are checked whenever they are opened */
+#define SMALLEST     512       /* bytes: the smallest page there is */
 #define WAL_LEFT_MAX "67108864"
 
 /* Settings for a file that anybody may have made. */
@@ -29,9 +29,8 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle)
     if (!rc) sqlite3_limit(*handle, SQLITE_LIMIT_ATTACHED, 0);
     if (!rc) rc = sqlite3_busy_timeout(*handle, BUSY_MS);
     if (!rc) rc = db_register_functions(*handle);
-    if (!rc)
-        rc = sqlite3_exec(*handle, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; " CACHE_PRAGMA, NULL,
-                          NULL, NULL);
+    if (!rc) /* none of these reads the file: whether it can be read is the caller's to find out */
+        rc = sqlite3_exec(*handle, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
     if (!rc) return OK;
     enum status st = db_error(*handle, path, rc, "open it");
     sqlite3_close(*handle);
@@ -84,18 +83,11 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size)
     *size = info.st_size;
     if (info.st_size == 0 && mode == DB_READ)
         return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", path);
+    if (info.st_size > 0 && info.st_size < SMALLEST) /* SQLite takes a file of one byte for an empty one */
+        return db_error(NULL, path, SQLITE_NOTADB, "read it");
     if (access(path, mode == DB_WRITE ? R_OK | W_OK : R_OK) != 0)
         return fail(E_IO, "cannot %s %s: %s", mode == DB_WRITE ? "write" : "read", path, strerror(errno));
     return OK;
-}
-
-/* The bounded part of checking: structure of a file seen for the first time, and of small ones always. */
-static enum status check_once(sqlite3 *handle, const char *path, int64_t size)
-{
-    if (size > ALWAYS_CHECK && db_checked(path)) return OK;
-    enum status st = db_quick_check(handle, path);
-    if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
-    return st;
 }
 
 static bool leftover(const char *path, const char *suffix)
@@ -104,6 +96,35 @@ static bool leftover(const char *path, const char *suffix)
     struct stat info;
     return snprintf(name, sizeof name, "%s%s", path, suffix) < (int)sizeof name && stat(name, &info) == 0 &&
            info.st_size > 0;
+}
+
+/* SQLite fills up an incomplete last page with zeros; a file that nobody is working on has none. */
+static enum status check_size(sqlite3 *handle, const char *path)
+{
+    struct stat info;
+    sqlite3_stmt *stmt;
+    int64_t page = 0;
+    int rc = sqlite3_prepare_v2(handle, "PRAGMA page_size", -1, &stmt, NULL);
+    if (!rc && sqlite3_step(stmt) == SQLITE_ROW) page = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    if (page < SMALLEST || stat(path, &info) != 0 || leftover(path, "-wal") || leftover(path, "-journal"))
+        return OK;
+    if (info.st_size % page == 0) return OK;
+    return fail(
+        E_DB,
+        "%s is damaged (it ends within a page: was it copied in full?); put it aside and go on with a "
+        "backup or a new file (--db)",
+        path);
+}
+
+/* The bounded part of checking: structure of a file seen for the first time, and of small ones always. */
+static enum status check_once(sqlite3 *handle, const char *path, int64_t size)
+{
+    if (size > ALWAYS_CHECK && db_checked(path)) return OK;
+    enum status st = check_size(handle, path);
+    if (!st) st = db_quick_check(handle, path);
+    if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
+    return st;
 }
 
 /* "file:PATH?immutable=1" with the characters that mean something in a URI escaped. */
@@ -236,6 +257,7 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     if (!st) st = look(path, mode, &size);
     if (!st) st = db_resolve(path, db->path);
     if (!st) st = mode == DB_WRITE ? open_writer(db, size) : open_reader(db, size);
+    if (!st) st = db_exec(db, "PRAGMA cache_size = -16000" /* KiB */, "set the size of its cache");
     if (st) {
         db_close(db);
         return st;
