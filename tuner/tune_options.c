@@ -248,7 +248,7 @@ static enum status collect_problems(const struct reading *r)
     if (!st && r->o->problem_count == 0)
         st = fail(E_USAGE,
                   r->suite ? "the suite %s holds no problem"
-                           : "say what to tune: --shape MxNxK or --suite FILE (see tune tune --help)%s",
+                           : "say what to tune: --shape MxNxK or --suite FILE (see tune help tune)%s",
                   r->suite ? r->suite : "");
     return st;
 }

@@ -124,7 +124,7 @@ enum status device_load(void)
     char why[LIBRARY_WHY_MAX];
     void *library = library_open(&driver, why);
     if (!library)
-        return fail(E_GPU, "no NVIDIA driver (%s): install it, or name a GPU to predict for with --gpu", why);
+        return fail(E_GPU, "no NVIDIA driver (%s): install it", why);
     const char *missing = library_bind(library, entries, ENTRY_COUNT);
     int version = 0;
     if (cuda.DriverGetVersion) cuda.DriverGetVersion(&version);
