@@ -33,17 +33,22 @@ static __device__ __forceinline__ void load_fragment(float *v, const float *row)
     for (int i = 0; i < T; i += CHUNK) load_shared<CHUNK>(v + i, row + i * LANES);
 }
 
-/* sum[i][j] += a[i] * b[j], back and forth along j: from one product to the next one of the two factors
- * stays, and the register file need not be asked for it again. */
+/* sum[i][j] += a[i] * b[j], back and forth: from one product to the next one of the two factors stays, and
+ * the register file, which gives two values of different banks a cycle, need not be asked for it again. The
+ * nest is written with the longer side outside because the assembler turns it inside out: then its runs with
+ * one factor are the long ones. */
 template <int TILE_M, int TILE_N>
 static __device__ __forceinline__ void add_outer_product(float (&sum)[TILE_M][TILE_N], const float *a,
                                                          const float *b)
 {
+    constexpr bool ROWS = TILE_M >= TILE_N;
+    constexpr int OUTER = ROWS ? TILE_M : TILE_N, INNER = ROWS ? TILE_N : TILE_M;
 #pragma unroll
-    for (int i = 0; i < TILE_M; i++)
+    for (int x = 0; x < OUTER; x++)
 #pragma unroll
-        for (int step = 0; step < TILE_N; step++) {
-            const int j = i % 2 ? TILE_N - 1 - step : step;
+        for (int step = 0; step < INNER; step++) {
+            const int y = x % 2 ? INNER - 1 - step : step;
+            const int i = ROWS ? x : y, j = ROWS ? y : x;
             sum[i][j] = fmaf(a[i], b[j], sum[i][j]);
         }
 }

@@ -129,11 +129,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
 
+    /* 0, which the assembler must not know: it clears registers two by two, and such pairs would keep it from
+     * spreading the accumulators over the banks of the register file. */
+    const float zero = args.k < 0 ? 1.0f : 0.0f;
     float sum[TM][TN];
 #pragma unroll
     for (int i = 0; i < TM; i++)
 #pragma unroll
-        for (int j = 0; j < TN; j++) sum[i][j] = 0.0f;
+        for (int j = 0; j < TN; j++) sum[i][j] = zero;
     if (range.tiles > 0) multiply(args, range, sum);
 
     const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);

@@ -1,0 +1,409 @@
+/* The host's half of the simt family: which configurations it takes, and how it launches them. */
+#include "unit.h"
+
+#include <gt_reduce_rules.h>
+#include <stats.h>
+#include <stdio.h>
+#include <string.h>
+#include <templates.h>
+
+static const char *const base_text =
+    "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VA=4 VB=4 VC=4 "
+    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 GROUP=8 SPLIT_K=1";
+
+static const struct gpu h200 = {.id = "h200",
+                                .arch = 90,
+                                .sm_count = 132,
+                                .threads_per_sm = 2048,
+                                .blocks_per_sm = 32,
+                                .registers_per_sm = 65536,
+                                .smem_per_sm_bytes = 233472,
+                                .smem_per_block_bytes = 232448,
+                                .smem_reserved_bytes = 1024};
+
+static struct config base(void)
+{
+    struct config config;
+    assert_ok(config_parse(base_text, &config));
+    return config;
+}
+
+static struct config with(const char *name, int value)
+{
+    struct config config = base();
+    assert_true(config_set(&config, name, value));
+    return config;
+}
+
+static const char *check(const struct config *config, const struct problem *problem, const struct gpu *gpu)
+{
+    return config->template->check(config, problem, gpu);
+}
+
+static void assert_refused(const char *why, const char *part)
+{
+    if (!why) fail_msg("taken, though: %s", part);
+    if (!strstr(why, part)) fail_msg("'%s' lacks '%s'", why, part);
+}
+
+static void assert_taken(const char *why)
+{
+    if (why) fail_msg("refused: %s", why);
+}
+
+static struct problem square(int64_t n)
+{
+    return problem_make(n, n, n);
+}
+
+TEST(the_shape_that_won_on_the_h200_is_legal_there)
+{
+    const struct config config = base();
+    const struct problem problem = square(4096);
+    assert_taken(check(&config, &problem, &h200));
+    assert_taken(check(&config, NULL, NULL));
+}
+
+TEST(each_rule_refuses_its_violation_and_says_why)
+{
+    const struct {
+        const char *name;
+        int value;
+        const char *part;
+    } cases[] = {{"BM", 48, "BM must be a multiple of WM"},
+                 {"BN", 96, "BN must be a multiple of WN"},
+                 {"TM", 5, "WM must be a multiple of TM"},
+                 {"TN", 6, "WN must be a multiple of TN"},
+                 {"WM", 64, "32 lanes"},
+                 {"BK", 14, "BK must be a multiple of UNROLL"},
+                 {"BK", 15, "BK must be even"},
+                 {"UNROLL", 1, "outside its range"},
+                 {"UNROLL", 3, "UNROLL must be even"},
+                 {"UNROLL", 8, "STORE_AT"},
+                 {"STORE_AT", 16, "STORE_AT"},
+                 {"VA", 3, "VA must be 1, 2 or 4"},
+                 {"VB", 3, "VB must be 1, 2 or 4"},
+                 {"VC", 3, "VC must be 1, 2 or 4"},
+                 {"STAGES", 1, "outside its range"},
+                 {"LOADER", 2, "outside its range"},
+                 {"MIN_BLOCKS", 0, "outside its range"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct config config = with(cases[i].name, cases[i].value);
+        assert_refused(check(&config, NULL, NULL), cases[i].part);
+    }
+}
+
+TEST(a_block_of_1024_threads_is_taken_and_one_of_2048_refused)
+{
+    struct config config = with("BM", 512);
+    config_set(&config, "MIN_BLOCKS", 1);
+    assert_taken(check(&config, NULL, NULL));
+    config_set(&config, "BN", 256);
+    assert_refused(check(&config, NULL, NULL), "1024 threads");
+}
+
+TEST(stores_are_no_wider_than_the_columns_that_a_thread_has_side_by_side)
+{
+    struct config config = base();
+    config_set(&config, "TN", 2);
+    config_set(&config, "WN", 16);
+    assert_refused(check(&config, NULL, NULL), "VC must not exceed");
+    config_set(&config, "VC", 2);
+    assert_taken(check(&config, NULL, NULL));
+}
+
+TEST(vectors_wider_than_the_problem_is_aligned_are_refused_operand_by_operand)
+{
+    const struct {
+        int64_t m, n, k;
+        const char *name;
+        int widest;
+    } cases[] = {{64, 64, 62, "VA", 2}, {64, 64, 63, "VA", 1}, {64, 62, 64, "VB", 2}, {64, 62, 64, "VC", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct problem problem = problem_make(cases[i].m, cases[i].n, cases[i].k);
+        for (int v = 1; v <= 4; v *= 2) {
+            struct config config = base();
+            config_set(&config, "VA", problem_align_a(&problem));
+            config_set(&config, "VB", problem_align_b(&problem));
+            config_set(&config, "VC", problem_align_c(&problem));
+            config_set(&config, cases[i].name, v);
+            if (v <= cases[i].widest) assert_taken(check(&config, &problem, &h200));
+            else assert_refused(check(&config, &problem, &h200), cases[i].name);
+        }
+    }
+}
+
+TEST(a_leading_dimension_that_breaks_alignment_forbids_vectors)
+{
+    struct problem problem;
+    const struct config config = base();
+    assert_ok(problem_parse("64x64x64:lda=66", &problem));
+    assert_refused(check(&config, &problem, &h200), "VA is wider");
+    assert_ok(problem_parse("64x64x64:batch=2:stride_b=4097", &problem));
+    assert_refused(check(&config, &problem, &h200), "VB is wider");
+}
+
+TEST(vectors_must_divide_the_side_of_the_tile_that_is_contiguous)
+{
+    struct problem problem;
+    struct config config = base();
+    config_set(&config, "BK", 18);
+    config_set(&config, "UNROLL", 18);
+    assert_ok(problem_parse("nn:72x72x72", &problem));
+    assert_refused(check(&config, &problem, &h200), "VA must divide");
+    assert_ok(problem_parse("tn:72x72x72", &problem));
+    config_set(&config, "STORE_AT", 9);
+    assert_taken(check(&config, &problem, &h200));
+    assert_ok(problem_parse("tt:72x72x72", &problem));
+    assert_refused(check(&config, &problem, &h200), "VB must divide");
+}
+
+TEST(asynchronous_copies_need_an_operand_to_copy_and_an_architecture_that_can)
+{
+    struct config config = base();
+    struct problem problem;
+    assert_ok(problem_parse("nt:64x64x64", &problem));
+    assert_refused(check(&config, &problem, &h200), "nothing to copy");
+    struct gpu turing = h200;
+    turing.arch = 75;
+    assert_refused(check(&config, NULL, &turing), "cp.async");
+    config_set(&config, "LOADER", 0);
+    assert_taken(check(&config, &problem, &turing));
+}
+
+TEST(a_parameter_without_meaning_has_one_value)
+{
+    struct config config = with("STORE_AT", 4);
+    struct problem problem;
+    assert_ok(problem_parse("nn:64x64x64", &problem));
+    assert_taken(check(&config, &problem, &h200));
+    assert_ok(problem_parse("tn:64x64x64", &problem));
+    assert_refused(check(&config, &problem, &h200), "STORE_AT means nothing");
+}
+
+TEST(the_last_stage_that_fits_in_shared_memory_is_taken_and_the_next_refused)
+{
+    struct config config = with("MIN_BLOCKS", 1);
+    config_set(&config, "BK", 32);
+    const int stage_bytes = 4 * 32 * (132 + 132);
+    struct gpu gpu = h200;
+    gpu.smem_per_block_bytes = 4 * stage_bytes;
+    config_set(&config, "STAGES", 4);
+    assert_int_equal(config.template->resources(&config).smem_bytes, 4 * stage_bytes);
+    assert_taken(check(&config, NULL, &gpu));
+    config_set(&config, "STAGES", 5);
+    assert_refused(check(&config, NULL, &gpu), "the stages do not fit");
+}
+
+TEST(a_promised_number_of_blocks_must_fit_an_sm_in_threads_memory_and_registers)
+{
+    struct config config = with("MIN_BLOCKS", 3);
+    assert_refused(check(&config, NULL, &h200), "registers");
+    config_set(&config, "MIN_BLOCKS", 9);
+    assert_refused(check(&config, NULL, &h200), "threads of MIN_BLOCKS");
+    struct gpu gpu = h200;
+    gpu.blocks_per_sm = 1;
+    config_set(&config, "MIN_BLOCKS", 2);
+    assert_refused(check(&config, NULL, &gpu), "hold MIN_BLOCKS blocks");
+    gpu = h200;
+    gpu.smem_per_sm_bytes = 100000; /* one block takes 50688 and 1024 of the system */
+    assert_refused(check(&config, NULL, &gpu), "shared memory of MIN_BLOCKS");
+    config_set(&config, "MIN_BLOCKS", 1);
+    assert_taken(check(&config, NULL, &gpu));
+}
+
+TEST(a_grid_that_the_gpu_cannot_launch_is_refused)
+{
+    const struct config config = base();
+    struct problem problem = problem_make(PROBLEM_DIM_MAX, 128, 16);
+    assert_taken(check(&config, &problem, &h200)); /* 2^24 tiles */
+    problem.n = 128 * 129;
+    problem.ldb = problem.ldc = problem.n;
+    assert_refused(check(&config, &problem, &h200), "more tiles than a grid");
+    problem.n = PROBLEM_DIM_MAX;
+    problem.ldb = problem.ldc = problem.n;
+    assert_refused(check(&config, &problem, &h200), "more tiles than a grid");
+}
+
+TEST(a_workspace_of_256_mib_is_taken_and_more_refused)
+{
+    const struct config config = with("SPLIT_K", 4);
+    struct problem problem = square(4096); /* 4 * 64 MiB */
+    assert_taken(check(&config, &problem, &h200));
+    problem = problem_make(4096, 4100, 4096);
+    assert_refused(check(&config, &problem, &h200), "256 MiB");
+    problem = problem_make(PROBLEM_DIM_MAX, 128, 4096);
+    assert_refused(check(&config, &problem, &h200), "256 MiB");
+}
+
+TEST(no_value_however_insane_breaks_the_check)
+{
+    static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,     3,     4,        5,
+                                     8,         16, 64, 512, 65536, 46341, INT32_MAX};
+    const struct problem problem = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
+    uint64_t seed = 1;
+    for (int i = 0; i < 200000; i++) {
+        struct config config = base();
+        bool in_range = true;
+        for (uint64_t changes = 1 + stats_random_below(&seed, 6); changes > 0; changes--)
+            config.value[stats_random_below(&seed, (uint64_t)config.template->param_count)] =
+                values[stats_random_below(&seed, sizeof values / sizeof *values)];
+        for (int p = 0; p < config.template->param_count; p++) {
+            const struct param *param = &config.template->params[p];
+            in_range = in_range && config.value[p] >= param->least && config.value[p] <= param->most;
+        }
+        const char *why = check(&config, i % 2 ? &problem : NULL, i % 3 ? &h200 : NULL);
+        if (!in_range && !why) fail_msg("a value outside its range was taken");
+    }
+}
+
+/* Splits of a plan: none empty, whole tiles, all of k. */
+static void assert_k_covered(const struct config *config, const struct launch_plan *plan, int64_t k)
+{
+    const int64_t per_split = plan->args.k_per_split, splits = plan->args.splits;
+    assert_int_equal(per_split % config_get(config, "BK"), 0);
+    assert_true(splits >= 1 && splits <= config_get(config, "SPLIT_K"));
+    assert_true(splits * per_split >= k);
+    assert_true(k == 0 ? splits == 1 : (splits - 1) * per_split < k);
+    assert_int_equal(plan->kernel[0].grid[1], splits);
+    assert_int_equal(plan->kernels, splits > 1 ? 2 : 1);
+}
+
+TEST(splits_cover_k_with_whole_tiles_and_none_is_empty)
+{
+    uint64_t seed = 2;
+    for (int i = 0; i < 20000; i++) {
+        const struct config config = with("SPLIT_K", 1 + (int)stats_random_below(&seed, 300));
+        const int64_t k = (int64_t)stats_random_below(&seed, i % 2 ? 200 : 100000);
+        const struct problem problem = problem_make(8, 8, k);
+        struct launch_plan plan;
+        config.template->plan(&config, &problem, &plan);
+        assert_k_covered(&config, &plan, k);
+    }
+}
+
+TEST(the_longest_k_does_not_overflow)
+{
+    const struct config config = with("SPLIT_K", 1024);
+    const struct problem problem = problem_make(4, 4, PROBLEM_DIM_MAX);
+    struct launch_plan plan;
+    assert_taken(check(&config, &problem, &h200));
+    config.template->plan(&config, &problem, &plan);
+    assert_k_covered(&config, &plan, PROBLEM_DIM_MAX);
+}
+
+TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
+{
+    struct config config = with("SPLIT_K", 4);
+    config_set(&config, "VA", 1); /* an empty row has a leading dimension of 1 */
+    config_set(&config, "VB", 1);
+    config_set(&config, "VC", 1);
+    const struct problem empty[] = {problem_make(0, 8, 8), problem_make(8, 0, 8), problem_make(8, 8, 0)};
+    struct launch_plan plan;
+    for (int i = 0; i < 3; i++) {
+        assert_taken(check(&config, &empty[i], &h200));
+        config.template->plan(&config, &empty[i], &plan);
+        assert_int_equal(plan.kernels, i == 2);
+    }
+}
+
+TEST(a_grid_has_a_block_for_every_tile_and_no_more)
+{
+    const struct config config = base();
+    const struct problem problem = problem_make(129, 256, 64);
+    struct launch_plan plan;
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernel[0].grid[0], 2 * 2);
+    assert_int_equal(plan.kernel[0].threads, 256);
+    assert_int_equal(plan.args.group, 2); /* of the 8 asked for, C has 2 rows of tiles */
+    assert_string_equal(plan.kernel[0].entry, "gemm");
+}
+
+TEST(long_batches_are_cut_by_grid_and_workspace)
+{
+    struct config config = base();
+    struct problem problem;
+    struct launch_plan plan;
+    assert_ok(problem_parse("64x64x64:batch=70000", &problem));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.batch_per_launch, 65535);
+    assert_int_equal(plan.kernel[0].grid[2], 65535);
+
+    config_set(&config, "SPLIT_K", 4); /* an item's partial sums: 4 * 64 * 64 * 4 bytes = 64 KiB */
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.batch_per_launch, 4096);
+    assert_int_equal(plan.kernel[0].grid[2], 4096);
+    assert_int_equal(plan.kernel[1].grid[2], 4096);
+    assert_int_equal(plan.workspace_bytes, 256 << 20);
+    assert_string_equal(plan.kernel[1].entry, "gemm_reduce");
+
+    problem.batch = 3;
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.workspace_bytes, 3 * 65536);
+}
+
+TEST(the_reduction_has_a_thread_for_every_vector_and_way)
+{
+    for (int splits = 2; splits <= 1024; splits++)
+        for (int64_t vectors = 1; vectors < 200000; vectors = vectors * 3 + 1) {
+            const int ways = reduce_ways(vectors, splits);
+            assert_true(ways >= 1 && ways <= REDUCE_WAYS_MAX && REDUCE_THREADS % ways == 0);
+            assert_true(ways == 1 || splits >= 4 * ways);
+        }
+    const struct config config = with("SPLIT_K", 64);
+    const struct problem problem = problem_make(64, 64, 65536);
+    struct launch_plan plan;
+    config.template->plan(&config, &problem, &plan);
+    const int ways = reduce_ways(64 * 64 / 4, 64);
+    assert_int_equal(ways, 16);
+    assert_int_equal((int)plan.kernel[1].grid[0] * (REDUCE_THREADS / ways), 64 * 64 / 4);
+    assert_int_equal(plan.kernel[1].smem_bytes, 4 * 4 * REDUCE_THREADS);
+}
+
+/* Every header that a text includes by name must be handed to the compiler, except the one of the CPU
+ * execution. */
+TEST(the_texts_include_only_each_other)
+{
+    const struct template *simt = template_find("simt");
+    int includes = 0;
+    assert_non_null(simt);
+    for (int i = 0; i < simt->source_count; i++)
+        for (const char *at = simt->sources[i].text; (at = strstr(at, "#include \"")); at++) {
+            char name[64];
+            bool found = false;
+            assert_int_equal(sscanf(at, "#include \"%63[^\"]\"", name), 1);
+            for (int j = 0; j < simt->source_count; j++)
+                found = found || !strcmp(simt->sources[j].name, name);
+            if (!found && strcmp(name, "gt_cpu.h") != 0) fail_msg("%s is not among the sources", name);
+            includes++;
+        }
+    assert_true(includes >= simt->source_count - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_shape_that_won_on_the_h200_is_legal_there),
+        cmocka_unit_test(each_rule_refuses_its_violation_and_says_why),
+        cmocka_unit_test(a_block_of_1024_threads_is_taken_and_one_of_2048_refused),
+        cmocka_unit_test(stores_are_no_wider_than_the_columns_that_a_thread_has_side_by_side),
+        cmocka_unit_test(vectors_wider_than_the_problem_is_aligned_are_refused_operand_by_operand),
+        cmocka_unit_test(a_leading_dimension_that_breaks_alignment_forbids_vectors),
+        cmocka_unit_test(vectors_must_divide_the_side_of_the_tile_that_is_contiguous),
+        cmocka_unit_test(asynchronous_copies_need_an_operand_to_copy_and_an_architecture_that_can),
+        cmocka_unit_test(a_parameter_without_meaning_has_one_value),
+        cmocka_unit_test(the_last_stage_that_fits_in_shared_memory_is_taken_and_the_next_refused),
+        cmocka_unit_test(a_promised_number_of_blocks_must_fit_an_sm_in_threads_memory_and_registers),
+        cmocka_unit_test(a_grid_that_the_gpu_cannot_launch_is_refused),
+        cmocka_unit_test(a_workspace_of_256_mib_is_taken_and_more_refused),
+        cmocka_unit_test(no_value_however_insane_breaks_the_check),
+        cmocka_unit_test(splits_cover_k_with_whole_tiles_and_none_is_empty),
+        cmocka_unit_test(the_longest_k_does_not_overflow),
+        cmocka_unit_test(an_empty_c_launches_nothing_and_an_empty_k_one_kernel),
+        cmocka_unit_test(a_grid_has_a_block_for_every_tile_and_no_more),
+        cmocka_unit_test(long_batches_are_cut_by_grid_and_workspace),
+        cmocka_unit_test(the_reduction_has_a_thread_for_every_vector_and_way),
+        cmocka_unit_test(the_texts_include_only_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
