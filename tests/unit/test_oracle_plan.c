@@ -1,0 +1,268 @@
+#include "oracle_plan.h"
+#include "unit.h"
+#include "workload.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static struct problem parse(const char *text)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return p;
+}
+
+static const struct oracle_limits ample = {.products = 1e15, .bytes = (int64_t)1 << 40, .blocks = 528};
+
+/* ---- bounds ---- */
+
+TEST(the_bound_is_4_u_k_and_one_rounding_of_c)
+{
+    struct problem p = parse("5x6x1000");
+    struct error_bound bound = oracle_bound(&p);
+    assert_true(bound.slope == 4000.0 / 16777216.0);
+    assert_true(bound.rounding == 1.0 / 16777216.0);
+}
+
+/* ---- the exact test ---- */
+
+/* The largest sum of magnitudes that the rules allow. */
+static double largest(const struct problem *p, const struct exact_test *t)
+{
+    return fabs(t->alpha) * (double)p->k * t->a.range * t->b.range + fabs(t->beta) * t->c.range;
+}
+
+TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
+{
+    static const char *const scalars[] = {"", ":alpha=-8:beta=8", ":alpha=3:beta=-1", ":alpha=0:beta=8",
+                                          ":alpha=2.5"};
+    for (int64_t k = 0; k < (1 << 22); k = k * 3 / 2 + 1)
+        for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+            char text[80];
+            snprintf(text, sizeof text, "4x4x%lld%s", (long long)k, scalars[i]);
+            struct problem p = parse(text);
+            struct exact_test t = oracle_exact_test(&p, 1);
+            if (t.a.keep != UINT32_MAX) continue; /* thinned out: next test */
+            if (!(largest(&p, &t) < 16777216.0)) fail_msg("%s: %g", text, largest(&p, &t));
+            assert_true(t.a.range >= 1);
+        }
+}
+
+TEST(the_range_is_as_wide_as_2_to_the_24_allows)
+{
+    struct problem p = parse("4x4x1000000");
+    assert_int_equal(oracle_exact_test(&p, 1).a.range, 4); /* 16e6 < 2^24 < 25e6 */
+    p = parse("4x4x16777215");
+    assert_int_equal(oracle_exact_test(&p, 1).a.range, 1);
+    assert_true(oracle_exact_test(&p, 1).a.keep == UINT32_MAX);
+}
+
+TEST(a_k_beyond_2_to_the_24_is_thinned_to_a_quarter_of_the_limit)
+{
+    struct problem p = parse("1x1x2147418112");
+    struct exact_test t = oracle_exact_test(&p, 1);
+    double kept = (double)t.a.keep / UINT32_MAX * (double)p.k;
+    assert_true(kept > 1e6 && kept <= (double)(1 << 22));
+    int nonzero = 0;
+    for (uint64_t at = 0; at < 100000; at++) nonzero += oracle_value(t.a, at) != 0.0f;
+    assert_true(nonzero > 50 && nonzero < 300); /* 1/512 of them, less a third that are 0 anyway */
+}
+
+TEST(scalars_that_are_not_small_whole_numbers_are_replaced)
+{
+    struct problem p = parse("4x4x4:alpha=2.5:beta=0.5");
+    struct exact_test t = oracle_exact_test(&p, 1);
+    assert_true(t.alpha == 1 && t.beta == 1);
+    p = parse("4x4x4:alpha=-3:beta=0");
+    t = oracle_exact_test(&p, 1);
+    assert_true(t.alpha == -3 && t.beta == 0);
+    p = parse("4x4x4:alpha=1e30:beta=9");
+    t = oracle_exact_test(&p, 1);
+    assert_true(t.alpha == 1 && t.beta == 1);
+}
+
+/* ---- values ---- */
+
+TEST(random_values_fill_minus_1_to_1_evenly)
+{
+    struct fill_rule rule = oracle_random_test(42).a;
+    double sum = 0, squares = 0, low = 1, high = -1;
+    enum { COUNT = 200000 };
+    for (uint64_t at = 0; at < COUNT; at++) {
+        double x = (double)oracle_value(rule, at);
+        sum += x, squares += x * x;
+        low = fmin(low, x), high = fmax(high, x);
+    }
+    assert_true(low >= -1 && low < -0.9999 && high < 1 && high > 0.9999);
+    assert_true(fabs(sum / COUNT) < 0.01);
+    assert_true(fabs(squares / COUNT - 1.0 / 3) < 0.01);
+}
+
+TEST(whole_values_fill_their_range)
+{
+    struct fill_rule rule = {.seed = 5, .range = 3, .keep = UINT32_MAX};
+    int seen[7] = {0};
+    for (uint64_t at = 0; at < 7000; at++) {
+        float x = oracle_value(rule, at);
+        assert_true(x >= -3 && x <= 3 && x == rintf(x));
+        seen[(int)x + 3]++;
+    }
+    for (int i = 0; i < 7; i++) assert_in_range(seen[i], 850, 1150);
+}
+
+TEST(operands_and_seeds_differ)
+{
+    struct random_test x = oracle_random_test(1), y = oracle_random_test(2);
+    assert_true(x.a.seed != x.b.seed && x.b.seed != x.c.seed && x.a.seed != y.a.seed);
+    assert_true(oracle_value(x.a, 0) != oracle_value(x.b, 0));
+    struct random_test again = oracle_random_test(1);
+    assert_memory_equal(&x, &again, sizeof x);
+}
+
+/* ---- pieces ---- */
+
+static void assert_covers(const struct problem *p, const struct oracle_plan *plan)
+{
+    int64_t elements = 0, next_item = 0, next_row = 0;
+    for (int i = 0; i < plan->count; i++) {
+        const struct piece *x = &plan->pieces[i];
+        assert_true(x->offset == elements);
+        assert_true(x->item == next_item && x->row == next_row);
+        elements += x->items * x->rows * p->n;
+        assert_true(x->items == 1 || x->rows == p->m);
+        next_row = x->row + x->rows;
+        if (next_row == p->m) next_row = 0, next_item = x->item + x->items;
+    }
+    assert_true(next_item == p->batch && next_row == 0);
+    assert_true(plan->elements == elements && elements == p->m * p->n * p->batch);
+    assert_true(plan->rows == plan->rows_all);
+}
+
+TEST(a_plan_without_need_to_sample_covers_every_element_once)
+{
+    static const char *const texts[] = {"4096x4096x4096", "64x1605632x147",      "1x1x1",
+                                        "20000x20000x10", "3x5x7:batch=1000000", "10000x9000x64:batch=3"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct problem p = parse(texts[i]);
+        struct oracle_plan plan;
+        oracle_plan(&p, &ample, 1, &plan);
+        assert_false(plan.sampled);
+        assert_covers(&p, &plan);
+        assert_true(plan.partial_bytes <= (int64_t)1 << 30 || plan.pieces[0].rows == 64);
+    }
+}
+
+TEST(an_empty_c_has_no_pieces)
+{
+    struct problem p = parse("0x5x3");
+    struct oracle_plan plan;
+    oracle_plan(&p, &ample, 1, &plan);
+    assert_int_equal(plan.count, 0);
+    assert_int_equal(plan.splits, 1);
+    assert_int_equal(plan.partial_bytes, 0);
+}
+
+TEST(a_sample_has_first_and_last_rows_and_keeps_its_limits)
+{
+    struct problem p = parse("30000x30000x30000:batch=2");
+    struct oracle_limits limits = {.products = 1e12, .bytes = (int64_t)8 << 30, .blocks = 528};
+    struct oracle_plan plan;
+    oracle_plan(&p, &limits, 1, &plan);
+    assert_true(plan.sampled && plan.count >= 2);
+    assert_true(plan.pieces[0].item == 0 && plan.pieces[0].row == 0);
+    assert_true(plan.pieces[1].item == 1 && plan.pieces[1].row + plan.pieces[1].rows == p.m);
+    assert_true((double)plan.elements * (double)p.k <= 1.1e12);
+    for (int i = 0; i < plan.count; i++) {
+        assert_true(plan.pieces[i].row >= 0 && plan.pieces[i].row + plan.pieces[i].rows <= p.m);
+        assert_true(plan.pieces[i].item >= 0 && plan.pieces[i].item < 2);
+    }
+    assert_true(plan.rows < plan.rows_all);
+}
+
+TEST(a_small_c_with_a_long_k_is_split_and_no_element_of_k_is_lost)
+{
+    static const int64_t ks[] = {0, 1, 16, 255, 257, 4096, 65536, 1000003};
+    for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+        struct problem p = problem_make(64, 64, ks[i]);
+        struct oracle_plan plan;
+        oracle_plan(&p, &ample, 1, &plan);
+        assert_int_equal(plan.k_per_split % 16, 0);
+        assert_true(plan.splits >= 1 && plan.splits * plan.k_per_split >= p.k);
+        assert_true(p.k == 0 || (plan.splits - 1) * plan.k_per_split < p.k); /* none is empty */
+        assert_true(plan.splits <= 528);
+        assert_true(p.k < 100000 || plan.splits > 64);
+    }
+}
+
+TEST(an_answer_is_found_where_it_lies)
+{
+    struct problem p = parse("10x7x3:batch=4");
+    struct oracle_plan plan = {
+        .count = 2, .pieces = {{0, 1, 0, 3, 0}, {2, 2, 5, 5, 21}}, .elements = 21 + 70};
+    int64_t item, row, col;
+    assert_true(oracle_place(&plan, p.n, 20, &item, &row, &col));
+    assert_true(item == 0 && row == 2 && col == 6);
+    assert_true(oracle_place(&plan, p.n, 21 + 35 + 8, &item, &row, &col));
+    assert_true(item == 3 && row == 6 && col == 1);
+    assert_false(oracle_place(&plan, p.n, 91, &item, &row, &col));
+}
+
+/* ---- operands ---- */
+
+TEST(cold_sets_exceed_twice_l2_and_hot_is_one)
+{
+    const int64_t l2 = 50 << 20, room = (int64_t)100 << 30;
+    struct problem p = parse("1024x1024x1024"); /* 12 MiB a set */
+    assert_int_equal(workload_layout(&p, true, l2, room).sets, 9);
+    assert_int_equal(workload_layout(&p, false, l2, room).sets, 1);
+    p = parse("8192x8192x8192");
+    assert_int_equal(workload_layout(&p, true, l2, room).sets, 2);
+    p = parse("16x16x16");
+    assert_int_equal(workload_layout(&p, true, l2, room).sets, WORKLOAD_SETS_MAX);
+    p = parse("0x0x0");
+    assert_int_equal(workload_layout(&p, true, l2, room).sets, 2);
+}
+
+TEST(sets_shrink_to_the_room_there_is_and_the_exact_set_counts)
+{
+    struct problem p = parse("1024x1024x1024");
+    int64_t set = 4 * workload_layout(&p, true, 50 << 20, (int64_t)1 << 40).set_floats;
+    assert_int_equal(workload_layout(&p, true, 50 << 20, 4 * set).sets, 3);
+    assert_int_equal(workload_layout(&p, true, 50 << 20, 2 * set).sets, 1);
+    assert_int_equal(workload_layout(&p, true, 50 << 20, 2 * set - 1).sets, 0);
+    assert_int_equal(workload_layout(&p, true, 50 << 20, 0).sets, 0);
+}
+
+TEST(operands_are_aligned_and_their_guards_do_not_overlap_them)
+{
+    struct problem p = parse("tn:33x65x7:batch=3:ldc=70");
+    struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
+    assert_int_equal(l.a % 64 + l.b % 64 + l.c % 64 + l.set_floats % 64, 0);
+    assert_true(l.a >= WORKLOAD_GUARD);
+    assert_true(l.b >= l.a + problem_span_a(&p) + WORKLOAD_GUARD);
+    assert_true(l.c >= l.b + problem_span_b(&p) + WORKLOAD_GUARD);
+    assert_true(l.set_floats >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bound_is_4_u_k_and_one_rounding_of_c),
+        cmocka_unit_test(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta),
+        cmocka_unit_test(the_range_is_as_wide_as_2_to_the_24_allows),
+        cmocka_unit_test(a_k_beyond_2_to_the_24_is_thinned_to_a_quarter_of_the_limit),
+        cmocka_unit_test(scalars_that_are_not_small_whole_numbers_are_replaced),
+        cmocka_unit_test(random_values_fill_minus_1_to_1_evenly),
+        cmocka_unit_test(whole_values_fill_their_range),
+        cmocka_unit_test(operands_and_seeds_differ),
+        cmocka_unit_test(a_plan_without_need_to_sample_covers_every_element_once),
+        cmocka_unit_test(an_empty_c_has_no_pieces),
+        cmocka_unit_test(a_sample_has_first_and_last_rows_and_keeps_its_limits),
+        cmocka_unit_test(a_small_c_with_a_long_k_is_split_and_no_element_of_k_is_lost),
+        cmocka_unit_test(an_answer_is_found_where_it_lies),
+        cmocka_unit_test(cold_sets_exceed_twice_l2_and_hot_is_one),
+        cmocka_unit_test(sets_shrink_to_the_room_there_is_and_the_exact_set_counts),
+        cmocka_unit_test(operands_are_aligned_and_their_guards_do_not_overlap_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+#include "screen.h"
+#include "unit.h"
+
+static const double tens[16] = {10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10};
+
+TEST(three_blocks_come_first_then_ten_in_all)
+{
+    bool drop;
+    assert_int_equal(screen_next(tens, 0, 10, 0, &drop), 3);
+    assert_int_equal(screen_next(tens, 3, 10, 0, &drop), 7);
+    assert_int_equal(screen_next(tens, 10, 10, 0, &drop), 0);
+    assert_false(drop);
+}
+
+TEST(above_one_and_a_half_times_the_best_three_blocks_are_enough)
+{
+    bool drop;
+    assert_int_equal(screen_next(tens, 3, 10, 6.6, &drop), 0);
+    assert_true(drop);
+    assert_int_equal(screen_next(tens, 3, 10, 6.7, &drop), 7);
+    assert_false(drop);
+}
+
+TEST(above_115_percent_of_the_best_ten_blocks_are_enough)
+{
+    bool drop;
+    assert_int_equal(screen_next(tens, 10, 10, 8.6, &drop), 0);
+    assert_true(drop);
+    assert_int_equal(screen_next(tens, 10, 10, 8.7, &drop), 0);
+    assert_false(drop);
+}
+
+TEST(the_median_decides_so_one_disturbed_block_drops_nobody)
+{
+    const double samples[3] = {10, 100, 10};
+    bool drop;
+    assert_int_equal(screen_next(samples, 3, 10, 9, &drop), 7);
+    assert_false(drop);
+}
+
+TEST(three_times_the_best_is_dropped_after_one_block_that_confirms_it)
+{
+    const double confirmed = 31, refuted = 11;
+    bool drop;
+    assert_int_equal(screen_next(tens, 0, 31, 10, &drop), 1);
+    assert_int_equal(screen_next(&confirmed, 1, 31, 10, &drop), 0);
+    assert_true(drop);
+    assert_int_equal(screen_next(&refuted, 1, 31, 10, &drop), 2);
+    assert_false(drop);
+}
+
+TEST(long_calls_get_fewer_samples)
+{
+    bool drop;
+    const double long_ones[3] = {2e5, 2e5, 2e5};
+    assert_int_equal(screen_samples(2700), 10);
+    assert_int_equal(screen_samples(2e5), 3);
+    assert_int_equal(screen_samples(3e6), 2);
+    assert_int_equal(screen_next(long_ones, 3, 2e5, 2e5, &drop), 0);
+    assert_false(drop);
+    assert_int_equal(screen_next(long_ones, 3, 2e5, 1.7e5, &drop), 0);
+    assert_true(drop); /* the late threshold holds where the last sample is an early one */
+}
+
+TEST(a_block_lasts_at_least_as_long_as_asked)
+{
+    assert_int_equal(screen_calls(2700, 1000), 1);
+    assert_int_equal(screen_calls(100, 1000), 10);
+    assert_int_equal(screen_calls(300, 1000), 4);
+    assert_int_equal(screen_calls(0, 1000), 1000000);
+    assert_int_equal(screen_calls(1e-9, 1e9), 1 << 20);
+}
+
+TEST(a_clock_is_steady_when_the_last_three_lie_within_3_permille)
+{
+    const double settled[4] = {120, 100, 100.2, 100.3}, drifting[4] = {100, 100, 100.2, 100.4};
+    assert_true(screen_steady(settled, 4));
+    assert_false(screen_steady(settled, 3));
+    assert_false(screen_steady(drifting, 4));
+    assert_true(screen_steady(drifting, 3));
+    assert_false(screen_steady(settled + 1, 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_blocks_come_first_then_ten_in_all),
+        cmocka_unit_test(above_one_and_a_half_times_the_best_three_blocks_are_enough),
+        cmocka_unit_test(above_115_percent_of_the_best_ten_blocks_are_enough),
+        cmocka_unit_test(the_median_decides_so_one_disturbed_block_drops_nobody),
+        cmocka_unit_test(three_times_the_best_is_dropped_after_one_block_that_confirms_it),
+        cmocka_unit_test(long_calls_get_fewer_samples),
+        cmocka_unit_test(a_block_lasts_at_least_as_long_as_asked),
+        cmocka_unit_test(a_clock_is_steady_when_the_last_three_lie_within_3_permille),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
