@@ -6,7 +6,6 @@
 #include "version.h"
 
 #include <argp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,11 +104,12 @@ static enum status dispatch(int argc, char **argv)
         puts(argp_program_version);
         return OK;
     }
-    /* The main job needs no command word. */
-    bool main_job = word[0] == '-';
-    const struct command *command = command_find(main_job ? "tune" : word);
-    if (!command) return unknown(word);
-    return main_job ? command_run(command, argc, argv) : command_run(command, argc - 1, argv + 1);
+    if (word[0] == '-') { /* the main job needs no command word */
+        argv[0] = (char[]){"tune"};
+        return cmd_tune(argc, argv);
+    }
+    const struct command *command = command_find(word);
+    return command ? command_run(command, argc - 1, argv + 1) : unknown(word);
 }
 
 int main(int argc, char **argv)

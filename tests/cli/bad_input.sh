@@ -21,8 +21,4 @@ t tune --gpu h200
 t tune --suite nosuch.txt --gpu h200
 printf '4x4x4\n# fine\n\n12x\n' >suite.txt
 t tune --suite suite.txt --gpu h200
-t tune query --db nosuch.db
-t tune query --gpu nosuch
-t tune explain --shape 4x4x4 --db nosuch.db
-t tune verify --db nosuch.db
-t find . "$HOME" -name '*.db*'
+t ls
