@@ -3,6 +3,7 @@
 #include "canary.h"
 #include "host_device.h"
 #include "oracle.h"
+#include "players.h"
 #include "reference.h"
 #include "unit.h"
 
@@ -23,60 +24,6 @@ static int open_device(void **state)
     (void)state;
     host_device_open(&device, &kernels);
     return 0;
-}
-
-/* ---- kernels to be judged ---- */
-
-enum fault {
-    NONE,
-    ONE_OFF,     /* one element is off by one */
-    RANDOM_ONLY, /* one element of random data is off by ten bounds */
-    UNWRITTEN,   /* one element is left as it was */
-    BEFORE_C,
-    BEHIND_C,
-    IN_PADDING,
-    BETA_IGNORED,
-    BETA_TIMES_NAN, /* C is read although beta is 0 */
-    LAST_K_MISSING,
-    OP_SWAPPED,
-    UNSTEADY, /* every other call differs in one last bit */
-    OPERANDS_OVERWRITTEN
-};
-
-struct player {
-    struct problem problem;
-    enum fault fault;
-    int calls;
-};
-
-static float *host(CUdeviceptr address)
-{
-    return (float *)(uintptr_t)address;
-}
-
-static enum status play(void *self, const struct operands *operands, double alpha, double beta)
-{
-    struct player *player = self;
-    struct problem p = player->problem;
-    float *a = host(operands->a), *b = host(operands->b), *c = host(operands->c);
-    float *last = c + (p.m - 1) * p.ldc + p.n - 1;
-    float before = p.m && p.n ? *last : 0;
-    bool real = p.m && p.k && a[0] != rintf(a[0]);
-    player->calls++;
-    p.alpha = alpha, p.beta = player->fault == BETA_IGNORED ? 0 : beta;
-    if (player->fault == LAST_K_MISSING) p.k--;
-    if (player->fault == OP_SWAPPED) p.trans_b = !p.trans_b;
-    if (player->fault == OPERANDS_OVERWRITTEN) a[0] = 1e6f;
-    reference_ijk(&p, a, b, c);
-    if (player->fault == ONE_OFF) *last += 1.0f;
-    if (player->fault == RANDOM_ONLY && real) *last += (float)(40 * ldexp(1, -24) * (double)(p.k * p.k));
-    if (player->fault == UNWRITTEN) *last = before;
-    if (player->fault == BEFORE_C) c[-1] = 0;
-    if (player->fault == BEHIND_C) last[1] = 0;
-    if (player->fault == IN_PADDING) c[p.n] = 0;
-    if (player->fault == BETA_TIMES_NAN) *last += (float)beta * before;
-    if (player->fault == UNSTEADY && real && player->calls % 2) *last = nextafterf(*last, INFINITY);
-    return OK;
 }
 
 /* ---- a problem with its answers ---- */
@@ -141,9 +88,9 @@ static void check_answers(struct court *court, int set, struct device_buffer val
     double *answer = calloc(count + 1, sizeof *answer), *magnitude = calloc(count + 1, sizeof *magnitude);
     struct operands x = workload_operands(&court->work, set);
     workload_scalars(&court->work, set, &p.alpha, &p.beta);
-    reference_double(&p, host(x.a), host(x.b), host(x.c), answer, magnitude);
-    const double *value = (const double *)(const void *)host(values.address);
-    const float *mass = host(court->oracle.mass.address);
+    reference_double(&p, host_memory(x.a), host_memory(x.b), host_memory(x.c), answer, magnitude);
+    const double *value = (const double *)(const void *)host_memory(values.address);
+    const float *mass = host_memory(court->oracle.mass.address);
     for (size_t i = 0; i < count; i++) {
         double slack = set == 0 ? 1e-13 * magnitude[i] : 0;
         if (!(fabs(value[i] - answer[i]) <= slack))
@@ -176,7 +123,7 @@ TEST(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says)
 {
     struct court court;
     open_court("tn:5x6x4:lda=7:ldb=9:batch=2:stride_a=40:stride_b=50", ROOM, &court);
-    const float *a = host(workload_operands(&court.work, 1).a);
+    const float *a = host_memory(workload_operands(&court.work, 1).a);
     for (int64_t at = -WORKLOAD_GUARD; at < 40 + 28; at++) {
         bool element = at >= 0 && at % 40 / 7 < 4 && at % 40 % 7 < 5;
         if (element) assert_true(a[at] == oracle_value(court.work.random.a, (oracle_u64)at));
@@ -256,7 +203,7 @@ TEST(spoilt_operands_and_answers_are_written_again)
     const struct kernel bad = {&vandal, play, NULL}, good = {&player, play, NULL};
     assert_ok(oracle_judge(&court.oracle, &bad, &j));
     assert_false(j.right);
-    ((double *)(void *)host(court.oracle.value.address))[5] = 3;
+    ((double *)(void *)host_memory(court.oracle.value.address))[5] = 3;
     assert_ok(oracle_judge(&court.oracle, &good, &j));
     assert_false(j.right); /* blamed for what it did not do */
     assert_ok(oracle_restore(&court.oracle));
@@ -282,7 +229,7 @@ TEST(a_c_that_timing_left_different_is_found_in_any_set)
     }
     assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
     assert_true(same);
-    float *c = host(workload_operands(&court.work, sets - 1).c);
+    float *c = host_memory(workload_operands(&court.work, sets - 1).c);
     c[63] = nextafterf(c[63], INFINITY);
     assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
     assert_false(same);
@@ -316,15 +263,15 @@ TEST(nan_and_infinity_must_reach_c_and_nothing_else)
     struct problem p = problem_make(6, 7, 8);
     assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
     struct operands x = workload_operands(&court.work, 0);
-    host(x.a)[3] = INFINITY;    /* row 0 of C becomes infinite */
-    host(x.b)[2 * 7 + 6] = NAN; /* the last column becomes NaN */
+    host_memory(x.a)[3] = INFINITY;    /* row 0 of C becomes infinite */
+    host_memory(x.b)[2 * 7 + 6] = NAN; /* the last column becomes NaN */
     assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
     struct player player = {.problem = p};
     const struct kernel kernel = {&player, play, NULL};
     assert_ok(oracle_judge(&court.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
-    assert_true(isinf(host(x.c)[0]) && isnan(host(x.c)[6]) && isfinite(host(x.c)[7]));
-    host(x.a)[3] = FLT_MAX / 4; /* what a kernel that clamps would see */
+    assert_true(isinf(host_memory(x.c)[0]) && isnan(host_memory(x.c)[6]) && isfinite(host_memory(x.c)[7]));
+    host_memory(x.a)[3] = FLT_MAX / 4; /* what a kernel that clamps would see */
     assert_ok(oracle_judge(&court.oracle, &kernel, &j));
     assert_false(j.right);
     close_court(&court);
@@ -339,8 +286,8 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
     assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
     for (int i = 0; i < 2; i++) {
         struct operands x = workload_operands(&court.work, i ? WORKLOAD_EXACT : 0);
-        for (int at = 0; at < 48; at++) host(x.a)[at] = NAN;
-        for (int at = 0; at < 56; at++) host(x.b)[at] = NAN;
+        for (int at = 0; at < 48; at++) host_memory(x.a)[at] = NAN;
+        for (int at = 0; at < 56; at++) host_memory(x.b)[at] = NAN;
     }
     assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
     struct player player = {.problem = p};

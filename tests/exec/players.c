@@ -1,0 +1,47 @@
+#include "players.h"
+
+#include "host_device.h"
+#include "reference.h"
+#include <math.h>
+
+float *host_memory(CUdeviceptr address)
+{
+    return (float *)(uintptr_t)address;
+}
+
+/* What is wrong with the C of a right kernel. */
+static void spoil(const struct player *player, double beta, float *c, float before, bool real)
+{
+    const struct problem *p = &player->problem;
+    float *last = c + (p->m - 1) * p->ldc + p->n - 1;
+    if (player->fault == ONE_OFF) *last += 1.0f;
+    if (player->fault == RANDOM_ONLY && real) *last += (float)(40 * ldexp(1, -24) * (double)(p->k * p->k));
+    if (player->fault == UNWRITTEN) *last = before;
+    if (player->fault == BEFORE_C) c[-1] = 0;
+    if (player->fault == BEHIND_C) last[1] = 0;
+    if (player->fault == IN_PADDING) c[p->n] = 0;
+    if (player->fault == BETA_TIMES_NAN) *last += (float)beta * before;
+    if (player->fault == UNSTEADY && real && player->calls % 2) *last = nextafterf(*last, INFINITY);
+    if (player->fault == LATE && player->calls > player->late) *last += 1.0f;
+    if (player->fault == ODD_M_WRONG && p->m % 4) *last += 1.0f;
+}
+
+enum status play(void *self, const struct operands *operands, double alpha, double beta)
+{
+    struct player *player = self;
+    struct problem p = player->problem;
+    float *a = host_memory(operands->a), *b = host_memory(operands->b), *c = host_memory(operands->c);
+    player->calls++;
+    host_spend(player->us);
+    if (p.m == 0 || p.n == 0) return OK;
+    float before = c[(p.m - 1) * p.ldc + p.n - 1];
+    bool real = p.k > 0 && a[0] != rintf(a[0]);
+    p.alpha = alpha, p.beta = player->fault == BETA_IGNORED ? 0 : beta;
+    if (player->fault == LAST_K_MISSING) p.k--;
+    if (player->fault == OP_SWAPPED) p.trans_b = !p.trans_b;
+    if (player->fault == OPERANDS_OVERWRITTEN) a[0] = 1e6f;
+    reference_ijk(&p, a, b, c);
+    if (player->fault == ALPHA_0_READS && alpha == 0 && p.k > 0) c[0] += 0 * a[0];
+    spoil(player, beta, c, before, real);
+    return OK;
+}

@@ -1,0 +1,339 @@
+/* Trial, race blocks and verification on the host device; what loads kernels and cuBLAS is replaced by
+ * players. */
+#include "host_device.h"
+#include "ladder.h"
+#include "line_up.h"
+#include "players.h"
+#include "unit.h"
+#include "verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct device device;
+static struct site site;
+
+/* ---- loading, replaced ---- */
+
+static struct player next;      /* what the next kernel_load gives */
+static enum status load_answer; /* what it answers */
+static int loaded, open_kernels;
+static bool rival_there;
+
+static void player_close(void *self)
+{
+    free(self);
+    open_kernels--;
+}
+
+static void give(const struct problem *problem, struct kernel *kernel)
+{
+    struct player *player = malloc(sizeof *player);
+    if (!player) abort();
+    *player = next;
+    player->problem = *problem;
+    *kernel = (struct kernel){player, play, player_close};
+    open_kernels++;
+}
+
+enum status kernel_load(struct device *on, const struct config *config, const struct problem *problem,
+                        const char *cubin_path, const char *checksum, struct kernel *kernel)
+{
+    (void)on, (void)config, (void)cubin_path, (void)checksum;
+    *kernel = (struct kernel){0};
+    loaded++;
+    if (load_answer) return fail(load_answer, "too many registers");
+    give(problem, kernel);
+    return OK;
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    if (kernel->close) kernel->close(kernel->self);
+    *kernel = (struct kernel){0};
+}
+
+enum status rival_open(struct device *on, const struct problem *problem, struct kernel *kernel,
+                       char version[16])
+{
+    (void)on;
+    *kernel = (struct kernel){0};
+    if (!rival_there) return fail(E_ABSENT, "no cuBLAS");
+    snprintf(version, 16, "13.1.0");
+    give(problem, kernel);
+    return OK;
+}
+
+/* ---- ---- */
+
+/* An honest candidate that takes 2 ms a call. */
+static struct candidate make_candidate(int group)
+{
+    struct candidate candidate = {.cubin = "", .checksum = "abc", .facts = {.registers = 99}};
+    candidate.config.template = template_find("simt");
+    const struct template *t = candidate.config.template;
+    for (int i = 0; i < t->param_count; i++) candidate.config.value[i] = t->params[i].least;
+    config_set(&candidate.config, "BM", 8), config_set(&candidate.config, "BN", 8);
+    config_set(&candidate.config, "BK", 4), config_set(&candidate.config, "GROUP", group);
+    return candidate;
+}
+
+static void prepare(const char *text)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    assert_ok(site_prepare(&site, &p, false, 3));
+    next = (struct player){.us = 2000};
+    load_answer = OK;
+}
+
+static struct outcome try(double best_us)
+{
+    struct outcome outcome;
+    struct candidate candidate = make_candidate(1);
+    assert_ok(trial_run(&site, &candidate, best_us, &outcome));
+    assert_int_equal(open_kernels, 0);
+    return outcome;
+}
+
+static int open_site(void **state)
+{
+    (void)state;
+    site = (struct site){.device = &device};
+    host_device_open(&device, &site.kernels);
+    return stopwatch_open(&device, &site.watch) != OK;
+}
+
+static int close_site(void **state)
+{
+    (void)state;
+    site_clear(&site);
+    stopwatch_close(&site.watch);
+    return host_bytes_in_use != 0 || open_kernels != 0;
+}
+
+/* ---- trials ---- */
+
+TEST(a_right_candidate_is_measured_with_ten_samples)
+{
+    prepare("17x9x5:beta=1");
+    struct outcome o = try(0);
+    if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
+    assert_int_equal(o.sample_count, 10);
+    assert_true(fabs(o.time_us - 2005) < 0.1);
+    assert_true(o.exact && o.worst_error <= 1 && !o.cold);
+    assert_string_equal(o.detail, "");
+    assert_int_equal(o.facts.registers, 99);
+    assert_true(o.wall_ms > 0);
+}
+
+TEST(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is)
+{
+    prepare("17x9x5");
+    const struct {
+        double best_us;
+        enum verdict verdict;
+        int samples;
+    } steps[] = {{1900, VERDICT_MEASURED, 10},
+                 {1700, VERDICT_SLOW, 10},
+                 {1300, VERDICT_SLOW, 3},
+                 {600, VERDICT_SLOW, 1}};
+    for (size_t i = 0; i < 4; i++) {
+        struct outcome o = try(steps[i].best_us);
+        assert_int_equal(o.verdict, steps[i].verdict);
+        assert_int_equal(o.sample_count, steps[i].samples);
+        assert_true(outcome_usable(&o) && o.time_us > 0);
+    }
+}
+
+TEST(a_wrong_candidate_is_not_timed_and_harms_no_later_one)
+{
+    prepare("17x9x5");
+    next.fault = OPERANDS_OVERWRITTEN;
+    struct outcome o = try(0);
+    assert_int_equal(o.verdict, VERDICT_WRONG);
+    assert_int_equal(o.sample_count, 0);
+    assert_true(o.time_us == 0 && strlen(o.detail) > 0);
+    next.fault = NONE;
+    assert_int_equal(try(0).verdict, VERDICT_MEASURED);
+}
+
+TEST(an_innocent_is_not_blamed_for_operands_that_another_spoilt)
+{
+    prepare("17x9x5");
+    host_memory(workload_operands(&site.work, 0).b)[7] = 1e9f;
+    assert_int_equal(try(0).verdict, VERDICT_MEASURED);
+}
+
+TEST(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong)
+{
+    prepare("17x9x5");
+    next.fault = LATE;
+    next.late = 8; /* three judged calls, two to estimate, three blocks */
+    struct outcome o = try(0);
+    assert_int_equal(o.verdict, VERDICT_WRONG);
+    assert_string_equal(o.detail, "C after timing differs from the C judged before");
+    assert_true(o.time_us == 0);
+}
+
+TEST(what_the_driver_refuses_is_refused_with_its_reason)
+{
+    prepare("17x9x5");
+    load_answer = E_ABSENT;
+    struct outcome o = try(0);
+    assert_int_equal(o.verdict, VERDICT_REFUSED);
+    assert_string_equal(o.detail, "too many registers");
+}
+
+TEST(a_damaged_cubin_is_an_error_and_no_verdict)
+{
+    prepare("17x9x5");
+    load_answer = E_INPUT;
+    struct outcome o;
+    struct candidate candidate = make_candidate(1);
+    assert_int_equal(trial_run(&site, &candidate, 0, &o), E_INPUT);
+}
+
+TEST(empty_problems_are_timed_as_they_are)
+{
+    static const char *const texts[] = {"0x5x3", "5x0x3", "5x3x0", "5x3x0:beta=2"};
+    for (size_t i = 0; i < 4; i++) {
+        prepare(texts[i]);
+        struct outcome o = try(0);
+        if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", texts[i], o.detail);
+        assert_true(o.time_us > 0);
+    }
+}
+
+TEST(a_problem_that_does_not_fit_is_refused_with_the_sizes)
+{
+    struct problem p;
+    assert_ok(problem_parse("100000x100000x10", &p));
+    assert_fails(site_prepare(&site, &p, true, 1), E_GPU, "sgemm:nn:100000x100000x10 needs at least");
+    assert_non_null(strstr(status_text(), "GiB are free"));
+    assert_false(site.ready);
+    assert_ok(problem_parse("2147418112x1x1:lda=500000000", &p)); /* nearly 2^60 elements */
+    assert_fails(site_prepare(&site, &p, true, 1), E_GPU, "needs at least");
+}
+
+TEST(preparing_again_frees_what_the_former_problem_held)
+{
+    prepare("300x200x100");
+    size_t held = host_bytes_in_use;
+    prepare("300x200x100");
+    assert_int_equal(host_bytes_in_use, held);
+}
+
+/* ---- race ---- */
+
+TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
+{
+    static struct line_up line_up;
+    char cublas[16];
+    struct timed *timed;
+    prepare("17x9x5");
+    rival_there = true;
+    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_true(line_up.has_anchor);
+    assert_string_equal(cublas, "13.1.0");
+    loaded = 0;
+    for (int round = 0; round < 3; round++)
+        for (int i = 1; i <= LINE_UP_MAX; i++) {
+            struct candidate candidate = make_candidate(i);
+            assert_ok(line_up_find(&line_up, &candidate, &timed));
+        }
+    assert_int_equal(loaded, LINE_UP_MAX);
+    struct candidate one_more = make_candidate(LINE_UP_MAX + 1), second = make_candidate(2),
+                     first = make_candidate(1);
+    assert_ok(line_up_find(&line_up, &one_more, &timed)); /* takes the place of the first */
+    assert_ok(line_up_find(&line_up, &second, &timed));
+    assert_int_equal(loaded, LINE_UP_MAX + 1);
+    assert_ok(line_up_find(&line_up, &first, &timed));
+    assert_int_equal(loaded, LINE_UP_MAX + 2);
+    double time_us;
+    int64_t calls;
+    assert_ok(timed_blocks(timed, 1, 50000, &time_us, &calls, NULL));
+    assert_int_equal(calls, 25);
+    line_up_close(&line_up);
+    assert_int_equal(open_kernels, 0);
+}
+
+TEST(without_cublas_there_is_no_anchor_and_no_error)
+{
+    static struct line_up line_up;
+    char cublas[16] = "x";
+    prepare("17x9x5");
+    rival_there = false;
+    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_false(line_up.has_anchor);
+    assert_string_equal(cublas, "");
+    line_up_close(&line_up);
+}
+
+/* ---- verification ---- */
+
+static struct verification verify(enum fault fault)
+{
+    struct verification v;
+    struct candidate candidate = make_candidate(1);
+    ladder_config(ladder_find("naive"), &candidate.config); /* legal for every problem */
+    next.fault = fault;
+    assert_ok(verify_run(&site, &candidate, &v));
+    assert_int_equal(open_kernels, 0);
+    return v;
+}
+
+TEST(a_right_winner_is_verified_on_dozens_of_cases)
+{
+    prepare("16x12x8");
+    struct verification v = verify(NONE);
+    if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+    assert_true(v.shapes > 50);
+    assert_non_null(strstr(v.detail, "cases right"));
+}
+
+TEST(a_winner_right_at_its_own_shape_only_is_found)
+{
+    prepare("16x12x8");
+    struct verification v = verify(ODD_M_WRONG);
+    assert_int_equal(v.verdict, VERDICT_WRONG);
+    assert_non_null(strstr(v.detail, "sgemm:nn:1x1x1"));
+    assert_int_equal(verify(ALPHA_0_READS).verdict, VERDICT_WRONG);
+    assert_int_equal(verify(BETA_IGNORED).verdict, VERDICT_WRONG);
+}
+
+TEST(a_winner_whose_bits_change_is_found)
+{
+    prepare("16x12x8");
+    struct verification v = verify(UNSTEADY);
+    assert_int_equal(v.verdict, VERDICT_WRONG);
+    assert_non_null(strstr(v.detail, "bits"));
+    next.late = 12;
+    v = verify(LATE);
+    assert_int_equal(v.verdict, VERDICT_WRONG);
+    assert_non_null(strstr(v.detail, "of 20 runs gave other bits"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_right_candidate_is_measured_with_ten_samples),
+        cmocka_unit_test(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is),
+        cmocka_unit_test(a_wrong_candidate_is_not_timed_and_harms_no_later_one),
+        cmocka_unit_test(an_innocent_is_not_blamed_for_operands_that_another_spoilt),
+        cmocka_unit_test(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong),
+        cmocka_unit_test(what_the_driver_refuses_is_refused_with_its_reason),
+        cmocka_unit_test(a_damaged_cubin_is_an_error_and_no_verdict),
+        cmocka_unit_test(empty_problems_are_timed_as_they_are),
+        cmocka_unit_test(a_problem_that_does_not_fit_is_refused_with_the_sizes),
+        cmocka_unit_test(preparing_again_frees_what_the_former_problem_held),
+        cmocka_unit_test(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room),
+        cmocka_unit_test(without_cublas_there_is_no_anchor_and_no_error),
+        cmocka_unit_test(a_right_winner_is_verified_on_dozens_of_cases),
+        cmocka_unit_test(a_winner_right_at_its_own_shape_only_is_found),
+        cmocka_unit_test(a_winner_whose_bits_change_is_found),
+    };
+    return cmocka_run_group_tests(tests, open_site, close_site);
+}
