@@ -30,11 +30,18 @@ extern const char text_naive_cu[], text_coalesced_cu[], text_shared_cu[], text_b
         "TN", PARAM_COMPILE, 1, 16, "columns of C a thread: fewer loads against more registers"              \
     }
 
+#define RESIDENCE                                                                                            \
+    {                                                                                                        \
+        "MIN_BLOCKS", PARAM_COMPILE, 1, 8,                                                                   \
+            "blocks an SM must hold: one computes while another waits, on fewer registers"                   \
+    }
+
 static const struct param element_params[] = {TILE};
 static const struct param shared_params[] = {TILE, DEPTH};
 static const struct param column_params[] = {TILE, DEPTH, THREAD_ROWS};
 static const struct param piece_params[] = {TILE, DEPTH, THREAD_ROWS, THREAD_COLUMNS};
-static const struct param warp_params[] = {TILE, DEPTH, WARP_TILE, THREAD_ROWS, THREAD_COLUMNS};
+static const struct param buffer_params[] = {TILE, DEPTH, THREAD_ROWS, THREAD_COLUMNS, RESIDENCE};
+static const struct param warp_params[] = {TILE, DEPTH, WARP_TILE, THREAD_ROWS, THREAD_COLUMNS, RESIDENCE};
 
 /* What the rules and the host must know of a rung beyond its parameters: the constants that its text defines.
  */
@@ -54,7 +61,7 @@ static const struct rung *rung_of(const struct template *t)
 
 /* A rung's values under the names that ladder_rules.h uses. */
 struct sizes {
-    int bm, bn, bk, wm, wn, tm, tn, vector, buffers, lanes;
+    int bm, bn, bk, wm, wn, tm, tn, min_blocks, vector, buffers, lanes;
 };
 
 static int value_or(const struct config *config, const char *name, int otherwise)
@@ -72,6 +79,7 @@ static struct sizes sizes_of(const struct config *config)
     s.wn = value_or(config, "WN", s.bn);
     s.tm = value_or(config, "TM", 1);
     s.tn = value_or(config, "TN", 1);
+    s.min_blocks = value_or(config, "MIN_BLOCKS", 1);
     s.vector = rung->vector;
     s.buffers = rung->buffers;
     s.lanes = rung->lanes;
@@ -79,16 +87,17 @@ static struct sizes sizes_of(const struct config *config)
 }
 
 #define LADDER_HOST
-#define BM      s->bm
-#define BN      s->bn
-#define BK      s->bk
-#define WM      s->wm
-#define WN      s->wn
-#define TM      s->tm
-#define TN      s->tn
-#define VECTOR  s->vector
-#define BUFFERS s->buffers
-#define LANES   s->lanes
+#define BM         s->bm
+#define BN         s->bn
+#define BK         s->bk
+#define WM         s->wm
+#define WN         s->wn
+#define TM         s->tm
+#define TN         s->tn
+#define VECTOR     s->vector
+#define BUFFERS    s->buffers
+#define LANES      s->lanes
+#define MIN_BLOCKS s->min_blocks
 
 static const char *first_broken_rule(const struct sizes *s)
 {
@@ -183,7 +192,7 @@ RUNG(shared, "tiles of A and B in shared memory", shared_params)
 RUNG(blocktile_1d, "a column of C a thread", column_params)
 RUNG(blocktile_2d, "a piece of C a thread: outer products in registers", piece_params)
 RUNG(vectorized, "A transposed in shared memory, everything by fours", piece_params)
-RUNG(double_buffered, "the next tile loads while this one computes", piece_params)
+RUNG(double_buffered, "the next tile loads while this one computes", buffer_params)
 RUNG(warptiled, "a compact part of the tile for each warp", warp_params)
 
 /* Defaults: those that the file of a rung argues for, at a size that fills a large GPU. */
@@ -194,8 +203,8 @@ static const struct rung rungs[LADDER_RUNGS] = {
     {&template_ladder_blocktile_1d, 1, 1, 0, {64, 64, 8, 8}},
     {&template_ladder_blocktile_2d, 1, 1, 0, {128, 128, 8, 8, 8}},
     {&template_ladder_vectorized, 4, 1, 0, {128, 128, 16, 8, 8}},
-    {&template_ladder_double_buffered, 4, 2, 0, {128, 128, 16, 8, 8}},
-    {&template_ladder_warptiled, 4, 2, 32, {128, 128, 16, 32, 64, 8, 8}},
+    {&template_ladder_double_buffered, 4, 2, 0, {128, 128, 16, 8, 8, 2}},
+    {&template_ladder_warptiled, 4, 2, 32, {128, 128, 16, 32, 64, 8, 8, 2}},
 };
 
 const struct template *const ladder_rungs[LADDER_RUNGS] = {

@@ -1,5 +1,4 @@
-/* blocktile_1d.cu — rung 4: a thread computes a column of TM elements of C, and keeps what it reads of B in a
- * register.
+/* blocktile_1d.cu — rung 4: a thread computes a column of TM elements of C; what it reads of B stays in a register.
  *
  *                  ┌─────BN─────┐
  *               BK │     Bs     │

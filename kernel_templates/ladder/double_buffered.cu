@@ -19,6 +19,8 @@
  * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
  * BK       depth of a step
  * TM, TN   rows and columns of C a thread, multiples of 4
+ * MIN_BLOCKS   blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
+ *          fewer registers
  */
 #include "ladder_device.cuh"
 
@@ -78,7 +80,7 @@ template <int Count> __device__ __forceinline__ void read_fragment(float *fragme
         *reinterpret_cast<float4 *>(&fragment[i]) = *reinterpret_cast<const float4 *>(&x[i]);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     __shared__ __align__(16) float As[BUFFERS][BK][A_ROW];
     __shared__ __align__(16) float Bs[BUFFERS][BK][BN];

@@ -28,6 +28,9 @@
 #ifndef LANES
 #define LANES 0
 #endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1
+#endif
 #endif
 
 /* VECTOR 4: As is stored transposed, its rows padded by one vector (see vectorized.cu). */
@@ -38,6 +41,8 @@
 RULE(BM % TM == 0, "BM must be a multiple of TM")
 RULE(BN % TN == 0, "BN must be a multiple of TN")
 RULE(BM / TM * (BN / TN) <= 1024, "a block holds at most 1024 threads")
+RULE(MIN_BLOCKS == 1 || BM / TM * (BN / TN) * MIN_BLOCKS <= 1024,
+     "an SM need not hold more than 1024 threads")
 RULE(SHARED_BYTES <= 48 * 1024, "the tiles do not fit in 48 KiB of shared memory")
 RULE(VECTOR == 1 || (TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0), "TM, TN and BK must be multiples of 4")
 RULE(VECTOR == 1 || BM * BK / 4 % THREADS == 0, "the threads must share the loads of A evenly")

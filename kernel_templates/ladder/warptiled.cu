@@ -25,6 +25,8 @@
  * BK       depth of a step
  * WM, WN   rows and columns of C a warp: WM / TM * (WN / TN) = 32
  * TM, TN   rows and columns of C a thread, multiples of 4
+ * MIN_BLOCKS   blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
+ *          fewer registers
  */
 #include "ladder_device.cuh"
 
@@ -89,7 +91,7 @@ template <int Count, int Step> __device__ __forceinline__ void read_fragment(flo
         *reinterpret_cast<float4 *>(&fragment[i]) = *reinterpret_cast<const float4 *>(&x[i / 4 * Step]);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     __shared__ __align__(16) float As[BUFFERS][BK][A_ROW];
     __shared__ __align__(16) float Bs[BUFFERS][BK][BN];

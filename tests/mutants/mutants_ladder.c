@@ -7,8 +7,8 @@
 #define COLUMN    "ladder_blocktile_1d BM=64 BN=64 BK=8 TM=8", "nn"
 #define PIECE     "ladder_blocktile_2d BM=32 BN=64 BK=12 TM=2 TN=4", "nn"
 #define VECTORS   "ladder_vectorized BM=32 BN=64 BK=8 TM=4 TN=8", "nn"
-#define BUFFERED  "ladder_double_buffered BM=64 BN=32 BK=8 TM=8 TN=8", "nn"
-#define WARPS     "ladder_warptiled BM=64 BN=64 BK=16 WM=64 WN=32 TM=8 TN=8", "nn"
+#define BUFFERED  "ladder_double_buffered BM=64 BN=32 BK=8 TM=8 TN=8 MIN_BLOCKS=1", "nn"
+#define WARPS     "ladder_warptiled BM=64 BN=64 BK=16 WM=64 WN=32 TM=8 TN=8 MIN_BLOCKS=1", "nn"
 
 const struct mutant mutants_ladder[] = {
     {"K sum starts at 1", NAIVE, {"naive.cu", "int k = 0", "int k = 1"}},
