@@ -5,6 +5,7 @@
 #include "ptxas_log.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <nvrtc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,6 +44,22 @@ static const struct library_symbol entries[] = {
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static char loaded_version[16]; /* "" until loaded */
 
+/* NVRTC opens its companion by bare name, which is found only in the loader's path; NVIDIA's wheels and
+ * toolkits in unusual places are not in it. A library that is open already is found by its name wherever it
+ * came from. */
+static void open_builtins(int major, int minor)
+{
+    char path[1024], companion[1088];
+    void *symbol;
+    memcpy(&symbol, &nvrtc.Version, sizeof symbol);
+    library_path(symbol, path, sizeof path);
+    char *slash = strrchr(path, '/');
+    if (!slash) return;
+    *slash = '\0';
+    snprintf(companion, sizeof companion, "%s/libnvrtc-builtins.so.%d.%d", path, major, minor);
+    dlopen(companion, RTLD_NOW | RTLD_LOCAL);
+}
+
 static enum status load_once(void)
 {
     if (loaded_version[0]) return OK;
@@ -62,6 +79,7 @@ static enum status load_once(void)
     nvrtcResult result = nvrtc.Version(&major, &minor);
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC does not tell its version: %s", nvrtc.GetErrorString(result));
+    open_builtins(major, minor);
     snprintf(loaded_version, sizeof loaded_version, "%d.%d", major, minor);
     return OK;
 }
