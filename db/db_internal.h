@@ -151,6 +151,9 @@ enum status db_add_config(struct db *db, const struct config *config, int64_t *i
 enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id);
 enum status db_find_problem(struct db *db, const struct problem *problem, int64_t *id);
 enum status db_find_config(struct db *db, const struct config *config, int64_t *id);
+/* What identifies them, in the order of content_hash's arguments: three and four parameters. */
+void bind_gpu(struct binder *b, const struct gpu *gpu);
+void bind_config(struct binder *b, struct db *db, const struct config *config);
 const struct db_kernel *db_kernel(struct db *db, const struct template *t);
 
 /* GPUs that match a name (NULL: all), by name; malloc'ed. */

@@ -32,7 +32,7 @@ const struct db_kernel *db_kernel(struct db *db, const struct template *t)
 
 /* --- GPUs --- */
 
-static void bind_gpu(struct binder *b, const struct gpu *gpu)
+void bind_gpu(struct binder *b, const struct gpu *gpu)
 {
     bind_text(b, gpu->name);
     bind_int(b, gpu->arch);
@@ -240,7 +240,7 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     return st;
 }
 
-static void bind_config(struct binder *b, struct db *db, const struct config *config)
+void bind_config(struct binder *b, struct db *db, const struct config *config)
 {
     const struct db_kernel *kernel = db_kernel(db, config->template);
     char text[CONFIG_TEXT_MAX];

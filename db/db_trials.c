@@ -148,41 +148,37 @@ void db_read_outcome(struct reader *r, struct outcome *o)
     o->wall_ms = read_real(r, "wall_ms", 0, 1e12);
 }
 
-/* The rows of a key; 0 for what the file does not know. */
-struct key {
-    int64_t gpu, problem;
-};
+/* Parameters 1 to 5: GPU, problem and cache policy; whatever the file does not know is NULL and matches
+ * nothing. One statement instead of several, since each takes and gives back the file's locks. */
+#define OF_KEY                                                                                               \
+    "t.gpu_id = (SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)) AND t.problem_id = (SELECT id "  \
+    "FROM "                                                                                                  \
+    "problems WHERE text = ?4) AND t.cold = ?5"
+#define OF_CONFIG "t.config_id = (SELECT id FROM configs WHERE hash = content_hash(?6, ?7, ?8, ?9))"
 
-static enum status find_key(struct db *db, const struct db_context *context, const struct problem *problem,
-                            struct key *key)
+static void bind_key(struct binder *b, const struct db_context *context, const struct problem *problem)
 {
-    enum status st = db_find_gpu(db, &context->gpu, &key->gpu);
-    return st ? st : db_find_problem(db, problem, &key->problem);
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(problem, text);
+    bind_gpu(b, &context->gpu);
+    bind_text(b, text);
+    bind_int(b, context->cold);
 }
-
-#define OF_KEY "t.gpu_id = ?1 AND t.problem_id = ?2 AND t.cold = ?3"
 
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale)
 {
-    struct key key;
-    int64_t config_id;
-    enum status st = find_key(db, context, problem, &key);
-    if (!st) st = db_find_config(db, config, &config_id);
-    if (st) return st;
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(
+    enum status st = db_prepare(
         db,
         "SELECT t.id, " DB_PROTOCOL_COLUMNS ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key "
-        "JOIN runs r ON r.id = t.run_id WHERE " OF_KEY " AND t.config_id = ?4 AND t.recovered_us IS NULL "
+        "JOIN runs r ON r.id = t.run_id WHERE " OF_KEY " AND " OF_CONFIG " AND t.recovered_us IS NULL "
         "ORDER BY t.ended_us DESC, t.id DESC LIMIT 1",
         &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_int(&b, key.gpu);
-    bind_int(&b, key.problem);
-    bind_int(&b, context->cold);
-    bind_int(&b, config_id);
+    bind_key(&b, context, problem);
+    bind_config(&b, db, config);
     bool row;
     if ((st = db_step(db, stmt, &row, "look for a trial"))) return st;
     if (!row) return fail(E_ABSENT, "this configuration has not been tried yet");
@@ -209,23 +205,19 @@ enum status db_known(struct db *db, const struct db_context *context, const stru
                                    bool stale),
                      void *self)
 {
-    struct key key;
-    enum status st = find_key(db, context, problem, &key);
-    if (st) return st;
     sqlite3_stmt *stmt = NULL;
     /* The index gives each configuration's trials together, the newest first. */
-    st = db_prepare(db,
-                    "SELECT t.id, t.config_id, c.template_hash, c.schema_hash, c.text, " DB_PROTOCOL_COLUMNS
-                    ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key CROSS JOIN configs c ON "
-                    "c.id = t.config_id CROSS JOIN runs r "
-                    "ON r.id = t.run_id WHERE " OF_KEY " AND t.recovered_us IS NULL "
-                    "ORDER BY t.config_id DESC, t.ended_us DESC, t.id DESC",
-                    &stmt);
+    enum status st =
+        db_prepare(db,
+                   "SELECT t.id, t.config_id, c.template_hash, c.schema_hash, c.text, " DB_PROTOCOL_COLUMNS
+                   ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key CROSS JOIN configs c ON "
+                   "c.id = t.config_id CROSS JOIN runs r "
+                   "ON r.id = t.run_id WHERE " OF_KEY " AND t.recovered_us IS NULL "
+                   "ORDER BY t.config_id DESC, t.ended_us DESC, t.id DESC",
+                   &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_int(&b, key.gpu);
-    bind_int(&b, key.problem);
-    bind_int(&b, context->cold);
+    bind_key(&b, context, problem);
     int64_t last = 0;
     bool row;
     while (!(st = db_step(db, stmt, &row, "look for trials")) && row) {
@@ -250,12 +242,9 @@ enum status db_known(struct db *db, const struct db_context *context, const stru
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
                     struct db_best *best, int room, int *count)
 {
-    struct key key;
     *count = 0;
-    enum status st = find_key(db, context, problem, &key);
-    if (st) return st;
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(
+    enum status st = db_prepare(
         db,
         "SELECT t.id, c.template_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS
         " FROM trials t INDEXED BY trials_fastest CROSS JOIN configs c ON c.id = t.config_id WHERE " OF_KEY
@@ -268,9 +257,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
         &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_int(&b, key.gpu);
-    bind_int(&b, key.problem);
-    bind_int(&b, context->cold);
+    bind_key(&b, context, problem);
     bool row;
     while (*count < room && !(st = db_step(db, stmt, &row, "look for the best trials")) && row) {
         struct reader r = read_start(stmt);
@@ -289,21 +276,21 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
 enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
                            bool *yes)
 {
-    int64_t gpu_id, config_id, crashes = 0;
-    enum status st = db_find_gpu(db, &context->gpu, &gpu_id);
-    if (!st) st = db_find_config(db, config, &config_id);
-    if (st) return st;
+    int64_t crashes = 0;
     sqlite3_stmt *stmt = NULL;
     /* Trials cut off by one and the same kill count once. */
-    st = db_prepare(db,
-                    "SELECT count(DISTINCT coalesce(recovered_us, -id)) FROM trials INDEXED BY trials_fatal "
-                    "WHERE gpu_id = "
-                    "?1 AND config_id = ?2 AND verdict IN ('crashed', 'hung')",
-                    &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
+                                "FROM trials INDEXED BY trials_fatal "
+                                "WHERE gpu_id = (SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)) "
+                                "AND config_id = "
+                                "(SELECT id FROM configs WHERE hash = content_hash(?4, ?5, ?6, ?7)) "
+                                "AND verdict IN ('crashed', 'hung')",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, config_id);
+    bind_gpu(&b, &context->gpu);
+    bind_config(&b, db, config);
     if ((st = db_integer(db, &b, &crashes, "count crashes"))) return st;
     *yes = crashes >= 2;
     return OK;
