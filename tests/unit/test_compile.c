@@ -4,6 +4,7 @@
 #include "ptxas_log.h"
 #include "unit.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,6 +349,20 @@ TEST(the_child_answers_bad_requests_and_goes_on)
     assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
 }
 
+TEST(the_child_crashes_on_request_only_for_tests)
+{
+    int fd;
+    setenv("GEMMTUNE_TEST", "1", 1);
+    pid_t pid = start_child(&fd);
+    unsetenv("GEMMTUNE_TEST");
+    json_t *request = json_pack("{s:s}", "do", "crash"), *reply = NULL;
+    assert_ok(frame_send(fd, request));
+    json_decref(request);
+    assert_int_not_equal(frame_receive(fd, &reply), OK);
+    int how = end_child(pid, fd);
+    assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(int argc, char **argv)
@@ -373,6 +388,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_report_in_another_form_is_refused_not_believed),
         IN_FOLDER(the_child_compiles_what_it_is_asked_and_ends_with_its_socket),
         IN_FOLDER(the_child_answers_bad_requests_and_goes_on),
+        IN_FOLDER(the_child_crashes_on_request_only_for_tests),
         cmocka_unit_test(without_nvrtc_one_sentence_says_what_to_do),
         IN_FOLDER(the_cache_folder_follows_the_environment),
     };

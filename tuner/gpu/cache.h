@@ -45,7 +45,8 @@ enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_by
 /* Entries and bytes in the folder. Errors: E_IO. */
 enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
 
-/* The limit in bytes: GEMMTUNE_CACHE_MIB, or the default where that is unset or not a number of 1 and more. */
+/* The limit in bytes: GEMMTUNE_CACHE_MIB, or the default where that is unset or not a number of 1 and more.
+ */
 int64_t cache_limit(void);
 
 /* Make the folder and its parents (private to the user). Errors: E_IO. */

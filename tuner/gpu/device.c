@@ -123,8 +123,7 @@ enum status device_load(void)
     const struct library_names driver = {"GEMMTUNE_LIBCUDA", names, 1, false};
     char why[LIBRARY_WHY_MAX];
     void *library = library_open(&driver, why);
-    if (!library)
-        return fail(E_GPU, "no NVIDIA driver (%s): install it", why);
+    if (!library) return fail(E_GPU, "no NVIDIA driver (%s): install it", why);
     const char *missing = library_bind(library, entries, ENTRY_COUNT);
     int version = 0;
     if (cuda.DriverGetVersion) cuda.DriverGetVersion(&version);
