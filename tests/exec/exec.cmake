@@ -6,6 +6,7 @@ add_library(gt_reference STATIC reference.c)
 target_include_directories(gt_reference PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(gt_reference PUBLIC gt_base PRIVATE gt_flags)
 gt_unit_test(test_reference gt_reference)
+gt_unit_test(test_ladder gt_base)
 
 if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   message(STATUS "No CPU execution of kernel templates: it needs g++ on x86-64")
@@ -33,6 +34,13 @@ function(gt_exec_test name)
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 900)
 endfunction()
+
+# The layer itself.
+gt_exec_program(test_cpu_block exec/test_cpu_block.cpp)
+target_include_directories(test_cpu_block PRIVATE unit)
+target_link_libraries(test_cpu_block PRIVATE PkgConfig::cmocka)
+target_compile_options(test_cpu_block PRIVATE -w -O1 -fsanitize-sections=gt_shared -DGT_CPU)
+gt_exec_test(test_cpu_block test_cpu_block)
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 gt_exec_test(exec_ladder exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/ladder.list nn)

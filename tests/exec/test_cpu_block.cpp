@@ -1,0 +1,282 @@
+// The execution layer itself: what the tests of kernels rely on when they say "caught".
+extern "C" {
+#include "cpu_block.h"
+#include "unit.h"
+}
+#include "gt_cpu.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static float in[256], out[256];
+
+static bool is_nan(float x)
+{
+    return x != x;
+}
+
+static void run(void (*kernel)(struct gemm_args), unsigned threads, block_order order = ORDER_FORWARD,
+                unsigned blocks = 1, unsigned smem_bytes = 0)
+{
+    struct grid grid = {};
+    struct gemm_args args = {};
+    grid.kernel = kernel;
+    grid.static_shared = gt_static_shared;
+    grid.size[0] = blocks;
+    grid.size[1] = grid.size[2] = 1;
+    grid.threads = threads;
+    grid.smem_bytes = smem_bytes;
+    grid.order = order;
+    grid.seed = 7;
+    args.a = in;
+    args.c = out;
+    for (int i = 0; i < 256; i++) in[i] = (float)i, out[i] = -1.0f;
+    grid_run(&grid, &args);
+}
+
+/* How a child that runs the kernel ends: its exit status. */
+static int status_of(void (*kernel)(struct gemm_args), unsigned threads, unsigned smem_bytes = 0)
+{
+    int ended = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(1);
+        run(kernel, threads, ORDER_FORWARD, 1, smem_bytes);
+        _exit(0);
+    }
+    assert_true(waitpid(child, &ended, 0) == child && WIFEXITED(ended));
+    return WEXITSTATUS(ended);
+}
+
+/* ---- shuffles and warp barriers ---- */
+
+static void sum_of_warp(const struct gemm_args args)
+{
+    float x = args.a[threadIdx.x];
+    for (int bits = 16; bits > 0; bits /= 2) x += __shfl_xor_sync(0xffffffffu, x, bits);
+    args.c[threadIdx.x] = x;
+}
+
+TEST(a_butterfly_of_shuffles_adds_each_warp)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(sum_of_warp, 64, (block_order)order);
+        for (int i = 0; i < 64; i++) assert_true(out[i] == (i < 32 ? 496.0f : 1520.0f));
+    }
+}
+
+static void from_the_next_lane(const struct gemm_args args)
+{
+    args.c[threadIdx.x] = __shfl_down_sync(0xffffffffu, args.a[threadIdx.x], 1, 8);
+}
+
+TEST(a_shuffle_stays_in_its_width_and_in_a_short_warp)
+{
+    run(from_the_next_lane, 44);
+    for (int i = 0; i < 43; i++) assert_true(out[i] == (float)(i % 8 == 7 ? i : i + 1));
+    assert_true(out[43] == 43.0f);
+}
+
+static void from_lane(const struct gemm_args args)
+{
+    if (threadIdx.x < 16) args.c[threadIdx.x] = __shfl_sync(0x0000ffffu, args.a[threadIdx.x], 3);
+}
+
+TEST(half_a_warp_may_shuffle_alone)
+{
+    run(from_lane, 32);
+    assert_true(out[0] == 3.0f && out[15] == 3.0f && out[16] == -1.0f);
+}
+
+static void lane_outside_its_mask(const struct gemm_args)
+{
+    __syncwarp(0x0000ffffu);
+}
+static void read_from_outside_the_mask(const struct gemm_args args)
+{
+    if (threadIdx.x < 16) args.c[0] = __shfl_sync(0x0000ffffu, 1.0f, 20);
+}
+static void lane_that_does_not_come(const struct gemm_args)
+{
+    if (threadIdx.x != 5) __syncwarp();
+}
+
+TEST(misused_warp_barriers_end_the_test)
+{
+    assert_int_equal(status_of(lane_outside_its_mask, 32), BROKEN_KERNEL);
+    assert_int_equal(status_of(read_from_outside_the_mask, 32), BROKEN_KERNEL);
+    assert_int_equal(status_of(lane_that_does_not_come, 32), BROKEN_KERNEL);
+}
+
+/* ---- block barriers ---- */
+
+static void mirror(const struct gemm_args args)
+{
+    __shared__ float tile[64];
+    tile[threadIdx.x] = args.a[threadIdx.x];
+    __syncthreads();
+    args.c[threadIdx.x] = tile[63 - threadIdx.x];
+}
+static void mirror_without_barrier(const struct gemm_args args)
+{
+    __shared__ float tile[64];
+    tile[threadIdx.x] = args.a[threadIdx.x];
+    args.c[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+TEST(a_missing_barrier_shows_in_every_order)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(mirror, 64, (block_order)order);
+        for (int i = 0; i < 64; i++) assert_true(out[i] == (float)(63 - i));
+        run(mirror_without_barrier, 64, (block_order)order);
+        int poisoned = 0;
+        for (int i = 0; i < 64; i++) poisoned += is_nan(out[i]) ? 1 : 0;
+        assert_int_equal(poisoned, 32);
+    }
+}
+
+TEST(shared_memory_is_poisoned_for_every_block)
+{
+    run(mirror_without_barrier, 64, ORDER_FORWARD, 3);
+    assert_true(is_nan(out[0]) && !is_nan(out[63]));
+}
+
+static void half_leaves_early(const struct gemm_args)
+{
+    if (threadIdx.x >= 32) return;
+    __syncthreads();
+}
+static void two_barriers(const struct gemm_args)
+{
+    if (threadIdx.x < 32) __syncthreads();
+    else __syncthreads();
+}
+
+TEST(threads_that_part_at_a_barrier_end_the_test)
+{
+    assert_int_equal(status_of(half_leaves_early, 64), BROKEN_KERNEL);
+    assert_int_equal(status_of(two_barriers, 64), BROKEN_KERNEL);
+}
+
+static int arrivals;
+static void note_arrival(const struct gemm_args args)
+{
+    args.c[threadIdx.x] = (float)atomicAdd(&arrivals, 1);
+}
+
+TEST(threads_run_in_the_order_asked_for)
+{
+    arrivals = 0;
+    run(note_arrival, 64, ORDER_FORWARD);
+    for (int i = 0; i < 64; i++) assert_true(out[i] == (float)i);
+    arrivals = 0;
+    run(note_arrival, 64, ORDER_REVERSE);
+    for (int i = 0; i < 64; i++) assert_true(out[i] == (float)(63 - i));
+    arrivals = 0;
+    run(note_arrival, 64, ORDER_RANDOM);
+    int displaced = 0;
+    for (int i = 0; i < 64; i++) displaced += out[i] != (float)i;
+    assert_true(displaced > 32);
+}
+
+/* ---- asynchronous copies ---- */
+
+template <bool COMMIT, int PENDING, bool BARRIER> static void copy_and_read(const struct gemm_args args)
+{
+    float *shared = gt_shared_memory();
+    cp_async<1>(shared + threadIdx.x, args.a + threadIdx.x, true);
+    if (COMMIT) cp_async_commit();
+    cp_async_wait<PENDING>();
+    if (BARRIER) __syncthreads();
+    args.c[threadIdx.x] = shared[(threadIdx.x + 1) % 32];
+}
+
+TEST(a_copy_lands_only_when_committed_and_waited_for)
+{
+    run(copy_and_read<true, 0, true>, 32, ORDER_FORWARD, 1, 128);
+    for (int i = 0; i < 32; i++) assert_true(out[i] == (float)((i + 1) % 32));
+    run(copy_and_read<false, 0, true>, 32, ORDER_FORWARD, 1, 128);
+    for (int i = 0; i < 32; i++) assert_true(is_nan(out[i]));
+    run(copy_and_read<true, 1, true>, 32, ORDER_FORWARD, 1, 128);
+    for (int i = 0; i < 32; i++) assert_true(is_nan(out[i]));
+    run(copy_and_read<true, 0, false>, 32, ORDER_FORWARD, 1, 128);
+    assert_true(is_nan(out[0]));
+}
+
+static void two_groups(const struct gemm_args args)
+{
+    float *shared = gt_shared_memory();
+    cp_async<1>(shared, args.a + 1, true);
+    cp_async_commit();
+    cp_async<1>(shared + 1, args.a + 2, true);
+    cp_async<1>(shared + 2, args.a + 2, false);
+    cp_async_commit();
+    cp_async_wait<1>();
+    args.c[0] = shared[0];
+    args.c[1] = shared[1];
+    cp_async_wait<0>();
+    args.c[2] = shared[1];
+    args.c[3] = shared[2];
+}
+
+TEST(older_groups_land_first_and_an_invalid_copy_is_zero)
+{
+    run(two_groups, 1, ORDER_FORWARD, 1, 12);
+    assert_true(out[0] == 1.0f && is_nan(out[1]) && out[2] == 2.0f && out[3] == 0.0f);
+}
+
+static void overwrite_while_read(const struct gemm_args args)
+{
+    float *shared = gt_shared_memory();
+    shared[0] = 5.0f;
+    cp_async<1>(shared, args.a + 1, true);
+    args.c[0] = shared[0];
+}
+static void misaligned_copy(const struct gemm_args args)
+{
+    cp_async<4>(gt_shared_memory(), args.a + 1, true);
+}
+static void misaligned_load(const struct gemm_args args)
+{
+    float v[4];
+    load_global<4>(v, args.a + 2, true);
+}
+static void beyond_shared_memory(const struct gemm_args args)
+{
+    args.c[0] = gt_shared_memory()[4];
+}
+
+TEST(a_copy_in_flight_spoils_its_target)
+{
+    run(overwrite_while_read, 1, ORDER_FORWARD, 1, 16);
+    assert_true(is_nan(out[0]));
+}
+
+TEST(misaligned_and_outside_accesses_end_the_test)
+{
+    assert_int_equal(status_of(misaligned_copy, 1, 16), BROKEN_KERNEL);
+    assert_int_equal(status_of(misaligned_load, 1, 16), BROKEN_KERNEL);
+    assert_int_equal(status_of(beyond_shared_memory, 1, 20), 0);
+    assert_int_not_equal(status_of(beyond_shared_memory, 1, 16), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_butterfly_of_shuffles_adds_each_warp),
+        cmocka_unit_test(a_shuffle_stays_in_its_width_and_in_a_short_warp),
+        cmocka_unit_test(half_a_warp_may_shuffle_alone),
+        cmocka_unit_test(misused_warp_barriers_end_the_test),
+        cmocka_unit_test(a_missing_barrier_shows_in_every_order),
+        cmocka_unit_test(shared_memory_is_poisoned_for_every_block),
+        cmocka_unit_test(threads_that_part_at_a_barrier_end_the_test),
+        cmocka_unit_test(threads_run_in_the_order_asked_for),
+        cmocka_unit_test(a_copy_lands_only_when_committed_and_waited_for),
+        cmocka_unit_test(older_groups_land_first_and_an_invalid_copy_is_zero),
+        cmocka_unit_test(a_copy_in_flight_spoils_its_target),
+        cmocka_unit_test(misaligned_and_outside_accesses_end_the_test),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
