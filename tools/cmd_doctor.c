@@ -149,7 +149,7 @@ static void judge_database(struct report *report, struct db *db, const char *pat
     bool clean = false;
     enum status st = db_check(db, findings, sizeof findings, &clean);
     if (st || !clean) {
-        snprintf(detail, sizeof detail, "%s: %s", path, st ? status_text() : findings);
+        snprintf(detail, sizeof detail, "%.700s: %.400s", path, st ? status_text() : findings);
         detail[strcspn(detail, "\n")] = '\0';
         add(report, "database", false, "", detail,
             "tune verify tells more; restore the backup beside it, or move it away");
