@@ -126,8 +126,9 @@ struct db_filter {
     const char *gpu; /* id, name or architecture ("sm_90"), case and "NVIDIA" ignored */
     const struct problem *problem;
 };
-/* visit returns false to stop; it must not call db_winners. now may be NULL (nothing is marked stale). Order:
- * GPU, then problem as stored, cold before hot. */
+/* visit returns false to stop; it must not call db_winners. now may be NULL (nothing is marked stale); it
+ * speaks only of winners of the GPU that it names. Order: GPU, then problem as stored, then the cache policy
+ * of now before the other (cold first without now). */
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self);
 

@@ -80,18 +80,21 @@ static enum status add_figures(struct db *db, int64_t gpu_id, const struct gpu *
     enum status st =
         db_prepare(db,
                    "INSERT INTO gpu_figures (hash, gpu_id, " DB_FIGURES_CONTENT ") "
-                   "SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT "), gpu_id, " DB_FIGURES_CONTENT
-                   " FROM " FIGURES_VALUES " WHERE true ON CONFLICT (hash) DO NOTHING",
+                   "SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT "), gpu_id, " DB_FIGURES_CONTENT " "
+                   "FROM " FIGURES_VALUES " "
+                   "WHERE true "
+                   "ON CONFLICT (hash) DO NOTHING",
                    &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_figures(&b, gpu_id, gpu);
     if ((st = db_run(db, &b, NULL, "store a GPU"))) return st;
-    st = db_prepare(
-        db,
-        "SELECT id FROM gpu_figures WHERE hash = (SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT
-        ") FROM " FIGURES_VALUES ")",
-        &stmt);
+    st = db_prepare(db,
+                    "SELECT id "
+                    "FROM gpu_figures "
+                    "WHERE hash = (SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT ") "
+                    "FROM " FIGURES_VALUES ")",
+                    &stmt);
     if (st) return st;
     b = bind_start(stmt);
     bind_figures(&b, gpu_id, gpu);
@@ -101,11 +104,11 @@ static enum status add_figures(struct db *db, int64_t gpu_id, const struct gpu *
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "INSERT INTO gpus (hash, name, arch, sm_count) VALUES (content_hash(?1, ?2, ?3), ?1, ?2, "
-                   "?3) ON CONFLICT (hash) DO NOTHING",
-                   &stmt);
+    enum status st = db_prepare(db,
+                                "INSERT INTO gpus (hash, name, arch, sm_count) "
+                                "VALUES (content_hash(?1, ?2, ?3), ?1, ?2, ?3) "
+                                "ON CONFLICT (hash) DO NOTHING",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_gpu(&b, gpu);
@@ -147,11 +150,12 @@ static bool names_arch(const char *text, int arch)
 enum status db_match_gpus(struct db *db, const char *wanted, int64_t **ids, int *count)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT g.id, g.name, g.arch, f.short_name FROM gpus g JOIN gpu_figures f ON f.gpu_id = "
-                   "g.id ORDER BY g.name, g.id",
-                   &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT g.id, g.name, g.arch, f.short_name "
+                                "FROM gpus g "
+                                "JOIN gpu_figures f ON f.gpu_id = g.id "
+                                "ORDER BY g.name, g.id",
+                                &stmt);
     *ids = NULL;
     *count = 0;
     bool row = true;
@@ -183,12 +187,13 @@ enum status db_match_gpus(struct db *db, const char *wanted, int64_t **ids, int 
 enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu *gpu), void *self)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT r.gpu_uuid, r.driver, r.started_us, " DB_FIGURES_COLUMNS
-                   " FROM runs r JOIN gpus g ON g.id = r.gpu_id JOIN gpu_figures f ON f.id = r.figures_id "
-                   "ORDER BY r.started_us DESC, r.id DESC",
-                   &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT r.gpu_uuid, r.driver, r.started_us, " DB_FIGURES_COLUMNS " "
+                                "FROM runs r "
+                                "JOIN gpus g ON g.id = r.gpu_id "
+                                "JOIN gpu_figures f ON f.id = r.figures_id "
+                                "ORDER BY r.started_us DESC, r.id DESC",
+                                &stmt);
     bool row = true;
     while (!st && !(st = db_step(db, stmt, &row, "list the GPUs")) && row) {
         struct db_gpu gpu;
@@ -225,9 +230,10 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(
-        db, "INSERT INTO problems (hash, text, m, n, k, batch) VALUES (content_hash(?1), ?1, ?2, ?3, ?4, ?5)",
-        &stmt);
+    st = db_prepare(db,
+                    "INSERT INTO problems (hash, text, m, n, k, batch) "
+                    "VALUES (content_hash(?1), ?1, ?2, ?3, ?4, ?5)",
+                    &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_text(&b, text);
@@ -254,8 +260,11 @@ void bind_config(struct binder *b, struct db *db, const struct config *config)
 enum status db_find_config(struct db *db, const struct config *config, int64_t *id)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db, "SELECT id FROM configs WHERE hash = content_hash(?1, ?2, ?3, ?4)", &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT id "
+                                "FROM configs "
+                                "WHERE hash = content_hash(?1, ?2, ?3, ?4)",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_config(&b, db, config);
@@ -267,11 +276,10 @@ enum status db_add_config(struct db *db, const struct config *config, int64_t *i
     enum status st = db_find_config(db, config, id);
     if (st || *id) return st;
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(
-        db,
-        "INSERT INTO configs (hash, template, template_hash, schema_hash, text) VALUES (content_hash(?1, ?2, "
-        "?3, ?4), ?1, ?2, ?3, ?4)",
-        &stmt);
+    st = db_prepare(db,
+                    "INSERT INTO configs (hash, template, template_hash, schema_hash, text) "
+                    "VALUES (content_hash(?1, ?2, ?3, ?4), ?1, ?2, ?3, ?4)",
+                    &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_config(&b, db, config);

@@ -22,14 +22,15 @@ static enum status list_trials(struct db *db, int64_t gpu_id, int64_t problem_id
                                bool *more)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "SELECT t.id, t.run_id, g.name, t.ended_us, t.recovered_us, c.template_hash, "
-        "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS
-        " FROM trials t CROSS JOIN gpus g ON g.id = t.gpu_id CROSS JOIN configs c ON c.id = "
-        "t.config_id WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) ORDER BY t.run_id DESC, "
-        "t.ended_us, t.id",
-        &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT t.id, t.run_id, g.name, t.ended_us, t.recovered_us, c.template_hash, "
+                                "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
+                                "FROM trials t "
+                                "CROSS JOIN gpus g ON g.id = t.gpu_id "
+                                "CROSS JOIN configs c ON c.id = t.config_id "
+                                "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
+                                "ORDER BY t.run_id DESC, t.ended_us, t.id",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, gpu_id);

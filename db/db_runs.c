@@ -29,7 +29,8 @@ static enum status insert_run(struct db *db, const struct db_context *context, c
     st = db_prepare(db,
                     "INSERT INTO runs (hash, gpu_id, figures_id, " DB_RUN_CONTENT ") "
                     "SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT
-                    "), gpu_id, figures_id, " DB_RUN_CONTENT " FROM " RUN_VALUES,
+                    "), gpu_id, figures_id, " DB_RUN_CONTENT " "
+                    "FROM " RUN_VALUES,
                     &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
@@ -66,7 +67,10 @@ enum status db_run_end(struct db *db, int64_t run_id, const char *how)
     enum status st = db_writable(db);
     if (st) return st;
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db, "UPDATE runs SET ended_us = ?2, how = ?3 WHERE id = ?1 AND how IS NULL", &stmt);
+    st = db_prepare(db,
+                    "UPDATE runs SET ended_us = ?2, how = ?3 "
+                    "WHERE id = ?1 AND how IS NULL",
+                    &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, run_id);
@@ -87,9 +91,10 @@ static enum status insert_attempt(struct db *db, int64_t run_id, const struct pr
     if (!st) st = db_add_config(db, config, &config_id);
     if (st) return st;
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(
-        db, "INSERT INTO attempts (run_id, problem_id, config_id, started_us) VALUES (?1, ?2, ?3, ?4)",
-        &stmt);
+    st = db_prepare(db,
+                    "INSERT INTO attempts (run_id, problem_id, config_id, started_us) "
+                    "VALUES (?1, ?2, ?3, ?4)",
+                    &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, run_id);
@@ -167,7 +172,10 @@ static enum status recover_all(struct db *db, int64_t *count)
     }
     if (st) return st;
     sqlite3_stmt *stmt = NULL;
-    if ((st = db_prepare(db, "UPDATE runs SET how = 'killed' WHERE how IS NULL AND id < ?1", &stmt)))
+    if ((st = db_prepare(db,
+                         "UPDATE runs SET how = 'killed' "
+                         "WHERE how IS NULL AND id < ?1",
+                         &stmt)))
         return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, db->first_run ? db->first_run : INT64_MAX);

@@ -85,8 +85,9 @@ enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outc
     enum status st = db_prepare(
         db,
         "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
-        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT "), run_id, gpu_id, "
-        "problem_id, config_id, " DB_TRIAL_CONTENT " FROM " TRIAL_VALUES,
+        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT
+        "), run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT " "
+        "FROM " TRIAL_VALUES,
         &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
@@ -169,12 +170,13 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
                     const struct config *config, struct outcome *outcome, bool *stale)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "SELECT t.id, " DB_PROTOCOL_COLUMNS ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key "
-        "JOIN runs r ON r.id = t.run_id WHERE " OF_KEY " AND " OF_CONFIG " AND t.recovered_us IS NULL "
-        "ORDER BY t.ended_us DESC, t.id DESC LIMIT 1",
-        &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT t.id, " DB_PROTOCOL_COLUMNS ", " DB_OUTCOME_COLUMNS " "
+                                "FROM trials t INDEXED BY trials_by_key "
+                                "JOIN runs r ON r.id = t.run_id "
+                                "WHERE " OF_KEY " AND " OF_CONFIG " AND t.recovered_us IS NULL "
+                                "ORDER BY t.ended_us DESC, t.id DESC LIMIT 1",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_key(&b, context, problem);
@@ -210,9 +212,11 @@ enum status db_known(struct db *db, const struct db_context *context, const stru
     enum status st =
         db_prepare(db,
                    "SELECT t.id, t.config_id, c.template_hash, c.schema_hash, c.text, " DB_PROTOCOL_COLUMNS
-                   ", " DB_OUTCOME_COLUMNS " FROM trials t INDEXED BY trials_by_key CROSS JOIN configs c ON "
-                   "c.id = t.config_id CROSS JOIN runs r "
-                   "ON r.id = t.run_id WHERE " OF_KEY " AND t.recovered_us IS NULL "
+                   ", " DB_OUTCOME_COLUMNS " "
+                   "FROM trials t INDEXED BY trials_by_key "
+                   "CROSS JOIN configs c ON c.id = t.config_id "
+                   "CROSS JOIN runs r ON r.id = t.run_id "
+                   "WHERE " OF_KEY " AND t.recovered_us IS NULL "
                    "ORDER BY t.config_id DESC, t.ended_us DESC, t.id DESC",
                    &stmt);
     if (st) return st;
@@ -244,17 +248,19 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
 {
     *count = 0;
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "SELECT t.id, c.template_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS
-        " FROM trials t INDEXED BY trials_fastest CROSS JOIN configs c ON c.id = t.config_id WHERE " OF_KEY
-        " AND t.verdict IN ('measured', 'slow') AND t.recovered_us IS NULL AND NOT EXISTS (SELECT 1 FROM "
-        "trials "
-        "n INDEXED BY trials_by_key WHERE n.gpu_id = t.gpu_id AND n.problem_id = t.problem_id AND n.cold = "
-        "t.cold AND n.config_id = t.config_id AND n.recovered_us IS NULL AND (n.ended_us, n.id) > "
-        "(t.ended_us, "
-        "t.id)) ORDER BY t.time_us, t.id",
-        &stmt);
+    enum status st =
+        db_prepare(db,
+                   "SELECT t.id, c.template_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
+                   "FROM trials t INDEXED BY trials_fastest "
+                   "CROSS JOIN configs c ON c.id = t.config_id "
+                   "WHERE " OF_KEY " AND t.verdict IN ('measured', 'slow') AND t.recovered_us IS NULL "
+                   "AND NOT EXISTS (SELECT 1 "
+                   "FROM trials n INDEXED BY trials_by_key "
+                   "WHERE n.gpu_id = t.gpu_id AND n.problem_id = t.problem_id "
+                   "AND n.cold = t.cold AND n.config_id = t.config_id "
+                   "AND n.recovered_us IS NULL AND (n.ended_us, n.id) > (t.ended_us, t.id)) "
+                   "ORDER BY t.time_us, t.id",
+                   &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_key(&b, context, problem);
@@ -282,9 +288,11 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
     enum status st = db_prepare(db,
                                 "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
                                 "FROM trials INDEXED BY trials_fatal "
-                                "WHERE gpu_id = (SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)) "
-                                "AND config_id = "
-                                "(SELECT id FROM configs WHERE hash = content_hash(?4, ?5, ?6, ?7)) "
+                                "WHERE gpu_id = (SELECT id "
+                                "FROM gpus "
+                                "WHERE hash = content_hash(?1, ?2, ?3)) AND config_id = (SELECT id "
+                                "FROM configs "
+                                "WHERE hash = content_hash(?4, ?5, ?6, ?7)) "
                                 "AND verdict IN ('crashed', 'hung')",
                                 &stmt);
     if (st) return st;

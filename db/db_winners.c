@@ -28,8 +28,10 @@ static enum status insert_runners(struct db *db, int64_t decision, const struct 
     for (int i = 0; !st && i < count; i++) {
         int64_t config_id;
         if ((st = db_add_config(db, &runners[i], &config_id))) return st;
-        st = db_prepare(
-            db, "INSERT INTO decision_runners (decision_id, runner, config_id) VALUES (?1, ?2, ?3)", &stmt);
+        st = db_prepare(db,
+                        "INSERT INTO decision_runners (decision_id, runner, config_id) "
+                        "VALUES (?1, ?2, ?3)",
+                        &stmt);
         if (st) return st;
         struct binder b = bind_start(stmt);
         bind_int(&b, decision);
@@ -47,9 +49,9 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
     for (int i = 0; !st && i < count; i++) {
         sqlite3_stmt *stmt = NULL;
         st = db_prepare(db,
-                        "INSERT INTO decision_samples (decision_id, position, runner, round, time_us) VALUES "
-                        "(?1, ?2, ?3, "
-                        "?4, ?5)",
+                        "INSERT INTO decision_samples (decision_id, position, runner, round, "
+                        "time_us) "
+                        "VALUES (?1, ?2, ?3, ?4, ?5)",
                         &stmt);
         if (st) return st;
         struct binder b = bind_start(stmt);
@@ -71,7 +73,8 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
         db,
         "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ") "
         "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
-        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT " FROM " DECISION_VALUES " x",
+        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT " "
+        "FROM " DECISION_VALUES " x",
         &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
@@ -107,11 +110,14 @@ static enum status measured_stands(struct db *db, int64_t run_id, int64_t proble
                                    int64_t *stands)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "SELECT 1 FROM winners w JOIN decisions d ON d.id = w.decision_id WHERE w.gpu_id = (SELECT "
-        "gpu_id FROM runs WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted",
-        &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT 1 "
+                                "FROM winners w "
+                                "JOIN decisions d ON d.id = w.decision_id "
+                                "WHERE w.gpu_id = (SELECT gpu_id "
+                                "FROM runs "
+                                "WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, run_id);
@@ -123,12 +129,13 @@ static enum status measured_stands(struct db *db, int64_t run_id, int64_t proble
 static enum status point_to(struct db *db, int64_t decision)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) SELECT gpu_id, problem_id, "
-                   "cold, id FROM decisions WHERE id = ?1 ON CONFLICT DO UPDATE SET decision_id = "
-                   "excluded.decision_id",
-                   &stmt);
+    enum status st = db_prepare(db,
+                                "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
+                                "SELECT gpu_id, problem_id, cold, id "
+                                "FROM decisions "
+                                "WHERE id = ?1 "
+                                "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, decision);
@@ -199,7 +206,8 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
-    if (w->predicted) return; /* a prediction rests on no driver */
+    if (w->predicted) return;                                       /* a prediction rests on no driver */
+    if (now && strcmp(now->gpu.name, w->gpu.name) != 0) now = NULL; /* another GPU's versions say nothing */
     if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
                  DB_PROTOCOL);
@@ -274,19 +282,24 @@ static enum status list_winners(struct db *db, int64_t gpu_id, int64_t problem_i
                                 bool *more)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT " WINNER_COLUMNS
-                   " FROM winners w CROSS JOIN decisions d ON d.id = w.decision_id JOIN problems p ON p.id = "
-                   "w.problem_id JOIN runs r ON r.id = d.run_id JOIN gpus g ON g.id = w.gpu_id JOIN "
-                   "gpu_figures f ON f.id = r.figures_id LEFT JOIN configs c ON c.id = d.config_id WHERE "
-                   "w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND ?3 ORDER BY w.problem_id, w.cold DESC",
-                   &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT " WINNER_COLUMNS " "
+                                "FROM winners w "
+                                "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                "JOIN problems p ON p.id = w.problem_id "
+                                "JOIN runs r ON r.id = d.run_id "
+                                "JOIN gpus g ON g.id = w.gpu_id "
+                                "JOIN gpu_figures f ON f.id = r.figures_id "
+                                "LEFT JOIN configs c ON c.id = d.config_id "
+                                "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND ?3 "
+                                "ORDER BY w.problem_id, (w.cold = ?4) DESC",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, gpu_id);
     bind_int(&b, problem_id);
     bind_int(&b, problem_id ? problem_id : INT64_MAX);
+    bind_int(&b, now ? now->cold : 1);
     bool row;
     while (*more && !(st = db_step(db, stmt, &row, "list winners")) && row) {
         struct db_winner winner;
@@ -317,11 +330,13 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
 static enum status read_runners(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "SELECT e.runner, c.text FROM decision_runners e JOIN configs c ON c.id = e.config_id WHERE "
-        "e.decision_id = ?1 ORDER BY e.runner",
-        &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT e.runner, c.text "
+                                "FROM decision_runners e "
+                                "JOIN configs c ON c.id = e.config_id "
+                                "WHERE e.decision_id = ?1 "
+                                "ORDER BY e.runner",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, decision_id);
@@ -347,9 +362,12 @@ static enum status read_runners(struct db *db, int64_t decision_id, struct db_ev
 static enum status read_race(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db, "SELECT runner, round, time_us FROM decision_samples WHERE decision_id = ?1 ORDER BY position",
-        &stmt);
+    enum status st = db_prepare(db,
+                                "SELECT runner, round, time_us "
+                                "FROM decision_samples "
+                                "WHERE decision_id = ?1 "
+                                "ORDER BY position",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_int(&b, decision_id);
