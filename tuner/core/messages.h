@@ -8,12 +8,13 @@
  *   compile config trans_a trans_b arch       -> built true,  cubin PATH, checksum HEX, cached, facts {}
  *                                             or built false, verdict, detail, facts {}
  * GPU worker (argv: _worker --device N --cache DIR)
- *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary
- *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s, sets
+ *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
+ *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s, sets,
+ *                                                anchor_right anchor_detail, judged_rows rows (of C)
  *   trial config cubin checksum facts best_us -> outcome {}
  *   block who block_ms                        -> time_us launches state {}
  *         who = "anchor" | "config" (then also config cubin checksum)
- *   verify config cubin checksum              -> verdict detail shapes
+ *   verify config cubin checksum              -> verdict detail shapes skipped
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *

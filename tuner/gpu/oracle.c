@@ -248,8 +248,8 @@ static enum status judge_again(struct oracle *o, const struct kernel *kernel, in
 
 enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
 {
-    struct judgement j = {.right = true, .worst = 0};
-    struct finding findings[SLOT_COUNT];
+    struct judgement j = {.right = true};
+    struct finding findings[SLOT_COUNT] = {{0}};
     enum status st = OK;
     if (oracle->exact_holds) {
         st = judge_values(oracle, kernel, WORKLOAD_EXACT, findings, &j);

@@ -1,0 +1,351 @@
+/* Judge, clock, trial and verification on a real GPU. Skipped (77) without one. */
+#include "canary.h"
+#include "compile.h"
+#include "line_up.h"
+#include "roofline.h"
+#include "unit.h"
+#include "verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct device device;
+static struct site site;
+
+#define SIMT                                                                                                 \
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "    \
+    "MIN_BLOCKS=1 GROUP=1 SPLIT_K="
+
+/* A configuration, compiled for the site's problem. The texts live until the next call. */
+static struct candidate compile(const char *text)
+{
+    static struct compiled built;
+    struct candidate candidate = {0};
+    assert_ok(config_parse(text, &candidate.config));
+    assert_ok(compile_config(&candidate.config, site.problem.trans_a, site.problem.trans_b, device.gpu.arch,
+                             folder, &built));
+    if (!built.built) fail_msg("%s: %s", text, built.log);
+    candidate.cubin = built.path;
+    candidate.checksum = built.checksum;
+    candidate.facts = built.facts;
+    return candidate;
+}
+
+static void prepare(const char *text, bool cold)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    double start = measure_now_s();
+    assert_ok(site_prepare(&site, &p, cold, 11));
+    print_message("%s: prepared in %.3f s, %d sets\n", text, measure_now_s() - start, site.work.layout.sets);
+}
+
+/* ---- a right kernel with a fault planted behind it ---- */
+
+struct meddler {
+    struct kernel inner;
+    int64_t word; /* counted from C's start; one word is overwritten there */
+    bool active;
+    int every; /* only every so many calls */
+    int calls;
+};
+
+static enum status meddle(void *self, const struct operands *operands, double alpha, double beta)
+{
+    struct meddler *m = self;
+    enum status st = m->inner.launch(m->inner.self, operands, alpha, beta);
+    if (st || !m->active || ++m->calls % m->every) return st;
+    return device_check(
+        cuda.MemsetD32Async(operands->c + (CUdeviceptr)(4 * m->word), 0x42f70000u, 1, device.stream),
+        "meddling"); /* 123.5 */
+}
+
+static struct meddler open_meddler(void)
+{
+    struct meddler m = {.every = 1};
+    struct candidate candidate = compile(SIMT "1");
+    assert_ok(kernel_load(&device, &candidate.config, &site.problem, candidate.cubin, candidate.checksum,
+                          &m.inner));
+    return m;
+}
+
+static struct judgement judge(struct meddler *m)
+{
+    struct judgement j;
+    const struct kernel kernel = {m, meddle, NULL};
+    assert_ok(oracle_judge(&site.oracle, &kernel, &j));
+    return j;
+}
+
+/* ---- tests ---- */
+
+TEST(the_canary_sings)
+{
+    double start = measure_now_s();
+    assert_ok(canary_run(&site));
+    print_message("canary: %.3f s\n", measure_now_s() - start);
+}
+
+TEST(right_kernels_are_right_for_every_op_and_ragged_shapes)
+{
+    static const char *const rests[] = {"333x777x555",
+                                        "1x1x1",
+                                        "129x64x4097:alpha=-2:beta=3",
+                                        "17x5x64:beta=0.5",
+                                        "65x66x67:batch=3:lda=80:ldb=90:ldc=100",
+                                        "7x9x0:beta=1",
+                                        "0x4x4"};
+    static const char *const ops[] = {"nn", "nt", "tn", "tt"};
+    for (size_t o = 0; o < 4; o++)
+        for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
+            char text[128];
+            snprintf(text, sizeof text, "%s:%s", ops[o], rests[r]);
+            prepare(text, false);
+            struct meddler m = open_meddler();
+            struct judgement j = judge(&m);
+            kernel_close(&m.inner);
+            if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", text, j.detail);
+        }
+}
+
+TEST(cublas_is_judged_right)
+{
+    struct kernel rival;
+    char version[16];
+    struct judgement j;
+    prepare("1024x1000x777:beta=1", true);
+    if (rival_open(&device, &site.problem, &rival, version)) {
+        print_message("%s\n", status_text());
+        skip();
+    }
+    assert_ok(oracle_judge(&site.oracle, &rival, &j));
+    print_message("cuBLAS %s: worst error %.3g of the bound\n", version, j.worst);
+    if (!j.right) fail_msg("%s", j.detail);
+    kernel_close(&rival);
+}
+
+TEST(planted_faults_are_found_where_they_are)
+{
+    prepare("500x300x200:ldc=310", true);
+    struct meddler m = open_meddler();
+    const struct {
+        int64_t word;
+        const char *part;
+    } faults[] = {{250 * 310 + 17, "1 of 150000 elements wrong, first C[250,17] = 123.5"},
+                  {305, "in C's padding"},
+                  {-1, "before C"},
+                  {499 * 310 + 300, "behind C"}};
+    m.active = true;
+    for (size_t i = 0; i < 4; i++) {
+        m.word = faults[i].word;
+        struct judgement j = judge(&m);
+        assert_false(j.right);
+        if (!strstr(j.detail, faults[i].part)) fail_msg("'%s' lacks '%s'", j.detail, faults[i].part);
+    }
+    m.word = 0, m.every = 3, m.calls = 0; /* the third call only: the second with random data */
+    struct judgement j = judge(&m);
+    assert_false(j.right);
+    assert_non_null(strstr(j.detail, "different bits"));
+    m.active = false;
+    assert_true(judge(&m).right);
+    kernel_close(&m.inner);
+}
+
+TEST(a_trial_is_measured_and_repeats_within_a_few_percent)
+{
+    prepare("1024x1024x1024", true);
+    struct candidate candidate = compile(SIMT "2");
+    double times[3];
+    for (int i = 0; i < 3; i++) {
+        struct outcome o;
+        assert_ok(trial_run(&site, &candidate, 0, &o));
+        if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
+        assert_true(o.exact && o.worst_error > 0 && o.worst_error <= 1 && o.cold && o.sample_count == 10);
+        times[i] = o.time_us;
+        print_message("%.2f us, cost %.1f ms, %d MHz, %.0f W\n", o.time_us, o.wall_ms, o.state.sm_clock_mhz,
+                      o.state.power_w);
+    }
+    double flop = problem_flop(&site.problem);
+    assert_true(times[0] * 1e-6 > flop / (1.2e12 * device.gpu.fp32_tflops)); /* nothing beats the peak */
+    assert_true(fabs(times[2] / times[1] - 1) < 0.1);
+}
+
+TEST(a_large_problem_costs_little_besides_its_calls)
+{
+    prepare("4096x4096x4096", true);
+    struct candidate candidate = compile(SIMT "1");
+    struct outcome o;
+    assert_ok(trial_run(&site, &candidate, 0, &o));
+    if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
+    double calls = 3 + 2 + o.sample_count; /* judge, estimate, blocks */
+    print_message("%.0f us, cost %.1f ms, of which calls %.1f ms\n", o.time_us, o.wall_ms,
+                  1e-3 * calls * o.time_us);
+    assert_true(o.wall_ms < 1e-3 * calls * o.time_us + 100);
+    assert_ok(trial_run(&site, &candidate, o.time_us / 4, &o));
+    assert_int_equal(o.verdict, VERDICT_SLOW);
+    assert_int_equal(o.sample_count, 1);
+}
+
+TEST(twice_the_work_takes_twice_the_time)
+{
+    double us[2];
+    static const char *const texts[] = {"2048x2048x2048", "2048x2048x4096"};
+    for (int i = 0; i < 2; i++) {
+        prepare(texts[i], true);
+        struct candidate candidate = compile(SIMT "1");
+        struct outcome o;
+        assert_ok(trial_run(&site, &candidate, 0, &o));
+        us[i] = o.time_us;
+    }
+    assert_true(us[1] / us[0] > 1.8 && us[1] / us[0] < 2.2);
+}
+
+TEST(race_blocks_of_anchor_and_candidates_alternate)
+{
+    static struct line_up line_up;
+    char cublas[16];
+    prepare("256x256x256", true);
+    assert_ok(line_up_open(&site, &line_up, cublas));
+    struct candidate candidate = compile(SIMT "1");
+    double first = 0, us;
+    int64_t calls;
+    struct gpu_state state;
+    for (int round = 0; round < 3; round++) {
+        struct timed *timed;
+        if (line_up.has_anchor) assert_ok(timed_blocks(&line_up.anchor, 1, 2e4, &us, &calls, &state));
+        assert_ok(line_up_find(&line_up, &candidate, &timed));
+        assert_non_null(timed->graph); /* it is a short call */
+        assert_ok(timed_blocks(timed, 1, 2e4, &us, &calls, &state));
+        assert_true((double)calls * us > 1e4);
+        if (round == 0) first = us;
+        print_message("%.3f us over %lld calls\n", us, (long long)calls);
+    }
+    assert_true(fabs(us / first - 1) < 0.2);
+    line_up_close(&line_up);
+}
+
+TEST(warming_up_settles)
+{
+    static struct line_up line_up;
+    char cublas[16];
+    double medians[32], spent;
+    int count;
+    prepare("2048x2048x2048", true);
+    assert_ok(line_up_open(&site, &line_up, cublas));
+    if (!line_up.has_anchor) skip();
+    assert_ok(timed_warm_up(&line_up.anchor, 4, medians, 32, &count, &spent));
+    print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);
+    assert_true(count >= 3 && spent < 6);
+    line_up_close(&line_up);
+}
+
+TEST(a_winner_is_verified)
+{
+    prepare("tn:512x512x512", true);
+    struct candidate candidate = compile(SIMT "2");
+    struct verification v;
+    double start = measure_now_s();
+    assert_ok(verify_run(&site, &candidate, &v));
+    print_message("%s in %.2f s\n", v.detail, measure_now_s() - start);
+    if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+    assert_true(v.shapes > 50);
+}
+
+TEST(the_roofline_is_near_what_the_clocks_promise)
+{
+    struct roofline roofline;
+    assert_ok(roofline_measure(&site.watch, folder, &roofline));
+    print_message("%.1f TFLOPS, %.0f GB/s\n", roofline.fp32_tflops, roofline.gb_per_s);
+    assert_true(roofline.fp32_tflops > 0.5 * device.gpu.fp32_tflops);
+    assert_true(roofline.fp32_tflops < 1.2 * device.gpu.fp32_tflops);
+    assert_true(roofline.gb_per_s > 0.3 * device.gpu.memory_gb_per_s);
+    assert_true(roofline.gb_per_s < 1.1 * device.gpu.memory_gb_per_s);
+}
+
+/* In a process of its own: a candidate that follows wild pointers. */
+static enum status go_wild(void *self, const struct operands *operands, double alpha, double beta)
+{
+    struct kernel *inner = self;
+    struct operands wild = {1 << 20, 1 << 20, 1 << 20};
+    (void)operands;
+    return inner->launch(inner->self, &wild, alpha, beta);
+}
+
+static int crash(void)
+{
+    struct judgement j;
+    if (device_open(0, &device) || !mkdtemp(strcpy(folder, "/tmp/gemmtune-lost-XXXXXX"))) return 1;
+    if (site_open(&device, folder, &site)) return 2;
+    prepare("64x64x64", false);
+    struct meddler m = open_meddler();
+    const struct kernel wild = {&m.inner, go_wild, NULL};
+    enum status st = oracle_judge(&site.oracle, &wild, &j);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) return 3;
+    return st == E_GPU && device_lost() ? 0 : 4;
+}
+
+TEST(a_candidate_with_an_illegal_address_loses_its_process_only)
+{
+    int how;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/proc/self/exe", "test_judge_gpu", "--crash", (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), 0);
+    assert_ok(canary_run(&site));
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
+    if (!mkdtemp(folder) || device_open(0, &device) || site_open(&device, folder, &site)) {
+        print_error("%s\n", status_text());
+        return -1;
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    site_close(&site);
+    device_close(&device);
+    return system(command);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--crash") == 0) return crash();
+    if (device_load()) {
+        printf("skipped: %s\n", status_text());
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_canary_sings),
+        cmocka_unit_test(right_kernels_are_right_for_every_op_and_ragged_shapes),
+        cmocka_unit_test(cublas_is_judged_right),
+        cmocka_unit_test(planted_faults_are_found_where_they_are),
+        cmocka_unit_test(a_trial_is_measured_and_repeats_within_a_few_percent),
+        cmocka_unit_test(a_large_problem_costs_little_besides_its_calls),
+        cmocka_unit_test(twice_the_work_takes_twice_the_time),
+        cmocka_unit_test(race_blocks_of_anchor_and_candidates_alternate),
+        cmocka_unit_test(warming_up_settles),
+        cmocka_unit_test(a_winner_is_verified),
+        cmocka_unit_test(the_roofline_is_near_what_the_clocks_promise),
+        cmocka_unit_test(a_candidate_with_an_illegal_address_loses_its_process_only),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
