@@ -1,3 +1,28 @@
+/* simt.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32: every product is an fmaf.
+ *
+ * Block -> warp -> thread tiles (here 4 x 8 lanes), and a pipeline at each level:
+ *
+ *             BN                     WN                       a lane's TM x TN: pieces of up to 4 x 4,
+ *        +-----------+          +-----------+                 LANES_M and LANES_N pieces apart
+ *        |     |     |          | 0 2 4..14 |
+ *     BM |-----+-----|       WM | 1 3 5..15 |       TN        4 rows of A  x  4 columns of B
+ *        |     |warp |          | 16 ..  30 |     +----+      read by one 16-byte load each,
+ *        +-----------+          | 17 ..  31 |  TM |    |      so that a warp's loads meet every
+ *         THREADS =             +-----------+     +----+      bank of shared memory alike
+ *         32 BM/WM BN/WN
+ *
+ *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> TM x TN sums
+ *       cp.async, STAGES - 1 tiles ahead, or              one k ahead
+ *       registers, loaded two tiles ahead, stored one ahead
+ *
+ * A lies in shared memory as [k][m] and B as [k][n]; an operand that lies otherwise in memory is transposed
+ * on its way through registers. One barrier a tile. The main loop holds no branch and no guard: a ragged end
+ * of k is the first tile and handled before the loop; rows and columns beyond the edge of C read what lies at
+ * the edge, and are not stored.
+ *
+ * Parameters (-D), each against what: template_simt.c; which go together: simt_rules.h; what limits speed:
+ * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ */
 #ifdef GT_CPU
 #include "gt_cpu.h"
 #else
