@@ -46,7 +46,7 @@ static enum status greet(struct crew *crew, struct hand *hand)
     hand->stage = GREETING;
     enum status st = pool_submit(crew->pool, hand->child, hello, CREW_DEADLINE_S, hand);
     json_decref(hello);
-    return st;
+    return st == E_BUSY ? OK : st; /* it is ending already: that comes as an event, and it is greeted again */
 }
 
 static void copy_text(const json_t *answer, const char *key, char *to, size_t room)
@@ -205,7 +205,8 @@ int crew_idle_compilers(const struct crew *crew)
 
 bool crew_worker_idle(const struct crew *crew, int worker)
 {
-    return crew->worker[worker].stage == READY;
+    const struct hand *hand = &crew->worker[worker];
+    return hand->stage == READY && pool_idle(crew->pool, hand->child);
 }
 
 bool crew_worker_gone(const struct crew *crew, int worker)
@@ -231,7 +232,8 @@ static enum status ask_compiler(struct crew *crew, struct hand *hand)
     hand->stage = AT_WORK;
     enum status st = pool_submit(crew->pool, hand->child, request, CREW_DEADLINE_S, hand);
     json_decref(request);
-    return st;
+    return st == E_BUSY ? OK
+                        : st; /* as in greet: its end is that of this compilation, which is asked again */
 }
 
 enum status crew_compile(struct crew *crew, const struct config *config, bool trans_a, bool trans_b, int arch,

@@ -110,8 +110,8 @@ enum status race_lost(struct job *job)
     job->prepared = false;
     int who = playoff_next(&job->playoff);
     if (who == RACE_DONE) return OK;
-    if (who == RACE_ANCHOR) return playoff_tell(&job->playoff, (double)INFINITY);
-    if (++job->playoff.finalist[who].losses < LOSSES_MAX) return OK;
+    int *losses = who == RACE_ANCHOR ? &job->playoff.anchor_losses : &job->playoff.finalist[who].losses;
+    if (++*losses < LOSSES_MAX) return OK;
     return playoff_tell(&job->playoff, (double)INFINITY);
 }
 
@@ -218,7 +218,7 @@ enum status check_lost(struct job *job, bool hung, const char *reason)
 {
     job->prepared = false;
     struct finalist *f = &job->playoff.finalist[job->choice];
-    if (++f->losses < LOSSES_MAX) return OK;
+    if (++f->check_losses < LOSSES_MAX) return OK;
     char copy[OUTCOME_DETAIL_MAX];
     snprintf(copy, sizeof copy, "%s", reason);
     return refuse(job, hung ? VERDICT_HUNG : VERDICT_CRASHED, copy);

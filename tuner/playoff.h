@@ -16,7 +16,7 @@ struct finalist {
     struct built *built;
     char text[CONFIG_TEXT_MAX];
     int smem_bytes;
-    int losses; /* times a worker died on it */
+    int losses, check_losses; /* times a worker died on its blocks; on its last check */
     bool refused;
 };
 
@@ -26,6 +26,7 @@ struct playoff {
     struct race *race;
     struct db_race_sample *samples;
     int sample_count, sample_room;
+    int anchor_losses;
     int repeats; /* of the present block, because the GPU was throttled */
 };
 
