@@ -142,8 +142,9 @@ void db_read_figures(struct reader *r, struct gpu *g)
 static bool names_arch(const char *text, int arch)
 {
     if (strncasecmp(text, "sm_", 3) == 0) text += 3;
+    if (!isdigit((unsigned char)*text)) return false;
     char *end;
-    long value = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+    long value = strtol(text, &end, 10);
     return value == arch && (*end == '\0' || strcmp(end, "a") == 0);
 }
 

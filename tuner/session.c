@@ -357,7 +357,7 @@ enum status session_run(struct session *s)
     snprintf(sentence, sizeof sentence, "%s", status_text());
 
     if (x.lane) keep_unfinished(&x, st);
-    for (int i = 0; i < x.lanes; i++)
+    for (int i = 0; x.lane && i < x.lanes; i++)
         if (x.lane[i].run_id)
             db_run_end(s->db, x.lane[i].run_id,
                        st == OK              ? "finished"

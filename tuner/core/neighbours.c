@@ -175,6 +175,7 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
 {
     struct config c = n->candidates[index];
     struct listing l = {.n = n, .d = dimension_of(n, c.template), .out = out};
+    if (!l.d) return 0; /* no template of a candidate is unknown */
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE);
     else list_coupled(&l, &c, 0, kind == NEIGHBOUR_PAIR ? 2 : 3);
