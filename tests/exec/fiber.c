@@ -14,7 +14,10 @@
 #define __sanitizer_finish_switch_fiber(keep, bottom, size) ((void)(keep), (void)(bottom), (void)(size))
 #endif
 
-enum { STACK_BYTES = 256 * 1024 }; /* touched only as far as used; sanitizers make frames large */
+enum {
+    STACK_BYTES = 256 * 1024, /* touched only as far as used; sanitizers make frames large */
+    GUARD_BYTES = 64 * 1024   /* the lowest of them */
+};
 
 struct fiber {
     void *stack; /* lowest address */
@@ -75,7 +78,8 @@ struct fiber *fiber_build(void)
     struct fiber *f = calloc(1, sizeof *f);
     void *stack =
         mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!f || stack == MAP_FAILED) {
+    /* Who runs off the end meets a page that is not there, not the next stack. */
+    if (!f || stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE)) {
         perror("fiber_build");
         exit(1);
     }
