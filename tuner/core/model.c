@@ -27,8 +27,8 @@
 #define LONG_LOOP_COST    1.044   /* measured for a loop of 35 KB */
 
 /* Cycles that a lone warp or block waits where others would fill the time. */
-#define LDS_CYCLES     33.0 /* fragments of one k, requested one k ahead */
-#define BARRIER_CYCLES 60.0
+#define LDS_CYCLES     33.0  /* fragments of one k, requested one k ahead */
+#define BARRIER_CYCLES 200.0 /* of a lone block; others fill it better than in proportion */
 #define LOAD_CYCLES    700.0 /* global memory, between L2 and device memory */
 
 /* Registers of a thread besides C, fitted to what the compiler (CUDA 13.0, sm_90a) took of 72 kernels: root
@@ -193,7 +193,7 @@ static double hiding(double w)
 static double blocks_us(double b, const struct tile *t, double slots, const struct gpu *gpu)
 {
     double warps = ceil(b * t->threads / 32.0 / 4.0);
-    double cycles = t->bk * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS + BARRIER_CYCLES / b;
+    double cycles = t->bk * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS + BARRIER_CYCLES / (b * b);
     cycles /= hiding(b * t->threads / 128.0);
     double tiles_ahead = t->async_a && t->async_b ? fmax(1, t->stages - 1) : t->stages > 1 ? 1 : 0.5;
     return t->k_tiles * fmax(cycles, LOAD_CYCLES / tiles_ahead) / gpu->clock_mhz;

@@ -20,12 +20,12 @@
 #include <string.h>
 
 enum {
-    STARTS = 16,        /* the first candidates, far apart */
-    START_DISTANCE = 3, /* parameters in which they differ */
-    START_DEPTH = 4096, /* how far down the model's order they may lie */
-    WALKS = 4,          /* enough to cover the candidates being compiled */
-    COUPLED_MAX = 48,   /* proposals of coupled kinds a centre: the model's best of them */
-    KICKS_LEAST = 2,    /* random steps of a kick */
+    STARTS = 32,         /* the first candidates, far apart */
+    START_DISTANCE = 5,  /* parameters in which they differ */
+    START_DEPTH = 20000, /* how far down the model's order they may lie */
+    WALKS = 4,           /* enough to cover the candidates being compiled */
+    COUPLED_MAX = 48,    /* proposals of coupled kinds a centre: the model's best of them */
+    KICKS_LEAST = 2,     /* random steps of a kick */
     KICKS_MOST = 4,
 };
 
