@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD_PER_COMPILER 3 /* enough that neither compilers nor the GPU wait */
-#define AHEAD_MIN          12
+/* Enough that neither compilers nor the GPU wait. More would hold the search back, which learns only from
+ * what has been measured. */
+#define AHEAD_PER_COMPILER 2
+#define AHEAD_MIN          8
+#define READY_ENOUGH       6
 #define PREPARE_TRIES      3
 #define WARM_SHARE         0.08 /* of the problem's time, for warming up */
 #define WARM_MOST_S        30.0
+#define REWARM_MOST_S      3.0 /* a GPU that was at work a moment ago */
 
 /* ---- opening ---- */
 
@@ -93,10 +97,17 @@ static bool at_trial_limit(const struct job *job)
     return limit > 0 && job->result.tried + job->ahead_count + flying >= (size_t)limit;
 }
 
+static bool wants_more(const struct job *job)
+{
+    if (job->phase != PHASE_SEARCH || job->search_over || job->stopping || at_trial_limit(job)) return false;
+    size_t ready = 0;
+    for (size_t i = 0; i < job->ahead_count; i++) ready += job->ahead[i].built->state == BUILD_DONE;
+    return job->ahead_count < job->ahead_limit && ready < READY_ENOUGH;
+}
+
 enum status job_fill(struct job *job)
 {
-    while (job->phase == PHASE_SEARCH && !job->search_over && !job->stopping &&
-           job->ahead_count < job->ahead_limit && !at_trial_limit(job)) {
+    while (wants_more(job)) {
         size_t i;
         enum search_answer answer = search_next(job->search, &i);
         job->search_over = answer == SEARCH_DONE;
@@ -140,7 +151,9 @@ enum status job_ask(struct job *job, enum asked what, json_t *request, double de
 static enum status send_prepare(struct job *job)
 {
     const struct tune_options *o = job->env->options;
-    double warm_s = fmin(WARM_MOST_S, WARM_SHARE * job->share_s);
+    bool *warm = &job->env->warm[job->worker];
+    double warm_s = fmin(*warm ? REWARM_MOST_S : WARM_MOST_S, WARM_SHARE * job->share_s);
+    *warm = true;
     return job_ask(job, ASKED_PREPARE, request_prepare(&job->problem, o->cold, o->seed, warm_s),
                    CREW_PREPARE_S);
 }
@@ -157,6 +170,11 @@ static void prepare_answered(struct job *job, const json_t *answer)
     job->prepared = true;
     job->prepare_failures = 0;
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
+    if (json_is_false(json_object_get(answer, "anchor_right"))) {
+        const char *detail = json_string_value(json_object_get(answer, "anchor_detail"));
+        report_say(job->env->report, "%s: cuBLAS's own result is beyond the error bound: %s", job->text,
+                   detail ? detail : "");
+    }
 }
 
 enum status job_step(struct job *job)

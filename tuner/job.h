@@ -25,7 +25,8 @@ struct job_env {
     struct report *report;
     const struct space *space;
     const struct tune_options *options;
-    double check_s; /* the longest check of a winner so far */
+    double check_s;              /* the longest check of a winner so far */
+    bool warm[CREW_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
 };
 
 enum job_how {

@@ -51,9 +51,9 @@ struct job {
     struct ahead flying; /* ASKED_TRIAL */
     int64_t attempt;
 
-    size_t best; /* index of the fastest so far */
-    double best_us;
-    double trial_s; /* what a trial takes, smoothed; 0: none yet */
+    size_t best;             /* index of the fastest so far */
+    double best_us, said_us; /* said_us: the best that was last told to the user */
+    double trial_s;          /* what a trial takes, smoothed; 0: none yet */
     size_t failures[VERDICT_COUNT];
 
     struct playoff playoff;

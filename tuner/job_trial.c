@@ -10,6 +10,7 @@
 #define DEADLINE_FACTOR  20.0
 #define FIRST_S          8.0   /* before anything is known of how long a trial takes */
 #define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
+#define WORTH_SAYING     0.99  /* of the best that was last told */
 #define CHECK_GUESS_S    2.0
 
 /* ---- when the search ends ---- */
@@ -35,6 +36,16 @@ bool search_is_over(const struct job *job)
 
 /* ---- what became of a candidate ---- */
 
+static void say_best(struct job *job)
+{
+    if (job->said_us > 0 && job->best_us > WORTH_SAYING * job->said_us) return;
+    job->said_us = job->best_us;
+    char config[CONFIG_TEXT_MAX];
+    config_format(&job->field.config[job->best], config);
+    report_best(job->env->report, job->text, job->best_us, problem_flop(&job->problem) / job->best_us * 1e-6,
+                job->anchor_us, config);
+}
+
 /* Tell everybody but the database. */
 static void settle(struct job *job, size_t index, const struct outcome *outcome)
 {
@@ -47,6 +58,7 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
     if (outcome->verdict == VERDICT_MEASURED && (job->best_us == 0 || time_us < job->best_us)) {
         job->best = index;
         job->best_us = time_us;
+        say_best(job);
     }
 }
 

@@ -155,6 +155,16 @@ void report_progress(struct report *report, const struct progress *progress, int
     fflush(stderr);
 }
 
+void report_best(struct report *report, const char *problem, double us, double tflops, double anchor_us,
+                 const char *config)
+{
+    if (!report->terminal) return; /* the quiet lines hold it */
+    char time[32], ratio[48] = "";
+    format_time_us(us, time);
+    if (anchor_us > 0) snprintf(ratio, sizeof ratio, ", %.1f%% of cuBLAS", 100 * anchor_us / us);
+    report_say(report, "%s: %s, %.2f TFLOPS%s: %s", problem, time, tflops, ratio, config);
+}
+
 /* ---- how busy the GPUs were ---- */
 
 void report_busy(struct report *report, double from_s, double to_s)

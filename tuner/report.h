@@ -32,6 +32,11 @@ void report_close(struct report *report); /* wipes the line; takes NULL */
 /* A sentence above the progress line (printf-like). */
 void report_say(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A new best, as a line of its own on a terminal, where the rewritten line has no room for the configuration.
+ */
+void report_best(struct report *report, const char *problem, double us, double tflops, double anchor_us,
+                 const char *config);
+
 /* Draw if it is time to (or force). ended: problems done. */
 void report_progress(struct report *report, const struct progress *progress, int count, int ended,
                      double left_s, bool force);

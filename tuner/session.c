@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define TICK_S 0.2
+#define TIE    0.005 /* as in a race */
 
 /* A GPU and what it is doing. */
 struct lane {
@@ -157,6 +158,27 @@ static enum status begin(struct state *x, struct lane *lane)
     return OK;
 }
 
+/* One sentence on how a problem ended. */
+static void say_ended(struct state *x, const struct job *job)
+{
+    const struct job_result *r = job_result(job);
+    const struct db_winner *w = &r->winner;
+    char text[PROBLEM_TEXT_MAX], time[32], took[32];
+    problem_format(job_problem(job), text);
+    if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED)
+        report_say(x->env.report, "%s: no winner: %s", text, r->why);
+    if (r->how != JOB_TUNED) return;
+    format_time_us(w->time_us, time);
+    format_duration(r->seconds, took);
+    report_say(x->env.report, "%s: tuned in %s: %s, %.2f TFLOPS%s", text, took, time,
+               problem_flop(&w->problem) / w->time_us * 1e-6, w->tied ? ", a tie" : "");
+    if (w->ratio > 0)
+        report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->ratio, w->ratio_low,
+                   w->ratio_high,
+                   w->ratio_high < 1 && w->ratio < 1 / (1 + TIE) ? ": cuBLAS is faster here" : "");
+    report_say(x->env.report, "    %s", w->config_text);
+}
+
 static void close_ended(struct state *x, struct lane *lane)
 {
     const struct job_result *r = job_result(lane->now);
@@ -166,11 +188,7 @@ static void close_ended(struct state *x, struct lane *lane)
     } else {
         x->s->results[lane->now_at] = *r;
         settle(x, lane->now_at);
-        if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED) {
-            char text[PROBLEM_TEXT_MAX];
-            problem_format(job_problem(lane->now), text);
-            report_say(x->env.report, "%s: no winner: %s", text, r->why);
-        }
+        say_ended(x, lane->now);
     }
     job_close(lane->now);
     lane->now = NULL;

@@ -46,8 +46,8 @@ static const struct argp_option rows[] = {
     {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen (ils)", 0},
     {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
     {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/default.conf)", 0},
-    {"hot", KEY_HOT, NULL, 0, "time with operands in the cache; --cold (default) rotates them out of it", 0},
-    {"cold", KEY_COLD, NULL, OPTION_HIDDEN, NULL, 0},
+    {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
+    {"hot", KEY_HOT, NULL, 0, "time with operands in the cache", 0},
     {"jobs", KEY_JOBS, "N", 0, "compiler processes (one a core)", 0},
     {"again", KEY_AGAIN, NULL, 0, "search on where a winner is stored already", 0},
     {NULL, 0, NULL, 0, "Files and output", 4},
@@ -192,6 +192,11 @@ static error_t on_option(int key, char *text, struct argp_state *state)
 
 static enum status add_problem(struct tune_options *o, const struct problem *problem)
 {
+    if (problem->m < 1 || problem->n < 1 || problem->k < 1) {
+        char text[PROBLEM_TEXT_MAX];
+        problem_format(problem, text);
+        return fail(E_INPUT, "%s multiplies nothing: M, N and K must be at least 1 to be tuned", text);
+    }
     for (size_t i = 0; i < o->problem_count; i++)
         if (problem_equal(&o->problems[i], problem)) return OK;
     struct problem *grown = realloc(o->problems, (o->problem_count + 1) * sizeof *grown);
