@@ -334,7 +334,7 @@ static enum status print_csv(const struct table *table, FILE *stream)
     return written(stream);
 }
 
-static int terminal_width(FILE *stream)
+int table_width(FILE *stream)
 {
     struct winsize size;
     int fd = fileno(stream);
@@ -344,7 +344,7 @@ static int terminal_width(FILE *stream)
 
 enum status table_print(const struct table *table, enum table_format format, FILE *stream)
 {
-    if (format == TABLE_TEXT) return table_print_text(table, terminal_width(stream), stream);
+    if (format == TABLE_TEXT) return table_print_text(table, table_width(stream), stream);
     if (!complete(table)) return fail(E_MEMORY, "out of memory while a table was filled");
     return format == TABLE_JSON ? print_json(table, stream) : print_csv(table, stream);
 }

@@ -41,6 +41,9 @@ int table_rows(const struct table *table);
  * (JSON). Errors: E_IO when the stream cannot be written, E_MEMORY. */
 enum status table_print(const struct table *table, enum table_format format, FILE *stream);
 
+/* Characters a line when stream is a terminal, else 0. */
+int table_width(FILE *stream);
+
 /* The text form for a given width in characters; 0 cuts nothing. */
 enum status table_print_text(const struct table *table, int width, FILE *stream);
 

@@ -1,0 +1,179 @@
+/* cmd_explain.c — tune explain: why this winner. From what is stored alone. */
+#include "commands.h"
+#include "explain_show.h"
+#include "reading.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct explain {
+    struct reading reading;
+    struct problem problem;
+    bool shaped;
+    struct db_winner *winners; /* all that match */
+    size_t winner_count;
+    json_t *list;   /* with --format json */
+    enum status st; /* of parsing, of collecting */
+};
+
+enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT };
+
+static const struct argp_option options[] = {
+    {"shape", 's', "P", 0, "the problem, MxNxK or in full (see tune --help)", 0},
+    {"gpu", KEY_GPU, "G", 0,
+     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out", 0},
+    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"format", KEY_FORMAT, "F", 0, "table (default: text for people) or json", 0},
+    {0}};
+
+static const char manual[] = "Why a configuration is the winner: its evidence, the runner-up and the margin, "
+                             "how ties were broken, where the model "
+                             "had ranked it, what was tried, what failed and why, and the best time for each "
+                             "value of each parameter.\v"
+                             "Times of the race are compared within its rounds only, so that a drift of the "
+                             "clock does not count; margins are "
+                             "medians with an interval of about 95 %. Times under \"best time by value\" are "
+                             "those of single trials, the newest of "
+                             "each configuration; loss is against the fastest of them.\n"
+                             "\n"
+                             "Where a search was interrupted before its race there is no winner; what was "
+                             "tried is shown all the same, and the exit "
+                             "status is 1.\n"
+                             "\n"
+                             "Examples:\n"
+                             "  tune explain --shape 4096x4096x4096\n"
+                             "  tune explain --shape 4096x4096x4096 --gpu this --format json\n"
+                             "\n"
+                             "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong "
+                             "shape; 4 the file is no database of "
+                             "ours, newer or damaged; 5 --gpu this and no GPU; 7 it cannot be read.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct explain *x = state->input;
+    enum status st = OK;
+    switch (key) {
+    case KEY_GPU:
+        x->reading.gpu = argument;
+        break;
+    case KEY_DB:
+        x->reading.file = argument;
+        break;
+    case 's':
+        st = problem_parse(argument, &x->problem);
+        x->shaped = true;
+        break;
+    case KEY_FORMAT:
+        st = table_format_parse(argument, &x->reading.format);
+        if (!st && x->reading.format == TABLE_CSV)
+            st = fail(E_USAGE, "explain has no csv form; there are table and json");
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", argument);
+        break;
+    case ARGP_KEY_END:
+        if (!x->shaped && !x->st) argp_error(state, "say which problem: --shape MxNxK");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (st && !x->st) x->st = st;
+    return st ? EINVAL : 0;
+}
+
+static bool keep(void *self, const struct db_winner *winner)
+{
+    struct explain *x = self;
+    struct db_winner *grown = realloc(x->winners, (x->winner_count + 1) * sizeof *grown);
+    if (!grown) {
+        x->st = fail(E_MEMORY, "out of memory while listing winners");
+        return false;
+    }
+    x->winners = grown;
+    x->winners[x->winner_count++] = *winner;
+    return true;
+}
+
+static enum status show(struct explain *x, const struct explanation *e)
+{
+    if (!x->list) return explain_text(e, stdout);
+    json_t *json = explain_json(e);
+    return json_array_append_new(x->list, json) == 0 ? OK : fail(E_MEMORY, "out of memory while explaining");
+}
+
+static enum status explain_winner(struct explain *x, const struct db_winner *winner)
+{
+    struct explanation e = {.problem = x->problem, .decided = true, .winner = *winner};
+    memcpy(e.gpu, winner->gpu.name, sizeof e.gpu);
+    struct db_filter filter = {.gpu = winner->gpu.name, .problem = &x->problem};
+    const struct template *t =
+        winner->config.template; /* NULL: cuBLAS, or unusable: that of the fastest tried */
+    enum status st = db_evidence(x->reading.db, winner->decision_id, &e.evidence);
+    if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
+    if (!st) st = tried_collect(x->reading.db, &filter, winner->cold, t, &e.tried);
+    if (!st) st = show(x, &e);
+    explanation_free(&e);
+    return st;
+}
+
+/* No winner: what was tried, if anything was. */
+static enum status explain_undecided(struct explain *x)
+{
+    struct explanation e = {.problem = x->problem};
+    char problem[PROBLEM_TEXT_MAX];
+    problem_format(&x->problem, problem);
+    snprintf(e.gpu, sizeof e.gpu, "%s", x->reading.filter.gpu ? x->reading.filter.gpu : "all GPUs");
+    enum status st = tried_collect(x->reading.db, &x->reading.filter, true, NULL, &e.tried);
+    if (!st && e.tried.configs == 0)
+        st = tried_collect(x->reading.db, &x->reading.filter, false, NULL, &e.tried);
+    if (!st && e.tried.configs > 0) st = show(x, &e);
+    if (!st && e.tried.configs > 0)
+        st = fail(E_ABSENT, "no winner of %s is decided yet: tune --shape %s goes on where it was", problem,
+                  problem);
+    else if (!st) st = reading_nothing(&x->reading, "trial", problem);
+    explanation_free(&e);
+    return st;
+}
+
+static enum status explain_all(struct explain *x)
+{
+    struct reading *r = &x->reading;
+    r->filter.problem = &x->problem;
+    enum status st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, keep, x);
+    if (!st) st = x->st;
+    if (!st && x->winner_count == 0) return explain_undecided(x);
+    for (size_t i = 0; !st && i < x->winner_count; i++) {
+        if (i > 0 && !x->list) putchar('\n');
+        st = explain_winner(x, &x->winners[i]);
+    }
+    return st;
+}
+
+static enum status print_list(const json_t *list)
+{
+    if (json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0)
+        return fail(E_IO, "the explanation could not be written");
+    putchar('\n');
+    return fflush(stdout) == 0 ? OK : fail(E_IO, "the explanation could not be written");
+}
+
+enum status cmd_explain(int argc, char **argv)
+{
+    const struct argp argp = {.options = options, .parser = parse, .doc = manual};
+    struct explain x = {0};
+    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &x);
+    enum status st = x.st;
+    if (!st && parsed) st = fail(E_USAGE, "%s", strerror(parsed));
+    if (!st && x.reading.format == TABLE_JSON && !(x.list = json_array()))
+        st = fail(E_MEMORY, "out of memory");
+    if (!st) {
+        st = reading_open(&x.reading);
+        if (!st) st = explain_all(&x);
+        if (x.list && (!st || st == E_ABSENT) && print_list(x.list)) st = E_IO;
+    }
+    json_decref(x.list);
+    free(x.winners);
+    reading_close(&x.reading);
+    return st;
+}

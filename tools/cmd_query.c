@@ -1,0 +1,231 @@
+/* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
+#include "commands.h"
+#include "reading.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct query {
+    struct reading reading;
+    struct problem *problems; /* --shape; none: all */
+    size_t problem_count;
+    bool predicted, measured; /* neither: both */
+    struct table *table;
+    enum status st; /* of parsing */
+};
+
+enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT, KEY_PREDICTED, KEY_MEASURED };
+
+static const struct argp_option options[] = {
+    {"gpu", KEY_GPU, "G", 0, "of this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+     0},
+    {"shape", 's', "P", 0, "of this problem, MxNxK or in full (see tune --help); may be repeated", 0},
+    {"measured", KEY_MEASURED, NULL, 0, "only what was measured", 0},
+    {"predicted", KEY_PREDICTED, NULL, 0, "only what was predicted without the GPU", 0},
+    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv; json and csv have more columns", 0},
+    {0}};
+
+static const char text[] =
+    "The fastest known configuration of each problem on each GPU.\v"
+    "One row a problem, GPU and cache policy. \"x cuBLAS\" is the time of cuBLAS over that of the "
+    "configuration, "
+    "interleaved in one race, with its 95 % interval (low, high): above 1 is faster than cuBLAS. A "
+    "configuration is tied "
+    "when others were within 0.5 %. Provenance is measured or predicted (by the model, without the GPU: an "
+    "order, not a "
+    "promise). State is ok; stale, when it was measured with another driver or in another way than now "
+    "holds: it is right "
+    "but may no longer be the fastest; or unusable, when its kernel has changed since: tune it again.\n"
+    "\n"
+    "json is one array of objects and csv has one head line; both name the columns alike, give every digit, "
+    "and add the "
+    "versions, the reason for a state, and the size of the search.\n"
+    "\n"
+    "Examples:\n"
+    "  tune query                                 all there is\n"
+    "  tune query --gpu h200                      one GPU\n"
+    "  tune query --gpu this --measured           the GPU of this machine\n"
+    "  tune query --shape 4096x4096x4096 --format json\n"
+    "\n"
+    "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
+    "shape; 4 the "
+    "file is no database of ours, newer or damaged; 5 --gpu this and no GPU; 7 it cannot be read.";
+
+static enum status add_problem(struct query *query, const char *argument)
+{
+    struct problem *grown = realloc(query->problems, (query->problem_count + 1) * sizeof *grown);
+    if (!grown) return fail(E_MEMORY, "out of memory while reading the command line");
+    query->problems = grown;
+    enum status st = problem_parse(argument, &grown[query->problem_count]);
+    if (!st) query->problem_count++;
+    return st;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct query *query = state->input;
+    enum status st = OK;
+    switch (key) {
+    case KEY_GPU:
+        query->reading.gpu = argument;
+        break;
+    case KEY_DB:
+        query->reading.file = argument;
+        break;
+    case KEY_PREDICTED:
+        query->predicted = true;
+        break;
+    case KEY_MEASURED:
+        query->measured = true;
+        break;
+    case KEY_FORMAT:
+        st = table_format_parse(argument, &query->reading.format);
+        break;
+    case 's':
+        st = add_problem(query, argument);
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", argument);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (st && !query->st) query->st = st;
+    return st ? EINVAL : 0;
+}
+
+static const struct column columns[] = {
+    {"gpu", "GPU", COLUMN_TEXT, 0},
+    {"problem", "problem", COLUMN_TEXT, 0},
+    {"configuration", "configuration", COLUMN_TEXT, 0},
+    {"time_us", "time (us)", COLUMN_NUMBER, 2},
+    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
+    {"ratio", "x cuBLAS", COLUMN_NUMBER, 3},
+    {"ratio_low", "low", COLUMN_NUMBER, 3},
+    {"ratio_high", "high", COLUMN_NUMBER, 3},
+    {"tied", "tied", COLUMN_BOOL, 0},
+    {"provenance", "provenance", COLUMN_TEXT, 0},
+    {"state", "state", COLUMN_TEXT, 0},
+    {"stale", NULL, COLUMN_BOOL, 0},
+    {"unusable", NULL, COLUMN_BOOL, 0},
+    {"why", NULL, COLUMN_TEXT, 0},
+    {"cache", "cache", COLUMN_TEXT, 0},
+    {"when", "when", COLUMN_TEXT, 0},
+    {"driver", "driver", COLUMN_TEXT, 0},
+    {"cublas", "cuBLAS", COLUMN_TEXT, 0},
+    {"nvrtc", "NVRTC", COLUMN_TEXT, 0},
+    {"gpu_id", NULL, COLUMN_TEXT, 0},
+    {"gpu_arch", NULL, COLUMN_TEXT, 0},
+    {"gpu_uuid", NULL, COLUMN_TEXT, 0},
+    {"cublas_us", NULL, COLUMN_NUMBER, 0},
+    {"exact", NULL, COLUMN_BOOL, 0},
+    {"rounds", NULL, COLUMN_NUMBER, 0},
+    {"trials", NULL, COLUMN_NUMBER, 0},
+    {"legal", NULL, COLUMN_NUMBER, 0},
+    {"model_rank", NULL, COLUMN_NUMBER, 0},
+    {"registers", NULL, COLUMN_NUMBER, 0},
+    {"smem_bytes", NULL, COLUMN_NUMBER, 0},
+};
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+
+/* 0 is "none" in the store. */
+static double known(double value)
+{
+    return value != 0 ? value : (double)NAN;
+}
+
+static const char *said(const char *value)
+{
+    return value[0] ? value : NULL;
+}
+
+static bool add_row(void *self, const struct db_winner *w)
+{
+    struct query *query = self;
+    struct table *t = query->table;
+    if (query->predicted != query->measured && w->predicted != query->predicted) return true;
+    char problem[PROBLEM_TEXT_MAX], arch[16];
+    problem_format(&w->problem, problem);
+    gpu_arch_name(w->gpu.arch, arch);
+    table_text(t, w->gpu.name);
+    table_text(t, problem);
+    table_text(t, w->config_text);
+    table_number(t, known(w->time_us));
+    table_number(t, reading_tflops(&w->problem, w->time_us));
+    table_number(t, known(w->ratio));
+    table_number(t, known(w->ratio_low));
+    table_number(t, known(w->ratio_high));
+    table_bool(t, w->tied);
+    table_text(t, w->predicted ? "predicted" : "measured");
+    table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");
+    table_bool(t, w->stale);
+    table_bool(t, w->unusable);
+    table_text(t, said(w->why));
+    table_text(t, w->cold ? "cold" : "hot");
+    table_text(t, w->when);
+    table_text(t, said(w->driver));
+    table_text(t, said(w->cublas));
+    table_text(t, said(w->nvrtc));
+    table_text(t, said(w->gpu.id));
+    table_text(t, arch);
+    table_text(t, said(w->gpu_uuid));
+    table_number(t, known(w->anchor_us));
+    table_bool(t, w->exact);
+    table_number(t, w->rounds);
+    table_number(t, w->trials);
+    table_number(t, (double)w->legal_count);
+    table_number(t, known(w->model_rank));
+    table_number(t, w->registers);
+    table_number(t, w->smem_bytes);
+    return true;
+}
+
+static enum status fill(struct query *query)
+{
+    struct reading *r = &query->reading;
+    const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
+    enum status st = OK;
+    if (query->problem_count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
+    for (size_t i = 0; !st && i < query->problem_count; i++) {
+        r->filter.problem = &query->problems[i];
+        st = db_winners(r->db, &r->filter, now, add_row, query);
+    }
+    return st;
+}
+
+/* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
+static enum status nothing(struct query *query)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    if (query->problem_count) problem_format(&query->problems[0], problem);
+    const char *what = query->predicted == query->measured ? "configuration"
+                       : query->predicted                  ? "predicted configuration"
+                                                           : "measured configuration";
+    return reading_nothing(&query->reading, what, query->problem_count ? problem : NULL);
+}
+
+enum status cmd_query(int argc, char **argv)
+{
+    const struct argp argp = {.options = options, .parser = parse, .doc = text};
+    struct query query = {0};
+    enum status st = OK, printed;
+    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &query);
+    if (parsed) st = query.st ? query.st : fail(E_USAGE, "%s", strerror(parsed));
+    if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
+    if (st) goto out;
+    st = reading_open(&query.reading);
+    if (!st) st = fill(&query);
+    if (!st && table_rows(query.table) == 0) st = nothing(&query);
+    if (!st || st == E_ABSENT) {
+        printed = table_print(query.table, query.reading.format, stdout);
+        if (printed) st = printed;
+    }
+out:
+    table_free(query.table);
+    free(query.problems);
+    reading_close(&query.reading);
+    return st;
+}

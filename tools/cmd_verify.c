@@ -1,0 +1,150 @@
+/* cmd_verify.c — tune verify: is the database whole, and may its winners still be used? Reads only; runs
+ * nothing on a GPU.
+ */
+#include "commands.h"
+#include "reading.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct verify {
+    struct reading reading;
+    struct table *table;
+    int winners, unusable;
+    char first[300]; /* the first finding */
+    enum status st;  /* of parsing */
+};
+
+enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT };
+
+static const struct argp_option options[] = {
+    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"gpu", KEY_GPU, "G", 0,
+     "winners of this GPU only: short name (h200), driver's name, architecture or this", 0},
+    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
+    {0}};
+
+static const char text[] = "Check the database: the structure of the file, the references between its "
+                           "tables, that the content of every row still "
+                           "gives the hash it was stored with, and that every stored winner passes the rules "
+                           "of its kernel template as it is "
+                           "today.\v"
+                           "One row a check, then one row a winner. A winner is ok; stale, when it was "
+                           "measured with another driver or in another "
+                           "way than now holds (right, but perhaps no longer the fastest); or unusable, when "
+                           "its kernel has changed or its rules "
+                           "refuse it: tune it again. Nothing is changed, and nothing is run on a GPU. Takes "
+                           "about 15 s for a million trials.\n"
+                           "\n"
+                           "Examples:\n"
+                           "  tune verify\n"
+                           "  tune verify --db results.db --format json\n"
+                           "\n"
+                           "Exit status: 0 whole, and every winner may be used; 1 whole, but some winners "
+                           "may not be used, or there is no "
+                           "database; 2 wrong command line; 4 damaged, foreign or newer; 5 --gpu this and no "
+                           "GPU; 7 it cannot be read.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct verify *v = state->input;
+    switch (key) {
+    case KEY_DB:
+        v->reading.file = argument;
+        return 0;
+    case KEY_GPU:
+        v->reading.gpu = argument;
+        return 0;
+    case KEY_FORMAT:
+        v->st = table_format_parse(argument, &v->reading.format);
+        return v->st ? EINVAL : 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct column columns[] = {
+    {"check", "check", COLUMN_TEXT, 0},     {"result", "result", COLUMN_TEXT, 0},
+    {"detail", "detail", COLUMN_TEXT, 0},   {"gpu", "GPU", COLUMN_TEXT, 0},
+    {"problem", "problem", COLUMN_TEXT, 0}, {"configuration", "configuration", COLUMN_TEXT, 0}};
+
+static void row(struct verify *v, const char *check, const char *result, const char *detail, const char *gpu,
+                const char *problem, const char *configuration)
+{
+    const char *const cells[] = {check, result,  detail && detail[0] ? detail : NULL,
+                                 gpu,   problem, configuration};
+    for (int i = 0; i < 6; i++) table_text(v->table, cells[i]);
+}
+
+static void add_check(void *self, const char *what, const char *finding)
+{
+    struct verify *v = self;
+    row(v, what, finding[0] ? "damaged" : "ok", finding, NULL, NULL, NULL);
+    if (finding[0] && !v->first[0]) snprintf(v->first, sizeof v->first, "%s: %.200s", what, finding);
+}
+
+static bool add_winner(void *self, const struct db_winner *w)
+{
+    struct verify *v = self;
+    char problem[PROBLEM_TEXT_MAX];
+    problem_format(&w->problem, problem);
+    row(v, "winner",
+        w->unusable ? "unusable"
+        : w->stale  ? "stale"
+                    : "ok",
+        w->why, w->gpu.name, problem, w->config_text);
+    v->winners++;
+    v->unusable += w->unusable;
+    return true;
+}
+
+static enum status check(struct verify *v)
+{
+    struct reading *r = &v->reading;
+    struct db_counts counts;
+    bool clean;
+    enum status st = db_check_each(r->db, add_check, v, &clean);
+    if (!st && !clean)
+        return fail(E_DB, "%s is damaged (%s): put it aside and go on with a backup or a new file (--db)",
+                    r->path, v->first);
+    if (!st) st = db_count(r->db, &counts);
+    if (st) return st;
+    char detail[160] = "";
+    if (counts.attempts)
+        snprintf(detail, sizeof detail,
+                 "%" PRId64 " under way: by a tuner that runs now, or cut off with one that was killed",
+                 counts.attempts);
+    row(v, "attempts", "ok", detail, NULL, NULL, NULL);
+    snprintf(detail, sizeof detail,
+             "%" PRId64 " trials of %" PRId64 " configurations and %" PRId64 " problems in %" PRId64 " runs",
+             counts.trials, counts.configs, counts.problems, counts.runs);
+    row(v, "contents", "ok", detail, NULL, NULL, NULL);
+    st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, add_winner, v);
+    if (st || !v->unusable) return st;
+    return fail(E_ABSENT, "%d of %d winners in %s may not be used by this program: tune them again",
+                v->unusable, v->winners, r->path);
+}
+
+enum status cmd_verify(int argc, char **argv)
+{
+    const struct argp argp = {.options = options, .parser = parse, .doc = text};
+    struct verify v = {0};
+    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &v);
+    if (v.st) return v.st;
+    if (parsed) return fail(E_USAGE, "%s", strerror(parsed));
+    if (!(v.table = table_new(columns, 6))) return fail(E_MEMORY, "out of memory");
+    enum status st = reading_open(&v.reading);
+    if (!st) st = check(&v);
+    if (table_rows(v.table) > 0) {
+        enum status printed = table_print(v.table, v.reading.format, stdout);
+        if (printed) st = printed;
+    }
+    table_free(v.table);
+    reading_close(&v.reading);
+    return st;
+}

@@ -1,0 +1,320 @@
+#include "explain_show.h"
+
+#include "reading.h"
+#include "table.h"
+#include "templates.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIE_PERCENT  0.5
+#define GROUPS_SHOWN 12
+
+void explanation_free(struct explanation *e)
+{
+    free(e->ranked);
+    db_evidence_free(&e->evidence);
+    tried_free(&e->tried);
+}
+
+static double percent(double x)
+{
+    return 100 * x;
+}
+
+/* --- for people --- */
+
+static void say_winner(const struct explanation *e, FILE *out)
+{
+    const struct db_winner *w = &e->winner;
+    fprintf(out, "winner       ");
+    text_print(w->config_text, out);
+    fprintf(out, "time         %.2f us, %.2f TFLOPS%s\n", w->time_us, reading_tflops(&w->problem, w->time_us),
+            w->predicted ? " (predicted by the model, never run)" : "");
+    if (w->ratio > 0)
+        fprintf(out, "x cuBLAS     %.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us\n",
+                w->ratio, w->ratio_low, w->ratio_high, w->rounds, w->anchor_us);
+    if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
+        fprintf(out, "right        integers %s; %d registers, %d bytes of shared memory\n",
+                w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
+    fprintf(out, "made         %s", w->when);
+    const char *const versions[][2] = {{"driver", w->driver}, {"cuBLAS", w->cublas}, {"NVRTC", w->nvrtc}};
+    for (int i = 0; i < 3; i++)
+        if (versions[i][1][0]) fprintf(out, ", %s %s", versions[i][0], versions[i][1]);
+    fprintf(out, ", operands %s\n", w->cold ? "out of the cache" : "in the cache");
+    fprintf(out, "state        %s%s",
+            w->unusable ? "unusable"
+            : w->stale  ? "stale"
+                        : "ok",
+            w->why[0] ? ": " : "\n");
+    if (w->why[0]) text_print(w->why, out);
+}
+
+static const struct ranked *runner_up(const struct explanation *e)
+{
+    for (int i = 1; i < e->ranked_count; i++)
+        if (e->ranked[i].runner >= 0 && !e->ranked[i].failed && !isnan(e->ranked[i].behind))
+            return &e->ranked[i];
+    return NULL;
+}
+
+static void say_margin(const struct explanation *e, FILE *out)
+{
+    const struct ranked *up = runner_up(e);
+    if (!e->winner.predicted && !up) fprintf(out, "runner-up    none: it ran alone or against cuBLAS only\n");
+    if (!up) return;
+    fprintf(out, "runner-up    ");
+    text_print(up->text, out);
+    fprintf(out, "margin       %+.2f %% (%.2f..%.2f) behind the winner in %d common rounds\n",
+            percent(up->behind), percent(up->behind_low), percent(up->behind_high), up->blocks);
+    if (e->winner.tied)
+        fprintf(out,
+                "tie          others were within %.1f %%: less shared memory, then fewer registers, then the "
+                "text "
+                "decided\n",
+                TIE_PERCENT);
+}
+
+static enum status say_race(const struct explanation *e, FILE *out, int width)
+{
+    static const struct column columns[] = {{"place", "place", COLUMN_NUMBER, 0},
+                                            {"blocks", "blocks", COLUMN_NUMBER, 0},
+                                            {"median_us", "median (us)", COLUMN_NUMBER, 2},
+                                            {"behind_percent", "behind (%)", COLUMN_NUMBER, 2},
+                                            {"low", "low", COLUMN_NUMBER, 2},
+                                            {"high", "high", COLUMN_NUMBER, 2},
+                                            {"configuration", "configuration", COLUMN_TEXT, 0}};
+    if (e->ranked_count == 0) return OK;
+    struct table *t = table_new(columns, 7);
+    if (!t) return fail(E_MEMORY, "out of memory while explaining");
+    for (int i = 0; i < e->ranked_count; i++) {
+        const struct ranked *r = &e->ranked[i];
+        table_number(t, r->failed ? (double)NAN : i + 1);
+        table_number(t, r->blocks);
+        table_number(t, r->median_us);
+        table_number(t, percent(r->behind));
+        table_number(t, percent(r->behind_low));
+        table_number(t, percent(r->behind_high));
+        table_text(t, r->text);
+    }
+    fprintf(out, "\nThe race\n");
+    enum status st = table_print_text(t, width, out);
+    table_free(t);
+    return st;
+}
+
+static void say_search(const struct explanation *e, FILE *out)
+{
+    const struct tried *t = &e->tried;
+    fprintf(out, "\nThe search\n");
+    if (e->decided && e->winner.legal_count > 0)
+        fprintf(out, "legal        %" PRId64 " configurations\n", e->winner.legal_count);
+    fprintf(out, "tried        %d configurations in %d trials:", t->configs, t->trials);
+    bool first = true;
+    for (int v = 0; v < VERDICT_COUNT; v++) {
+        if (!t->verdicts[v]) continue;
+        fprintf(out, "%s %d %s", first ? "" : ",", t->verdicts[v], verdict_name((enum verdict)v));
+        first = false;
+    }
+    if (t->recovered) fprintf(out, "%s %d cut off by a kill", first ? "" : ",", t->recovered);
+    if (t->recovered) first = false;
+    if (t->outdated)
+        fprintf(out, "%s %d with kernels that have changed since", first ? "" : ",", t->outdated);
+    fputc('\n', out);
+    if (e->decided && e->winner.model_rank > 0) {
+        fprintf(out, "model        had put the winner in place %d", e->winner.model_rank);
+        if (e->winner.model_first16_share > 0)
+            fprintf(out, "; the best of its first 16 reaches %.1f %% of the winner",
+                    percent(e->winner.model_first16_share));
+        fputc('\n', out);
+    }
+    if (t->best_us <= 0) return;
+    fprintf(out, "fastest      %.2f us%s: ", t->best_us, t->predicted ? " (predicted)" : " when tried alone");
+    text_print(t->best, out);
+}
+
+static enum status say_failures(const struct explanation *e, FILE *out, int width)
+{
+    static const struct column columns[] = {{"count", "count", COLUMN_NUMBER, 0},
+                                            {"verdict", "verdict", COLUMN_TEXT, 0},
+                                            {"reason", "reason (of the example)", COLUMN_TEXT, 0},
+                                            {"example", "example", COLUMN_TEXT, 0}};
+    if (e->tried.group_count == 0) return OK;
+    struct table *t = table_new(columns, 4);
+    if (!t) return fail(E_MEMORY, "out of memory while explaining");
+    for (int i = 0; i < e->tried.group_count && i < GROUPS_SHOWN; i++) {
+        const struct tried_group *g = &e->tried.groups[i];
+        table_number(t, g->count);
+        table_text(t, verdict_name(g->verdict));
+        table_text(t, g->reason);
+        table_text(t, g->example);
+    }
+    fprintf(out, "\nWhat failed\n");
+    enum status st = table_print_text(t, width, out);
+    if (e->tried.group_count > GROUPS_SHOWN)
+        fprintf(out, "and %d other reasons (--format json has them all)\n",
+                e->tried.group_count - GROUPS_SHOWN);
+    table_free(t);
+    return st;
+}
+
+/* The value that the winner has, or the best where nothing was decided. */
+static bool is_chosen(const struct explanation *e, const struct tried_value *v)
+{
+    struct config config;
+    const char *text = e->decided ? e->winner.config_text : e->tried.best;
+    return config_parse(text, &config) == OK && config.template == e->tried.template &&
+           config.value[v->param] == v->value;
+}
+
+/* Parameters that took one value only say nothing. */
+static bool varied(const struct tried *t, int at)
+{
+    return (at > 0 && t->values[at - 1].param == t->values[at].param) ||
+           (at + 1 < t->value_count && t->values[at + 1].param == t->values[at].param);
+}
+
+static enum status say_values(const struct explanation *e, FILE *out, int width)
+{
+    static const struct column columns[] = {
+        {"parameter", "parameter", COLUMN_TEXT, 0}, {"value", "value", COLUMN_NUMBER, 0},
+        {"chosen", "chosen", COLUMN_TEXT, 0},       {"best_us", "best (us)", COLUMN_NUMBER, 2},
+        {"loss", "loss (%)", COLUMN_NUMBER, 1},     {"count", "tried", COLUMN_NUMBER, 0}};
+    const struct tried *tried = &e->tried;
+    struct table *t = table_new(columns, 6);
+    if (!t) return fail(E_MEMORY, "out of memory while explaining");
+    for (int i = 0; i < tried->value_count; i++) {
+        const struct tried_value *v = &tried->values[i];
+        if (!varied(tried, i)) continue;
+        bool again = i > 0 && tried->values[i - 1].param == v->param;
+        table_text(t, again ? "" : tried->template->params[v->param].name);
+        table_number(t, v->value);
+        table_text(t, is_chosen(e, v) ? "<-" : "");
+        table_number(t, v->best_us);
+        table_number(t, percent(v->best_us / tried->best_us - 1));
+        table_number(t, v->count);
+    }
+    enum status st = OK;
+    if (table_rows(t) > 0) {
+        fprintf(out, "\nBest time by value (%s%s)\n", tried->template->name,
+                tried->predicted ? ", predicted" : "");
+        st = table_print_text(t, width, out);
+    }
+    table_free(t);
+    return st;
+}
+
+enum status explain_text(const struct explanation *e, FILE *out)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    int width = table_width(out);
+    problem_format(&e->problem, problem);
+    fprintf(out, "%s on ", problem);
+    text_print(e->gpu, out);
+    if (e->decided) {
+        say_winner(e, out);
+        say_margin(e, out);
+    } else {
+        fprintf(out, "winner       none yet: the search was interrupted before its race\n");
+    }
+    enum status st = e->decided ? say_race(e, out, width) : OK;
+    if (!st) say_search(e, out);
+    if (!st) st = say_failures(e, out, width);
+    if (!st) st = say_values(e, out, width);
+    return st;
+}
+
+/* --- JSON --- */
+
+/* A text from the database: valid UTF-8 whatever it was. */
+static json_t *text(const char *value)
+{
+    char *valid = text_valid(value);
+    json_t *string = valid ? json_string(valid) : NULL;
+    free(valid);
+    return string;
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *winner_json(const struct db_winner *w)
+{
+    json_t *ratio = w->ratio > 0 ? json_pack("{s:f, s:f, s:f, s:f}", "ratio", w->ratio, "low", w->ratio_low,
+                                             "high", w->ratio_high, "cublas_us", w->anchor_us)
+                                 : json_null();
+    return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
+                     "s:i, s:i, s:f}",
+                     "configuration", text(w->config_text), "time_us", w->time_us, "tflops",
+                     real(reading_tflops(&w->problem, w->time_us)), "x_cublas", ratio, "tied", w->tied,
+                     "exact", w->exact, "provenance", w->predicted ? "predicted" : "measured", "state",
+                     w->unusable ? "unusable"
+                     : w->stale  ? "stale"
+                                 : "ok",
+                     "why", text(w->why), "when", w->when, "cache", w->cold ? "cold" : "hot", "driver",
+                     text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds", w->rounds,
+                     "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
+                     w->registers, "smem_bytes", w->smem_bytes, "model_first16_share",
+                     w->model_first16_share);
+}
+
+static json_t *race_json(const struct explanation *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->ranked_count; i++) {
+        const struct ranked *r = &e->ranked[i];
+        json_array_append_new(list,
+                              json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:b}", "configuration", text(r->text),
+                                        "blocks", r->blocks, "median_us", real(r->median_us), "behind",
+                                        real(r->behind), "behind_low", real(r->behind_low), "behind_high",
+                                        real(r->behind_high), "failed", r->failed));
+    }
+    return list;
+}
+
+static json_t *failures_json(const struct tried *t)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < t->group_count; i++) {
+        const struct tried_group *g = &t->groups[i];
+        json_array_append_new(list, json_pack("{s:i, s:s, s:b, s:o, s:o}", "count", g->count, "verdict",
+                                              verdict_name(g->verdict), "cut_off", g->recovered, "reason",
+                                              text(g->reason), "example", text(g->example)));
+    }
+    return list;
+}
+
+static json_t *values_json(const struct explanation *e)
+{
+    json_t *list = json_array();
+    const struct tried *t = &e->tried;
+    for (int i = 0; i < t->value_count; i++) {
+        const struct tried_value *v = &t->values[i];
+        json_array_append_new(list,
+                              json_pack("{s:s, s:i, s:f, s:i, s:b}", "parameter",
+                                        t->template->params[v->param].name, "value", (int)v->value, "best_us",
+                                        v->best_us, "tried", v->count, "chosen", is_chosen(e, v)));
+    }
+    return list;
+}
+
+json_t *explain_json(const struct explanation *e)
+{
+    const struct tried *t = &e->tried;
+    char problem[PROBLEM_TEXT_MAX];
+    problem_format(&e->problem, problem);
+    json_t *verdicts = json_object();
+    for (int v = 0; v < VERDICT_COUNT; v++)
+        if (t->verdicts[v])
+            json_object_set_new(verdicts, verdict_name((enum verdict)v), json_integer(t->verdicts[v]));
+    json_t *tried = json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o}", "trials", t->trials, "configurations",
+                              t->configs, "outdated", t->outdated, "cut_off", t->recovered, "verdicts",
+                              verdicts, "fastest", t->best_us > 0 ? text(t->best) : json_null(), "fastest_us",
+                              t->best_us > 0 ? json_real(t->best_us) : json_null());
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu", text(e->gpu), "winner",
+                     e->decided ? winner_json(&e->winner) : json_null(), "race", race_json(e), "tried", tried,
+                     "failures", failures_json(t), "values", values_json(e));
+}

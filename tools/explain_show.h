@@ -1,0 +1,29 @@
+/* explain_show.h — an explanation, for people and as JSON. */
+#ifndef GT_EXPLAIN_SHOW_H
+#define GT_EXPLAIN_SHOW_H
+
+#include "db.h"
+#include "race_rank.h"
+#include "tried.h"
+#include <jansson.h>
+#include <stdio.h>
+
+/* All that is known of one problem on one GPU with one cache policy. */
+struct explanation {
+    struct problem problem;
+    char gpu[GPU_NAME_MAX];
+    bool decided;            /* else there are trials only */
+    struct db_winner winner; /* where decided */
+    struct ranked *ranked;   /* the race, winner first; owned */
+    int ranked_count;
+    struct db_evidence evidence; /* owned */
+    struct tried tried;          /* owned */
+};
+
+/* Errors: E_IO, E_MEMORY. */
+enum status explain_text(const struct explanation *e, FILE *stream);
+/* New reference; NULL out of memory. */
+json_t *explain_json(const struct explanation *e);
+void explanation_free(struct explanation *e);
+
+#endif

@@ -1,0 +1,98 @@
+#include "reading.h"
+
+#include "this_gpu.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct search {
+    const char *name;
+    bool found;
+};
+
+static bool measured_here(void *self, const struct db_gpu *gpu)
+{
+    struct search *search = self;
+    search->found = gpu->uuid[0] && gpu_same_name(gpu->gpu.name, search->name);
+    return !search->found;
+}
+
+/* The first GPU of this machine that was ever measured into this database. */
+static enum status choose_this(struct reading *r, const struct this_gpu *gpus, int count)
+{
+    if (count == 0)
+        return fail(E_GPU,
+                    "this machine shows no NVIDIA GPU (/proc/driver/nvidia/gpus); name one, for example "
+                    "--gpu h200");
+    for (int i = 0; i < count; i++) {
+        struct search search = {.name = gpus[i].name};
+        enum status st = db_gpus(r->db, measured_here, &search);
+        if (st) return st;
+        if (!search.found) continue;
+        memcpy(r->gpu_name, gpus[i].name, sizeof r->gpu_name);
+        r->filter.gpu = r->gpu_name;
+        return OK;
+    }
+    return fail(E_ABSENT,
+                "nothing was measured on a GPU like this machine's (%s) into %s; tune --shape ... does",
+                gpus[0].name, r->path);
+}
+
+enum status reading_open(struct reading *r)
+{
+    enum status st = OK;
+    if (r->file) snprintf(r->path, sizeof r->path, "%s", r->file);
+    else st = db_default_path(r->path, sizeof r->path);
+    if (!st) st = db_open(r->path, DB_READ, &r->db);
+    if (st) return st;
+    struct this_gpu gpus[THIS_GPUS_MAX];
+    int count;
+    this_gpus(gpus, &count);
+    r->filter.gpu = r->gpu;
+    if (r->gpu && strcmp(r->gpu, "this") == 0 && (st = choose_this(r, gpus, count))) return st;
+    if (count == 0) return OK;
+    const char *here = r->gpu_name[0] ? r->gpu_name : gpus[0].name;
+    memcpy(r->now.gpu.name, here, sizeof r->now.gpu.name);
+    snprintf(r->now.driver, sizeof r->now.driver, "%s", gpus[0].driver);
+    r->now.cold = true;
+    return OK;
+}
+
+void reading_close(struct reading *r)
+{
+    db_close(r->db);
+    r->db = NULL;
+}
+
+struct names {
+    char text[400], last[GPU_NAME_MAX];
+    size_t used;
+};
+
+static bool add_name(void *self, const struct db_gpu *gpu)
+{
+    struct names *names = self;
+    char quoted[GPU_NAME_MAX + 2];
+    snprintf(quoted, sizeof quoted, "%s,", gpu->gpu.name);
+    if (strstr(names->text, quoted)) return true;
+    int length = snprintf(names->text + names->used, sizeof names->text - names->used, " %s", quoted);
+    if (length < 0 || names->used + (size_t)length >= sizeof names->text) return false;
+    names->used += (size_t)length;
+    return true;
+}
+
+enum status reading_nothing(struct reading *r, const char *what, const char *problem)
+{
+    struct names names = {0};
+    enum status st = db_gpus(r->db, add_name, &names);
+    if (st) return st;
+    if (names.used) names.text[names.used - 1] = '\0'; /* the last comma */
+    return fail(E_ABSENT, "no %s%s%.160s%s%.80s in %s%s%s", what, problem ? " for " : "",
+                problem ? problem : "", r->filter.gpu ? " on " : "", r->filter.gpu ? r->filter.gpu : "",
+                r->path, names.used ? ", which knows" : "", names.text);
+}
+
+double reading_tflops(const struct problem *problem, double time_us)
+{
+    return time_us > 0 ? problem_flop(problem) / time_us * 1e-6 : (double)NAN;
+}

@@ -1,0 +1,35 @@
+/* reading.h — what the commands that read the database share: which file, which GPU, what counts as stale
+ * now. */
+#ifndef GT_READING_H
+#define GT_READING_H
+
+#include "db.h"
+#include "table.h"
+#include <limits.h>
+
+struct reading {
+    const char *file;         /* --db; NULL: the default */
+    const char *gpu;          /* --gpu; NULL: all */
+    enum table_format format; /* --format */
+
+    /* after reading_open */
+    struct db *db;
+    char path[PATH_MAX];
+    char gpu_name[GPU_NAME_MAX]; /* what --gpu this stands for */
+    struct db_filter filter;     /* gpu as above; the problem is the command's */
+    struct db_context now;       /* driver of this machine's GPU; its name is "" if there is none */
+};
+
+/* Open the database read-only and find out what --gpu this means. Errors: those of db_open; E_ABSENT when
+ * this machine's GPU is not in the database; E_GPU when it has none. */
+enum status reading_open(struct reading *reading);
+void reading_close(struct reading *reading); /* takes a zeroed struct */
+
+/* "no ... for GPU 'x' in FILE; it knows: ..." as E_ABSENT. what: "configuration". problem: its text or NULL.
+ */
+enum status reading_nothing(struct reading *reading, const char *what, const char *problem);
+
+/* TFLOPS of a problem that takes time_us; NAN when it takes none. */
+double reading_tflops(const struct problem *problem, double time_us);
+
+#endif
