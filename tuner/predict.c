@@ -32,6 +32,20 @@ struct forecast {
     double best_us;
 };
 
+/* What an earlier run stored of it needs no second row: the model is arithmetic. */
+static enum status store_once(struct forecast *f, const struct config *config, const struct outcome *outcome)
+{
+    struct outcome known;
+    bool stale;
+    enum status st = db_find(f->s->db, &f->context, f->problem, config, &known, &stale);
+    if (st == OK && !stale && known.verdict == outcome->verdict && known.time_us == outcome->time_us)
+        return OK;
+    if (st && st != E_ABSENT) return st;
+    int64_t attempt;
+    st = db_attempt(f->s->db, f->run_id, f->problem, config, &attempt);
+    return st ? st : db_record(f->s->db, attempt, outcome);
+}
+
 /* What the compiled kernel says, put through the model again; stored like any trial. */
 static enum status tell(struct forecast *f, size_t i)
 {
@@ -44,9 +58,7 @@ static enum status tell(struct forecast *f, size_t i)
     }
     outcome.facts = built->facts;
     outcome.cold = f->context.cold;
-    int64_t attempt;
-    enum status st = db_attempt(f->s->db, f->run_id, f->problem, config, &attempt);
-    if (!st) st = db_record(f->s->db, attempt, &outcome);
+    enum status st = store_once(f, config, &outcome);
     if (st) return st;
     f->told[i] = true;
     f->done++;
@@ -151,11 +163,41 @@ static enum status choose_kernels(struct forecast *f)
     return OK;
 }
 
+static bool take_winner(void *self, const struct db_winner *winner)
+{
+    struct forecast *f = self;
+    if (winner->stale || winner->unusable || winner->cold != f->context.cold) return true;
+    f->result->winner = *winner;
+    f->result->how = JOB_KNOWN;
+    return false;
+}
+
+/* A winner that is stored and up to date, measured or predicted. */
+static enum status look_up(struct forecast *f)
+{
+    struct db_filter filter = {.gpu = f->context.gpu.name, .problem = f->problem};
+    struct db_context now = f->context;
+    enum status st = db_winners(f->s->db, &filter, &now, take_winner, f);
+    if (st == E_ABSENT) st = OK;
+    if (st || f->result->how != JOB_KNOWN) return st;
+    snprintf(f->result->why, sizeof f->result->why, "%s on %s",
+             f->result->winner.predicted ? "predicted" : "tuned", f->result->winner.when);
+    return OK;
+}
+
 static enum status predict_one(struct forecast *f, int ended)
 {
     char text[PROBLEM_TEXT_MAX];
     problem_format(f->problem, text);
     struct job_result *r = f->result;
+    if (!f->s->options->again) {
+        enum status known = look_up(f);
+        if (known) return known;
+        if (r->how == JOB_KNOWN) {
+            report_say(f->report, "%s: skipped, it was %s (--again does it anew)", text, r->why);
+            return OK;
+        }
+    }
     r->how = JOB_FRUITLESS;
     enum status st = field_open(f->s->space, f->problem, &f->context.gpu, &f->field);
     if (st == E_ABSENT) {
