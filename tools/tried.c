@@ -77,11 +77,10 @@ static void reason_shape(const char *reason, char shape[OUTCOME_DETAIL_MAX])
     size_t used = 0;
     while (*reason && used + 1 < OUTCOME_DETAIL_MAX) {
         if (isdigit((unsigned char)*reason)) {
+            char *end;
+            strtod(reason, &end);
+            reason = end;
             shape[used++] = 'N';
-            while (isdigit((unsigned char)*reason) || (*reason == '.' && isdigit((unsigned char)reason[1])) ||
-                   (*reason == 'e' &&
-                    (isdigit((unsigned char)reason[1]) || strchr("+-", reason[1]) == reason + 1)))
-                reason++;
         } else {
             shape[used++] = *reason++;
         }
