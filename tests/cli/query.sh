@@ -1,0 +1,25 @@
+# The commands that read: wrong lines, nothing there, and what a prediction left.
+t tune query --db none.db
+t tune query --db none.db --format json
+t tune query --db .
+t tune query --format xml
+t tune query --shape 12x
+t tune query stray
+t tune explain
+t tune explain --shape 4x4x4 --format csv
+t tune explain --shape 4x4x4 --db none.db
+t tune verify --db none.db
+t tune verify stray
+t ls
+tune --shape 64x64x64 --gpu h200 --budget 5s --db my.db >/dev/null 2>&1
+t tune query --db my.db
+t tune query --db my.db --measured --format json
+t tune query --db my.db --gpu a100 --format csv
+t tune query --db my.db --gpu sm_90 --shape 64x64x64 --predicted --format json
+t tune explain --db my.db --shape 64x64x64
+t tune explain --db my.db --shape 65x64x64
+t tune verify --db my.db
+for command in query explain verify; do
+    tune $command --help >help
+    grep -q 'Exit status:' help && grep -q 'Examples:' help && echo "$command has a manual"
+done
