@@ -62,15 +62,19 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     char unknown[512];
     snprintf(unknown, sizeof unknown, "%s", status_text());
 
-    enum status st = start_crew(o, o->devices, CREW_ALL_DEVICES, &where->crew);
+    enum status st =
+        start_crew(o, o->devices, o->gpus_given ? o->device_count : CREW_ALL_DEVICES, &where->crew);
     if (st && st != E_GPU) return st;
     for (int i = 0; !st && i < crew_workers(where->crew); i++) {
         const struct gpu *here = &crew_worker(where->crew, i)->gpu;
-        if (same_gpu(here, o->gpu, known == OK ? &where->described : NULL))
-            where->workers[where->count++] = i;
+        bool wanted = same_gpu(here, o->gpu, known == OK ? &where->described : NULL);
+        if (wanted && (o->gpus_given || where->count == 0)) where->workers[where->count++] = i;
+        else crew_give_up(where->crew, i, "not asked for");
     }
     if (where->count > 0) return OK;
     if (known) return fail(known == E_ABSENT ? E_INPUT : known, "%s", unknown);
+    fprintf(stderr, "%s is not here (%s): its times are predicted, not measured\n", where->described.name,
+            st ? status_text() : "the GPUs of this machine have other names");
     crew_close(where->crew);
     where->crew = NULL;
     where->predict = true;

@@ -81,6 +81,7 @@ static enum status parse_number(const char *option, const char *text, int64_t le
 
 static enum status parse_devices(const char *text, struct tune_options *o)
 {
+    o->gpus_given = true;
     if (strcmp(text, "all") == 0) {
         o->device_count = CREW_ALL_DEVICES;
         return OK;

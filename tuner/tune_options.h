@@ -16,6 +16,7 @@ struct tune_options {
     const char *gpu; /* named GPU, or NULL: those of this machine */
     int devices[CREW_WORKERS_MAX];
     int device_count;   /* or CREW_ALL_DEVICES */
+    bool gpus_given;    /* by --gpus; else the first */
     double budget_s;    /* whole run; 0: BUDGET_DEFAULT_S a problem */
     int64_t max_trials; /* a problem, earlier runs included; 0: no limit */
     uint64_t seed;

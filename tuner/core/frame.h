@@ -1,7 +1,8 @@
-/* frame.h — how supervisor and children talk: JSON objects in frames with a length and a checksum over a socket.
+/* frame.h — how supervisor and children talk: JSON objects in frames with a length and a checksum over a
+ * socket.
  *
- * Frame: "GTF1", uint32 length (little endian, at most FRAME_BYTES_MAX), uint64 XXH64 of the payload, payload (compact
- * JSON text of one object). Anything else ends the conversation.
+ * Frame: "GTF1", uint32 length (little endian, at most FRAME_BYTES_MAX), uint64 XXH64 of the payload, payload
+ * (compact JSON text of one object). Anything else ends the conversation.
  */
 #ifndef GT_FRAME_H
 #define GT_FRAME_H
@@ -16,8 +17,8 @@
 /* Encode into a malloc'ed buffer. Errors: E_MEMORY, E_CHILD (larger than the limit). */
 enum status frame_encode(const json_t *message, char **bytes, size_t *length);
 
-/* Take one message out of the first bytes of a stream. *used = 0 and *message = NULL when more bytes are needed.
- * Errors: E_CHILD when the bytes are not a frame of ours. */
+/* Take one message out of the first bytes of a stream. *used = 0 and *message = NULL when more bytes are
+ * needed. Errors: E_CHILD when the bytes are not a frame of ours. */
 enum status frame_decode(const char *bytes, size_t length, json_t **message, size_t *used);
 
 /* The child's side, blocking, on a file descriptor. receive: E_ABSENT at a clean end of the stream. */

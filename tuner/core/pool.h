@@ -1,7 +1,8 @@
-/* pool.h — the children: compilers and GPU workers. Start, submit, wait, deadline, kill, restart. Built on libuv.
+/* pool.h — the children: compilers and GPU workers. Start, submit, wait, deadline, kill, restart. Built on
+ * libuv.
  *
- * Children are the same program, executed anew (fork + exec), with a socket on file descriptor 3. One request is
- * outstanding a child. Knows nothing of what the messages say. The supervisor's thread only.
+ * Children are the same program, executed anew (fork + exec), with a socket on file descriptor 3. One request
+ * is outstanding a child. Knows nothing of what the messages say. The supervisor's thread only.
  */
 #ifndef GT_POOL_H
 #define GT_POOL_H
@@ -13,27 +14,28 @@
 struct pool;
 
 enum pool_event_kind {
-    POOL_REPLY,     /* message is the child's answer; owned by the caller (json_decref) */
-    POOL_DIED,      /* the child ended or broke the protocol; reason says how. It has been restarted unless gone */
-    POOL_TIMEOUT,   /* its deadline passed; it was killed and has been restarted unless gone */
-    POOL_TICK,      /* nothing happened for the time given to pool_wait */
-    POOL_INTERRUPT  /* SIGINT or SIGTERM arrived (repeated ones too) */
+    POOL_REPLY, /* message is the child's answer; owned by the caller (json_decref) */
+    POOL_DIED, /* the child ended or broke the protocol; reason says how. It has been restarted unless gone */
+    POOL_TIMEOUT,  /* its deadline passed; it was killed and has been restarted unless gone */
+    POOL_TICK,     /* nothing happened for the time given to pool_wait */
+    POOL_INTERRUPT /* SIGINT or SIGTERM arrived (repeated ones too) */
 };
 
 struct pool_event {
     enum pool_event_kind kind;
     int child;
-    void *job;         /* what pool_submit was given; NULL for an idle child */
+    void *job; /* what pool_submit was given; NULL for an idle child */
     json_t *message;
     char reason[160];
-    bool gone;         /* the child died RESTARTS_MAX times without a reply between and stays dead */
+    bool gone; /* the child died RESTARTS_MAX times without a reply between and stays dead */
 };
 
 /* Installs the handlers of SIGINT and SIGTERM, ignores SIGPIPE. Errors: E_CHILD. */
 enum status pool_open(struct pool **pool);
 
-/* Start a child: argv[0] is ignored (the program itself is run), NULL-terminated, copied. nice_level > 0 lowers its
- * priority, so that compilers do not disturb the worker. *child is its number from now on, also after restarts. */
+/* Start a child: argv[0] is ignored (the program itself is run), NULL-terminated, copied. nice_level > 0
+ * lowers its priority, so that compilers do not disturb the worker. *child is its number from now on, also
+ * after restarts. */
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child);
 
 /* Send a request; the answer comes as an event with the same job. deadline_s > 0. The message is only read.
@@ -49,8 +51,8 @@ int pool_pid(const struct pool *pool, int child);
 /* Wait for the next event, at most timeout_s (0: only what is there already). Always fills *event. */
 enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *event);
 
-/* Kill a child (SIGKILL) and restart it; its job gives no event. POOL_DIED without a job follows once it is there
- * again; this death does not count towards gone. */
+/* Kill a child (SIGKILL) and restart it; its job gives no event. POOL_DIED without a job follows once it is
+ * there again; this death does not count towards gone. */
 void pool_cancel(struct pool *pool, int child);
 
 /* Kill a child for good: it is gone, its job gives no event. */
