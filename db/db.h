@@ -20,7 +20,9 @@
 
 struct db;
 
-enum db_mode { DB_READ, DB_WRITE };
+/* DB_GLANCE is DB_READ for a program that wants winners now: a large file is not checked as a whole, and
+ * nobody is waited for longer than a fraction of a second. */
+enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
 
 /* Default file: GEMMTUNE_DB, else $XDG_DATA_HOME/gemmtune/gemmtune.db, else ~/.local/share/...; the folder is
  * created only by db_open with DB_WRITE. */
@@ -131,6 +133,31 @@ struct db_filter {
  * of now before the other (cold first without now). */
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self);
+
+/* What it takes to run a winner. */
+struct db_brief {
+    struct problem problem;
+    struct config config; /* template NULL: cuBLAS won */
+    bool other_gpu;       /* of another GPU of the same architecture */
+    bool changed;         /* the template's text is not the one that was measured */
+    bool cold, predicted, exact;
+    double time_us, anchor_us, ratio, ratio_low, ratio_high;
+    int protocol;
+    char driver[DB_TEXT_MAX];
+    char when[32];
+};
+
+/* The winner for exactly this problem on this GPU, the cold cache policy before the other. E_ABSENT: none, or
+ * none that can be believed. The configuration has been parsed; whether its rules allow it is for the caller
+ * to ask. */
+enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                          struct db_brief *brief);
+
+/* All winners of GPUs of this architecture, in one go. Rows that hold impossible values are passed over and
+ * counted. visit returns false to stop; it must not use db. */
+enum status db_brief_each(struct db *db, const struct gpu *gpu,
+                          bool (*visit)(void *self, const struct db_brief *brief), void *self,
+                          int64_t *broken);
 
 /* The race behind a winner. Arrays are malloc'ed, owned by the caller: db_evidence_free. */
 struct db_evidence {

@@ -8,6 +8,7 @@
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
+ * db_runtime.c winners for who wants to run them
  * db_check.c   the full check
  */
 #ifndef GT_DB_INTERNAL_H
@@ -34,6 +35,7 @@ struct db_kernel {
 struct db {
     sqlite3 *handle;
     enum db_mode mode;
+    bool ready;        /* opened to the end: it is ours and whole */
     bool safe;         /* rollback journal: the file is on a network file system */
     pid_t owner;       /* a connection does not cross a fork */
     int lock_fd;       /* -1: none */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define BUSY_MS      5000
+#define GLANCE_MS    250
 #define LENGTH_MAX   (4 << 20) /* no text, blob or row is larger */
 #define ALWAYS_CHECK (1 << 20) /* bytes: smaller files are checked whenever they are opened */
 #define SMALLEST     512       /* bytes: the smallest page there is */
@@ -81,7 +82,7 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size)
     if (S_ISDIR(info.st_mode)) return fail(E_IO, "%s is a folder; --db names a file", path);
     if (!S_ISREG(info.st_mode)) return fail(E_IO, "%s is not a regular file", path);
     *size = info.st_size;
-    if (info.st_size == 0 && mode == DB_READ)
+    if (info.st_size == 0 && mode != DB_WRITE)
         return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", path);
     if (info.st_size > 0 && info.st_size < SMALLEST) /* SQLite takes a file of one byte for an empty one */
         return db_error(NULL, path, SQLITE_NOTADB, "read it");
@@ -158,11 +159,12 @@ static enum status play_back_journal(const char *path)
 
 /* Connect for reading. The first read tells whether the file can be read as it lies: a file that was left in
  * WAL mode needs a writable folder, unless nothing is left in the log. */
-static enum status connect_reader(const char *path, sqlite3 **handle)
+static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handle)
 {
     for (int tries = 0;; tries++) {
         enum status st = db_connect(path, SQLITE_OPEN_READONLY, handle);
         if (st) return st;
+        sqlite3_busy_timeout(*handle, busy_ms);
         int rc =
             sqlite3_exec(*handle, "PRAGMA query_only = ON; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
         int kind = rc & 0xff;
@@ -188,7 +190,7 @@ static enum status connect_reader(const char *path, sqlite3 **handle)
 
 static enum status open_reader(struct db *db, int64_t size)
 {
-    enum status st = connect_reader(db->path, &db->handle);
+    enum status st = connect_reader(db->path, db->mode == DB_GLANCE ? GLANCE_MS : BUSY_MS, &db->handle);
     int version;
     bool empty;
     if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
@@ -200,14 +202,14 @@ static enum status open_reader(struct db *db, int64_t size)
             "date",
             db->path, version, DB_VERSION, db->path);
     if ((st = db_check_schema(db->handle, db->path))) return st;
-    return check_once(db->handle, db->path, size);
+    return db->mode == DB_GLANCE ? OK : check_once(db->handle, db->path, size);
 }
 
 /* Look before locking, so that nothing appears beside a file that is not ours. */
 static enum status refuse_foreign(const char *path)
 {
     sqlite3 *handle;
-    enum status st = connect_reader(path, &handle);
+    enum status st = connect_reader(path, BUSY_MS, &handle);
     int version;
     bool empty;
     if (!st) st = db_identify(handle, path, DB_VERSION, &version, &empty);
@@ -242,6 +244,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if ((st = check_once(db->handle, db->path, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;
     sqlite3_set_authorizer(db->handle, authorize, NULL);
+    db->ready = true;
     return OK;
 }
 
@@ -272,7 +275,7 @@ void db_close(struct db *db)
     if (db->owner != getpid())
         return; /* a forked child must not touch the parent's connection, nor its lock */
     for (int i = 0; i < db->statement_count; i++) sqlite3_finalize(db->statements[i].handle);
-    if (db->handle && db->mode == DB_WRITE && !db->safe) {
+    if (db->ready && !db->safe) {
         /* One plain file at rest. A reader that is still connected keeps it in WAL mode, which is as good. */
         sqlite3_set_authorizer(db->handle, NULL, NULL);
         sqlite3_busy_timeout(db->handle, 0);

@@ -412,6 +412,47 @@ TEST(a_file_left_in_wal_mode_can_be_read_in_a_read_only_folder)
     chmod(store_folder, 0700);
 }
 
+static int log_without_index(void)
+{
+    struct db *db;
+    return db_open(store_path, DB_READ, &db) == E_IO && strstr(status_text(), "left work in") ? 0 : wrong(1);
+}
+
+/* Its writer was killed: the log holds what was finished. */
+TEST(a_file_with_a_log_left_by_a_kill_can_be_read_in_a_read_only_folder)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct db *db = store_open(DB_WRITE);
+        struct db_context context = store_context();
+        struct problem problem = problem_make(64, 64, 64);
+        int64_t run = store_run(db, &context);
+        for (int i = 0; i < 3; i++) {
+            struct config config = store_config(i);
+            struct outcome outcome = store_outcome(i + 1);
+            store_trial(db, run, &problem, &config, &outcome);
+        }
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    static const char *const files[] = {"", "-wal", "-shm"};
+    char name[PATH_MAX];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s%s", store_path, files[i]);
+        assert_int_equal(chmod(name, 0444), 0);
+    }
+    chmod(store_folder, 0555);
+    assert_int_equal(as_nobody(read_only_folder), 0);
+    chmod(store_folder, 0700);
+    snprintf(name, sizeof name, "%s-shm", store_path); /* without its index the log cannot be read there */
+    unlink(name);
+    chmod(store_folder, 0555);
+    assert_int_equal(as_nobody(log_without_index), 0);
+    chmod(store_folder, 0700);
+}
+
 static int unreadable(void)
 {
     struct db *db;
@@ -597,6 +638,7 @@ int main(void)
         STORE_TEST(a_read_only_file_in_a_read_only_folder_can_be_read_and_not_written),
         STORE_TEST(a_folder_that_may_not_be_written_is_named),
         STORE_TEST(a_file_left_in_wal_mode_can_be_read_in_a_read_only_folder),
+        STORE_TEST(a_file_with_a_log_left_by_a_kill_can_be_read_in_a_read_only_folder),
         STORE_TEST(a_file_that_may_not_be_read_is_named),
         STORE_TEST(a_full_database_keeps_what_was_finished),
         STORE_TEST(a_full_disk_keeps_what_was_finished),

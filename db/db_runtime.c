@@ -1,0 +1,130 @@
+#include "db_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Many winners share few configurations: each is parsed once, if it is met again soon. */
+#define PARSED_MAX 512
+
+struct parsed {
+    int64_t id; /* of the configuration; 0: empty */
+    struct config config;
+    bool usable, changed;
+};
+
+#define BRIEF_COLUMNS                                                                                        \
+    "d.id, p.text, w.gpu_id, w.cold, d.predicted, d.exact, d.time_us, d.anchor_us, d.ratio, d.ratio_low, "   \
+    "d.ratio_high, r.protocol, r.driver, d.decided_us, d.config_id, c.template_hash, c.schema_hash, c.text"
+
+static void parse_config(struct db *db, struct reader *r, struct parsed *parsed)
+{
+    char text[CONFIG_TEXT_MAX];
+    struct config config = {0};
+    parsed->changed = !db_read_config(db, r, text, &config);
+    parsed->usable = !r->bad && config.template;
+    parsed->config = config;
+}
+
+/* Columns: BRIEF_COLUMNS. False: the row holds something that we never wrote, or a configuration that is no
+ * longer known. */
+static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struct parsed *table,
+                       unsigned places, struct db_brief *brief)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    struct reader r = read_start(stmt);
+    memset(brief, 0, sizeof *brief);
+    read_long(&r, "decision_id", 1, INT64_MAX);
+    read_text(&r, "problem", problem, sizeof problem);
+    if (r.bad || problem_parse(problem, &brief->problem)) return false;
+    brief->other_gpu = read_long(&r, "gpu_id", 1, INT64_MAX) != own_gpu;
+    brief->cold = read_bool(&r, "cold");
+    brief->predicted = read_bool(&r, "predicted");
+    brief->exact = read_bool(&r, "exact");
+    brief->time_us = read_real(&r, "time_us", 0, 1e15);
+    brief->anchor_us = read_real(&r, "anchor_us", 0, 1e15);
+    brief->ratio = read_real(&r, "ratio", 0, 1e6);
+    brief->ratio_low = read_real(&r, "ratio_low", 0, 1e6);
+    brief->ratio_high = read_real(&r, "ratio_high", 0, 1e6);
+    brief->protocol = read_int(&r, "protocol", 0, INT32_MAX);
+    read_text(&r, "driver", brief->driver, sizeof brief->driver);
+    db_time_text(read_long(&r, "decided_us", 0, DB_TIME_MAX), brief->when);
+    if (r.bad) return false;
+    if (read_is_null(&r)) return true; /* no configuration: cuBLAS won */
+    int64_t config_id = read_long(&r, "config_id", 1, INT64_MAX);
+    if (r.bad) return false;
+    struct parsed *parsed = &table[(uint64_t)config_id % places];
+    if (parsed->id != config_id) {
+        parse_config(db, &r, parsed);
+        parsed->id = config_id;
+    }
+    brief->config = parsed->config;
+    brief->changed = parsed->changed;
+    return parsed->usable;
+}
+
+enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                          struct db_brief *brief)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(problem, text);
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db,
+                                "SELECT " BRIEF_COLUMNS " "
+                                "FROM problems p "
+                                "CROSS JOIN gpus g "
+                                "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
+                                "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                "JOIN runs r ON r.id = d.run_id "
+                                "LEFT JOIN configs c ON c.id = d.config_id "
+                                "WHERE p.text = ?4 AND g.hash = content_hash(?1, ?2, ?3) "
+                                "ORDER BY w.cold DESC",
+                                &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_gpu(&b, gpu);
+    bind_text(&b, text);
+    bool row, found = false;
+    while (!found && !(st = db_step(db, stmt, &row, "look for a winner")) && row) {
+        struct parsed one = {.id = 0};
+        found = read_brief(db, stmt, sqlite3_column_int64(stmt, 2), &one, 1, brief);
+    }
+    sqlite3_reset(stmt);
+    if (st || found) return st;
+    return fail(E_ABSENT, "%s has no winner for %s on %s", db->path, text, gpu->name);
+}
+
+enum status db_brief_each(struct db *db, const struct gpu *gpu,
+                          bool (*visit)(void *self, const struct db_brief *brief), void *self,
+                          int64_t *broken)
+{
+    int64_t own_gpu;
+    *broken = 0;
+    enum status st = db_find_gpu(db, gpu, &own_gpu);
+    if (st) return st;
+    sqlite3_stmt *stmt = NULL;
+    st = db_prepare(db,
+                    "SELECT " BRIEF_COLUMNS " "
+                    "FROM gpus g "
+                    "CROSS JOIN winners w ON w.gpu_id = g.id "
+                    "CROSS JOIN decisions d ON d.id = w.decision_id "
+                    "CROSS JOIN problems p ON p.id = w.problem_id "
+                    "JOIN runs r ON r.id = d.run_id "
+                    "LEFT JOIN configs c ON c.id = d.config_id "
+                    "WHERE g.arch = ?1",
+                    &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, gpu->arch);
+    struct parsed *table = sqlite3_malloc64(PARSED_MAX * sizeof *table);
+    if (!table) return fail(E_MEMORY, "out of memory while reading winners");
+    memset(table, 0, PARSED_MAX * sizeof *table);
+    bool row;
+    while (!(st = db_step(db, stmt, &row, "read the winners")) && row) {
+        struct db_brief brief;
+        if (!read_brief(db, stmt, own_gpu, table, PARSED_MAX, &brief)) ++*broken;
+        else if (!visit(self, &brief)) break;
+    }
+    sqlite3_reset(stmt);
+    sqlite3_free(table);
+    return st;
+}
