@@ -15,35 +15,18 @@ extern const char text_manual_txt[];
 struct command {
     const char *name;
     enum status (*run)(int argc, char **argv);
-    const char *summary; /* NULL: a child of this program, not for people */
 };
 
+/* manual.txt says what each does; those with '_' are children of this program, not for people. */
 static const struct command commands[] = {
-    {"", NULL, NULL},
-#ifdef GT_HAVE_cmd_tune
-    {"tune", cmd_tune, "find the fastest configuration (also without the word: tune --shape ...)"},
-#endif
-#ifdef GT_HAVE_cmd_query
-    {"query", cmd_query, "the best configurations of a GPU or a shape"},
-#endif
-#ifdef GT_HAVE_cmd_explain
-    {"explain", cmd_explain, "why this winner: runner-up, margin, what failed"},
-#endif
-#ifdef GT_HAVE_cmd_ladder
-    {"ladder", cmd_ladder, "the eight rungs from naive to warp tiling, and the winner, against cuBLAS"},
-#endif
-#ifdef GT_HAVE_cmd_verify
-    {"verify", cmd_verify, "check the database and its winners"},
-#endif
-#ifdef GT_HAVE_cmd_doctor
-    {"doctor", cmd_doctor, "what is installed, what is missing, what to do"},
-#endif
-#ifdef GT_HAVE_compiler_child
-    {"_compiler", cmd_compiler_child, NULL},
-#endif
-#ifdef GT_HAVE_worker
-    {"_worker", cmd_gpu_worker, NULL},
-#endif
+    {"tune", cmd_tune},
+    {"query", cmd_query},
+    {"explain", cmd_explain},
+    {"ladder", cmd_ladder},
+    {"verify", cmd_verify},
+    {"doctor", cmd_doctor},
+    {"_compiler", cmd_compiler_child},
+    {"_worker", cmd_gpu_worker},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 
@@ -59,7 +42,7 @@ static void command_list(char *text, size_t room)
 {
     size_t used = 0;
     for (size_t i = 0; i < command_count; i++) {
-        if (!commands[i].summary || used >= room) continue;
+        if (commands[i].name[0] == '_' || used >= room) continue;
         used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", commands[i].name);
     }
 }
@@ -84,7 +67,7 @@ static enum status help(int argc, char **argv)
 {
     if (argc > 1) {
         const struct command *command = command_find(argv[1]);
-        if (!command || !command->summary) return unknown(argv[1]);
+        if (!command || command->name[0] == '_') return unknown(argv[1]);
         char *question[] = {NULL, (char[]){"--help"}, NULL};
         return command_run(command, 2, question);
     }

@@ -26,4 +26,4 @@ for db in foreign text newer torn; do
 done
 sums | cmp before -
 t ls
-t tune verify --db ours.db
+t sh -c "tune verify --db ours.db >/dev/null"
