@@ -45,7 +45,7 @@ static const struct argp_option rows[] = {
     {"max-trials", KEY_TRIALS, "N", 0, "candidates a problem at most, those of earlier runs included", 0},
     {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen (ils)", 0},
     {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
-    {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/default.conf)", 0},
+    {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/simt.conf)", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
     {"hot", KEY_HOT, NULL, 0, "time with operands in the cache", 0},
     {"jobs", KEY_JOBS, "N", 0, "compiler processes (one a core)", 0},
