@@ -1,13 +1,19 @@
 /* gemm_args.h — the one argument of every GEMM kernel; read by the host (C) and by the kernels (CUDA C++).
  *
- * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h says.
- * A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. beta == 0 means that
- * C is not read; alpha == 0 or k == 0 that A and B are not.
+ * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h
+ * says. A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. beta ==
+ * 0 means that C is not read; alpha == 0 or k == 0 that A and B are not.
  *
- * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the host cuts
- * longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of batch item b to
- * workspace + ((int64)b * splits + s) * m * n, row-major with leading dimension n, and `gemm_reduce` adds
- * the splits in ascending order and applies alpha, beta. Repeatable bit by bit.
+ * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the
+ * host cuts longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of
+ * batch item b to workspace + ((int64)b * splits + s) * m * n, row-major with leading dimension n, and
+ * `gemm_reduce` adds the splits in ascending order and applies alpha, beta. Repeatable bit by bit.
+ *
+ * A template may instead let the last block of a tile to arrive add the parts (skinny). It counts arrivals in
+ * `counters` unsigned integers at the start of the workspace and lays out the rest of it as it likes. They
+ * must be 0 when a launch begins, and every launch leaves them 0: whoever allocates a workspace zeroes its
+ * first 4 * counters bytes once. Launches that may overlap (several streams) need a workspace each, as with
+ * any workspace.
  */
 #ifndef GT_GEMM_ARGS_H
 #define GT_GEMM_ARGS_H
@@ -16,15 +22,16 @@ struct gemm_args {
     const float *a;
     const float *b;
     float *c;
-    float *workspace;          /* splits * batch * m * n floats when splits > 1, else unused */
+    float *workspace;          /* when splits > 1, else unused; launch_plan says how large */
     const float *alpha_device; /* null: use alpha */
     const float *beta_device;  /* null: use beta */
     long long lda, ldb, ldc;
     long long stride_a, stride_b, stride_c;
     int m, n, k;
-    int splits;                /* >= 1 */
-    int k_per_split;           /* multiple of BK; splits * k_per_split >= k */
-    int group;                 /* rasterisation: rows of tiles walked together; >= 1 */
+    int splits;      /* >= 1 */
+    int k_per_split; /* multiple of BK; splits * k_per_split >= k */
+    int group;       /* rasterisation: rows of tiles walked together; >= 1 */
+    int counters;    /* at the start of the workspace, zeroed at first; 0: there are none */
     float alpha, beta;
 };
 

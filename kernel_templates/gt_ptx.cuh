@@ -4,20 +4,23 @@
  * this file and supplies all of it). V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes; the kernels
  * touch memory that other threads see through these functions only.
  *
- *   float *gt_shared_memory()                     the block's dynamic shared memory, 16-byte aligned
- *   void load_global<V>(float *v, const float *g, bool valid)
- *                                                 v[0..V) = g[0..V) if valid, else v is left as it is and g
- * is not touched. For memory that nobody writes while the kernel runs void load_own<V>(float *v, const float
- * *g)    the same, always, for memory that this thread alone writes (C) void store_global<V>(float *g, const
- * float *v) void load_shared<V>(float *v, const float *s) void store_shared<V>(float *s, const float *v) void
- * cp_async<V>(float *s, const float *g, bool valid) start s[0..V) = g[0..V), or zeros if not valid (g is not
- * touched). It has landed for this thread after a cp_async_wait that covers its group, for the others after a
- * __syncthreads() that follows void cp_async_commit()                        close the group of the copies
- * started since the last commit void cp_async_wait<N>()                       wait until at most the N
- * youngest groups are in flight
+ *   gt_shared_memory()       the block's dynamic shared memory, 16-byte aligned
+ *   load_global<V>(v, g, ok) v[0..V) = g[0..V) if ok, else v is left as it is and g is not touched.
+ *                            For memory that nobody writes while the kernel runs
+ *   load_stream<V>(v, g, ok) the same, for what is read once
+ *   load_own<V>(v, g)        the same, always, for memory that this thread alone writes (C), or that
+ *                            others wrote before a fence
+ *   store_global<V>(g, v)
+ *   load_shared<V>(v, s), store_shared<V>(s, v)
+ *   cp_async<V>(s, g, ok)    start s[0..V) = g[0..V), or zeros if not ok (g is not touched). It has
+ *                            landed for this thread after a cp_async_wait that covers its group, for
+ *                            the others after a __syncthreads() that follows
+ *   cp_async_commit()        close the group of the copies started since the last commit
+ *   cp_async_wait<N>()       wait until at most the N youngest groups are in flight
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
- * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), fmaf, #pragma unroll. cp_async needs sm_80.
+ * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
+ * #pragma unroll. cp_async needs sm_80.
  */
 #ifndef GT_PTX_CUH
 #define GT_PTX_CUH
@@ -57,6 +60,27 @@ template <int V> static __device__ __forceinline__ void load_global(float *v, co
                      : "l"(g), "r"((int)valid));
     else
         asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.nc.L2::128B.f32 %0, [%1];}"
+                     : "+f"(v[0])
+                     : "l"(g), "r"((int)valid));
+}
+
+/* For what is read once and by one thread alone: it need not stay in L1. */
+template <int V> static __device__ __forceinline__ void load_stream(float *v, const float *g, bool valid)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+    if constexpr (V == 4)
+        asm volatile("{.reg .pred p; setp.ne.b32 p, %5, 0; "
+                     "@p ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];}"
+                     : "+f"(v[0]), "+f"(v[1]), "+f"(v[2]), "+f"(v[3])
+                     : "l"(g), "r"((int)valid));
+    else if constexpr (V == 2)
+        asm volatile("{.reg .pred p; setp.ne.b32 p, %3, 0; "
+                     "@p ld.global.nc.L1::no_allocate.L2::128B.v2.f32 {%0, %1}, [%2];}"
+                     : "+f"(v[0]), "+f"(v[1])
+                     : "l"(g), "r"((int)valid));
+    else
+        asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; "
+                     "@p ld.global.nc.L1::no_allocate.L2::128B.f32 %0, [%1];}"
                      : "+f"(v[0])
                      : "l"(g), "r"((int)valid));
 }

@@ -11,15 +11,16 @@
 #include "gt_reduce_rules.h"
 #include "gt_store.cuh"
 
-/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart. */
-template <int V>
+/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart; AT_ONCE are on their way
+ * together. */
+template <int V, int AT_ONCE = 4>
 static __device__ __forceinline__ void add_splits(float *sum, const float *partial, long long step, int begin,
                                                   int end)
 {
 #pragma unroll
     for (int e = 0; e < V; e++) sum[e] = 0.0f;
     partial += begin * step;
-#pragma unroll 4
+#pragma unroll AT_ONCE
     for (int s = begin; s < end; s++) {
         float x[V];
         load_own<V>(x, partial);

@@ -49,7 +49,8 @@ struct launch_plan {
     struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
     int kernels;             /* 0: nothing to do (M, N or batch is 0) */
     struct gemm_args args;   /* everything but the pointers, alpha and beta filled in */
-    int64_t workspace_bytes; /* for the largest batch slice */
+    int64_t workspace_bytes; /* for the largest batch slice; the first 4 * args.counters of them are zero at
+                                first, the rest may hold anything */
     int64_t
         batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the strides */
 };
@@ -75,10 +76,10 @@ struct template
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
      * may be NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
     const char *(*check)(const struct config *config, const struct problem *problem, const struct gpu *gpu);
-    /* Optional, NULL if there is none: the same answer from the first `known` values in the order of params alone. NULL
-     * unless a rule that needs only those already fails; then no completion is legal and enumeration skips them all.
-     * Simplest from one list of rules that names the last parameter each needs: RULE(TN, WN % TN == 0, "...") is
-     * tested when known > index of TN; check() is this with all known. */
+    /* Optional, NULL if there is none: the same answer from the first `known` values in the order of params
+     * alone. NULL unless a rule that needs only those already fails; then no completion is legal and
+     * enumeration skips them all. Simplest from one list of rules that names the last parameter each needs:
+     * RULE(TN, WN % TN == 0, "...") is tested when known > index of TN; check() is this with all known. */
     const char *(*check_prefix)(const struct config *config, int known, const struct problem *problem,
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */

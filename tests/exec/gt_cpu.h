@@ -132,6 +132,10 @@ template <int V> static inline void load_global(float *v, const float *g, bool v
 {
     if (valid) gt_move<V>(v, g, g);
 }
+template <int V> static inline void load_stream(float *v, const float *g, bool valid)
+{
+    load_global<V>(v, g, valid);
+}
 template <int V> static inline void load_own(float *v, const float *g)
 {
     gt_move<V>(v, g, g);
