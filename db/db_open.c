@@ -9,9 +9,10 @@
 
 #define BUSY_MS      5000
 #define GLANCE_MS    250
-#define LENGTH_MAX   (4 << 20) /* no text, blob or row is larger */
-#define ALWAYS_CHECK (1 << 20) /* bytes: smaller files are checked whenever they are opened */
-#define SMALLEST     512       /* bytes: the smallest page there is */
+#define LENGTH_MAX   (4 << 20)  /* no text, blob or row is larger */
+#define ALWAYS_CHECK (1 << 20)  /* bytes: smaller files are checked whenever they are opened */
+#define READER_CHECK (64 << 20) /* bytes: beyond, only a writer and tune verify take the time (20 s a GB) */
+#define SMALLEST     512        /* bytes: the smallest page there is */
 #define WAL_LEFT_MAX "67108864"
 
 /* Settings for a file that anybody may have made. */
@@ -119,9 +120,11 @@ static enum status check_size(sqlite3 *handle, const char *path)
 }
 
 /* The bounded part of checking: structure of a file seen for the first time, and of small ones always. */
-static enum status check_once(sqlite3 *handle, const char *path, int64_t size)
+static enum status check_once(sqlite3 *handle, const char *path, enum db_mode mode, int64_t size)
 {
     if (size > ALWAYS_CHECK && db_checked(path)) return OK;
+    if (size > READER_CHECK && mode == DB_READ)
+        return OK; /* its cells and values are checked as they are read */
     enum status st = check_size(handle, path);
     if (!st) st = db_quick_check(handle, path);
     if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
@@ -202,7 +205,7 @@ static enum status open_reader(struct db *db, int64_t size)
             "date",
             db->path, version, DB_VERSION, db->path);
     if ((st = db_check_schema(db->handle, db->path))) return st;
-    return db->mode == DB_GLANCE ? OK : check_once(db->handle, db->path, size);
+    return db->mode == DB_GLANCE ? OK : check_once(db->handle, db->path, db->mode, size);
 }
 
 /* Look before locking, so that nothing appears beside a file that is not ours. */
@@ -241,7 +244,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if ((st = db_create_or_migrate(db->handle, db->path))) return st;
     if ((st = db_check_schema(db->handle, db->path))) return st;
     if (size == 0) db_remember_checked(db->path);
-    if ((st = check_once(db->handle, db->path, size))) return st;
+    if ((st = check_once(db->handle, db->path, db->mode, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;
     sqlite3_set_authorizer(db->handle, authorize, NULL);
     db->ready = true;
