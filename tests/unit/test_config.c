@@ -1,0 +1,142 @@
+/* Configurations: their text form is their key, so it must be exact. */
+#include "config.h"
+#include "ladder.h"
+#include "templates.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Every parameter of a template at one end of its range. */
+static struct config at_end(const struct template *t, bool most)
+{
+    struct config config = {.template = t};
+    for (int i = 0; i < t->param_count; i++) config.value[i] = most ? t->params[i].most : t->params[i].least;
+    return config;
+}
+
+TEST(what_is_formatted_parses_to_the_same_for_every_template)
+{
+    for (size_t i = 0; i < template_count; i++) {
+        for (int most = 0; most < 2; most++) {
+            char text[CONFIG_TEXT_MAX];
+            struct config config = at_end(templates[i], most), parsed;
+            config_format(&config, text);
+            assert_true(strlen(text) < CONFIG_TEXT_MAX - 1);
+            assert_ok(config_parse(text, &parsed));
+            assert_true(config_equal(&config, &parsed));
+            assert_true(config_hash(&config) == config_hash(&parsed));
+        }
+    }
+}
+
+TEST(parameters_may_come_in_any_order_and_format_in_the_templates)
+{
+    struct config config;
+    char text[CONFIG_TEXT_MAX];
+    assert_ok(config_parse("ladder_shared BK=16 BN=32 BM=8", &config));
+    config_format(&config, text);
+    assert_string_equal(text, "ladder_shared BM=8 BN=32 BK=16");
+}
+
+TEST(mistakes_are_told_by_name)
+{
+    static const struct {
+        const char *text, *part;
+    } wrong[] = {
+        {"", "unknown kernel template"},
+        {"nosuch BM=1", "nosuch"},
+        {"ladder_shared BM=8 BN=32", "BK is missing"},
+        {"ladder_shared BM=8 BN=32 BK=16 BM=8", "BM is given twice"},
+        {"ladder_shared BM=8 BN=32 BK=16 TM=8", "no parameter 'TM'"},
+        {"ladder_shared BM=8 BN=32 BK", "NAME=VALUE"},
+        {"ladder_shared BM=8 BN=32 BK=", "BK= is not a whole number"},
+        {"ladder_shared BM=8 BN=32 BK=16x", "BK=16x is not"},
+        {"ladder_shared BM=0 BN=32 BK=16", "BM=0 is not"},
+        {"ladder_shared BM=99999999999999999999 BN=32 BK=16", "is not a whole number"},
+        {"ladder_shared BM=8;rm BN=32 BK=16", "BM=8;rm is not"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct config config;
+        assert_fails(config_parse(wrong[i].text, &config), E_INPUT, wrong[i].part);
+    }
+}
+
+TEST(a_text_that_is_too_long_is_refused)
+{
+    char text[2 * CONFIG_TEXT_MAX];
+    struct config config;
+    memset(text, ' ', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    memcpy(text, "ladder_naive", strlen("ladder_naive"));
+    assert_fails(config_parse(text, &config), E_INPUT, "at most");
+}
+
+TEST(values_are_read_and_written_by_name)
+{
+    struct config config;
+    ladder_config(ladder_find("warptiled"), &config);
+    assert_true(config_set(&config, "BK", 16));
+    assert_int_equal(config_get(&config, "BK"), 16);
+    assert_false(config_set(&config, "NOSUCH", 1));
+    assert_int_equal(config_get(&config, "NOSUCH"), 0);
+}
+
+TEST(launch_parameters_do_not_change_the_kernel_and_others_do)
+{
+    const struct template *simt = template_find("simt");
+    assert_non_null(simt);
+    for (int i = 0; i < simt->param_count; i++) {
+        struct config x = at_end(simt, false), y = x;
+        y.value[i]++;
+        assert_false(config_equal(&x, &y));
+        assert_true(config_hash(&x) != config_hash(&y));
+        assert_int_equal(config_same_kernel(&x, &y), simt->params[i].kind == PARAM_LAUNCH);
+    }
+}
+
+TEST(templates_have_different_sources_and_hashes)
+{
+    for (size_t i = 0; i < template_count; i++) {
+        assert_ptr_equal(template_find(templates[i]->name), templates[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_true(template_hash(templates[i]) != template_hash(templates[j]));
+    }
+}
+
+TEST(definitions_name_compile_parameters_and_the_op)
+{
+    struct config config = at_end(template_find("simt"), true);
+    const char *options[CONFIG_PARAMS_MAX + 2];
+    char text[1024], all[2048] = "";
+    int count = template_definitions(&config, true, false, options, CONFIG_PARAMS_MAX + 2, text, sizeof text);
+    assert_true(count > 2);
+    for (int i = 0; i < count; i++) {
+        strncat(all, options[i], sizeof all - strlen(all) - 1);
+        strncat(all, " ", sizeof all - strlen(all) - 1);
+    }
+    assert_non_null(strstr(all, "-DTRANS_A=1 -DTRANS_B=0 "));
+    for (int i = 0; i < config.template->param_count; i++) {
+        char wanted[80];
+        snprintf(wanted, sizeof wanted, "-D%s=%d ", config.template->params[i].name, config.value[i]);
+        assert_int_equal(strstr(all, wanted) != NULL, config.template->params[i].kind == PARAM_COMPILE);
+    }
+    /* Too little room is told, not cut. */
+    assert_int_equal(template_definitions(&config, true, false, options, CONFIG_PARAMS_MAX + 2, text, 20), 0);
+    assert_int_equal(template_definitions(&config, true, false, options, 3, text, sizeof text), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_formatted_parses_to_the_same_for_every_template),
+        cmocka_unit_test(parameters_may_come_in_any_order_and_format_in_the_templates),
+        cmocka_unit_test(mistakes_are_told_by_name),
+        cmocka_unit_test(a_text_that_is_too_long_is_refused),
+        cmocka_unit_test(values_are_read_and_written_by_name),
+        cmocka_unit_test(launch_parameters_do_not_change_the_kernel_and_others_do),
+        cmocka_unit_test(templates_have_different_sources_and_hashes),
+        cmocka_unit_test(definitions_name_compile_parameters_and_the_op),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
