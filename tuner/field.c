@@ -5,52 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ranked {
-    double time_us;
-    size_t index;
-};
-
-static int by_time(const void *x, const void *y)
-{
-    const struct ranked *a = x, *b = y;
-    if (a->time_us != b->time_us) return a->time_us < b->time_us ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index; /* the same order everywhere */
-}
-
-static enum status order_by_model(const struct candidates *legal, const struct problem *problem,
-                                  const struct gpu *gpu, struct field *field)
-{
-    size_t n = legal->count;
-    struct ranked *ranked = calloc(n, sizeof *ranked);
-    field->config = calloc(n, sizeof *field->config);
-    field->predicted_us = calloc(n, sizeof *field->predicted_us);
-    field->time_us = calloc(n, sizeof *field->time_us);
-    field->screened_out = calloc(n, sizeof *field->screened_out);
-    if (!ranked || !field->config || !field->predicted_us || !field->time_us || !field->screened_out) {
-        free(ranked);
-        return fail(E_MEMORY, "out of memory for %zu candidates", n);
-    }
-    for (size_t i = 0; i < n; i++)
-        ranked[i] = (struct ranked){model_predict(&legal->config[i], problem, gpu, NULL).time_us, i};
-    qsort(ranked, n, sizeof *ranked, by_time);
-    for (size_t i = 0; i < n; i++) {
-        field->config[i] = legal->config[ranked[i].index];
-        field->predicted_us[i] = ranked[i].time_us;
-    }
-    field->count = n;
-    field->raw_count = legal->raw_count;
-    free(ranked);
-    return OK;
-}
-
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                        struct field *field)
 {
     *field = (struct field){0};
     struct candidates legal = {0};
     enum status st = space_enumerate(space, problem, gpu, &legal);
-    if (!st) st = order_by_model(&legal, problem, gpu, field);
-    candidates_free(&legal);
+    if (st) return st;
+    field->config = legal.config; /* taken over */
+    field->count = legal.count;
+    field->raw_count = legal.raw_count;
+    field->predicted_us = calloc(legal.count, sizeof *field->predicted_us);
+    field->time_us = calloc(legal.count, sizeof *field->time_us);
+    field->screened_out = calloc(legal.count, sizeof *field->screened_out);
+    if (!field->predicted_us || !field->time_us || !field->screened_out)
+        st = fail(E_MEMORY, "out of memory for %zu candidates", legal.count);
+    if (!st) st = model_sort(field->config, field->count, problem, gpu, field->predicted_us);
     if (st) field_close(field);
     return st;
 }

@@ -40,7 +40,7 @@ static struct candidates sorted(const char *shape, const struct gpu *gpu)
     assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
     assert_ok(space_enumerate(space, &p, gpu, &c));
     space_free(space);
-    assert_ok(model_sort(c.config, c.count, &p, gpu));
+    assert_ok(model_sort(c.config, c.count, &p, gpu, NULL));
     return c;
 }
 
@@ -113,11 +113,15 @@ TEST(eighty_thousand_candidates_are_sorted_in_less_than_a_second)
     struct gpu gpu = gpu_of("h200");
     struct problem p = problem("4096x4096x4096");
     struct candidates c = sorted("4096x4096x4096", &gpu);
+    double *predicted_us = calloc(c.count, sizeof *predicted_us);
     clock_t begin = clock();
-    assert_ok(model_sort(c.config, c.count, &p, &gpu));
+    assert_ok(model_sort(c.config, c.count, &p, &gpu, predicted_us));
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     print_message("%zu candidates: %.0f ms\n", c.count, 1e3 * seconds);
     assert_true(seconds < 1);
+    for (size_t i = 0; i < c.count; i += 1000)
+        assert_true(predicted_us[i] == model_predict(&c.config[i], &p, &gpu, NULL).time_us);
+    free(predicted_us);
     candidates_free(&c);
 }
 

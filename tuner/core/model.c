@@ -302,13 +302,14 @@ static void permute(struct config *candidates, struct ranked *order, size_t coun
 }
 
 enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,
-                       const struct gpu *gpu)
+                       const struct gpu *gpu, double *predicted_us)
 {
     struct ranked *order = malloc((count + 1) * sizeof *order);
     if (!order) return fail(E_MEMORY, "out of memory while sorting %zu candidates", count);
     for (size_t i = 0; i < count; i++)
         order[i] = (struct ranked){model_predict(&candidates[i], problem, gpu, NULL).time_us, i};
     qsort(order, count, sizeof *order, by_time);
+    for (size_t i = 0; predicted_us && i < count; i++) predicted_us[i] = order[i].time_us;
     permute(candidates, order, count);
     free(order);
     return OK;

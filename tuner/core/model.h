@@ -24,9 +24,9 @@ struct prediction model_predict(const struct config *config, const struct proble
                                 const struct gpu *gpu, const struct kernel_facts *facts);
 
 /* Sort candidates by predicted time, best first; equal predictions keep their order. Hundreds of thousands a
- * second. Errors: E_MEMORY. */
+ * second. predicted_us (may be NULL) gets the times in the new order. Errors: E_MEMORY. */
 enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,
-                       const struct gpu *gpu);
+                       const struct gpu *gpu, double *predicted_us);
 
 /* The least time the machine allows: max(FLOP / peak, bytes / bandwidth) + one launch. For share of the
  * roofline; tflops and gb_per_s may be measured ones. */
