@@ -73,6 +73,7 @@ static double share_of_races(double slower, int races, bool (*claim)(const struc
         held += claim(race);
         race_free(race);
     }
+    print_message("%.2f %% slower: %d of %d races\n", 100 * slower, held, races);
     return (double)held / races;
 }
 
