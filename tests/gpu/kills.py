@@ -80,7 +80,7 @@ end = subprocess.run(command(wild, "10m"), capture_output=True, text=True)
 check = subprocess.run([tune, "verify", "--db", wild], capture_output=True, text=True)
 
 x, y = winner(calm), winner(wild)
-same = x["config"] == y["config"]
+same = x["configuration"] == y["configuration"]
 near = abs(x["ratio"] / y["ratio"] - 1) <= 0.01
 print(f"kills: {supervisors} of the supervisor alone, {workers} of the worker and then the supervisor; "
       f"trials kept {kept}, lost {lost}; resumed run exit {end.returncode}; verify exit {check.returncode}")
