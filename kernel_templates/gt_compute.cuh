@@ -35,8 +35,8 @@ static __device__ __forceinline__ void load_fragment(float *v, const float *row)
 
 /* sum[i][j] += a[i] * b[j], back and forth: from one product to the next one of the two factors stays, and
  * the register file, which gives two values of different banks a cycle, need not be asked for it again. The
- * nest is written with the longer side outside because the assembler turns it inside out: then its runs with
- * one factor are the long ones. */
+ * assembler changes the order, but starts from this one: with the longer side outside, its code for sm_90
+ * asks the register file least. */
 template <int TILE_M, int TILE_N>
 static __device__ __forceinline__ void add_outer_product(float (&sum)[TILE_M][TILE_N], const float *a,
                                                          const float *b)
