@@ -4,13 +4,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-extern const struct template template_simt;
+extern const struct template template_simt, template_skinny;
 extern const struct template template_ladder_naive, template_ladder_coalesced, template_ladder_shared,
     template_ladder_blocktile_1d, template_ladder_blocktile_2d, template_ladder_vectorized,
     template_ladder_double_buffered, template_ladder_warptiled;
 
 const struct template *const templates[] = {
     &template_simt,
+    &template_skinny,
     &template_ladder_naive,
     &template_ladder_coalesced,
     &template_ladder_shared,
@@ -46,8 +47,8 @@ uint64_t template_hash(const struct template *t)
     return hash;
 }
 
-int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options, int limit,
-                         char *text, size_t room)
+int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
+                         int limit, char *text, size_t room)
 {
     const struct template *t = config->template;
     int count = 0;

@@ -151,14 +151,27 @@ void cpu_kernel_close(struct cpu_kernel *kernel)
 
 /* ---- launch ---- */
 
-/* Exactly as many bytes as the plan asks for, NaN, so that the sanitizer sees one more. */
-static float *build_workspace(int64_t bytes)
+/* Exactly as many bytes as the plan asks for, so that the sanitizer sees one more: counters of 0, then NaN. */
+static float *build_workspace(const struct launch_plan *plan)
 {
+    const int64_t bytes = plan->workspace_bytes;
     if (bytes == 0) return NULL;
     float *workspace = malloc((size_t)bytes);
     if (!workspace) abort();
-    for (int64_t i = 0; i < bytes / 4; i++) workspace[i] = NAN;
+    for (int64_t i = 0; i < bytes / 4; i++) workspace[i] = i < plan->args.counters ? 0.0f : NAN;
     return workspace;
+}
+
+/* The kernel must have left them 0 for its next launch. */
+static void check_counters(const struct launch_plan *plan, const float *workspace)
+{
+    for (int i = 0; i < plan->args.counters; i++) {
+        uint32_t count;
+        memcpy(&count, workspace + i, sizeof count);
+        if (count == 0) continue;
+        fprintf(stderr, "broken kernel: counter %d is left at %u\n", i, count);
+        _exit(1);
+    }
 }
 
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
@@ -166,7 +179,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
 {
     struct launch_plan plan;
     kernel->config.template->plan(&kernel->config, problem, &plan);
-    float *workspace = build_workspace(plan.workspace_bytes);
+    float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
     for (int64_t first = 0; plan.kernels > 0 && first < problem->batch; first += plan.batch_per_launch) {
         int64_t items = problem->batch - first;
@@ -193,6 +206,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
                                 .seed = mode->seed};
             grid_run(&grid, &args);
         }
+        check_counters(&plan, workspace);
     }
     free(workspace);
 }

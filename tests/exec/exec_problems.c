@@ -46,8 +46,9 @@ struct list {
                  configurations */
 };
 
-/* Shape m x n x k in multiples of `unit`, with the next of everything else. Illegal ones are left out. */
-static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
+/* Shape m x n x k and rows of memory in multiples of `unit`, with the next of everything else. Illegal ones are
+ * left out. */
+static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
 {
     if (l->count == l->room) return;
     const struct extra *x = &extras[l->turn % 5];
@@ -55,9 +56,9 @@ static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, 
     struct problem p = {.trans_a = l->trans_a, .trans_b = l->trans_b, .batch = batch};
     p.alpha = s->alpha;
     p.beta = s->beta;
-    p.m = round_up(m, unit);
-    p.n = round_up(n, unit);
-    p.k = round_up(k, unit);
+    p.m = m;
+    p.n = n;
+    p.k = k;
     /* Every third ragged shape has aligned rows all the same: vectors fit their beginning and straddle their
      * end. */
     const int row_unit = unit == 1 && l->turn % 3 == 0 ? 4 : unit;
@@ -76,10 +77,56 @@ static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, 
     l->turn++;
 }
 
+/* The same, with the shape rounded up to multiples of `unit`. */
+static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
+{
+    add_shape(l, round_up(m, unit), round_up(n, unit), round_up(k, unit), batch, unit);
+}
+
 static int value_or_one(const struct config *config, const char *name)
 {
     int value = config_get(config, name);
     return value > 0 ? value : 1;
+}
+
+/* For a template whose tiles hold all rows (or columns) of C: rows x columns of the streamed operand x k. */
+static void add_few(struct list *l, int64_t rows, int64_t columns, int64_t k, int64_t batch, int unit)
+{
+    const int most = config_get(l->config, "ROWS");
+    if (rows < 1) rows = 1;
+    if (rows > most) rows = most;
+    columns = round_up(columns, unit);
+    const bool few_columns = config_get(l->config, "SIDE") == 1;
+    add_shape(l, few_columns ? columns : rows, few_columns ? rows : columns, round_up(k, unit), batch, unit);
+}
+
+static int exec_few(struct list *l, bool thorough)
+{
+    const int rows = config_get(l->config, "ROWS");
+    const int lanes_x = config_get(l->config, "LANES_X");
+    const int tile = config_get(l->config, "WARPS_X") * lanes_x * config_get(l->config, "TX");
+    const int step = config_get(l->config, "WARPS_K") * (32 / lanes_x) * 4;
+    const int chunk = config_get(l->config, "STEPS") * step, splits = config_get(l->config, "SPLIT_K");
+    add_few(l, rows, tile, chunk * splits, 1, 4);
+    add_few(l, rows, 2 * tile + 4, (2 * chunk + step) * splits + 4, 1, 4);
+    add_few(l, rows - 4, tile - 4, step + 4, 3, 4);
+    add_few(l, rows / 2, tile + 8, 3 * chunk - 4, 1, 4);
+    add_few(l, rows, 4, 4, 2, 4);
+    add_few(l, rows, tile + 1, chunk * splits + 3, 1, 1);
+    add_few(l, rows - 1, tile - 1, 3 * chunk * splits - 1, 1, 1);
+    add_few(l, rows - 2, 7, step - 1, 2, 1);
+    add_few(l, rows, 1, 1, 1, 1);
+    add_few(l, 1, 13, step + 1, 1, 1);
+    add_few(l, rows, 6, 0, 2, 1);
+    if (!thorough) return l->count;
+    add_few(l, rows, 0, 5, 1, 1);
+    add_few(l, 1, 3 * tile + 1, chunk + 1, 1, 1);
+    add_few(l, rows, 3 * tile, 5 * chunk * splits, 2, 4);
+    add_few(l, rows, 2 * tile + 2, 2 * chunk + 2, 2, 2);
+    add_few(l, rows, tile / 2, 127, 1, 1);
+    add_few(l, rows - 1, 2 * tile + 3, 4 * step + 3, 3, 1);
+    add_few(l, rows, 12, 0, 1, 4);
+    return l->count;
 }
 
 int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
@@ -89,6 +136,7 @@ int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool 
         .trials = trials, .room = room, .config = config, .trans_a = trans_a, .trans_b = trans_b};
     struct list *l = &list;
     l->turn = (int)(config_hash(config) % 1000) + 2 * trans_a + trans_b;
+    if (template_param(config->template, "ROWS") >= 0) return exec_few(l, thorough);
     const int bm = value_or_one(config, "BM"), bn = value_or_one(config, "BN"),
               bk = value_or_one(config, "BK");
     const int splits = value_or_one(config, "SPLIT_K");

@@ -1,0 +1,146 @@
+/* skinny.cu — C[m,n] = alpha * op(A) * op(B) + beta * C for few rows or few columns, in strict FP32.
+ *
+ * One of the operands is large and read once: time is its bytes over the memory's speed, if enough of them
+ * are on their way at any time. It is streamed from global memory to registers, past shared memory; the small
+ * operand waits in shared memory. With few rows (SIDE 0) B is streamed. Few columns (SIDE 1) are the same
+ * problem transposed, C^T = B^T A^T: A is streamed. Below, rows r are those of the small operand (m of SIDE
+ * 0, n of SIDE 1), columns x those of the streamed one (n, m).
+ *
+ *     STREAM_ALONG_K = 0                           STREAM_ALONG_K = 1
+ *
+ *      k  x -> LANES_X lanes, VX wide                x  k -> LANES_K lanes, VX wide
+ *      |  +----+----+----+----+                     |  +----+----+----+----+
+ *      v  |    |    |    |    | warp 0, K_LANE      v  |    |    |    |    | TX columns of a lane
+ *         |    |    |    |    | warp 1                 +----+----+----+----+
+ *         |    |    |    |    | ..                     |    |    |    |    | the next lane's
+ *         +----+----+----+----+                        +----+----+----+----+
+ *            TILE_X columns                             warp 0    1    ..
+ *
+ *     global --> DEPTH fragments of K_LANE k x TX columns in registers --+
+ *                                                                        +--> ROWS x TX sums a lane
+ *     global --> 2 chunks of ROWS x CHUNK_K in shared memory ------------+
+ *
+ * All lanes of all WARPS_K warps that share columns divide k, and blocks divide it further (SPLIT_K). The sums
+ * are added within a warp by shuffles, among warps through shared memory, and among blocks through the
+ * workspace by the last block of a tile to arrive: always in the same order, so the same call gives the same
+ * bits, whoever is last.
+ *
+ * Parameters (-D), each against what: template_skinny.c; which go together: skinny_rules.h; what limits
+ * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ */
+#ifdef GT_CPU
+#include "gt_cpu.h"
+#else
+#include "gt_ptx.cuh"
+#endif
+#include "gemm_args.h"
+#include "gt_reduce.cuh"
+#include "gt_store.cuh"
+
+#define RULE(last, holds, why)    static_assert(holds, why);
+#define RULE_OP(last, holds, why) static_assert(holds, why);
+#include "skinny_rules.h"
+
+/* The problem as this kernel sees it: rows x columns, whichever operand is small. */
+struct view {
+    const float *small, *stream;
+    long long small_ld, stream_ld;
+    int rows, columns, first_column; /* of the block's tile */
+    int begin, end, first, steps;    /* range of k; the first step takes the remainder, the others are whole */
+};
+
+static __device__ __forceinline__ struct view view_of(const struct gemm_args &args)
+{
+    const float *a = args.a + blockIdx.z * args.stride_a, *b = args.b + blockIdx.z * args.stride_b;
+    const int begin = blockIdx.y * args.k_per_split;
+    const int length = args.k - begin < args.k_per_split ? args.k - begin : args.k_per_split;
+    struct view v;
+    v.small = SIDE == 0 ? a : b;
+    v.stream = SIDE == 0 ? b : a;
+    v.small_ld = SIDE == 0 ? args.lda : args.ldb;
+    v.stream_ld = SIDE == 0 ? args.ldb : args.lda;
+    v.rows = SIDE == 0 ? args.m : args.n;
+    v.columns = SIDE == 0 ? args.n : args.m;
+    v.first_column = blockIdx.x * TILE_X;
+    v.begin = begin;
+    v.end = begin + length;
+    v.steps = length > 0 ? (length - 1) / STEP_K + 1 : 0;
+    v.first = length - (v.steps - 1) * STEP_K;
+    return v;
+}
+
+#include "skinny_small.cuh"
+#include "skinny_stream.cuh"
+#include "skinny_sum.cuh"
+
+/* sum += small * stream for one fragment; `small` points at the lane's first k of the step. */
+static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const struct fragment &stream,
+                                                const float *small)
+{
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        float s[K_LANE];
+        if constexpr (STREAM_ALONG_K) {
+#pragma unroll
+            for (int i = 0; i < K_LANE; i += VX) load_shared<VX>(s + i, small + r * STRIDE_S + i * LANES_K);
+        } else {
+            load_shared<K_LANE>(s, small + r * STRIDE_S);
+        }
+#pragma unroll
+        for (int i = 0; i < K_LANE; i++)
+#pragma unroll
+            for (int x = 0; x < TX; x++) sum[r][x] = fmaf(s[i], stream.at(i, x), sum[r][x]);
+    }
+}
+
+/* sum += the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand a chunk ahead. */
+static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], const struct view &view)
+{
+    const struct place place = place_of(threadIdx.x);
+    float *const buffers = gt_shared_memory();
+    struct stream stream;
+    struct fragment f[DEPTH];
+    stream.start(view, place);
+    stream.fetch<true>(f[0], true, view.first);
+#pragma unroll
+    for (int d = 1; d < DEPTH; d++) stream.fetch<false>(f[d], d < view.steps, 0);
+    copy_chunk(buffers, view, 0);
+
+    const int lane_k = (place.warp_k * LANES_K) * K_LANE + place.lane_k * (STREAM_ALONG_K ? VX : K_LANE);
+    int step = 0;
+#pragma unroll 1
+    for (int chunk = 0; step < view.steps; chunk++) {
+        chunk_ready();
+        if ((chunk + 1) * STEPS < view.steps)
+            copy_chunk(buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view, chunk + 1);
+        const float *small = buffers + chunk % 2 * BUFFER_FLOATS + lane_k;
+#pragma unroll 1
+        for (int i = 0; i < STEPS && step < view.steps; i += DEPTH) {
+#pragma unroll
+            for (int d = 0; d < DEPTH; d++)
+                if (step + d < view.steps) {
+                    multiply(sum, f[d], small + d * STEP_K);
+                    stream.fetch<false>(f[d], step + d + DEPTH < view.steps, 0);
+                }
+            step += DEPTH;
+            small += DEPTH * STEP_K;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+{
+    struct view view = view_of(args);
+    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) view.steps = 0;
+    float sum[ROWS][TX];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int x = 0; x < TX; x++) sum[r][x] = 0.0f;
+    if (view.steps > 0) multiply_range(sum, view);
+
+    struct scaling scaling = {scalar_of(args.alpha_device, args.alpha), scalar_of(args.beta_device, args.beta)};
+    if (args.k == 0) scaling.alpha = 0.0f;
+    add_lanes_and_warps(args, view, sum, scaling);
+    if (args.splits > 1 && last_to_arrive(args)) add_blocks(args, view, scaling);
+}

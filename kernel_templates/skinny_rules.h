@@ -1,0 +1,50 @@
+/* skinny_rules.h — derived sizes of the skinny kernel, and which configurations are correct.
+ *
+ * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_skinny.c, which has
+ * checked the range of each parameter by then). Each rule begins with the last parameter, in the template's
+ * order, that it reads.
+ */
+#ifndef GT_SKINNY_SIZES
+#define GT_SKINNY_SIZES
+
+#define K_LANE    4               /* k that a lane takes at a time */
+#define LANES_K   (32 / LANES_X)  /* lanes of a warp that share columns and divide k */
+#define THREADS   (32 * WARPS_X * WARPS_K)
+#define TILE_X    (WARPS_X * LANES_X * TX) /* columns of the streamed operand a block */
+#define STEP_K    (WARPS_K * LANES_K * K_LANE) /* k a block and step */
+#define CHUNK_K   (STEPS * STEP_K)             /* k of the small operand in one of two buffers */
+
+/* Shared memory: two chunks of the small operand, rows of k, padded by one 16-byte vector so that stores down
+ * a column meet different banks; afterwards the partial sums of all warps along k, PASS_ROWS rows at a time.
+ * With few columns C runs along the rows: their stride is padded for that reading. */
+#define STRIDE_S      (CHUNK_K + 4)
+#define BUFFER_FLOATS (ROWS * STRIDE_S)
+#define PASS_ROWS     (ROWS < 8 ? ROWS : 8)
+#define PASSES        ((ROWS + PASS_ROWS - 1) / PASS_ROWS)
+#define STRIDE_SUM    (SIDE == 0 ? TILE_X : (TILE_X + 3) / 4 * 4 + 4)
+#define SUM_FLOATS    (WARPS_K * PASS_ROWS * STRIDE_SUM)
+#define SMEM_FLOATS   (2 * BUFFER_FLOATS > SUM_FLOATS ? 2 * BUFFER_FLOATS : SUM_FLOATS)
+#define PART_FLOATS   (PASSES * PASS_ROWS * TILE_X) /* of a tile's sum over a split, in the workspace */
+
+/* Which operand is streamed, and whether it and the small one are contiguous along k in memory. */
+#define STREAM_ALONG_K (SIDE == 0 ? TRANS_B : !TRANS_A)
+#define SMALL_ALONG_K  (SIDE == 0 ? !TRANS_A : TRANS_B)
+
+#endif
+
+#ifdef RULE
+RULE(VX, VX == 1 || VX == 2 || VX == 4, "VX must be 1, 2 or 4")
+RULE(VS, VS == 1 || VS == 2 || VS == 4, "VS must be 1, 2 or 4")
+RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
+RULE(LANES_X, 32 % LANES_X == 0, "LANES_X must divide the 32 lanes of a warp")
+RULE(WARPS_K, THREADS <= 1024, "a block holds at most 1024 threads")
+RULE(STEPS, STEPS % DEPTH == 0, "STEPS must be a multiple of DEPTH")
+RULE(STEPS, CHUNK_K % 16 == 0, "a chunk of k (STEPS * WARPS_K * 32 / LANES_X * 4) must be a multiple of 16")
+RULE(WARPS_X, SIDE == 1 || TILE_X % VC == 0, "VC must divide the columns of a tile")
+RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0, "VC must divide the rows that are stored together (ROWS, at most 8)")
+#endif
+
+#ifdef RULE_OP
+RULE_OP(VX, STREAM_ALONG_K || TX % VX == 0, "VX must divide TX where the streamed operand runs across k")
+RULE_OP(LOADER, LOADER == 0 || SMALL_ALONG_K, "LOADER 1 cannot transpose the small operand")
+#endif

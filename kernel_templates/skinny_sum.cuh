@@ -1,0 +1,208 @@
+/* skinny_sum.cuh — from the sums of lanes to C: over the lanes of a warp, the warps of a block, the blocks of a
+ * tile. Every addition has its place; who comes first changes nothing. */
+#ifndef GT_SKINNY_SUM_CUH
+#define GT_SKINNY_SUM_CUH
+
+struct scaling {
+    float alpha, beta;
+};
+
+/* Rows of the tile that a lane holds after the lanes have been added. */
+struct held {
+    int row, count;
+};
+
+/* Lanes `MASK` apart add their sums of N rows: each keeps half of them and hands the other half over. */
+template <int N, int MASK>
+static __device__ __forceinline__ void add_neighbours(float (&sum)[ROWS][TX], int lane, struct held *held)
+{
+    constexpr int KEEP = (N + 1) / 2;
+    const bool upper = lane & MASK;
+#pragma unroll
+    for (int i = 0; i < KEEP; i++)
+#pragma unroll
+        for (int x = 0; x < TX; x++) {
+            if constexpr (N == 1) {
+                sum[0][x] += __shfl_xor_sync(0xffffffffu, sum[0][x], MASK);
+            } else {
+                const float low = sum[i][x], high = KEEP + i < N ? sum[KEEP + i < N ? KEEP + i : 0][x] : 0.0f;
+                sum[i][x] = (upper ? high : low) + __shfl_xor_sync(0xffffffffu, upper ? low : high, MASK);
+            }
+        }
+    if (N == 1) {
+        if (upper) held->count = 0; /* both hold the same */
+    } else if (upper) {
+        held->row += KEEP;
+        held->count -= KEEP;
+    } else if (held->count > KEEP) {
+        held->count = KEEP;
+    }
+}
+
+/* From lanes MASK apart down to lanes LOWEST apart. */
+template <int N, int MASK, int LOWEST>
+static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS][TX], int lane, struct held *held)
+{
+    if constexpr (MASK >= LOWEST) {
+        add_neighbours<N, MASK>(sum, lane, held);
+        add_lanes<(N + 1) / 2, MASK / 2, LOWEST>(sum, lane, held);
+    }
+}
+
+/* The lane's rows of this pass, to where the block adds its warps. */
+static __device__ __forceinline__ void store_rows(float *shared, const float (&sum)[ROWS][TX],
+                                                  const struct place &place, const struct held &held, int pass)
+{
+    constexpr int WIDTH = STREAM_ALONG_K ? (TX % 4 == 0 ? 4 : TX % 2 == 0 ? 2 : 1) : VX;
+    constexpr int MOST = (ROWS + LANES_K - 1) / LANES_K;
+#pragma unroll
+    for (int i = 0; i < MOST; i++) {
+        const int row = held.row + i - pass * PASS_ROWS;
+        if (i < held.count && row >= 0 && row < PASS_ROWS) {
+            float *line = shared + (place.warp_k * PASS_ROWS + row) * STRIDE_SUM;
+#pragma unroll
+            for (int x = 0; x < TX; x += WIDTH)
+                store_shared<WIDTH>(line + column_of(place, x / VX) + (STREAM_ALONG_K ? x : 0), &sum[i][x]);
+        }
+    }
+}
+
+/* Vector v of a pass over the tile: VC neighbours in C, which run along the columns of SIDE 0 and along the
+ * rows of SIDE 1. */
+struct spot {
+    int row, x; /* within the pass */
+};
+
+#define PASS_VECTORS (PASS_ROWS * TILE_X / VC)
+
+static __device__ __forceinline__ struct spot spot_of(int v)
+{
+    const int e = v * VC;
+    return SIDE == 0 ? spot{e / TILE_X, e % TILE_X} : spot{e % PASS_ROWS, e / PASS_ROWS};
+}
+
+static __device__ __forceinline__ bool is_inside(const struct view &view, const struct spot &spot, int pass)
+{
+    return pass * PASS_ROWS + spot.row < view.rows && view.first_column + spot.x < view.columns;
+}
+
+static __device__ __forceinline__ void store_spot(const struct gemm_args &args, const struct view &view,
+                                                  const struct spot &spot, int pass, const float *sum,
+                                                  const struct scaling &scaling)
+{
+    const int row = pass * PASS_ROWS + spot.row, column = view.first_column + spot.x;
+    float *c = args.c + blockIdx.z * args.stride_c;
+    c += SIDE == 0 ? row * args.ldc + column : column * args.ldc + row;
+    if (scaling.beta == 0.0f) store_scaled<VC, false>(c, sum, scaling.alpha, scaling.beta);
+    else store_scaled<VC, true>(c, sum, scaling.alpha, scaling.beta);
+}
+
+/* The tile's part of a split in the workspace, behind the counters. */
+static __device__ __forceinline__ float *part_of(const struct gemm_args &args, int split)
+{
+    const long long tile = (long long)blockIdx.z * gridDim.x + blockIdx.x;
+    return args.workspace + args.counters + (tile * args.splits + split) * PART_FLOATS;
+}
+
+/* The block's sum over its lanes and warps, to C or, if blocks share the tile, to the workspace. */
+static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
+                                                           const struct view &view, float (&sum)[ROWS][TX],
+                                                           const struct scaling &scaling)
+{
+    const struct place place = place_of(threadIdx.x);
+    struct held held = {0, ROWS};
+    add_lanes<ROWS, STREAM_ALONG_K ? LANES_K / 2 : 16, STREAM_ALONG_K ? 1 : LANES_X>(sum, threadIdx.x, &held);
+
+    float *const shared = gt_shared_memory();
+    float *const part = part_of(args, blockIdx.y);
+#pragma unroll
+    for (int pass = 0; pass < PASSES; pass++) {
+        __syncthreads(); /* the chunks, or the last pass, have been read */
+        store_rows(shared, sum, place, held, pass);
+        __syncthreads();
+        for (int v = threadIdx.x; v < PASS_VECTORS; v += THREADS) {
+            const struct spot spot = spot_of(v);
+            if (!is_inside(view, spot, pass)) continue;
+            float total[VC];
+#pragma unroll
+            for (int e = 0; e < VC; e++) total[e] = 0.0f;
+#pragma unroll
+            for (int w = 0; w < WARPS_K; w++) {
+                const float *at = shared + (w * PASS_ROWS + spot.row) * STRIDE_SUM + spot.x;
+                float value[VC];
+                if (SIDE == 0) load_shared<VC>(value, at);
+                else
+#pragma unroll
+                    for (int e = 0; e < VC; e++) load_shared<1>(value + e, at + e * STRIDE_SUM);
+#pragma unroll
+                for (int e = 0; e < VC; e++) total[e] += value[e];
+            }
+            if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
+            else store_spot(args, view, spot, pass, total, scaling);
+        }
+    }
+}
+
+/* Whether all other blocks of the tile have stored their parts. The counter goes back to 0 for the next
+ * launch. */
+static __device__ __forceinline__ bool last_to_arrive(const struct gemm_args &args)
+{
+    __shared__ int last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned *counter = reinterpret_cast<unsigned *>(args.workspace) +
+                            ((long long)blockIdx.z * gridDim.x + blockIdx.x);
+        __threadfence(); /* the part before the count */
+        last = atomicAdd(counter, 1u) == args.splits - 1u;
+        if (last) *counter = 0;
+        __threadfence(); /* the others' parts after it */
+    }
+    __syncthreads();
+    return last;
+}
+
+/* Threads that share a vector of C when the parts are added: as many as there are, but no more than the
+ * shared memory for the sums of WARPS_K warps holds. */
+static constexpr __device__ int join_ways()
+{
+    int ways = 1;
+    while (2 * ways <= WARPS_K && PASS_VECTORS * 2 * ways <= THREADS) ways *= 2;
+    return ways;
+}
+
+/* C from the parts of all splits, in ascending order. Threads that a small tile leaves idle share the splits:
+ * each adds a run of neighbours, and the first of them adds the runs. */
+static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, const struct view &view,
+                                                  const struct scaling &scaling)
+{
+    constexpr int WAYS = join_ways();
+    constexpr int WIDTH = THREADS / WAYS;
+    const int way = threadIdx.x / WIDTH, run = (args.splits + WAYS - 1) / WAYS, begin = way * run;
+    const int end = begin + run < args.splits ? begin + run : args.splits;
+    float *const shared = gt_shared_memory();
+    for (int pass = 0; pass < PASSES; pass++)
+        for (int v = threadIdx.x % WIDTH; v < (PASS_VECTORS + WIDTH - 1) / WIDTH * WIDTH; v += WIDTH) {
+            const struct spot spot = spot_of(v);
+            const bool inside = v < PASS_VECTORS && is_inside(view, spot, pass);
+            float total[VC];
+            if (inside)
+                add_splits<VC, 8>(total, part_of(args, 0) + pass * PASS_ROWS * TILE_X + v * VC, PART_FLOATS,
+                                  begin, end);
+            if constexpr (WAYS > 1) {
+                __syncthreads();
+                if (inside) store_shared<VC>(shared + (way * PASS_VECTORS + v) * VC, total);
+                __syncthreads();
+                if (inside && way == 0)
+#pragma unroll
+                    for (int w = 1; w < WAYS; w++) {
+                        float value[VC];
+                        load_shared<VC>(value, shared + (w * PASS_VECTORS + v) * VC);
+#pragma unroll
+                        for (int e = 0; e < VC; e++) total[e] += value[e];
+                    }
+            }
+            if (inside && way == 0) store_spot(args, view, spot, pass, total, scaling);
+        }
+}
+
+#endif

@@ -1,0 +1,265 @@
+/* The skinny family on the host: parameters, what they need, which are correct where, and how they are
+ * launched. */
+#include "templates.h"
+
+#define WORKSPACE_BYTES_MAX (INT64_C(64) << 20)
+#define GRID_X_MAX          INT64_C(2147483647)
+#define GRID_Z_MAX          65535
+#define REGISTERS_MAX       255 /* a thread */
+#define REGISTERS_BESIDES   20  /* pointers and a vector of the small operand */
+#define COUNTERS_UNIT       64  /* what follows them begins at a multiple of 256 bytes */
+
+extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
+    text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_gt_reduce_rules_h[];
+
+static const struct source_text sources[] = {
+    {"skinny.cu", text_skinny_cu},
+    {"skinny_rules.h", text_skinny_rules_h},
+    {"skinny_small.cuh", text_skinny_small_cuh},
+    {"skinny_stream.cuh", text_skinny_stream_cuh},
+    {"skinny_sum.cuh", text_skinny_sum_cuh},
+    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gemm_args.h", text_gemm_args_h},
+    {"gt_store.cuh", text_gt_store_cuh},
+    {"gt_reduce.cuh", text_gt_reduce_cuh},
+    {"gt_reduce_rules.h", text_gt_reduce_rules_h},
+};
+
+/* In the order of params. */
+enum {
+    P_SIDE,
+    P_ROWS,
+    P_TX,
+    P_VX,
+    P_VS,
+    P_VC,
+    P_LANES_X,
+    P_WARPS_X,
+    P_WARPS_K,
+    P_DEPTH,
+    P_STEPS,
+    P_LOADER,
+    P_MIN_BLOCKS,
+    P_SPLIT_K,
+    P_COUNT
+};
+
+static const struct param params[P_COUNT] = {
+    {"SIDE", PARAM_COMPILE, 0, 1, "0: few rows, B is streamed; 1: few columns, A is streamed"},
+    {"ROWS", PARAM_COMPILE, 1, 64, "rows (columns) of C at most: all of them, each costs TX registers"},
+    {"TX", PARAM_COMPILE, 1, 16,
+     "columns of the streamed operand a lane: fewer reads of shared memory, more registers"},
+    {"VX", PARAM_COMPILE, 1, 4, "floats a load of the streamed operand: wide is fast, narrow suits any alignment"},
+    {"VS", PARAM_COMPILE, 1, 4, "floats a load of the small operand: the same"},
+    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
+    {"LANES_X", PARAM_COMPILE, 1, 32,
+     "lanes side by side: many read long rows, few need fewer splits of k to fill the GPU"},
+    {"WARPS_X", PARAM_COMPILE, 1, 32, "warps side by side: the small operand is read by fewer blocks"},
+    {"WARPS_K", PARAM_COMPILE, 1, 32, "warps that divide k: fewer splits, but a longer sum within the block"},
+    {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
+    {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
+    {"LOADER", PARAM_COMPILE, 0, 1,
+     "0: small operand through registers; 1: cp.async, if it runs along k (sm_80)"},
+    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+     "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
+    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+     "blocks that share columns along k: fill the GPU evenly, but the last one adds their parts"},
+};
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t ceil_div(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+#define SIDE       (config->value[P_SIDE])
+#define ROWS       (config->value[P_ROWS])
+#define TX         (config->value[P_TX])
+#define VX          (config->value[P_VX])
+#define VS         (config->value[P_VS])
+#define VC         (config->value[P_VC])
+#define LANES_X    (config->value[P_LANES_X])
+#define WARPS_X    (config->value[P_WARPS_X])
+#define WARPS_K    (config->value[P_WARPS_K])
+#define DEPTH      (config->value[P_DEPTH])
+#define STEPS      (config->value[P_STEPS])
+#define LOADER     (config->value[P_LOADER])
+#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define SPLIT_K    (config->value[P_SPLIT_K])
+#include "skinny_rules.h"
+
+static struct resources skinny_resources(const struct config *config)
+{
+    return (struct resources){.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS, .accumulators = ROWS * TX};
+}
+
+/* The checks below look at the first `known` values only and pass over what needs more. */
+#define KNOWN(name) (known > P_##name)
+
+static const char *check_ranges(const struct config *config, int known)
+{
+    for (int i = 0; i < known; i++)
+        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
+            return "a parameter is outside its range";
+    return NULL;
+}
+
+/* What the kernel asserts, too. */
+static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+{
+#define RULE(last, holds, why)                                                                               \
+    if (known > P_##last && !(holds)) return why;
+#include "skinny_rules.h"
+#undef RULE
+    if (!problem) return NULL;
+    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
+#define RULE_OP(last, holds, why)                                                                            \
+    if (known > P_##last && !(holds)) return why;
+#include "skinny_rules.h"
+#undef RULE_OP
+    return NULL;
+}
+
+static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+{
+    if (!KNOWN(STEPS)) return NULL;
+    const struct resources need = skinny_resources(config);
+    const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
+    const int64_t registers =
+        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
+    if (need.smem_bytes > gpu->smem_per_block_bytes)
+        return "the chunks or sums do not fit in a block's shared memory";
+    if (KNOWN(LOADER) && LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
+    if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
+        return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
+        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    if (TX * (ROWS + DEPTH * K_LANE) + REGISTERS_BESIDES > registers)
+        return "accumulators and fragments do not fit in the registers";
+    return NULL;
+}
+
+/* Rows and columns as the kernel counts them. */
+static int64_t rows_of(const struct config *config, const struct problem *p)
+{
+    return SIDE == 0 ? p->m : p->n;
+}
+
+static int64_t columns_of(const struct config *config, const struct problem *p)
+{
+    return SIDE == 0 ? p->n : p->m;
+}
+
+/* How k is cut: SPLIT_K runs at most, none of them empty, which begin where the widest vectors may, and whole
+ * lines of memory where k is contiguous. */
+struct k_cut {
+    int64_t k_per_split, splits;
+};
+
+static struct k_cut cut_k(const struct config *config, const struct problem *p)
+{
+    const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
+    const int64_t unit = STREAM_ALONG_K ? 32 : K_LANE;
+    const int64_t units = p->k > 0 ? ceil_div(p->k, unit) : 1;
+    struct k_cut cut = {.k_per_split = ceil_div(units, smaller(SPLIT_K, units)) * unit};
+    cut.splits = ceil_div(p->k > 0 ? p->k : 1, cut.k_per_split);
+    return cut;
+}
+
+/* Bytes of the workspace for one item of a batch. */
+static int64_t item_bytes(const struct config *config, const struct problem *p, int64_t splits)
+{
+    return 4 * ceil_div(columns_of(config, p), TILE_X) * (splits * PART_FLOATS + COUNTERS_UNIT);
+}
+
+static const char *check_problem(const struct config *config, int known, const struct problem *p)
+{
+    if (p->type != GEMM_SGEMM) return "the skinny family computes sgemm";
+    if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
+        return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
+    if (KNOWN(VX) && VX > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
+        return "VX is wider than the streamed operand is aligned";
+    if (KNOWN(VS) && VS > (SIDE == 0 ? problem_align_a(p) : problem_align_b(p)))
+        return "VS is wider than the small operand is aligned";
+    if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    if (!KNOWN(SPLIT_K)) return NULL;
+    const int64_t splits = cut_k(config, p).splits;
+    if (splits > 1 && item_bytes(config, p, splits) > WORKSPACE_BYTES_MAX)
+        return "SPLIT_K needs more than 64 MiB of workspace";
+    return NULL;
+}
+
+static const char *skinny_check_prefix(const struct config *config, int known, const struct problem *problem,
+                                       const struct gpu *gpu)
+{
+    const char *why = check_ranges(config, known);
+    if (!why) why = check_rules(config, known, problem);
+    if (!why && gpu) why = check_gpu(config, known, gpu);
+    if (!why && problem) why = check_problem(config, known, problem);
+    return why;
+}
+
+static const char *skinny_check(const struct config *config, const struct problem *problem,
+                                const struct gpu *gpu)
+{
+    return skinny_check_prefix(config, P_COUNT, problem, gpu);
+}
+
+static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    *plan = (struct launch_plan){.kernels = 0};
+    if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+
+    const struct resources need = skinny_resources(config);
+    const struct k_cut cut = cut_k(config, p);
+    const int64_t tiles = ceil_div(columns_of(config, p), TILE_X);
+    plan->args = (struct gemm_args){.lda = p->lda,
+                                    .ldb = p->ldb,
+                                    .ldc = p->ldc,
+                                    .stride_a = p->stride_a,
+                                    .stride_b = p->stride_b,
+                                    .stride_c = p->stride_c,
+                                    .m = (int)p->m,
+                                    .n = (int)p->n,
+                                    .k = (int)p->k,
+                                    .splits = (int)cut.splits,
+                                    .k_per_split = (int)cut.k_per_split,
+                                    .group = 1};
+    plan->batch_per_launch = GRID_Z_MAX;
+    if (cut.splits > 1) {
+        plan->batch_per_launch =
+            smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes(config, p, cut.splits));
+        const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
+        plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
+        plan->workspace_bytes = 4 * (plan->args.counters + parts * cut.splits * PART_FLOATS);
+    }
+    plan->kernel[plan->kernels++] =
+        (struct kernel_launch){.entry = "gemm",
+                               .grid = {(unsigned)tiles, (unsigned)cut.splits,
+                                        (unsigned)smaller(p->batch, plan->batch_per_launch)},
+                               .threads = (unsigned)need.threads,
+                               .smem_bytes = (unsigned)need.smem_bytes};
+}
+
+extern const struct template template_skinny;
+const struct template template_skinny = {
+    .name = "skinny",
+    .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
+    .source_name = "skinny.cu",
+    .tuned = true,
+    .params = params,
+    .param_count = P_COUNT,
+    .sources = sources,
+    .source_count = sizeof sources / sizeof *sources,
+    .resources = skinny_resources,
+    .check = skinny_check,
+    .check_prefix = skinny_check_prefix,
+    .plan = skinny_plan,
+};
