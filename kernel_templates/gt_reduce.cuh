@@ -11,22 +11,30 @@
 #include "gt_reduce_rules.h"
 #include "gt_store.cuh"
 
-/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart; AT_ONCE are on their way
- * together. */
-template <int V, int AT_ONCE = 4>
+/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart, in ascending order. Eight are
+ * on their way together, the last few, too: waiting for them one by one would cost microseconds. */
+template <int V>
 static __device__ __forceinline__ void add_splits(float *sum, const float *partial, long long step, int begin,
                                                   int end)
 {
+    constexpr int AT_ONCE = 8;
 #pragma unroll
     for (int e = 0; e < V; e++) sum[e] = 0.0f;
     partial += begin * step;
-#pragma unroll AT_ONCE
-    for (int s = begin; s < end; s++) {
-        float x[V];
-        load_own<V>(x, partial);
+#pragma unroll 1
+    for (int s = begin; s < end; s += AT_ONCE) {
+        float x[AT_ONCE][V];
 #pragma unroll
-        for (int e = 0; e < V; e++) sum[e] += x[e];
-        partial += step;
+        for (int i = 0; i < AT_ONCE; i++) {
+#pragma unroll
+            for (int e = 0; e < V; e++) x[i][e] = 0.0f;
+            if (s + i < end) load_own<V>(x[i], partial + i * step);
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+            for (int e = 0; e < V; e++) sum[e] += x[i][e];
+        partial += AT_ONCE * step;
     }
 }
 

@@ -186,8 +186,8 @@ static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, 
             const bool inside = v < PASS_VECTORS && is_inside(view, spot, pass);
             float total[VC];
             if (inside)
-                add_splits<VC, 8>(total, part_of(args, 0) + pass * PASS_ROWS * TILE_X + v * VC, PART_FLOATS,
-                                  begin, end);
+                add_splits<VC>(total, part_of(args, 0) + pass * PASS_ROWS * TILE_X + v * VC, PART_FLOATS,
+                               begin, end);
             if constexpr (WAYS > 1) {
                 __syncthreads();
                 if (inside) store_shared<VC>(shared + (way * PASS_VECTORS + v) * VC, total);

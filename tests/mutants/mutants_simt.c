@@ -120,7 +120,7 @@ const struct mutant mutants_simt[] = {
      COPIES,
      "nn",
      {"gt_store.cuh", "if (device) load_own", "if (false) load_own"}},
-    {"reduce skips a split", SPLIT, "nn", {"gt_reduce.cuh", "s < end; s++", "s < end - 1; s++"}},
+    {"reduce skips a split", SPLIT, "nn", {"gt_reduce.cuh", "s + i < end", "s + i < end - 1"}},
     {"reduce has no barrier", SPLIT, "nn", {"gt_reduce.cuh", "        __syncthreads();\n", ""}},
     {"reduce leaves before its barrier",
      SPLIT,
