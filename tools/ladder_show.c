@@ -139,7 +139,7 @@ enum status ladder_draw(const struct climb *climbs, size_t count, const struct r
     serie[rungs] = "cuBLAS";
     serie[rungs + 1] = "roofline";
     snprintf(title, sizeof title, "The ladder on %s", gpu);
-    struct bars bars = {title, "TFLOPS", (int)count, series, group, serie, value};
+    struct bars bars = {title, "TFLOPS", (int)count, series, group, serie, value, 0};
     st = plot_bars(&bars, path);
 out:
     free(text);

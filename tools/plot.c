@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define COMMAND_NOT_FOUND 127 /* as the shell answers */
+#define CROWD             12  /* groups */
 
 /* "svg", "png" or NULL. */
 static const char *kind_of(const char *path)
@@ -63,20 +64,27 @@ static void put_script(FILE *gnuplot, const struct bars *b, const char *kind, co
     bool turned = b->groups == 1;
     int width = 500 + 30 * (turned ? b->series : b->groups * b->series / 2);
     put_data(gnuplot, b);
-    fprintf(gnuplot, "set terminal %s size %d,520 noenhanced background '#ffffff'\n",
-            strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", width);
+    fprintf(gnuplot, "set terminal %s size %d,%d noenhanced background '#ffffff'\n",
+            strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", width, b->groups > CROWD ? 600 : 520);
     fputs("set output ", gnuplot);
     put_string(gnuplot, out);
     fputs("\nset title ", gnuplot);
     put_string(gnuplot, b->title);
     fputs("\nset ylabel ", gnuplot);
     put_string(gnuplot, b->unit);
-    fputs(
-        "\nset yrange [0:*]\nset grid y\nset border 3\nset xtics nomirror rotate by -25\nset ytics nomirror\n"
-        "set style data histogram\nset style histogram clustered gap 1\n"
-        "set style fill solid 0.85 border -1\nset boxwidth 0.9\n",
-        gnuplot);
-    fputs(turned ? "unset key\n" : "set key outside right top\n", gnuplot);
+    fputs("\nset yrange [0:*]\nset grid y\nset border 3\nset ytics nomirror\n"
+          "set style data histogram\nset style histogram clustered gap 1\n"
+          "set style fill solid 0.85 border -1\nset boxwidth 0.9\n",
+          gnuplot);
+    /* The names of many groups stand close: steeper, so that they do not cover each other. */
+    fprintf(gnuplot, "set xtics nomirror rotate by %d\n", b->groups > CROWD ? -55 : -25);
+    fputs(turned              ? "unset key\n"
+          : b->groups > CROWD ? "set key above\nset rmargin 12\n"
+                              : "set key outside right top\n",
+          gnuplot);
+    if (b->line > 0)
+        fprintf(gnuplot, "set arrow from graph 0,first %.6g to graph 1,first %.6g nohead\n", b->line,
+                b->line);
     for (int column = 0; column < (turned ? 1 : b->series); column++) {
         fprintf(gnuplot, "%s$data using %d:xtic(1) title ", column ? ", " : "plot ", column + 2);
         put_string(gnuplot, turned ? "" : b->serie[column]);

@@ -10,6 +10,7 @@ struct bars {
     const char *const *group; /* names, [groups] */
     const char *const *serie; /* names, [series] */
     const double *value;      /* [group * series + serie]; NAN: no bar */
+    double line;              /* drawn across at this height; 0: none */
 };
 
 /* OK if path ends in .svg or .png, which chooses the format. Errors: E_USAGE. Asked early, so that a long

@@ -2,7 +2,7 @@
 _tune()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-    local commands="tune query explain ladder verify doctor help" command=tune
+    local commands="tune query explain bench ladder verify doctor help" command=tune
     [[ " $commands " == *" ${COMP_WORDS[1]} "* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}
     case $before in
         --db|--suite|--space|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;

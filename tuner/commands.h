@@ -13,6 +13,7 @@ enum status cmd_tune(int argc, char **argv);    /* tuner/cmd_tune.c: the main jo
 enum status cmd_query(int argc, char **argv);   /* tools/cmd_query.c */
 enum status cmd_explain(int argc, char **argv); /* tools/cmd_explain.c */
 enum status cmd_ladder(int argc, char **argv);  /* tools/cmd_ladder.c */
+enum status cmd_bench(int argc, char **argv);   /* tools/cmd_bench.c: winners against NVIDIA's libraries */
 enum status cmd_verify(int argc, char **argv);  /* tools/cmd_verify.c: database and winners checked */
 enum status cmd_doctor(int argc, char **argv);  /* tools/cmd_doctor.c */
 

@@ -119,6 +119,7 @@ json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed,
 json_t *request_trial(const struct config *config, const struct build *build, double best_us);
 json_t *request_block(const struct config *config, const struct build *build, double block_ms);
 json_t *request_anchor_block(double block_ms);
+json_t *request_rival_block(const char *who, double block_ms); /* "anchor", "lt", "autotune" */
 json_t *request_verify(const struct config *config, const struct build *build);
 
 #endif

@@ -17,14 +17,16 @@ struct command {
     enum status (*run)(int argc, char **argv);
 };
 
-/* manual.txt says what each does; those with '_' are children of this program, not for people. */
+/* manual.txt says what each does; those with '_' are not for people. */
 static const struct command commands[] = {
     {"tune", cmd_tune},
     {"query", cmd_query},
     {"explain", cmd_explain},
+    {"bench", cmd_bench},
     {"ladder", cmd_ladder},
     {"verify", cmd_verify},
     {"doctor", cmd_doctor},
+    /* children of this program */
     {"_compiler", cmd_compiler_child},
     {"_worker", cmd_gpu_worker},
 };

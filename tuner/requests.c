@@ -37,7 +37,12 @@ json_t *request_block(const struct config *config, const struct build *build, do
 
 json_t *request_anchor_block(double block_ms)
 {
-    return json_pack("{s:s, s:s, s:f}", "do", "block", "who", "anchor", "block_ms", block_ms);
+    return request_rival_block("anchor", block_ms);
+}
+
+json_t *request_rival_block(const char *who, double block_ms)
+{
+    return json_pack("{s:s, s:s, s:f}", "do", "block", "who", who, "block_ms", block_ms);
 }
 
 json_t *request_verify(const struct config *config, const struct build *build)

@@ -8,6 +8,7 @@
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
+ *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
  *   FAKE_UNBUILDABLE=PART, FAKE_SPILLS=PART, FAKE_COMPILER_CRASH=PART      the compiler
@@ -144,9 +145,12 @@ static json_t *trial(const char *text)
 static json_t *block(const char *who, const char *text)
 {
     take_time("FAKE_BLOCK_MS");
-    double us = strcmp(who, "anchor") == 0 ? 1.1 * time_of("") : time_of(text);
-    return json_pack("{s:b, s:f, s:i, s:{s:i}}", "ok", 1, "time_us", us, "launches", 10, "state",
-                     "throttle_reasons", 0);
+    if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
+    double us = strcmp(who, "config") == 0   ? time_of(text)
+                : strcmp(who, "anchor") == 0 ? 1.1 * time_of("")
+                                             : 0.9 * time_of(""); /* "lt", "autotune" */
+    return json_pack("{s:b, s:f, s:i, s:s, s:{s:i}}", "ok", 1, "time_us", us, "launches", 10, "detail",
+                     strcmp(who, "lt") == 0 ? "answer 2 of 7" : "", "state", "throttle_reasons", 0);
 }
 
 static json_t *verify(const char *text)
@@ -170,6 +174,8 @@ static json_t *answer(const json_t *request, bool compiler)
     if (strcmp(verb, "trial") == 0) return trial(text);
     if (strcmp(verb, "block") == 0) return block(who, text);
     if (strcmp(verb, "verify") == 0) return verify(text);
+    if (strcmp(verb, "roofline") == 0)
+        return json_pack("{s:b, s:f, s:f}", "ok", 1, "fp32_tflops", 60.0, "gb_per_s", 4000.0);
     return message_failure(fail(E_CHILD, "unknown request"));
 }
 

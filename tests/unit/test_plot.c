@@ -31,7 +31,7 @@ static const char *in_folder(const char *name)
 static const char *const shapes[] = {"4096x4096x4096", "32x1605632x27"};
 static const char *const rungs[] = {"naive", "it's tuned", "cuBLAS"};
 static const double tflops[] = {0.3, 48, 51, 0.1, NAN, 20};
-static const struct bars bars = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops};
+static const struct bars bars = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 0};
 
 /* The whole file as text; zeros as blanks. */
 static void read_back(const char *name, char *text, size_t room)

@@ -9,11 +9,12 @@
  *                                             or built false, verdict, detail, facts {}
  * GPU worker (argv: _worker --device N --cache DIR)
  *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
- *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s, sets,
- *                                                anchor_right anchor_detail, judged_rows rows (of C)
+ *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s,
+ *                                                sets, anchor_right anchor_detail, judged_rows rows (of C)
  *   trial config cubin checksum facts best_us -> outcome {}
- *   block who block_ms                        -> time_us launches state {}
- *         who = "anchor" | "config" (then also config cubin checksum)
+ *   block who block_ms                        -> time_us launches state {} detail
+ *         who = "anchor" | "config" (then also config cubin checksum) | "lt" | "autotune" (rivals.h: their
+ *         first block takes as long as their own search; E_ABSENT where there is no such rival)
  *   verify config cubin checksum              -> verdict detail shapes skipped
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set

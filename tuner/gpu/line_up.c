@@ -26,6 +26,10 @@ static void leave(struct line_up_place *place)
 void line_up_close(struct line_up *line_up)
 {
     for (int i = 0; i < LINE_UP_MAX; i++) leave(&line_up->place[i]);
+    for (int i = 0; i < LINE_UP_RIVALS; i++) {
+        timed_stop(&line_up->rival[i].timed);
+        kernel_close(&line_up->rival[i].kernel);
+    }
     timed_stop(&line_up->anchor);
     kernel_close(&line_up->anchor_kernel);
     *line_up = (struct line_up){.site = line_up->site};
@@ -64,4 +68,39 @@ enum status line_up_find(struct line_up *line_up, const struct candidate *candid
     found->used = ++line_up->requests;
     *timed = &found->timed;
     return OK;
+}
+
+static const struct {
+    const char *name;
+    enum status (*open)(struct site *site, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX]);
+} rivals[LINE_UP_RIVALS] = {{"lt", rival_lt_open}, {"autotune", rival_autotune_open}};
+
+/* As with the anchor, a rival that cannot take the problem is one that is not there. */
+static enum status admit(struct line_up *line_up, int i)
+{
+    struct site *site = line_up->site;
+    struct line_up_rival *rival = &line_up->rival[i];
+    enum status st = rivals[i].open(site, &rival->kernel, rival->detail);
+    if (!st) st = timed_start(&site->watch, &site->work, &rival->kernel, &rival->timed);
+    if (st) kernel_close(&rival->kernel);
+    if (st == E_GPU && !device_lost()) st = fail(E_ABSENT, "%s", status_text());
+    rival->asked = true;
+    rival->st = st;
+    if (st) snprintf(rival->why, sizeof rival->why, "%s", status_text());
+    return st;
+}
+
+enum status line_up_rival(struct line_up *line_up, const char *name, struct timed **timed,
+                          const char **detail)
+{
+    for (int i = 0; i < LINE_UP_RIVALS; i++) {
+        if (strcmp(rivals[i].name, name) != 0) continue;
+        struct line_up_rival *rival = &line_up->rival[i];
+        enum status st = rival->asked ? rival->st : admit(line_up, i);
+        if (st) return fail(st, "%s", rival->why);
+        *timed = &rival->timed;
+        *detail = rival->detail;
+        return OK;
+    }
+    return fail(E_INPUT, "there is no rival '%.40s'", name);
 }

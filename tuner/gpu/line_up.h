@@ -4,6 +4,7 @@
 #ifndef GT_LINE_UP_H
 #define GT_LINE_UP_H
 
+#include "rivals.h"
 #include "trial.h"
 
 #define LINE_UP_MAX 24 /* a race has at most 16 runners */
@@ -16,11 +17,23 @@ struct line_up_place {
     uint64_t used; /* when, in requests; the longest unused makes room */
 };
 
+/* A rival beyond the anchor; opened when it is asked for, which may take as long as a few trials. */
+struct line_up_rival {
+    bool asked;
+    enum status st; /* of opening it */
+    char detail[RIVAL_DETAIL_MAX];
+    char why[200]; /* it could not be opened */
+    struct kernel kernel;
+    struct timed timed;
+};
+enum { LINE_UP_RIVALS = 2 }; /* "lt", "autotune" */
+
 struct line_up {
     struct site *site;
     bool has_anchor;
     struct kernel anchor_kernel;
     struct timed anchor;
+    struct line_up_rival rival[LINE_UP_RIVALS];
     struct line_up_place place[LINE_UP_MAX];
     uint64_t requests;
 };
@@ -34,5 +47,10 @@ void line_up_close(struct line_up *line_up);
 
 /* The candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */
 enum status line_up_find(struct line_up *line_up, const struct candidate *candidate, struct timed **timed);
+
+/* The rival of this name, ready; *detail: what it is. Errors: E_INPUT (no such name), E_ABSENT (there is none
+ * for this problem; asked again, the same answer at once), E_GPU. */
+enum status line_up_rival(struct line_up *line_up, const char *name, struct timed **timed,
+                          const char **detail);
 
 #endif

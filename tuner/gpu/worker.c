@@ -180,6 +180,23 @@ static json_t *answer_trial(struct worker *w, const json_t *request)
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&outcome));
 }
 
+/* Whose block it is. detail stays the line-up's. */
+static enum status find_runner(struct worker *w, const char *who, const json_t *request, struct timed **timed,
+                               const char **detail)
+{
+    struct candidate candidate = {0};
+    if (strcmp(who, "config") == 0) {
+        enum status st = take_candidate(w, "block", request, &candidate);
+        return st ? st : line_up_find(&w->line_up, &candidate, timed);
+    }
+    if (!w->site.ready) return fail(E_ABSENT, "block: no problem was prepared");
+    if (strcmp(who, "anchor") != 0) return line_up_rival(&w->line_up, who, timed, detail);
+    if (!w->line_up.has_anchor)
+        return fail(E_ABSENT, "block: cuBLAS is not there or does not take the problem");
+    *timed = &w->line_up.anchor;
+    return OK;
+}
+
 static json_t *answer_block(struct worker *w, const json_t *request)
 {
     const char *who;
@@ -187,26 +204,18 @@ static json_t *answer_block(struct worker *w, const json_t *request)
     int64_t calls;
     json_error_t error;
     struct gpu_state state;
-    struct timed *timed = &w->line_up.anchor;
+    struct timed *timed = NULL;
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F}", "who", &who, "block_ms", &block_ms))
         return message_failure(unpack_failed("block", &error));
     if (!(block_ms > 0 && block_ms <= BLOCK_MS_MAX))
         return message_failure(
             fail(E_INPUT, "block: block_ms = %g is outside 0..%g", block_ms, BLOCK_MS_MAX));
-    enum status st = OK;
-    if (strcmp(who, "config") == 0) {
-        struct candidate candidate = {0};
-        st = take_candidate(w, "block", request, &candidate);
-        if (!st) st = line_up_find(&w->line_up, &candidate, &timed);
-    } else if (strcmp(who, "anchor") != 0) {
-        st = fail(E_INPUT, "block: who = '%.40s' is neither anchor nor config", who);
-    } else if (!w->site.ready || !w->line_up.has_anchor) {
-        st = fail(E_ABSENT, "block: there is no anchor: no problem was prepared, or cuBLAS does not take it");
-    }
+    const char *detail = "";
+    enum status st = find_runner(w, who, request, &timed, &detail);
     if (!st) st = timed_blocks(timed, 1, 1e3 * block_ms, &time_us, &calls, &state);
     if (st) return message_failure(st);
-    return json_pack("{s:b, s:f, s:I, s:o}", "ok", 1, "time_us", time_us, "launches", (json_int_t)calls,
-                     "state", state_to_json(&state));
+    return json_pack("{s:b, s:f, s:I, s:s, s:o}", "ok", 1, "time_us", time_us, "launches", (json_int_t)calls,
+                     "detail", detail, "state", state_to_json(&state));
 }
 
 static json_t *answer_verify(struct worker *w, const json_t *request)

@@ -1,0 +1,30 @@
+# The winners against NVIDIA's libraries: what is asked wrongly, and a whole run with children that invent times.
+FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
+[ -x "$FAKE" ] || skip "tests/fake_child is not built"
+export GEMMTUNE_DB=$SCRATCH/winners.db
+t tune bench
+t tune bench --shape 12x
+t tune bench --suite nosuch.txt
+t tune bench --shape 64x64x64 --rival nosuch
+t tune bench --shape 64x64x64 --rounds 0
+t tune bench --shape 64x64x64 --rounds 2.5
+t tune bench --shape 64x64x64 --plot ratios.jpg
+t tune bench --shape 64x64x64
+GEMMTUNE_EXE=$FAKE tune --shape 64x64x64 --shape sgemm:tn:65x66x67 --budget 3s >tuned 2>&1
+GEMMTUNE_LIBCUDA=$SCRATCH/no-driver t tune bench --shape 64x64x64
+export GEMMTUNE_EXE=$FAKE
+t tune bench --shape 64x64x64 --shape sgemm:tn:65x66x67 --rival all
+t tune bench --shape 64x64x64 --shape 7x7x7
+FAKE_NO_CUBLAS=1 tune bench --shape 64x64x64 --rival lt --format json >alone.json
+FAKE_NO_RIVAL=lt tune bench --shape 64x64x64 --rival lt --rounds 3 --format json >some.json 2>means
+cat >look.py <<'END'
+import json
+alone, some = (json.load(open(f))[0] for f in ("alone.json", "some.json"))
+print(alone["mark"], alone["cublas_us"], alone["ratio"], alone["lt_us"], alone["time_us"] > 0)
+print(some["mark"], 1 < some["ratio_low"] <= some["ratio"] <= some["ratio_high"] < 1.2, some["lt_us"], some["lt"])
+print(some["source"], some["verdict"], some["exact"], some["rounds"], some["cold"], some["config"].split()[0])
+print(abs(some["tflops"] - 2 * 64**3 / some["time_us"] * 1e-6) < 1e-9)
+END
+t python3 look.py
+t cat means
+t tune bench --shape 64x64x64 --rounds 3 --hot --format csv

@@ -1,0 +1,189 @@
+#include "bench.h"
+
+#include "stats.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIAL_DEADLINE_S 300.0
+#define FIRST_DEADLINE_S 300.0 /* a rival's first block: its own search */
+#define BLOCK_DEADLINE_S 60.0
+#define SEED             1 /* of the operands */
+
+const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune"};
+
+/* ---- who runs ---- */
+
+/* Kernels of one pair of ops are compiled together, on all cores. */
+static enum status build_op(struct crew *crew, struct bench_row *rows, size_t count, bool trans_a,
+                            bool trans_b)
+{
+    struct config *configs = calloc(count, sizeof *configs);
+    struct build *builds = calloc(count, sizeof *builds);
+    int wanted = 0;
+    enum status st = configs && builds ? OK : fail(E_MEMORY, "out of memory for %zu kernels", count);
+    for (size_t i = 0; i < count && !st; i++)
+        if (rows[i].known && rows[i].problem.trans_a == trans_a && rows[i].problem.trans_b == trans_b)
+            configs[wanted++] = rows[i].fastest.config;
+    if (!st && wanted > 0)
+        st = crew_build_all(crew, configs, wanted, trans_a, trans_b, crew_worker(crew, 0)->gpu.arch, builds);
+    for (size_t i = 0, at = 0; i < count && !st && wanted > 0; i++)
+        if (rows[i].known && rows[i].problem.trans_a == trans_a && rows[i].problem.trans_b == trans_b)
+            rows[i].build = builds[at++];
+    free(configs);
+    free(builds);
+    return st;
+}
+
+enum status bench_choose(struct crew *crew, struct db *db, bool cold, struct bench_row *rows, size_t count)
+{
+    enum status st = OK;
+    for (size_t i = 0; i < count && !st && db; i++) {
+        st = fastest_find(db, crew_worker(crew, 0), cold, &rows[i].problem, &rows[i].fastest);
+        rows[i].known = st == OK;
+        if (st == E_ABSENT) st = OK;
+    }
+    for (int op = 0; op < 4 && !st; op++) st = build_op(crew, rows, count, op & 1, op & 2);
+    return st;
+}
+
+/* ---- times ---- */
+
+static enum status prepare(struct crew *crew, const struct bench_plan *plan, const struct problem *problem,
+                           double warm_s, bool *cublas)
+{
+    json_t *answer = NULL;
+    enum status st =
+        crew_ask(crew, 0, request_prepare(problem, plan->cold, SEED, warm_s), CREW_PREPARE_S, &answer);
+    *cublas = !st && json_number_value(json_object_get(answer, "anchor_us")) > 0;
+    json_decref(answer);
+    return st;
+}
+
+static enum status judge(struct crew *crew, struct bench_row *row)
+{
+    json_t *answer = NULL;
+    if (!row->build.built) {
+        row->outcome = outcome_failed(row->build.verdict, "%s", row->build.detail);
+        return OK;
+    }
+    enum status st =
+        crew_ask(crew, 0, request_trial(&row->fastest.config, &row->build, 0), TRIAL_DEADLINE_S, &answer);
+    if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &row->outcome);
+    json_decref(answer);
+    return st;
+}
+
+static enum status block(struct crew *crew, const struct bench_plan *plan, struct bench_row *row, int runner,
+                         double deadline_s, double *time_us)
+{
+    json_t *request =
+        runner == BENCH_OWN
+            ? request_block(&row->fastest.config, &row->build, plan->block_ms)
+            : request_rival_block(runner == BENCH_CUBLAS ? "anchor" : bench_names[runner], plan->block_ms);
+    json_t *answer = NULL;
+    enum status st = request ? crew_ask(crew, 0, request, deadline_s, &answer)
+                             : fail(E_MEMORY, "out of memory for a request");
+    if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
+    const char *detail = json_string_value(json_object_get(answer, "detail"));
+    if (!st && detail)
+        snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.100s", detail);
+    json_decref(answer);
+    return st;
+}
+
+/* The first block of each is its warm-up, a rival's search, and not counted. Who is not there sits out. */
+static enum status line_up(struct crew *crew, const struct bench_plan *plan, struct bench_row *row,
+                           bool cublas, int runners[BENCH_RUNNERS], int *count)
+{
+    *count = 0;
+    for (int runner = 0; runner < BENCH_RUNNERS; runner++) {
+        bool there = runner == BENCH_OWN      ? row->known && outcome_usable(&row->outcome)
+                     : runner == BENCH_CUBLAS ? cublas
+                                              : cublas && plan->wanted[runner];
+        if (!there) continue;
+        double ignored;
+        enum status st = block(crew, plan, row, runner, FIRST_DEADLINE_S, &ignored);
+        if (st == E_ABSENT) {
+            snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.119s", status_text());
+            continue;
+        }
+        if (st) return st;
+        runners[(*count)++] = runner;
+    }
+    return OK;
+}
+
+static void shuffle(int *order, int count, uint64_t *random)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)stats_random_below(random, (uint64_t)i + 1), kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+static enum status run_rounds(struct crew *crew, const struct bench_plan *plan, struct bench_row *row,
+                              int *runners, int count, double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
+{
+    uint64_t random = plan->seed;
+    enum status st = OK;
+    for (int round = 0; round < plan->rounds && !st; round++) {
+        shuffle(runners, count, &random);
+        for (int i = 0; i < count && !st; i++)
+            st = block(crew, plan, row, runners[i], BLOCK_DEADLINE_S, &samples[runners[i]][round]);
+    }
+    return st;
+}
+
+static void summarize(struct bench_times *times, const double *own, const double *samples, int rounds)
+{
+    double ratios[BENCH_ROUNDS_MAX];
+    size_t n = (size_t)rounds;
+    times->time_us = stats_median(samples, n);
+    stats_median_interval(samples, n, &times->low_us, &times->high_us);
+    if (!own) return;
+    for (size_t i = 0; i < n; i++) ratios[i] = samples[i] / own[i];
+    times->ratio = stats_median(ratios, n);
+    stats_median_interval(ratios, n, &times->ratio_low, &times->ratio_high);
+}
+
+static enum status race(struct crew *crew, const struct bench_plan *plan, struct bench_row *row, bool cublas)
+{
+    double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
+    int runners[BENCH_RUNNERS], count = 0;
+    enum status st = line_up(crew, plan, row, cublas, runners, &count);
+    if (!st) st = run_rounds(crew, plan, row, runners, count, samples);
+    if (st) return st;
+    bool own = false;
+    for (int i = 0; i < count; i++) own |= runners[i] == BENCH_OWN;
+    for (int i = 0; i < count; i++)
+        summarize(&row->times[runners[i]], own ? samples[BENCH_OWN] : NULL, samples[runners[i]],
+                  plan->rounds);
+    return OK;
+}
+
+enum status bench_run(struct crew *crew, const struct bench_plan *plan, double warm_s, struct bench_row *row)
+{
+    bool cublas = false;
+    enum status st = prepare(crew, plan, &row->problem, warm_s, &cublas);
+    if (!st && row->known) st = judge(crew, row);
+    if (st == E_CHILD && row->known) { /* the worker died of it and has been restarted */
+        row->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
+        st = prepare(crew, plan, &row->problem, warm_s, &cublas);
+    }
+    return st ? st : race(crew, plan, row, cublas);
+}
+
+double bench_mean(const struct bench_row *rows, size_t rows_count, enum bench_runner runner, size_t *count)
+{
+    double sum = 0;
+    *count = 0;
+    for (size_t i = 0; i < rows_count; i++) {
+        if (!(rows[i].times[runner].ratio > 0)) continue;
+        sum += log(rows[i].times[runner].ratio);
+        ++*count;
+    }
+    return *count ? exp(sum / (double)*count) : (double)NAN;
+}

@@ -1,0 +1,52 @@
+/* bench.h — tuned kernels against NVIDIA's libraries: who runs, and how the times are taken. Each kernel is
+ * judged by the worker as any candidate is; then blocks of all run in rounds, in an order that is drawn anew
+ * for each, so that a clock that drifts meets all alike. Knows no options and no table.
+ */
+#ifndef GT_BENCH_H
+#define GT_BENCH_H
+
+#include "fastest.h"
+#include "outcome.h"
+
+#define BENCH_ROUNDS_MAX 101
+
+/* OWN is the tuned kernel, CUBLAS cublasSgemm; the others are those of rivals.h. */
+enum bench_runner { BENCH_OWN, BENCH_CUBLAS, BENCH_LT, BENCH_AUTOTUNE, BENCH_RUNNERS };
+extern const char *const bench_names[BENCH_RUNNERS]; /* "own", "cublas", "lt", "autotune" */
+
+struct bench_plan {
+    int rounds; /* 1 .. BENCH_ROUNDS_MAX */
+    double block_ms;
+    bool cold;
+    bool wanted[BENCH_RUNNERS]; /* of the rivals; OWN runs wherever there is one */
+    uint64_t seed;
+};
+
+/* An interval holds the median at about 95 %. */
+struct bench_times {
+    double time_us, low_us, high_us; /* median; 0: it did not run */
+    double ratio, ratio_low,
+        ratio_high;   /* its time over OWN's in the same rounds (above 1: OWN is faster); 0 */
+    char detail[120]; /* which answer of cublasLt; why it did not run */
+};
+
+struct bench_row {
+    struct problem problem;
+    bool known;
+    struct fastest fastest; /* if known */
+    struct build build;
+    struct outcome outcome; /* of judging it */
+    struct bench_times times[BENCH_RUNNERS];
+};
+
+/* Look up and compile the kernels of all rows, whose problems are set. db may be NULL: nothing is known.
+ * Errors: those of the database and of the crew. */
+enum status bench_choose(struct crew *crew, struct db *db, bool cold, struct bench_row *rows, size_t count);
+
+/* Run one row on worker 0. What cannot run is told in the row. Errors: E_GPU, E_CHILD, E_INTERRUPTED. */
+enum status bench_run(struct crew *crew, const struct bench_plan *plan, double warm_s, struct bench_row *row);
+
+/* Geometric mean of the ratios to a runner over the rows that have one; *count: how many (0: NAN). */
+double bench_mean(const struct bench_row *rows, size_t rows_count, enum bench_runner runner, size_t *count);
+
+#endif

@@ -1,0 +1,200 @@
+#include "bench_show.h"
+
+#include "model.h"
+#include "plot.h"
+#include "reading.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const titles[BENCH_RUNNERS] = {"tuned kernel", "cublasSgemm", "the best of cublasLt",
+                                                  "CUBLAS_GEMM_AUTOTUNE"};
+
+static const struct column columns[] = {
+    {"problem", "problem", COLUMN_TEXT, 0},
+    {"time_us", "time (us)", COLUMN_NUMBER, 2},
+    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
+    {"roofline_percent", "of roofline (%)", COLUMN_NUMBER, 1},
+    {"cublas_us", "cuBLAS (us)", COLUMN_NUMBER, 2},
+    {"ratio", "x cuBLAS", COLUMN_NUMBER, 3},
+    {"ratio_low", "low", COLUMN_NUMBER, 3},
+    {"ratio_high", "high", COLUMN_NUMBER, 3},
+    {"lt_ratio", "x best Lt", COLUMN_NUMBER, 3},
+    {"autotune_ratio", "x autotune", COLUMN_NUMBER, 3},
+    {"mark", "note", COLUMN_TEXT, 0},
+    {"time_low_us", NULL, COLUMN_NUMBER, 0},
+    {"time_high_us", NULL, COLUMN_NUMBER, 0},
+    {"cublas_low_us", NULL, COLUMN_NUMBER, 0},
+    {"cublas_high_us", NULL, COLUMN_NUMBER, 0},
+    {"lt_us", NULL, COLUMN_NUMBER, 0},
+    {"lt_ratio_low", NULL, COLUMN_NUMBER, 0},
+    {"lt_ratio_high", NULL, COLUMN_NUMBER, 0},
+    {"lt", NULL, COLUMN_TEXT, 0},
+    {"autotune_us", NULL, COLUMN_NUMBER, 0},
+    {"autotune_ratio_low", NULL, COLUMN_NUMBER, 0},
+    {"autotune_ratio_high", NULL, COLUMN_NUMBER, 0},
+    {"autotune", NULL, COLUMN_TEXT, 0},
+    {"roofline_us", NULL, COLUMN_NUMBER, 0},
+    {"source", NULL, COLUMN_TEXT, 0},
+    {"verdict", NULL, COLUMN_TEXT, 0},
+    {"exact", NULL, COLUMN_BOOL, 0},
+    {"registers", NULL, COLUMN_NUMBER, 0},
+    {"spill_bytes", NULL, COLUMN_NUMBER, 0},
+    {"config", NULL, COLUMN_TEXT, 0},
+    {"rounds", NULL, COLUMN_NUMBER, 0},
+    {"cold", NULL, COLUMN_BOOL, 0},
+    {"gpu", NULL, COLUMN_TEXT, 0},
+    {"driver", NULL, COLUMN_TEXT, 0},
+    {"cublas", NULL, COLUMN_TEXT, 0},
+};
+
+static double or_empty(double x)
+{
+    return x > 0 ? x : (double)NAN;
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static double least_us(const struct bench_row *row, const struct bench_place *place)
+{
+    return model_roofline_us(&row->problem, place->tflops, place->gb_per_s);
+}
+
+/* What a reader of the numbers must know about a row. */
+static const char *mark(const struct bench_row *row)
+{
+    const struct bench_times *own = &row->times[BENCH_OWN], *cublas = &row->times[BENCH_CUBLAS];
+    if (!row->known) return "not tuned";
+    if (!(own->time_us > 0)) return verdict_name(row->outcome.verdict);
+    if (!(cublas->time_us > 0)) return "no cuBLAS";
+    if (cublas->ratio_high < 1) return "cuBLAS is faster";
+    if (row->fastest.cublas_won) return "cuBLAS won its race";
+    return strcmp(row->fastest.how, "tuned") == 0 ? row->fastest.stale ? "stale" : NULL : row->fastest.how;
+}
+
+static void add_row(struct table *t, const struct bench_row *row, const struct bench_plan *plan,
+                    const struct bench_place *place)
+{
+    const struct bench_times *own = &row->times[BENCH_OWN], *cublas = &row->times[BENCH_CUBLAS];
+    const struct bench_times *lt = &row->times[BENCH_LT], *autotune = &row->times[BENCH_AUTOTUNE];
+    char problem[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX] = "";
+    problem_format(&row->problem, problem);
+    if (row->known) config_format(&row->fastest.config, config);
+    bool ran = own->time_us > 0;
+    table_text(t, problem);
+    table_number(t, or_empty(own->time_us));
+    table_number(t, reading_tflops(&row->problem, own->time_us));
+    table_number(t, ran ? 100 * least_us(row, place) / own->time_us : (double)NAN);
+    table_number(t, or_empty(cublas->time_us));
+    table_number(t, or_empty(cublas->ratio));
+    table_number(t, or_empty(cublas->ratio_low));
+    table_number(t, or_empty(cublas->ratio_high));
+    table_number(t, or_empty(lt->ratio));
+    table_number(t, or_empty(autotune->ratio));
+    table_text(t, mark(row));
+    table_number(t, or_empty(own->low_us));
+    table_number(t, or_empty(own->high_us));
+    table_number(t, or_empty(cublas->low_us));
+    table_number(t, or_empty(cublas->high_us));
+    for (int i = BENCH_LT; i <= BENCH_AUTOTUNE; i++) {
+        const struct bench_times *rival = &row->times[i];
+        table_number(t, or_empty(rival->time_us));
+        table_number(t, or_empty(rival->ratio_low));
+        table_number(t, or_empty(rival->ratio_high));
+        table_text(t, or_null(rival->detail));
+    }
+    table_number(t, least_us(row, place));
+    table_text(t, row->known ? row->fastest.how : NULL);
+    table_text(t, row->known ? verdict_name(row->outcome.verdict) : NULL);
+    table_bool(t, row->outcome.exact);
+    table_number(t, row->known ? (double)row->build.facts.registers : (double)NAN);
+    table_number(t, row->known ? (double)row->build.facts.spill_bytes : (double)NAN);
+    table_text(t, or_null(config));
+    table_number(t, plan->rounds);
+    table_bool(t, plan->cold);
+    table_text(t, place->worker->gpu.name);
+    table_text(t, or_null(place->worker->driver));
+    table_text(t, or_null(place->worker->cublas));
+}
+
+static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
+{
+    for (int runner = BENCH_CUBLAS; runner < BENCH_RUNNERS; runner++) {
+        size_t with, faster = 0;
+        double mean = bench_mean(rows, count, (enum bench_runner)runner, &with);
+        if (!with) continue;
+        for (size_t i = 0; i < count; i++) faster += rows[i].times[runner].ratio >= 1;
+        fprintf(stream,
+                "geometric mean %.3f times as fast as %s over %zu problems, at least as fast on %zu\n", mean,
+                titles[runner], with, faster);
+    }
+}
+
+enum status bench_show(const struct bench_row *rows, size_t count, const struct bench_plan *plan,
+                       const struct bench_place *place, enum table_format format)
+{
+    struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+    if (!table) return fail(E_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) add_row(table, &rows[i], plan, place);
+    const struct worker_info *worker = place->worker;
+    if (format == TABLE_TEXT)
+        printf("%s, driver %s, %s%s; measured roofline %.1f TFLOPS and %.0f GB/s; operands %s; medians of %d "
+               "blocks of %g ms\n\n",
+               worker->gpu.name, worker->driver, worker->cublas[0] ? "cuBLAS " : "no cuBLAS", worker->cublas,
+               place->tflops, place->gb_per_s, plan->cold ? "rotated beyond the cache" : "left in the cache",
+               plan->rounds, plan->block_ms);
+    enum status st = table_print(table, format, stdout);
+    table_free(table);
+    if (!st) {
+        if (format == TABLE_TEXT) putchar('\n');
+        say_means(rows, count, format == TABLE_TEXT ? stdout : stderr);
+    }
+    return st;
+}
+
+/* ---- the picture ---- */
+
+static const char *short_problem(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
+{
+    problem_format(problem, text);
+    return strncmp(text, "sgemm:nn:", 9) == 0 ? text + 9 : text;
+}
+
+enum status bench_draw(const struct bench_row *rows, size_t count, const struct bench_place *place,
+                       const char *path)
+{
+    int series = 0, runner_of[BENCH_RUNNERS];
+    const char *serie[BENCH_RUNNERS];
+    for (int runner = BENCH_CUBLAS; runner < BENCH_RUNNERS; runner++) {
+        size_t with;
+        bench_mean(rows, count, (enum bench_runner)runner, &with);
+        if (!with) continue;
+        serie[series] = titles[runner];
+        runner_of[series++] = runner;
+    }
+    if (series == 0)
+        return fail(E_ABSENT, "nothing was measured beside a rival, so there is nothing to draw");
+    serie[series] = "cublasSgemm, if the roofline were reached";
+    int width = series + 1;
+    char title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
+    const char **group = calloc(count, sizeof *group);
+    double *value = calloc(count * (size_t)width, sizeof *value);
+    enum status st = text && group && value ? OK : fail(E_MEMORY, "out of memory");
+    for (size_t i = 0; i < count && !st; i++) {
+        double *bar = value + i * (size_t)width;
+        group[i] = short_problem(&rows[i].problem, text[i]);
+        for (int s = 0; s < series; s++) bar[s] = or_empty(rows[i].times[runner_of[s]].ratio);
+        bar[series] = or_empty(rows[i].times[BENCH_CUBLAS].time_us / least_us(&rows[i], place));
+    }
+    snprintf(title, sizeof title, "Tuned kernels on %s: how many times as fast as ...",
+             place->worker->gpu.name);
+    struct bars bars = {title, "ratio", (int)count, width, group, serie, value, 1};
+    if (!st) st = plot_bars(&bars, path);
+    free(text);
+    free(group);
+    free(value);
+    return st;
+}

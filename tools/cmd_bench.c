@@ -1,0 +1,248 @@
+/* cmd_bench.c — tune bench: the winners of the database against NVIDIA's libraries, interleaved. Tunes
+ * nothing and stores nothing.
+ */
+#include "bench_show.h"
+#include "commands.h"
+#include "compile.h"
+#include "plot.h"
+#include "problem_list.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WARM_FIRST_S 30.0 /* to the GPU's steady state */
+#define WARM_S       2.0  /* from one problem to the next it stays warm */
+
+struct options {
+    struct problem_list problems;
+    struct bench_plan plan;
+    const char *plot, *db;
+    int device;
+    enum table_format format;
+    enum status st; /* of parsing */
+};
+
+enum {
+    KEY_SUITE = 256,
+    KEY_RIVAL,
+    KEY_PLOT,
+    KEY_FORMAT,
+    KEY_GPU,
+    KEY_DB,
+    KEY_HOT,
+    KEY_ROUNDS,
+    KEY_BLOCK,
+    KEY_SEED
+};
+
+static const struct argp_option option_list[] = {
+    {"shape", 's', "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
+    {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
+    {"rival", KEY_RIVAL, "NAME", 0,
+     "run against this one, too: lt (the best of all that cublasLt's heuristic proposes), autotune "
+     "(CUBLAS_GEMM_AUTOTUNE) or all; may be repeated",
+     0},
+    {"plot", KEY_PLOT, "FILE", 0, "draw the ratios as bars into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
+    {"gpu", KEY_GPU, "N", 0, "number of the GPU to run on (default 0)", 0},
+    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"hot", KEY_HOT, NULL, 0, "leave the operands in the L2 cache between calls instead of rotating them", 0},
+    {"rounds", KEY_ROUNDS, "N", 0, "blocks of each kernel (default 15, at most 101)", 0},
+    {"block-ms", KEY_BLOCK, "MS", 0, "length of a block (default 20)", 0},
+    {"seed", KEY_SEED, "N", 0, "of the order in which blocks run (default 1)", 0},
+    {0},
+};
+
+static enum status parse_number(const char *option, const char *text, double low, double high, double *number)
+{
+    char *end;
+    errno = 0;
+    double read = strtod(text, &end);
+    if (end == text || *end || errno || !(read >= low && read <= high))
+        return fail(E_USAGE, "%s %.40s is not a number from %g to %g", option, text, low, high);
+    *number = read;
+    return OK;
+}
+
+static enum status parse_whole(const char *option, const char *text, double high, int *number)
+{
+    double read = 0;
+    enum status st = parse_number(option, text, option[2] == 'r' ? 1 : 0, high, &read);
+    *number = (int)read;
+    if (!st && *number != read) return fail(E_USAGE, "%s %.40s is not a whole number", option, text);
+    return st;
+}
+
+static enum status add_rival(struct bench_plan *plan, const char *name)
+{
+    bool known = strcmp(name, "cublas") == 0; /* runs in any case */
+    for (int i = BENCH_LT; i < BENCH_RUNNERS; i++)
+        if (strcmp(name, bench_names[i]) == 0 || strcmp(name, "all") == 0) known = plan->wanted[i] = true;
+    return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune and all", name);
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct options *o = state->input;
+    int seed;
+    if (o->st) return 0; /* the first mistake is the one to tell */
+    switch (key) {
+    case 's':
+        o->st = problem_list_add(&o->problems, value);
+        break;
+    case KEY_SUITE:
+        o->st = problem_list_add_suite(&o->problems, value);
+        break;
+    case KEY_RIVAL:
+        o->st = add_rival(&o->plan, value);
+        break;
+    case KEY_PLOT:
+        o->plot = value;
+        o->st = plot_check(value);
+        break;
+    case KEY_FORMAT:
+        o->st = table_format_parse(value, &o->format);
+        break;
+    case KEY_GPU:
+        o->st = parse_whole("--gpu", value, 1023, &o->device);
+        break;
+    case KEY_DB:
+        o->db = value;
+        break;
+    case KEY_HOT:
+        o->plan.cold = false;
+        break;
+    case KEY_ROUNDS:
+        o->st = parse_whole("--rounds", value, BENCH_ROUNDS_MAX, &o->plan.rounds);
+        break;
+    case KEY_BLOCK:
+        o->st = parse_number("--block-ms", value, 0.1, 10000, &o->plan.block_ms);
+        break;
+    case KEY_SEED:
+        o->st = parse_whole("--seed", value, 1e9, &seed);
+        if (!o->st) o->plan.seed = (uint64_t)seed;
+        break;
+    case ARGP_KEY_ARG:
+        o->st = fail(E_USAGE, "'%.60s' belongs to no option; a shape needs --shape", value);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static enum status read_options(int argc, char **argv, struct options *options)
+{
+    static const char about[] =
+        "Run the winners of the database against cublasSgemm, each judged once more and then timed in blocks "
+        "that take turns in random order. Tunes nothing and stores nothing."
+        "\v'x cuBLAS' is cuBLAS's time over the kernel's own, the median over the rounds, with its 95 % "
+        "interval (low, high): above 1 the kernel is faster. It is the kernel's own ratio also where cuBLAS "
+        "is faster, and such a row is marked. 'of roofline' is the least time that the measured arithmetic "
+        "and "
+        "memory speed of this GPU allow over the kernel's time. json and csv add times, intervals, "
+        "configurations and versions. A problem without a winner is run with the fastest trial of its "
+        "search, "
+        "or listed as not tuned.\n\n"
+        "Examples:\n"
+        "  tune bench --suite configs/suites/public.txt --rival lt --plot ratios.svg\n"
+        "  tune bench --shape 8x6144x4096 --rival all --format json\n\n"
+        "Exit status: 0 every problem had a kernel and each was right; 1 not so; others as in tune --help.";
+    static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
+    if (argp_parse(&argp, argc, argv, 0, NULL, options)) return fail(E_USAGE, "cannot read the command line");
+    if (options->st) return options->st;
+    if (options->problems.count == 0)
+        return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
+    return OK;
+}
+
+static enum status open_database(const char *path, struct db **db)
+{
+    char by_default[4096];
+    enum status st = path ? OK : db_default_path(by_default, sizeof by_default);
+    return st ? st : db_open(path ? path : by_default, DB_READ, db);
+}
+
+static enum status measure_roofline(struct crew *crew, struct bench_place *place)
+{
+    json_t *answer = NULL;
+    enum status st = crew_ask(crew, 0, json_pack("{s:s}", "do", "roofline"), CREW_PREPARE_S, &answer);
+    if (!st) {
+        place->tflops = json_number_value(json_object_get(answer, "fp32_tflops"));
+        place->gb_per_s = json_number_value(json_object_get(answer, "gb_per_s"));
+    }
+    json_decref(answer);
+    return st;
+}
+
+/* A kernel that ran wrong is not a slow kernel: the command must not end as if all were well. */
+static enum status all_right(const struct bench_row *rows, size_t count)
+{
+    size_t bad = 0;
+    const struct bench_row *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].times[BENCH_OWN].time_us > 0) continue;
+        if (!first) first = &rows[i];
+        bad++;
+    }
+    if (!bad) return OK;
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&first->problem, text);
+    return fail(E_ABSENT, "%zu of %zu problems ran without a tuned kernel; the first, %s: %s", bad, count,
+                text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
+}
+
+static enum status bench_all(const struct options *o, struct crew *crew, struct bench_row *rows)
+{
+    struct bench_place place = {.worker = crew_worker(crew, 0)};
+    size_t count = o->problems.count, done = 0;
+    bool live = isatty(STDERR_FILENO);
+    enum status st = measure_roofline(crew, &place);
+    for (; done < count && !st; done += !st) {
+        char text[PROBLEM_TEXT_MAX];
+        problem_format(&rows[done].problem, text);
+        if (live) fprintf(stderr, "\r\033[Kbench: %zu of %zu, %s", done + 1, count, text);
+        st = bench_run(crew, &o->plan, done ? WARM_S : WARM_FIRST_S, &rows[done]);
+    }
+    if (live) fputs("\r\033[K", stderr);
+    if (st && done == 0) return st;
+    /* What was measured is shown however it ended. */
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    enum status shown = bench_show(rows, done, &o->plan, &place, o->format);
+    if (!shown && o->plot) shown = bench_draw(rows, done, &place, o->plot);
+    if (st) return fail(st, "%s", sentence);
+    return shown ? shown : all_right(rows, count);
+}
+
+enum status cmd_bench(int argc, char **argv)
+{
+    struct options options = {.plan = {.rounds = 15, .block_ms = 20, .cold = true, .seed = 1}};
+    struct crew *crew = NULL;
+    struct bench_row *rows = NULL;
+    struct db *db = NULL;
+    char cache[4096];
+    enum status st = read_options(argc, argv, &options);
+    if (!st) st = open_database(options.db, &db);
+    if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (st) goto out;
+    rows = calloc(options.problems.count, sizeof *rows);
+    if (!rows) {
+        st = fail(E_MEMORY, "out of memory for %zu problems", options.problems.count);
+        goto out;
+    }
+    for (size_t i = 0; i < options.problems.count; i++) rows[i].problem = options.problems.at[i];
+    struct crew_options members = {cache, 0, &options.device, 1};
+    st = crew_open(&members, &crew);
+    if (!st) st = bench_choose(crew, db, options.plan.cold, rows, options.problems.count);
+    if (!st) st = bench_all(&options, crew, rows);
+out:
+    crew_close(crew);
+    db_close(db);
+    free(rows);
+    problem_list_free(&options.problems);
+    return st;
+}

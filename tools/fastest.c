@@ -1,0 +1,51 @@
+#include "fastest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void describe(const struct worker_info *worker, bool cold, struct db_context *context)
+{
+    *context = (struct db_context){.gpu = worker->gpu, .cold = cold};
+    memcpy(context->gpu_uuid, worker->uuid, sizeof context->gpu_uuid);
+    snprintf(context->driver, sizeof context->driver, "%s", worker->driver);
+    snprintf(context->nvrtc, sizeof context->nvrtc, "%s", worker->nvrtc);
+    snprintf(context->cublas, sizeof context->cublas, "%s", worker->cublas);
+}
+
+static bool keep(void *self, const struct db_winner *winner)
+{
+    struct fastest *found = self;
+    if (winner->predicted || winner->unusable) return true;
+    if (!winner->config.template) {
+        found->cublas_won = true;
+        return true;
+    }
+    found->config = winner->config;
+    found->how = "tuned";
+    found->stale = winner->stale;
+    found->then_us = winner->time_us;
+    found->ratio = winner->ratio;
+    return false;
+}
+
+enum status fastest_find(struct db *db, const struct worker_info *worker, bool cold,
+                         const struct problem *problem, struct fastest *fastest)
+{
+    struct db_context context;
+    struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem};
+    *fastest = (struct fastest){.how = NULL};
+    describe(worker, cold, &context);
+    enum status st = db_winners(db, &filter, &context, keep, fastest);
+    if (st && st != E_ABSENT) return st;
+    if (fastest->how) return OK;
+
+    struct db_best best;
+    int count = 0;
+    st = db_best(db, &context, problem, &best, 1, &count);
+    if (!st && count == 0) st = fail(E_ABSENT, "nothing is known of this problem on this GPU");
+    if (st) return st;
+    fastest->config = best.config;
+    fastest->how = "best so far";
+    fastest->then_us = best.outcome.time_us;
+    return OK;
+}

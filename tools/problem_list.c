@@ -1,0 +1,37 @@
+#include "problem_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status append(struct problem_list *list, const struct problem *problems, size_t count)
+{
+    struct problem *more = realloc(list->at, (list->count + count + 1) * sizeof *more);
+    if (!more) return fail(E_MEMORY, "out of memory for the problems");
+    list->at = more;
+    if (count) memcpy(more + list->count, problems, count * sizeof *more);
+    list->count += count;
+    return OK;
+}
+
+enum status problem_list_add(struct problem_list *list, const char *text)
+{
+    struct problem problem;
+    enum status st = problem_parse(text, &problem);
+    return st ? st : append(list, &problem, 1);
+}
+
+enum status problem_list_add_suite(struct problem_list *list, const char *path)
+{
+    struct problem *suite = NULL;
+    size_t count = 0;
+    enum status st = problem_read_suite(path, &suite, &count);
+    if (!st) st = append(list, suite, count);
+    free(suite);
+    return st;
+}
+
+void problem_list_free(struct problem_list *list)
+{
+    free(list->at);
+    *list = (struct problem_list){0};
+}
