@@ -4,19 +4,23 @@ import re
 import sys
 
 
-def pattern(expected):
-    parts = []
-    for line in expected.splitlines():
-        if line == "{**}":
-            parts.append(r"(?:[^\n]*\n)*?")
-        else:
-            parts.append("[^\n]*".join(re.escape(piece) for piece in line.split("{*}")) + "\n")
-    return "".join(parts)
+def line_pattern(line):
+    return "[^\n]*".join(re.escape(piece) for piece in line.split("{*}"))
 
 
-expected = open(sys.argv[1], encoding="utf-8").read()
+def pattern(lines):
+    return "".join(r"(?:[^\n]*\n)*?" if line == "{**}" else line_pattern(line) + "\n" for line in lines)
+
+
+def named(line, expected):
+    """For the difference that is printed: a line that fits an expected one is shown as that."""
+    return next((e for e in expected if e != "{*}" and re.fullmatch(line_pattern(e), line)), line)
+
+
+expected = open(sys.argv[1], encoding="utf-8").read().splitlines()
 shown = open(sys.argv[2], encoding="utf-8").read()
 if re.fullmatch(pattern(expected), shown):
     sys.exit(0)
-sys.stdout.writelines(difflib.unified_diff(expected.splitlines(True), shown.splitlines(True), "expected", "shown"))
+lines = [named(line, expected) for line in shown.splitlines()]
+print("\n".join(difflib.unified_diff(expected, lines, "expected", "shown", lineterm="")))
 sys.exit(1)

@@ -1,6 +1,4 @@
 # The ladder without a GPU: its compiler's figures, and its answers to wrong command lines.
-GEMMTUNE_LIBCUDA=$SCRATCH/no-driver
-export GEMMTUNE_LIBCUDA
 t tune ladder --shape 64x64x64 --compile-only --gpu h200
 t tune ladder --shape sgemm:tt:64x64x64 --shape sgemm:nt:8x8x8 --rung warptiled --compile-only --gpu t4 --format csv
 tune ladder --shape 64x64x64 --compile-only --gpu h200 --format json >rungs.json

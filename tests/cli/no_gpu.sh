@@ -1,5 +1,4 @@
 # A driver that is not there, is not a driver, or NVRTC that is not there.
-export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver"
 t tune --shape 64x64x64 --budget 5s
 echo 'not a library' >library
 GEMMTUNE_LIBCUDA=$PWD/library

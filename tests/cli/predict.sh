@@ -1,5 +1,4 @@
 # The main job without a GPU, from the first run to asking why.
-export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver"
 export GEMMTUNE_DB="$PWD/my.db"
 t tune --shape 256x256x256 --gpu h200 --budget 20s
 t tune query

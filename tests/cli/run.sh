@@ -3,7 +3,8 @@
 #
 # A case calls `t COMMAND ...`, which shows the command, its standard output, its standard error (each line after
 # "! ") and, if it is not 0, its exit code ("= 3"). In CASE.expected {*} stands for any text within a line and a line
-# {**} for any lines, none included. A case that cannot run here calls `skip WHY`.
+# {**} for any lines, none included. A case that cannot run here calls `skip WHY`. The GPU driver is hidden, so that a
+# case shows the same on every machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -32,7 +33,7 @@ code=0
 (
     cd "$scratch/work"
     exec env -i PATH="$scratch/bin:$PATH" HOME="$scratch/home" SCRATCH="$scratch" SOURCES="$here/../.." LC_ALL=C \
-        NO_COLOR=1 COLUMNS=100 ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
+        GEMMTUNE_LIBCUDA="$scratch/no-driver" NO_COLOR=1 COLUMNS=100 ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
         sh -eu -c '. "$SCRATCH/t.sh"; . "$0"' "$here/$case.sh" 3>&1 >"$scratch/shown" 2>"$scratch/noise" </dev/null
 ) || code=$?
 if [ $code = 77 ]; then exit 77; fi

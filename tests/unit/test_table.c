@@ -21,7 +21,8 @@ static void row(struct table *table, const char *name, double time, int tied, co
 /* What a table prints; owned by the caller. width < 0: through table_print in the given format. */
 static char *printed(const struct table *table, enum table_format format, int width)
 {
-    char *text = NULL;
+    static char
+        *text; /* a local one is taken for dangling by gcc -O3, which cannot see when fclose writes it */
     size_t length;
     FILE *stream = open_memstream(&text, &length);
     assert_ok(width < 0 ? table_print(table, format, stream) : table_print_text(table, width, stream));
