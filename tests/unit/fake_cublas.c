@@ -10,7 +10,7 @@
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
-int fake_blas_calls, fake_blas_wide_calls;
+_Atomic int fake_blas_calls, fake_blas_wide_calls;
 
 struct blas {
     void *stream, *workspace;

@@ -1,14 +1,16 @@
 /* fake_gpu.c — a driver and a cuBLAS made of host memory, opened in place of the real ones by tests that have
  * no GPU.
  *
- * Device memory is host memory, so copies are real and cuBLAS's answers can be compared. Kernels are not run:
- * their launches are recorded. FAKE_GPU_FAIL="cuName=RESULT" makes one entry point fail, or the process die
- * of signal -RESULT; FAKE_GPU_VERSION is the driver's.
+ * Device memory is host memory, so copies are real and cuBLAS's answers can be compared. Launches are
+ * recorded, and computed by the definition if fake_computes says so. Streams have ids that are never used
+ * again; during a capture, what the driver does not allow fails. FAKE_GPU_FAIL="cuName=RESULT" makes one
+ * entry point fail, or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's.
  */
 #include "fake_gpu.h"
 
 #include <cuda.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,8 @@
 struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 int fake_launch_count;
 int fake_attributes_set[8];
-int fake_open; /* buffers, modules, streams and contexts that were not released */
+int fake_computes, fake_loads;
+_Atomic int fake_open; /* buffers, modules, streams and contexts that were not released */
 
 static CUresult result_of(const char *name)
 {
@@ -29,6 +32,26 @@ static CUresult result_of(const char *name)
 }
 
 #define RESULT result_of(__func__)
+
+struct fake_stream {
+    unsigned long long id;
+    bool capturing;
+    cuuint64_t capture;
+};
+
+static int captures_under_way; /* in the mode that forbids others to allocate */
+static unsigned long long streams_made, captures_made;
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static _Thread_local CUcontext current;
+static int primary;
+
+/* What may not happen while somebody captures. */
+static CUresult unless_capturing(const char *name)
+{
+    if (captures_under_way > 0 && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return result_of(name);
+}
 
 CUresult cuInit(unsigned int flags)
 {
@@ -127,8 +150,7 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     (void)device;
-    static int anything;
-    *context = (CUcontext)(void *)&anything;
+    *context = (CUcontext)(void *)&primary;
     fake_open++;
     return RESULT;
 }
@@ -140,9 +162,43 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
     return RESULT;
 }
 
+/* Any address is a context: tests make them up. */
 CUresult cuCtxSetCurrent(CUcontext context)
 {
-    return context ? RESULT : CUDA_ERROR_INVALID_CONTEXT;
+    current = context;
+    return RESULT;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = current;
+    return RESULT;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    *device = 0;
+    return current ? RESULT : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static _Thread_local CUcontext pushed_over[8];
+static _Thread_local int pushed;
+
+CUresult cuCtxPushCurrent(CUcontext context)
+{
+    CUresult result = context ? RESULT : CUDA_ERROR_INVALID_CONTEXT;
+    if (result != CUDA_SUCCESS) return result;
+    pushed_over[pushed++] = current;
+    current = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    *context = current;
+    if (pushed == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    current = pushed_over[--pushed];
+    return RESULT;
 }
 
 CUresult cuCtxSynchronize(void)
@@ -159,7 +215,7 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 {
-    CUresult result = RESULT;
+    CUresult result = unless_capturing(__func__);
     if (result != CUDA_SUCCESS) return result;
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (bytes > (size_t)1 << 31) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -212,10 +268,11 @@ static int module, functions[2];
 
 CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 {
-    CUresult result = image ? RESULT : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = image ? unless_capturing(__func__) : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return result;
     *loaded = (CUmodule)(void *)&module;
     fake_open++;
+    fake_loads++;
     return CUDA_SUCCESS;
 }
 
@@ -250,28 +307,81 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     return RESULT;
 }
 
+/* Two threads may launch at once. */
+static int next_launch(void)
+{
+    return __atomic_fetch_add(&fake_launch_count, 1, __ATOMIC_RELAXED);
+}
+
+static float term(const struct gemm_args *p, long long item, int i, int j, int from, int to)
+{
+    const float *a = p->a + item * p->stride_a, *b = p->b + item * p->stride_b;
+    double sum = 0;
+    for (int l = from; l < to && l < p->k; l++) {
+        float x = fake_computes & 2 ? a[l * p->lda + i] : a[i * p->lda + l];
+        float y = fake_computes & 4 ? b[j * p->ldb + l] : b[l * p->ldb + j];
+        sum += (double)x * y;
+    }
+    return (float)sum;
+}
+
+static void finish(const struct gemm_args *p, long long item, int i, int j, float sum)
+{
+    float alpha = p->alpha_device ? *p->alpha_device : p->alpha,
+          beta = p->beta_device ? *p->beta_device : p->beta;
+    float *c = &p->c[item * p->stride_c + i * p->ldc + j];
+    *c = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * *c : 0);
+}
+
+/* As gemm_args.h says. */
+static void compute(const struct gemm_args *p, bool is_gemm, int items)
+{
+    for (int item = 0; item < items; item++)
+        for (int i = 0; i < p->m; i++)
+            for (int j = 0; j < p->n; j++) {
+                float sum = 0;
+                for (int s = 0; s < p->splits; s++) {
+                    float *part =
+                        p->splits > 1
+                            ? p->workspace + (((long long)item * p->splits + s) * p->m + i) * p->n + j
+                            : &sum;
+                    if (is_gemm) *part = term(p, item, i, j, s * p->k_per_split, (s + 1) * p->k_per_split);
+                    if (!is_gemm) sum += *part;
+                }
+                if (!is_gemm || p->splits == 1) finish(p, item, i, j, sum);
+            }
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int smem,
                         CUstream stream, void **parameters, void **extra)
 {
     if (!stream || extra || block_y != 1 || block_z != 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
     CUresult result = RESULT;
     if (result != CUDA_SUCCESS) return result;
-    if (fake_launch_count == FAKE_LAUNCHES_MAX) return CUDA_ERROR_LAUNCH_FAILED;
-    fake_launches[fake_launch_count++] = (struct fake_launch){
+    int at = next_launch();
+    if (at >= FAKE_LAUNCHES_MAX) return CUDA_ERROR_LAUNCH_FAILED;
+    const struct fake_stream *s = (const struct fake_stream *)stream;
+    fake_launches[at] = (struct fake_launch){
         .is_gemm = function == (CUfunction)(void *)&functions[0],
+        .captured = s->capturing,
+        .stream = stream,
         .grid = {grid_x, grid_y, grid_z},
         .threads = block_x,
         .smem_bytes = smem,
         .args = *(const struct gemm_args *)parameters[0],
     };
+    if (fake_computes) compute(&fake_launches[at].args, fake_launches[at].is_gemm, (int)grid_z);
     return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
-    static int anything;
-    *stream = (CUstream)(void *)&anything;
+    struct fake_stream *s = calloc(1, sizeof *s);
+    if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
+    s->id = __atomic_add_fetch(&streams_made, 1, __ATOMIC_RELAXED);
+    *stream = (CUstream)(void *)s;
     fake_open++;
     return flags == CU_STREAM_NON_BLOCKING ? RESULT : CUDA_ERROR_INVALID_VALUE;
 }
@@ -279,7 +389,36 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 CUresult cuStreamDestroy(CUstream stream)
 {
     fake_open--;
+    free((void *)stream);
     return stream ? RESULT : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
+{
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    *id = ((const struct fake_stream *)stream)->id;
+    return RESULT;
+}
+
+#undef cuStreamGetCaptureInfo_v2
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
+{
+    if (!stream || graph || dependencies || count) return CUDA_ERROR_INVALID_VALUE;
+    const struct fake_stream *s = (const struct fake_stream *)stream;
+    *status = s->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    *id = s->capture;
+    return RESULT;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    CUstreamCaptureMode before = thread_mode;
+    thread_mode = *mode;
+    *mode = before;
+    return RESULT;
 }
 
 CUresult cuStreamSynchronize(CUstream stream)
@@ -297,19 +436,27 @@ CUresult cuGetErrorName(CUresult result, const char **name)
     return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* What the tests never call must be there all the same: the loader asks for all. */
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
-    (void)stream, (void)mode;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    struct fake_stream *s = (struct fake_stream *)stream;
+    if (!s || s->capturing || mode != CU_STREAM_CAPTURE_MODE_GLOBAL) return CUDA_ERROR_INVALID_VALUE;
+    s->capturing = true;
+    s->capture = ++captures_made;
+    captures_under_way++;
+    return RESULT;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
-    (void)stream, (void)graph;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    struct fake_stream *s = (struct fake_stream *)stream;
+    if (!s || !s->capturing) return CUDA_ERROR_INVALID_VALUE;
+    s->capturing = false;
+    captures_under_way--;
+    *graph = NULL;
+    return RESULT;
 }
 
+/* What the tests never call must be there all the same: the loader asks for all. */
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
 {
     (void)executable, (void)graph, (void)flags;

@@ -29,6 +29,10 @@ static const struct library_symbol entries[] = {
     {ENTRY(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)},
     {ENTRY(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)},
     {ENTRY(CtxSetCurrent, cuCtxSetCurrent)},
+    {ENTRY(CtxGetCurrent, cuCtxGetCurrent)},
+    {ENTRY(CtxGetDevice, cuCtxGetDevice)},
+    {ENTRY(CtxPushCurrent, cuCtxPushCurrent_v2)},
+    {ENTRY(CtxPopCurrent, cuCtxPopCurrent_v2)},
     {ENTRY(CtxSynchronize, cuCtxSynchronize)},
     {ENTRY(MemGetInfo, cuMemGetInfo_v2)},
     {ENTRY(MemAlloc, cuMemAlloc_v2)},
@@ -47,6 +51,10 @@ static const struct library_symbol entries[] = {
     {ENTRY(StreamCreate, cuStreamCreate)},
     {ENTRY(StreamDestroy, cuStreamDestroy_v2)},
     {ENTRY(StreamSynchronize, cuStreamSynchronize)},
+    {ENTRY(StreamGetId, cuStreamGetId)},
+    {"cuStreamGetCaptureInfo_v2",
+     &cuda.StreamGetCaptureInfo}, /* toolkits differ in what the header names so */
+    {ENTRY(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)},
     {ENTRY(StreamBeginCapture, cuStreamBeginCapture_v2)},
     {ENTRY(StreamEndCapture, cuStreamEndCapture)},
     {ENTRY(GraphInstantiate, cuGraphInstantiateWithFlags)},
@@ -270,6 +278,18 @@ void device_close(struct device *device)
     if (device->context) cuda.DevicePrimaryCtxRelease(device->handle);
     device->stream = NULL;
     device->context = NULL;
+}
+
+enum status device_of_context(struct device *device)
+{
+    *device = (struct device){.ordinal = 0};
+    enum status st = device_load();
+    if (!st) st = device_check(cuda.CtxGetCurrent(&device->context), "look for the current context");
+    if (st) return st;
+    if (!device->context) return fail(E_ABSENT, "no CUDA context is current in this thread");
+    st = device_check(cuda.CtxGetDevice(&device->handle), "find the GPU of the current context");
+    device->ordinal = device->handle; /* the driver numbers both alike */
+    return st ? st : describe(device);
 }
 
 enum status device_allocate(struct device_buffer *buffer, size_t bytes)

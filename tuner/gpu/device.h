@@ -24,6 +24,10 @@ struct cuda_api {
     CUresult (*DevicePrimaryCtxRetain)(CUcontext *, CUdevice);
     CUresult (*DevicePrimaryCtxRelease)(CUdevice);
     CUresult (*CtxSetCurrent)(CUcontext);
+    CUresult (*CtxGetCurrent)(CUcontext *);
+    CUresult (*CtxGetDevice)(CUdevice *);
+    CUresult (*CtxPushCurrent)(CUcontext);
+    CUresult (*CtxPopCurrent)(CUcontext *);
     CUresult (*CtxSynchronize)(void);
     CUresult (*MemGetInfo)(size_t *, size_t *);
     CUresult (*MemAlloc)(CUdeviceptr *, size_t);
@@ -43,6 +47,11 @@ struct cuda_api {
     CUresult (*StreamCreate)(CUstream *, unsigned);
     CUresult (*StreamDestroy)(CUstream);
     CUresult (*StreamSynchronize)(CUstream);
+    CUresult (*StreamGetId)(CUstream, unsigned long long *);
+    /* The form of CUDA 11.3: (stream, status, id of the capture, NULL, NULL, NULL). */
+    CUresult (*StreamGetCaptureInfo)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+                                     const CUgraphNode **, size_t *);
+    CUresult (*ThreadExchangeStreamCaptureMode)(CUstreamCaptureMode *);
     CUresult (*StreamBeginCapture)(CUstream, CUstreamCaptureMode);
     CUresult (*StreamEndCapture)(CUstream, CUgraph *);
     CUresult (*GraphInstantiate)(CUgraphExec *, CUgraph, unsigned long long);
@@ -85,6 +94,10 @@ void device_short_id(const char *name, char *id, size_t room);
 /* Errors: E_GPU (no such GPU, no driver, the GPU refuses a context). */
 enum status device_open(int ordinal, struct device *device);
 void device_close(struct device *device); /* takes a zeroed struct too */
+
+/* Describe the GPU whose context is current in this thread, somebody else's perhaps: stream is NULL, and
+ * there is nothing to close. E_ABSENT: no context is current. Errors: E_GPU. */
+enum status device_of_context(struct device *device);
 
 /* OK, or fail(E_GPU, "WHAT: CUDA_ERROR_NAME"). Remembers results that end the process. */
 enum status device_check(CUresult result, const char *what);

@@ -17,8 +17,7 @@ struct loaded {
     struct device_buffer workspace;
 };
 
-/* After these the context is whole: the kernel is refused, nothing is broken. */
-static bool is_refusal(CUresult result)
+bool kernel_refused(CUresult result)
 {
     return result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_OUT_OF_MEMORY ||
            result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -27,11 +26,11 @@ static bool is_refusal(CUresult result)
 static enum status check(CUresult result, const char *what)
 {
     enum status st = device_check(result, what);
-    return st && is_refusal(result) ? fail(E_ABSENT, "%s", status_text()) : st;
+    return st && kernel_refused(result) ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
 /* Ask for the shared memory and make sure of the threads, so that a refusal comes before the first launch. */
-static enum status prepare_function(const struct device *device, CUfunction function,
+static enum status prepare_function(const struct gpu *gpu, CUfunction function,
                                     const struct kernel_launch *launch)
 {
     int static_smem = 0, threads = 0;
@@ -45,9 +44,9 @@ static enum status prepare_function(const struct device *device, CUfunction func
         return fail(E_ABSENT, "%s needs %u threads a block; with its registers %d are possible",
                     launch->entry, launch->threads, threads);
     int64_t smem = (int64_t)launch->smem_bytes + static_smem;
-    if (smem > device->gpu.smem_per_block_bytes)
+    if (smem > gpu->smem_per_block_bytes)
         return fail(E_ABSENT, "%s needs %lld bytes of shared memory a block; this GPU has %d", launch->entry,
-                    (long long)smem, device->gpu.smem_per_block_bytes);
+                    (long long)smem, gpu->smem_per_block_bytes);
     if (smem > SMEM_WITHOUT_OPT_IN)
         st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                          (int)launch->smem_bytes),
@@ -61,18 +60,25 @@ static enum status prepare_function(const struct device *device, CUfunction func
     return st;
 }
 
-static enum status load_module(struct loaded *self, const char *cubin_path, const char *checksum)
+enum status kernel_open(const char *cubin_path, const char *checksum, CUmodule *module)
 {
     char *cubin = NULL;
     size_t length = 0;
     enum status st = compile_read_cubin(cubin_path, checksum, &cubin, &length);
     if (st) return st;
-    st = check(cuda.ModuleLoadData(&self->module, cubin), "load the kernel");
+    st = check(cuda.ModuleLoadData(module, cubin), "load the kernel");
     free(cubin);
-    for (int i = 0; !st && i < self->plan.kernels; i++) {
-        const struct kernel_launch *launch = &self->plan.kernel[i];
-        st = check(cuda.ModuleGetFunction(&self->function[i], self->module, launch->entry), launch->entry);
-        if (!st) st = prepare_function(self->device, self->function[i], launch);
+    return st;
+}
+
+enum status kernel_bind(CUmodule module, const struct gpu *gpu, const struct launch_plan *plan,
+                        CUfunction function[LAUNCH_KERNELS_MAX])
+{
+    enum status st = OK;
+    for (int i = 0; !st && i < plan->kernels; i++) {
+        const struct kernel_launch *launch = &plan->kernel[i];
+        st = check(cuda.ModuleGetFunction(&function[i], module, launch->entry), launch->entry);
+        if (!st) st = prepare_function(gpu, function[i], launch);
     }
     return st;
 }
@@ -83,6 +89,10 @@ static enum status make_workspace(struct loaded *self)
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
     /* Out of memory is this configuration's fault: another with fewer splits may fit. */
     if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
+    if (!st && self->plan.args.counters > 0)
+        st = device_check(cuda.MemsetD8Async(self->workspace.address, 0, 4 * (size_t)self->plan.args.counters,
+                                             self->device->stream),
+                          "clearing the counters of the workspace");
     return st;
 }
 
@@ -144,7 +154,8 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     enum status st = OK;
     if (self->plan.kernels > 0 && self->plan.batch_per_launch < 1)
         st = fail(E_ABSENT, "one item of the batch needs more workspace than a launch may have");
-    if (!st) st = load_module(self, cubin_path, checksum);
+    if (!st) st = kernel_open(cubin_path, checksum, &self->module);
+    if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);
     if (!st) st = make_workspace(self);
     if (st) {
         loaded_close(self);

@@ -22,6 +22,16 @@ struct kernel {
     void (*close)(void *self);
 };
 
+/* The steps of kernel_load, for who launches on streams of its own; both in the context that is current, with
+ * kernel_load's errors. kernel_bind finds the entry points that a plan launches and allows them the threads
+ * and the shared memory they are launched with. The module is the caller's: cuda.ModuleUnload. */
+enum status kernel_open(const char *cubin_path, const char *checksum, CUmodule *module);
+enum status kernel_bind(CUmodule module, const struct gpu *gpu, const struct launch_plan *plan,
+                        CUfunction function[LAUNCH_KERNELS_MAX]);
+
+/* True for results after which the context is whole: the launch is refused, nothing is broken. */
+bool kernel_refused(CUresult result);
+
 /* Load a configuration's cubin and prepare it for one problem: plan, workspace, function attributes. The
  * configuration must have passed its template's check. close it before the device. Errors: E_GPU; E_IO,
  * E_INPUT (the cubin is gone or damaged: compile again); a driver that refuses the kernel (out of resources

@@ -1,0 +1,107 @@
+#include "blas_pool.h"
+
+#include "relaxed.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+void blas_pool_start(struct blas_pool *pool)
+{
+    *pool = (struct blas_pool){.count = 0};
+    pthread_mutex_init(&pool->lock, NULL);
+    for (int i = 0; i < BLAS_POOL_MAX; i++) atomic_flag_clear(&pool->slots[i].busy);
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && value[0] && strcmp(value, "0") != 0;
+}
+
+/* The pedantic mode knows no TF32 and no emulation, and is not always as fast: it is asked for only where the
+ * environment would allow either. The environment itself is the program's and stays as it is. */
+static int math_mode(void)
+{
+    return is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION") ? BLAS_PEDANTIC_MATH
+                                                                                       : BLAS_DEFAULT_MATH;
+}
+
+/* Add a handle, busy if the caller wants it for itself. The lock is held. */
+static enum status grow(struct blas_pool *pool, bool busy, int *index)
+{
+    int count = atomic_load(&pool->count);
+    blas_handle handle = NULL;
+    CUstreamCaptureMode mode = relaxed_begin();
+    int result = blas.Create(&handle);
+    relaxed_end(mode);
+    if (!result) result = blas.SetMathMode(handle, math_mode());
+    if (result) {
+        if (handle) blas.Destroy(handle);
+        return fail(E_GPU, "cuBLAS %s does not start (status %d)", pool->version, result);
+    }
+    pool->slots[count].handle = handle;
+    if (busy) atomic_flag_test_and_set(&pool->slots[count].busy);
+    *index = count;
+    atomic_store(&pool->count, count + 1);
+    return OK;
+}
+
+enum status blas_pool_open(struct blas_pool *pool)
+{
+    int index;
+    pthread_mutex_lock(&pool->lock);
+    enum status st = OK;
+    if (atomic_load(&pool->count) == 0) {
+        st = blas_load(pool->version);
+        if (!st) st = grow(pool, false, &index);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return st;
+}
+
+void blas_pool_close(struct blas_pool *pool)
+{
+    for (int i = 0; i < atomic_load(&pool->count); i++) blas.Destroy(pool->slots[i].handle);
+    atomic_store(&pool->count, 0);
+    pthread_mutex_destroy(&pool->lock);
+}
+
+/* Index of a handle that is now ours. */
+static int take(struct blas_pool *pool)
+{
+    for (;;) {
+        int count = atomic_load(&pool->count), index;
+        for (int i = 0; i < count; i++)
+            if (!atomic_flag_test_and_set_explicit(&pool->slots[i].busy, memory_order_acquire)) return i;
+        enum status st = E_ABSENT;
+        if (count < BLAS_POOL_MAX && pthread_mutex_trylock(&pool->lock) == 0) {
+            if (atomic_load(&pool->count) < BLAS_POOL_MAX) st = grow(pool, true, &index);
+            pthread_mutex_unlock(&pool->lock);
+        }
+        if (!st) return index;
+        sched_yield(); /* calls are short: one comes free soon */
+    }
+}
+
+/* CUBLAS_STATUS_ALLOC_FAILED, _INVALID_VALUE, _ARCH_MISMATCH and _NOT_SUPPORTED come before anything is
+ * launched. A long batch is several calls, of which some may have been. */
+static enum status refused(const struct blas_pool *pool, const struct problem *problem, int result)
+{
+    bool before = result == 3 || result == 7 || result == 8 || result == 15;
+    return fail(before && problem->batch <= BLAS_BATCH_SLICE ? E_ABSENT : E_GPU,
+                "cuBLAS %s could not run the problem (status %d)", pool->version, result);
+}
+
+enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem, const struct gemm_call *call)
+{
+    int i = take(pool);
+    blas_handle handle = pool->slots[i].handle;
+    int result = blas.SetStream(handle, call->stream);
+    if (!result)
+        result =
+            blas.SetPointerMode(handle, call->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS);
+    if (!result) result = blas_run(handle, problem, call->a, call->b, call->c, call->alpha, call->beta);
+    atomic_flag_clear_explicit(&pool->slots[i].busy, memory_order_release);
+    return result ? refused(pool, problem, result) : OK;
+}

@@ -1,0 +1,39 @@
+/* blas_pool.h — cuBLAS for one context, from any thread and on any stream.
+ *
+ * A cuBLAS handle has one stream and one pointer mode at a time, so that two threads cannot share one. A few
+ * are kept; a call takes a free one without waiting, and sets it to what it needs. Strict FP32 whatever the
+ * environment says.
+ */
+#ifndef GT_BLAS_POOL_H
+#define GT_BLAS_POOL_H
+
+#include "blas.h"
+#include "gemm_call.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define BLAS_POOL_MAX 8
+
+struct blas_pool {
+    pthread_mutex_t lock; /* making another handle */
+    atomic_int count;
+    struct {
+        blas_handle handle;
+        atomic_flag busy;
+    } slots[BLAS_POOL_MAX];
+    char version[16];
+};
+
+void blas_pool_start(struct blas_pool *pool);
+
+/* Make sure that there is one handle, in the current context. E_ABSENT: no cuBLAS. Errors: E_GPU. */
+enum status blas_pool_open(struct blas_pool *pool);
+
+/* In the context it was opened in; without effect if it was not. */
+void blas_pool_close(struct blas_pool *pool);
+
+/* Enqueue one problem. E_ABSENT: cuBLAS does not take it, and nothing was enqueued. Errors: E_GPU. */
+enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
+                          const struct gemm_call *call);
+
+#endif

@@ -1,0 +1,15 @@
+/* gemm_call.h — what a launch is given, beside the plan. */
+#ifndef GT_GEMM_CALL_H
+#define GT_GEMM_CALL_H
+
+#include <cuda.h>
+#include <stdbool.h>
+
+struct gemm_call {
+    CUdeviceptr a, b, c;
+    const void *alpha, *beta; /* floats, on the host unless scalars_on_device */
+    bool scalars_on_device;
+    CUstream stream;
+};
+
+#endif

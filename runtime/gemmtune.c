@@ -1,0 +1,359 @@
+#include "gemmtune.h"
+
+#include "cache.h"
+#include "compile.h"
+#include "handle.h"
+#include "modules.h"
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKSPACES_USUAL 2
+
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER; /* opening the driver */
+
+const char *gt_error_text(void)
+{
+    return status_text();
+}
+
+const char *gt_version(void)
+{
+    return GT_LIBRARY_VERSION;
+}
+
+static enum gt_status answer(enum status st)
+{
+    switch (st) {
+    case OK:
+        return GT_OK;
+    case E_INPUT:
+    case E_USAGE:
+        return GT_INVALID;
+    case E_MEMORY:
+        return GT_MEMORY;
+    case E_GPU:
+        return GT_DEVICE;
+    default:
+        return GT_UNAVAILABLE;
+    }
+}
+
+/* ---- problems ---- */
+
+struct gt_problem gt_problem_make(int64_t m, int64_t n, int64_t k)
+{
+    struct gt_problem p = {.m = m, .n = n, .k = k, .batch = 1};
+    return p;
+}
+
+static int64_t row(int64_t length)
+{
+    return length > 0 ? length : 1;
+}
+
+/* Ours from the caller's, with defaults filled in, checked. */
+static enum status read_problem(const struct gt_problem *from, struct problem *p, int *alignment)
+{
+    *alignment = from->alignment ? from->alignment : 16;
+    if (from->type != GT_SGEMM) return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM", (int)from->type);
+    if (*alignment != 4 && *alignment != 8 && *alignment != 16)
+        return fail(E_INPUT, "alignment is %d; 4, 8, 16 or 0 are possible", (int)from->alignment);
+    const int32_t flags[] = {from->trans_a, from->trans_b, from->scalars_on_device};
+    static const char *const names[] = {"trans_a", "trans_b", "scalars_on_device"};
+    for (int i = 0; i < 3; i++)
+        if (flags[i] != 0 && flags[i] != 1)
+            return fail(E_INPUT, "%s is %d; 0 or 1 are possible", names[i], (int)flags[i]);
+    if (from->reserved) return fail(E_INPUT, "reserved is %d and must be 0", (int)from->reserved);
+    if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
+    *p = (struct problem){.type = GEMM_SGEMM,
+                          .trans_a = from->trans_a,
+                          .trans_b = from->trans_b,
+                          .m = from->batch ? from->m : 0,
+                          .n = from->n,
+                          .k = from->k,
+                          .lda = from->lda,
+                          .ldb = from->ldb,
+                          .ldc = from->ldc,
+                          .batch = from->batch ? from->batch : 1,
+                          .stride_a = from->stride_a,
+                          .stride_b = from->stride_b,
+                          .stride_c = from->stride_c,
+                          .alpha = 1};
+    if (p->lda == 0) p->lda = row(problem_cols_a(p));
+    if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
+    if (p->ldc == 0) p->ldc = row(p->n);
+    if (p->batch == 1) p->stride_a = p->stride_b = p->stride_c = 0;
+    enum status st = problem_check(p);
+    if (st || p->batch > 1) return st;
+    p->stride_a = problem_rows_a(p) * p->lda; /* the text form's default */
+    p->stride_b = problem_rows_b(p) * p->ldb;
+    p->stride_c = p->m * p->ldc;
+    return OK;
+}
+
+/* ---- contexts ---- */
+
+static enum status add_place(struct gt_handle *handle, struct place **out)
+{
+    struct place *place = calloc(1, sizeof *place);
+    if (!place) return fail(E_MEMORY, "out of memory while opening a context");
+    enum status st = device_of_context(&place->device);
+    if (!st)
+        st = known_open(&place->known, &place->device.gpu, handle->database, handle->pretuned,
+                        &handle->notices);
+    if (st) {
+        free(place);
+        return st;
+    }
+    pthread_mutex_init(&place->lock, NULL);
+    blas_pool_start(&place->blas);
+    place->next = atomic_load(&handle->places);
+    atomic_store_explicit(&handle->places, place, memory_order_release);
+    *out = place;
+    return OK;
+}
+
+static struct place *find_place(struct gt_handle *handle, CUcontext context)
+{
+    struct place *place = atomic_load_explicit(&handle->places, memory_order_acquire);
+    while (place && place->device.context != context) place = place->next;
+    return place;
+}
+
+static enum status place_of(struct gt_handle *handle, CUcontext context, struct place **place)
+{
+    enum status st = OK;
+    *place = find_place(handle, context);
+    if (*place) return OK;
+    pthread_mutex_lock(&handle->lock);
+    *place = find_place(handle, context);
+    if (!*place) st = add_place(handle, place);
+    pthread_mutex_unlock(&handle->lock);
+    return st;
+}
+
+/* The context to work in. A thread without one gets that of gt_open, as with the runtime API. */
+static inline enum status current_context(const struct gt_handle *handle, CUcontext *context)
+{
+    CUresult result = cuda.CtxGetCurrent(context);
+    if (result == CUDA_SUCCESS && *context) return OK;
+    struct place *first = atomic_load(&handle->places);
+    while (first && first->next) first = first->next; /* the first is the last in the list */
+    if (result == CUDA_SUCCESS && first) result = cuda.CtxSetCurrent(*context = first->device.context);
+    return device_check(result, "make a context current in this thread");
+}
+
+/* ---- open, close ---- */
+
+static void find_cache(struct gt_handle *handle, const char *chosen)
+{
+    enum status st;
+    if (!chosen) st = compile_cache_folder(handle->cache, sizeof handle->cache);
+    else if (strlen(chosen) >= sizeof handle->cache)
+        st = fail(E_IO, "the name of the cache folder is too long");
+    else {
+        memcpy(handle->cache, chosen, strlen(chosen) + 1);
+        st = cache_make_folder(chosen);
+    }
+    if (!st) return;
+    handle->cache[0] = '\0';
+    notice(&handle->notices, NOTICE_CACHE, "compiled kernels are not kept: %s", status_text());
+}
+
+static enum status copy_options(struct gt_handle *handle, const struct gt_options *o)
+{
+    if (o->flags & ~(unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET))
+        return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", o->flags,
+                    (unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET));
+    if (o->workspaces < 0 || o->workspaces > WORKSPACES_MAX)
+        return fail(E_INPUT, "workspaces is %d; 0 to %d are possible", o->workspaces, WORKSPACES_MAX);
+    for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
+        if (o->reserved[i]) return fail(E_INPUT, "the reserved members of the options must be NULL");
+    handle->flags = o->flags;
+    handle->workspaces = o->workspaces ? o->workspaces : WORKSPACES_USUAL;
+    if ((o->database && !(handle->database = strdup(o->database))) ||
+        (o->pretuned && !(handle->pretuned = strdup(o->pretuned))))
+        return fail(E_MEMORY, "out of memory while opening");
+    notices_start(&handle->notices, o->flags & GT_QUIET);
+    find_cache(handle, o->cache);
+    return OK;
+}
+
+static enum gt_status find_context(struct gt_handle *handle, int ordinal)
+{
+    struct device current;
+    pthread_mutex_lock(&driver_lock);
+    enum status st = device_of_context(&current);
+    if (st == E_ABSENT) st = device_open(ordinal, &handle->own);
+    pthread_mutex_unlock(&driver_lock);
+    if (st) return GT_NO_GPU;
+    struct place *place;
+    pthread_mutex_lock(&handle->lock);
+    st = add_place(handle, &place);
+    pthread_mutex_unlock(&handle->lock);
+    return answer(st);
+}
+
+enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
+{
+    static const struct gt_options usual = {.flags = 0};
+    if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
+    *out = NULL;
+    struct gt_handle *handle = calloc(1, sizeof *handle);
+    if (!handle) return answer(fail(E_MEMORY, "out of memory while opening"));
+    pthread_mutex_init(&handle->lock, NULL);
+    pthread_cond_init(&handle->built, NULL);
+    enum gt_status status = answer(copy_options(handle, options ? options : &usual));
+    if (!status) status = find_context(handle, options ? options->device : 0);
+    if (status) gt_close(handle);
+    else *out = handle;
+    return status;
+}
+
+static void free_place(struct place *place)
+{
+    CUcontext popped;
+    bool pushed = cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS;
+    if (pushed) { /* else the context is gone, and with it what was in it */
+        modules_close(place);
+        blas_pool_close(&place->blas);
+        cuda.CtxPopCurrent(&popped);
+    }
+    known_close(&place->known);
+    pthread_mutex_destroy(&place->lock);
+    free(place);
+}
+
+void gt_close(struct gt_handle *handle)
+{
+    if (!handle) return;
+    while (handle->plans) plan_free(handle->plans);
+    plan_cache_free(&handle->found);
+    for (struct place *place = atomic_load(&handle->places), *next; place; place = next) {
+        next = place->next;
+        free_place(place);
+    }
+    CUcontext current = NULL;
+    if (handle->own.context && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && current == handle->own.context)
+        cuda.CtxSetCurrent(NULL);
+    device_close(&handle->own);
+    modules_remove_private_cache(handle);
+    pthread_cond_destroy(&handle->built);
+    pthread_mutex_destroy(&handle->lock);
+    free(handle->database);
+    free(handle->pretuned);
+    free(handle);
+}
+
+/* ---- plan, launch ---- */
+
+enum gt_status gt_plan(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
+{
+    if (!handle || !problem || !plan) return answer(fail(E_INPUT, "gt_plan: an argument is NULL"));
+    struct problem p;
+    struct place *place;
+    CUcontext context;
+    int alignment;
+    *plan = NULL;
+    enum status st = read_problem(problem, &p, &alignment);
+    if (!st) st = current_context(handle, &context);
+    if (!st) st = place_of(handle, context, &place);
+    if (!st) st = plan_make(handle, place, &p, alignment, problem->scalars_on_device, plan);
+    return answer(st);
+}
+
+void gt_plan_close(struct gt_plan *plan)
+{
+    if (plan) plan_free(plan);
+}
+
+/* The launch did not go as planned, which costs what it costs. */
+static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum way_result result,
+                                    const struct gemm_call *call)
+{
+    if (result == WAY_NO_CONTEXT) {
+        enum status st =
+            device_check(cuda.CtxSetCurrent(plan->place->device.context), "make the plan's context current");
+        if (st) return answer(st);
+        result = way_launch(way, call);
+    }
+    if (result == WAY_REFUSED) result = plan_launch_otherwise(plan, way, call);
+    return result == WAY_DONE ? GT_OK : GT_DEVICE;
+}
+
+static bool is_empty(const struct problem *p)
+{
+    return p->m == 0 || p->n == 0;
+}
+
+static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
+{
+    const CUdeviceptr bits = call->a | call->b | call->c;
+    struct way *way = atomic_load_explicit(&plan->way, memory_order_acquire);
+    if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
+    if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
+    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
+        return answer(fail(E_INPUT, "A, B or C is NULL"));
+    if (bits & way->unaligned) {
+        way = atomic_load_explicit(&plan->narrow, memory_order_acquire);
+        if (!way) return plan_launch_otherwise(plan, NULL, call) == WAY_DONE ? GT_OK : GT_DEVICE;
+    }
+    enum way_result result = way_launch(way, call);
+    return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
+}
+
+enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
+                         const void *beta, void *c, struct CUstream_st *stream)
+{
+    if (!plan) return answer(fail(E_INPUT, "gt_launch: the plan is NULL"));
+    const struct gemm_call call = {(CUdeviceptr)a, (CUdeviceptr)b,          (CUdeviceptr)c, alpha,
+                                   beta,           plan->scalars_on_device, stream};
+    return launch(plan, &call);
+}
+
+/* Make the plan for a key, or find that another thread has. */
+static enum status make_kept(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
+                             CUcontext context, struct gt_plan **plan)
+{
+    struct problem p;
+    struct place *place;
+    int alignment;
+    enum status st = read_problem(&key->problem, &p, &alignment);
+    if (!st) st = place_of(handle, context, &place);
+    if (!st) st = plan_make(handle, place, &p, alignment, key->problem.scalars_on_device, plan);
+    if (st) return st;
+    pthread_mutex_lock(&handle->lock);
+    struct gt_plan *first = plan_cache_find(&handle->found, key, hash);
+    if (!first) st = plan_cache_add(&handle->found, key, hash, *plan);
+    pthread_mutex_unlock(&handle->lock);
+    if (first || st) plan_free(*plan);
+    if (first) *plan = first;
+    return st;
+}
+
+enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const void *alpha,
+                       const void *a, const void *b, const void *beta, void *c, struct CUstream_st *stream)
+{
+    if (!handle || !problem) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
+    const struct gemm_call call = {
+        (CUdeviceptr)a, (CUdeviceptr)b, (CUdeviceptr)c, alpha, beta, problem->scalars_on_device == 1, stream};
+    const CUdeviceptr bits = call.a | call.b | call.c;
+    struct gt_plan *plan;
+    CUcontext context;
+    enum status st = current_context(handle, &context);
+    if (st) return answer(st);
+    struct plan_key key = {context, *problem};
+    key.problem.alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    const uint64_t hash = plan_hash(&key);
+    plan = plan_cache_find(&handle->found, &key, hash);
+    if (!plan && (st = make_kept(handle, &key, hash, context, &plan))) return answer(st);
+    return launch(plan, &call);
+}
+
+void gt_plan_info(const struct gt_plan *plan, struct gt_plan_info *info)
+{
+    *info = atomic_load(&plan->way)->info;
+}

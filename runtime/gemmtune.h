@@ -1,0 +1,163 @@
+/* gemmtune.h — run matrix products with the kernels that gemmtune found to be the fastest.
+ *
+ *     struct gt_handle *handle;
+ *     struct gt_problem problem = gt_problem_make(m, n, k);
+ *     float alpha = 1, beta = 0;
+ *     if (gt_open(&handle, NULL)) ...                                   once a program
+ *     if (gt_gemm(handle, &problem, &alpha, a, b, &beta, c, stream)) ...     as often as wanted
+ *     gt_close(handle);
+ *
+ * or, with the kernel chosen ahead: gt_plan once, gt_launch often, gt_plan_close. Every function may be
+ * called from any thread. A call that fails answers a code, and gt_error_text() then says why in a sentence.
+ *
+ * What is computed: row-major C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a
+ * batch of matrices at constant strides. Column-major callers swap the operands: column-major C = op(A) op(B)
+ * of M x N is row-major C^T = op(B)^T op(A)^T of N x M, so pass N for M and M for N, B as A and A as B, with
+ * their ops and leading dimensions, and leave the rest as it is.
+ *
+ * As in BLAS: with beta = 0, C is not read; with alpha = 0 or K = 0, A and B are not.
+ *
+ * C99 or C++11. No header of CUDA is needed; CUstream, cudaStream_t and CUdeviceptr fit where streams and
+ * device addresses are asked for.
+ */
+#ifndef GEMMTUNE_H
+#define GEMMTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st; /* CUstream and cudaStream_t are pointers to this */
+struct gt_handle;
+struct gt_plan;
+
+enum gt_status {
+    GT_OK = 0,
+    GT_INVALID = 1, /* an argument is wrong; nothing was done */
+    GT_NO_GPU = 2,  /* no driver, no GPU, or no context to work in */
+    GT_UNAVAILABLE =
+        3,         /* nothing here can compute the problem: no kernel could be built and there is no cuBLAS */
+    GT_MEMORY = 4, /* out of host memory */
+    GT_DEVICE = 5  /* the driver or cuBLAS refused or failed; C may be partly written */
+};
+
+/* The sentence for the last call in this thread that did not answer GT_OK; "" before. Never NULL. Valid until
+ * the next call in this thread. */
+const char *gt_error_text(void);
+
+/* "0.1.0" */
+const char *gt_version(void);
+
+/* ---- the problem ---- */
+
+enum gt_type { GT_SGEMM = 0 }; /* strict FP32 */
+
+/* A: M x K with lda >= K, or if trans_a: K x M with lda >= M. B: K x N with ldb >= N, or if trans_b: N x K
+ * with ldb >= K. C: M x N with ldc >= N. Elements, not bytes. Matrix i of the batch starts i * stride_x
+ * elements after the first. Zero the struct or start from gt_problem_make: unused bytes must be 0. */
+struct gt_problem {
+    int32_t type;              /* enum gt_type */
+    int32_t trans_a, trans_b;  /* 0 or 1 */
+    int32_t scalars_on_device; /* 1: alpha and beta point to device memory, read when the kernel runs */
+    int64_t m, n, k;           /* 0 and more */
+    int64_t lda, ldb, ldc;     /* 0: as long as the stored row */
+    int64_t batch;             /* 0: nothing is computed */
+    int64_t stride_a, stride_b, stride_c; /* without meaning for a batch of 1; a stride_a or stride_b of 0
+                                             uses the same matrix for all */
+    int32_t alignment; /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16; 0: 16 */
+    int32_t reserved;  /* 0 */
+};
+
+/* One product without padding; all else is left to be filled in. */
+struct gt_problem gt_problem_make(int64_t m, int64_t n, int64_t k);
+
+/* ---- the library ---- */
+
+enum {
+    GT_NO_CUBLAS = 1,   /* never call cuBLAS */
+    GT_NO_COMPILER = 2, /* never compile: what cannot be used without is computed by cuBLAS */
+    GT_QUIET = 4        /* say nothing on standard error, as GEMMTUNE_QUIET=1 does */
+};
+
+/* Zero is the default everywhere. Texts are copied. */
+struct gt_options {
+    const char *database; /* file of winners; NULL: GEMMTUNE_DB, else the user's own; "": none */
+    const char *pretuned; /* folder of winners as text; NULL: those installed with the library; "": none */
+    const char *cache;    /* folder of compiled kernels; NULL: GEMMTUNE_CACHE, else the user's own */
+    int device;           /* GPU to use if no context is current in the thread that calls gt_open */
+    unsigned flags;
+    int workspaces;    /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16 */
+    void *reserved[8]; /* NULL */
+};
+
+/* options may be NULL. Works in the CUDA context that is current, such as the runtime API's; where there is
+ * none, in the primary context of options->device, which becomes current. A database, cache, compiler or
+ * cuBLAS that is missing or unusable is no error: it is said once on standard error, and done without.
+ * Errors: GT_INVALID, GT_NO_GPU, GT_MEMORY. */
+enum gt_status gt_open(struct gt_handle **handle, const struct gt_options *options);
+
+/* Frees plans, kernels and workspaces, in whichever contexts they are. Nothing of the handle may be running,
+ * and the contexts must still be there: close before cudaDeviceReset. Takes NULL. */
+void gt_close(struct gt_handle *handle);
+
+/* Choose a way to compute the problem and prepare it, in the context that is current. The first use of a
+ * kernel compiles it (about a second) unless the cache has it; threads that want the same kernel meanwhile
+ * wait, so that a program's results do not depend on who came first. Errors: all. */
+enum gt_status gt_plan(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan);
+
+/* Nothing of the plan may be running. Takes NULL. Plans that were not closed are closed by gt_close. */
+void gt_plan_close(struct gt_plan *plan);
+
+/* Enqueue the product on a stream of the plan's context, which must be current. NULL is the legacy default
+ * stream; pass CU_STREAM_PER_THREAD for that one.
+ *
+ * Nothing but kernel launches: no lock, no allocation, no lookup; may be captured into a graph. alpha and
+ * beta are read before it returns unless they are on the device. Two cases take longer, once: operands that
+ * are less aligned than the problem said, and a kernel that the driver refuses. Then another kernel, or
+ * cuBLAS, is prepared and used.
+ *
+ * Streams may launch one plan at once. A plan that needs a workspace has one for each of the first few
+ * streams (see workspaces in gt_options), told apart by the driver's stream id; further streams, and
+ * captures, get the same kernel without splitting K: right, and slower. */
+enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
+                         const void *beta, void *c, struct CUstream_st *stream);
+
+/* gt_plan and gt_launch in one; the plan is kept in the handle under the problem, the context and the
+ * operands' alignment, and found again without a lock. */
+enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const void *alpha,
+                       const void *a, const void *b, const void *beta, void *c, struct CUstream_st *stream);
+
+/* ---- why this kernel ---- */
+
+enum gt_source {
+    GT_EXACT,     /* measured for this very problem on this GPU */
+    GT_NEAREST,   /* measured for a similar one; tuned_for says which */
+    GT_PREDICTED, /* the model's choice: nothing similar was measured */
+    GT_FALLBACK   /* nothing is known, or what was known could not be used; why says what happened */
+};
+
+struct gt_plan_info {
+    enum gt_source source;
+    int pretuned;     /* 1: a winner that came with the library, 0: from the user's database or the model */
+    int stale;        /* 1: measured with another driver or method than now */
+    int uses_cublas;  /* 1: cuBLAS computes it, because it won or because nothing else can */
+    char config[512]; /* "simt BM=128 ...", or "cublas"; "" for a problem without elements */
+    char tuned_for[256]; /* the problem it was measured for, "" if none */
+    char when[32];       /* it was measured, UTC; "" unknown */
+    char why[256];       /* a sentence */
+    double time_us;      /* one call: measured (GT_EXACT), otherwise estimated; 0 unknown */
+    double ratio;        /* cuBLAS's time over the kernel's, as measured for tuned_for; 0 unknown */
+    double loss;         /* estimated share by which tuning this problem could make it faster: 0.05 is 5 % */
+    size_t workspace_bytes; /* a stream */
+    int workspaces;
+};
+
+void gt_plan_info(const struct gt_plan *plan, struct gt_plan_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

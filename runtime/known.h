@@ -1,0 +1,60 @@
+/* known.h — the winners known for one GPU: the user's database, and those that ship as text.
+ *
+ * A question for exactly one problem is answered by the database's index, so that opening costs nothing
+ * however many winners there are. The first question for anything else reads all of them into memory. Knows
+ * no CUDA.
+ *
+ * Not for several threads at once.
+ */
+#ifndef GT_KNOWN_H
+#define GT_KNOWN_H
+
+#include "db.h"
+#include "notice.h"
+#include <stddef.h>
+
+#define KNOWN_CUBLAS (-1)
+
+struct known_winner {
+    struct problem problem;
+    float log_m, log_n, log_k, log_batch; /* base 2 of 1 + size */
+    int config;                           /* index into configs, or KNOWN_CUBLAS */
+    bool pretuned, stale, cold, predicted;
+    bool other_gpu, changed; /* then only its configuration is of use */
+    double time_us, anchor_us, ratio;
+    char when[24];
+};
+
+struct known {
+    struct gpu gpu;
+    char driver[DB_TEXT_MAX]; /* version now; "" unknown */
+    struct notices *notices;
+    struct db *db; /* NULL: none */
+    bool loaded;
+    struct known_winner *winners; /* the pretuned, and once loaded the user's */
+    size_t count, room;
+    struct config *configs; /* each one once */
+    int config_count, config_room;
+    int *places; /* hash table of configs: index + 1, 0 is empty; place_count is a power of two */
+    size_t place_count;
+};
+
+/* database: a file, NULL for the default one, "" for none; pretuned: a folder, likewise. What is missing or
+ * unusable is said and left out. Errors: E_MEMORY. */
+enum status known_open(struct known *known, const struct gpu *gpu, const char *database, const char *pretuned,
+                       struct notices *notices);
+void known_close(struct known *known); /* takes a zeroed struct */
+
+/* The winner for exactly this problem: measured on this GPU with the kernels of now, the user's before a
+ * pretuned one; else what a model predicted for it. config is filled unless cuBLAS won. E_ABSENT: there is
+ * none. */
+enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
+                        struct config *config);
+
+/* Read the rest. Errors: E_MEMORY. */
+enum status known_load(struct known *known);
+
+/* The driver's version as NVIDIA's kernel module tells it: "580.95.05"; "" if it does not. */
+void known_driver(char version[DB_TEXT_MAX]);
+
+#endif

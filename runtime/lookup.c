@@ -1,0 +1,277 @@
+#include "lookup.h"
+
+#include "model.h"
+#include "nearest.h"
+#include "templates.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MODELLED_MAX                                                                                         \
+    2048 /* configurations that the model is asked about for one plan: a few milliseconds                    \
+          */
+#define NEAREST_KEPT 4
+#define MODEL_KEPT   2
+
+/* A choice of the model alone is believed to be as good as cuBLAS up to so many times what the machine allows
+ * at best. */
+#define TRUSTED_SHARE 1.5
+/* Estimates differ by this much without meaning anything. */
+#define CUBLAS_MARGIN 1.05
+/* Share lost for each unit of distance from what was measured, beside what the model sees. */
+#define LOSS_PER_DISTANCE 0.03
+
+/* Legal for any problem on any GPU with 46 KiB of shared memory a block; VA, VB and VC are widened to the
+ * problem. */
+static const char *const plain[] = {
+    "simt BM=128 BN=128 BK=16 WM=64 WN=32 TM=8 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
+    "MIN_BLOCKS=2 GROUP=8 SPLIT_K=1",
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
+    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=1",
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
+    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=8",
+    "simt BM=32 BN=64 BK=16 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
+    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=1",
+};
+enum { PLAIN_COUNT = sizeof plain / sizeof *plain };
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+    snprintf(to, room, "%.*s", (int)room - 1, from);
+}
+
+static struct choice from_winner(enum gt_source source, const struct known_winner *w,
+                                 const struct config *config)
+{
+    struct choice c = {.source = source,
+                       .cublas = w->config == KNOWN_CUBLAS,
+                       .pretuned = w->pretuned,
+                       .stale = w->stale,
+                       .time_us = w->time_us,
+                       .ratio = w->ratio};
+    if (!c.cublas) c.config = *config;
+    problem_format(&w->problem, c.tuned_for);
+    copy_text(c.when, sizeof c.when, w->when);
+    return c;
+}
+
+/* With strides of 0 the text form would mean another problem. */
+static bool has_text(const struct problem *p)
+{
+    return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
+}
+
+enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
+                         struct choice *choice)
+{
+    struct known_winner winner;
+    struct config config;
+    if (!has_text(problem)) return E_ABSENT;
+    enum status st = known_exact(known, problem, &winner, &config);
+    if (st) return st;
+    if (winner.predicted) return E_ABSENT;
+    if (winner.config != KNOWN_CUBLAS && nearest_illegal(&config, problem, alignment, &known->gpu))
+        return E_ABSENT;
+    *choice = from_winner(GT_EXACT, &winner, &config);
+    snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
+             choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
+             choice->stale ? "; another driver or method is in use now" : "");
+    return OK;
+}
+
+/* ---- everything else ---- */
+
+struct listing {
+    struct known *known;
+    const struct problem *problem;
+    int alignment;
+    struct choice *choices;
+    int count;
+    double model_best_us; /* the model's best among all configurations known; INFINITY if there is none */
+};
+
+static bool is_listed(const struct listing *l, const struct choice *c)
+{
+    for (int i = 0; i < l->count; i++) {
+        const struct choice *other = &l->choices[i];
+        if (c->cublas ? other->cublas : !other->cublas && config_equal(&other->config, &c->config))
+            return true;
+    }
+    return false;
+}
+
+static void list(struct listing *l, const struct choice *c)
+{
+    if (l->count < CHOICES_MAX && !is_listed(l, c)) l->choices[l->count++] = *c;
+}
+
+static double model_us(const struct listing *l, const struct config *config)
+{
+    return model_predict(config, l->problem, &l->known->gpu, NULL).time_us;
+}
+
+struct modelled {
+    int config;
+    double time_us;
+};
+
+/* The model's best few among all configurations that are legal here. */
+static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
+{
+    const struct known *known = l->known;
+    int count = 0, asked = 0;
+    for (int i = 0; i < known->config_count && asked < MODELLED_MAX; i++) {
+        if (nearest_illegal(&known->configs[i], l->problem, l->alignment, &known->gpu)) continue;
+        struct modelled m = {i, model_us(l, &known->configs[i])};
+        asked++;
+        int at = count < MODEL_KEPT ? count++ : MODEL_KEPT;
+        for (; at > 0 && best[at - 1].time_us > m.time_us; at--)
+            if (at < MODEL_KEPT) best[at] = best[at - 1];
+        if (at < MODEL_KEPT) best[at] = m;
+    }
+    l->model_best_us = count ? best[0].time_us : INFINITY;
+    return count;
+}
+
+static double estimated_loss(const struct listing *l, const struct choice *c, double distance)
+{
+    double by_model =
+        c->cublas || isinf(l->model_best_us) ? 0 : model_us(l, &c->config) / l->model_best_us - 1;
+    return fmax(0, by_model) + LOSS_PER_DISTANCE * distance;
+}
+
+/* cuBLAS as the nearest race saw it, scaled to this problem; INFINITY if none did. */
+static struct neighbour expect_cublas(const struct listing *l, const struct neighbour *near, int count)
+{
+    const struct gpu *gpu = &l->known->gpu;
+    for (int i = 0; i < count; i++) {
+        const struct known_winner *w = near[i].winner;
+        if (w->config == KNOWN_CUBLAS) return near[i];
+        if (w->anchor_us <= 0) continue;
+        double here = model_roofline_us(l->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
+        double there = model_roofline_us(&w->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
+        return (struct neighbour){w, near[i].distance, w->anchor_us * here / there};
+    }
+    return (struct neighbour){NULL, 0, INFINITY};
+}
+
+static void list_nearest(struct listing *l)
+{
+    struct neighbour near[NEAREST_MAX];
+    const struct known *known = l->known;
+    int count = nearest_find(known, l->problem, l->alignment, near);
+    struct neighbour cublas = expect_cublas(l, near, count);
+    for (int kept = 0; kept < NEAREST_KEPT && kept < count; kept++) {
+        int best = kept;
+        for (int i = kept + 1; i < count; i++)
+            if (near[i].time_us < near[best].time_us) best = i;
+        struct neighbour n = near[best];
+        near[best] = near[kept];
+        near[kept] = n;
+        bool better = n.winner->config != KNOWN_CUBLAS && n.time_us > CUBLAS_MARGIN * cublas.time_us;
+        if (better) n = cublas;
+        int config = n.winner->config;
+        struct choice c =
+            from_winner(GT_NEAREST, n.winner, config == KNOWN_CUBLAS ? NULL : &known->configs[config]);
+        if (better) c.cublas = true;
+        c.time_us = n.time_us;
+        c.loss = estimated_loss(l, &c, n.distance);
+        snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
+                 better     ? "cuBLAS is expected to be faster here, as measured"
+                 : c.cublas ? "cuBLAS won the race"
+                            : "measured",
+                 c.tuned_for, n.distance, c.pretuned ? ", pretuned" : "");
+        list(l, &c);
+    }
+}
+
+/* What tune predicted for this very problem. */
+static void list_predicted(struct listing *l)
+{
+    struct known_winner winner;
+    struct config config;
+    if (!has_text(l->problem) || known_exact(l->known, l->problem, &winner, &config) || !winner.predicted ||
+        winner.config == KNOWN_CUBLAS || nearest_illegal(&config, l->problem, l->alignment, &l->known->gpu))
+        return;
+    struct choice c = from_winner(GT_PREDICTED, &winner, &config);
+    c.loss = estimated_loss(l, &c, 1);
+    snprintf(c.why, sizeof c.why, "predicted for this problem without a GPU");
+    list(l, &c);
+}
+
+static void list_modelled(struct listing *l, const struct modelled *best, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct choice c = {
+            .source = GT_PREDICTED, .config = l->known->configs[best[i].config], .time_us = best[i].time_us};
+        c.loss = estimated_loss(l, &c, NEAREST_RADIUS);
+        snprintf(c.why, sizeof c.why,
+                 "nothing similar was measured: the model's choice among %d configurations",
+                 l->known->config_count);
+        list(l, &c);
+    }
+}
+
+static void list_cublas(struct listing *l, const char *why)
+{
+    struct choice c = {.source = GT_FALLBACK, .cublas = true, .loss = -1};
+    copy_text(c.why, sizeof c.why, why);
+    list(l, &c);
+}
+
+/* The widest access to an operand that is legal. */
+static void widen(struct config *config, const char *name, int width, const struct listing *l)
+{
+    for (; width > 1; width /= 2) {
+        struct config wider = *config;
+        if (!config_set(&wider, name, width) ||
+            nearest_illegal(&wider, l->problem, l->alignment, &l->known->gpu))
+            continue;
+        *config = wider;
+        return;
+    }
+}
+
+static void list_plain(struct listing *l)
+{
+    struct choice found[PLAIN_COUNT];
+    int count = 0;
+    for (int i = 0; i < PLAIN_COUNT; i++) {
+        struct choice c = {.source = GT_FALLBACK, .loss = -1};
+        if (config_parse(plain[i], &c.config) ||
+            nearest_illegal(&c.config, l->problem, l->alignment, &l->known->gpu))
+            continue;
+        widen(&c.config, "VA", 4, l);
+        widen(&c.config, "VB", 4, l);
+        widen(&c.config, "VC", 4, l);
+        c.time_us = model_us(l, &c.config);
+        snprintf(c.why, sizeof c.why,
+                 "nothing is known of this GPU that could be used: a plain configuration");
+        int at = count++;
+        for (; at > 0 && found[at - 1].time_us > c.time_us; at--) found[at] = found[at - 1];
+        found[at] = c;
+    }
+    for (int i = 0; i < count; i++) list(l, &found[i]);
+}
+
+enum status lookup_others(struct known *known, const struct problem *problem, int alignment,
+                          struct choice choices[CHOICES_MAX], int *count)
+{
+    struct listing l = {.known = known, .problem = problem, .alignment = alignment, .choices = choices};
+    *count = 0;
+    enum status st = known_load(known);
+    if (st) return st;
+    struct modelled best[MODEL_KEPT];
+    int modelled = ask_model(&l, best);
+    list_nearest(&l);
+    list_predicted(&l);
+    double least = model_roofline_us(problem, known->gpu.fp32_tflops, known->gpu.memory_gb_per_s);
+    if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
+        list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
+                                 : "no winners are known for this GPU: cuBLAS");
+    list_modelled(&l, best, modelled);
+    list_cublas(&l, "what was known could not be used: cuBLAS");
+    list_plain(&l);
+    *count = l.count;
+    return OK;
+}

@@ -1,0 +1,37 @@
+/* lookup.h — what to compute a problem with: an ordered list, of which the first that can be prepared is
+ * taken.
+ *
+ *   exact       measured for this very problem on this GPU
+ *   nearest     measured for similar ones; of those the one expected to be the fastest here
+ *   predicted   by tune without a GPU, or by the model among all configurations that won anything on this
+ * architecture fallback    cuBLAS, and a few plain configurations for where there is none
+ *
+ * Whatever is listed has passed its template's rules for this problem. Knows no CUDA.
+ */
+#ifndef GT_LOOKUP_H
+#define GT_LOOKUP_H
+
+#include "gemmtune.h"
+#include "known.h"
+
+#define CHOICES_MAX 16
+
+struct choice {
+    enum gt_source source;
+    bool cublas, pretuned, stale;
+    struct config config; /* unless cublas */
+    char tuned_for[PROBLEM_TEXT_MAX];
+    char when[24];
+    double time_us, ratio, loss; /* as in gt_plan_info */
+    char why[200];
+};
+
+/* alignment: bytes, 4, 8 or 16. E_ABSENT: not measured, or not for operands so aligned. */
+enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
+                         struct choice *choice);
+
+/* Everything else, best first; never empty, except that nothing in the list is legal. Errors: E_MEMORY. */
+enum status lookup_others(struct known *known, const struct problem *problem, int alignment,
+                          struct choice choices[CHOICES_MAX], int *count);
+
+#endif

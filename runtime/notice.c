@@ -1,0 +1,24 @@
+#include "notice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void notices_start(struct notices *notices, bool quiet)
+{
+    const char *asked = getenv("GEMMTUNE_QUIET");
+    notices->quiet = quiet || (asked && asked[0] && strcmp(asked, "0") != 0);
+    for (int i = 0; i < NOTICES; i++) atomic_flag_clear(&notices->said[i]);
+}
+
+void notice(struct notices *notices, enum notice kind, const char *format, ...)
+{
+    if (atomic_flag_test_and_set(&notices->said[kind]) || notices->quiet) return;
+    char line[1280];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    fprintf(stderr, "gemmtune: %s\n", line);
+}

@@ -1,0 +1,30 @@
+/* notice.h — what the library says on standard error: each kind of thing once a handle, or nothing at all. */
+#ifndef GT_NOTICE_H
+#define GT_NOTICE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum notice {
+    NOTICE_DATABASE,
+    NOTICE_PRETUNED,
+    NOTICE_CACHE,
+    NOTICE_COMPILER,
+    NOTICE_CUBLAS,
+    NOTICE_KERNEL,
+    NOTICES
+};
+
+struct notices {
+    bool quiet;
+    atomic_flag said[NOTICES];
+};
+
+/* quiet: asked for by the caller; GEMMTUNE_QUIET=1 asks for it, too. */
+void notices_start(struct notices *notices, bool quiet);
+
+/* One line, "gemmtune: ...", unless this kind of thing was said before. From any thread. */
+void notice(struct notices *notices, enum notice kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

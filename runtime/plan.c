@@ -1,0 +1,173 @@
+#include "plan.h"
+
+#include "relaxed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A choice that was refused when it was launched. */
+static bool is_barred(const struct choice *choice, const struct way *ways)
+{
+    char text[CONFIG_TEXT_MAX] = "cublas";
+    if (!choice->cublas) config_format(&choice->config, text);
+    for (; ways; ways = ways->next)
+        if (ways->barred && strcmp(text, ways->info.config) == 0) return true;
+    return false;
+}
+
+struct wish {
+    struct gt_handle *handle;
+    struct place *place;
+    const struct problem *problem;
+    int alignment;
+    bool scalars_on_device;
+    const struct way *ways; /* of the plan, until now */
+};
+
+static enum status try_choice(const struct wish *w, const struct choice *choice, struct way **way)
+{
+    if (is_barred(choice, w->ways)) return fail(E_ABSENT, "it has been refused");
+    enum status st =
+        way_build(w->handle, w->place, w->problem, w->alignment, w->scalars_on_device, choice, way);
+    bool told = st == E_COMPILER || choice->cublas; /* way_build has said it */
+    if (st && st != E_MEMORY && !told && choice->source != GT_FALLBACK)
+        notice(&w->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());
+    return st;
+}
+
+static enum status find_way(const struct wish *w, struct way **way)
+{
+    struct choice choices[CHOICES_MAX];
+    int count;
+    struct known *known = &w->place->known;
+    pthread_mutex_lock(&w->place->lock);
+    enum status st = lookup_exact(known, w->problem, w->alignment, &choices[0]);
+    pthread_mutex_unlock(&w->place->lock);
+    if (!st) st = try_choice(w, &choices[0], way);
+    if (!st || st == E_MEMORY) return st;
+
+    pthread_mutex_lock(&w->place->lock);
+    st = lookup_others(known, w->problem, w->alignment, choices, &count);
+    pthread_mutex_unlock(&w->place->lock);
+    if (st) return st;
+    char last[600] = "no configuration is legal for it";
+    for (int i = 0; i < count; i++) {
+        st = try_choice(w, &choices[i], way);
+        if (!st || st == E_MEMORY) return st;
+        snprintf(last, sizeof last, "%.590s", status_text());
+    }
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(w->problem, text);
+    return fail(E_ABSENT, "nothing here can compute %s: %s", text, last);
+}
+
+/* Allocations and loading are allowed whoever captures. */
+static enum status find_way_relaxed(const struct wish *w, struct way **way)
+{
+    CUstreamCaptureMode before = relaxed_begin();
+    enum status st = find_way(w, way);
+    relaxed_end(before);
+    return st;
+}
+
+/* Nothing to compute: no choice is needed. */
+static enum status make_empty(const struct wish *w, struct way **out)
+{
+    struct way *way = calloc(1, sizeof *way);
+    if (!way) return fail(E_MEMORY, "out of memory while making a plan");
+    way->problem = *w->problem;
+    way->place = w->place;
+    way->info.source = GT_EXACT;
+    snprintf(way->info.why, sizeof way->info.why, "C has no elements: nothing is launched");
+    *out = way;
+    return OK;
+}
+
+enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
+                      int alignment, bool scalars_on_device, struct gt_plan **out)
+{
+    const struct wish wish = {handle, place, problem, alignment, scalars_on_device, NULL};
+    struct way *way;
+    bool empty = problem->m == 0 || problem->n == 0;
+    enum status st = empty ? make_empty(&wish, &way) : find_way_relaxed(&wish, &way);
+    if (st) return st;
+    struct gt_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) {
+        way_free(way);
+        return fail(E_MEMORY, "out of memory while making a plan");
+    }
+    plan->handle = handle;
+    plan->place = place;
+    plan->problem = *problem;
+    plan->alignment = alignment;
+    plan->scalars_on_device = scalars_on_device;
+    plan->ways = way;
+    pthread_mutex_init(&plan->lock, NULL);
+    atomic_init(&plan->way, way);
+    atomic_init(&plan->narrow, NULL);
+    pthread_mutex_lock(&handle->lock);
+    plan->next = handle->plans;
+    plan->link = &handle->plans;
+    if (plan->next) plan->next->link = &plan->next;
+    handle->plans = plan;
+    pthread_mutex_unlock(&handle->lock);
+    *out = plan;
+    return OK;
+}
+
+void plan_free(struct gt_plan *plan)
+{
+    CUcontext popped;
+    pthread_mutex_lock(&plan->handle->lock);
+    *plan->link = plan->next;
+    if (plan->next) plan->next->link = plan->link;
+    pthread_mutex_unlock(&plan->handle->lock);
+    bool pushed = cuda.CtxPushCurrent(plan->place->device.context) == CUDA_SUCCESS;
+    for (struct way *way = plan->ways, *next; way; way = next) {
+        next = way->next;
+        way_free(way);
+    }
+    if (pushed) cuda.CtxPopCurrent(&popped);
+    pthread_mutex_destroy(&plan->lock);
+    free(plan);
+}
+
+/* Replace what *place holds, unless another thread has done so already. */
+static enum status another_way(struct gt_plan *plan, _Atomic(struct way *) *place, struct way *old,
+                               int alignment, struct way **way)
+{
+    enum status st = OK;
+    pthread_mutex_lock(&plan->lock);
+    *way = atomic_load(place);
+    if (*way == old) {
+        const struct wish wish = {
+            plan->handle, plan->place, &plan->problem, alignment, plan->scalars_on_device, old};
+        st = find_way_relaxed(&wish, way);
+        if (!st) {
+            (*way)->next = plan->ways;
+            plan->ways = *way;
+            atomic_store(place, *way);
+        }
+    }
+    pthread_mutex_unlock(&plan->lock);
+    return st;
+}
+
+enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *refused, const struct gemm_call *call)
+{
+    bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->alignment - 1);
+    _Atomic(struct way *) *place = unaligned ? &plan->narrow : &plan->way;
+    struct way *way = unaligned ? atomic_load(&plan->narrow) : refused;
+    for (int tries = 0; tries < CHOICES_MAX; tries++) {
+        if (!way || way == refused) {
+            if (refused)
+                notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
+                       status_text());
+            if (another_way(plan, place, way, unaligned ? 4 : plan->alignment, &way)) return WAY_BROKEN;
+        }
+        enum way_result result = way_launch(way, call);
+        if (result != WAY_REFUSED) return result;
+        refused = way;
+    }
+    return WAY_BROKEN;
+}

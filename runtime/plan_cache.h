@@ -1,0 +1,68 @@
+/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's.
+ *
+ * Entries are never changed nor taken out. A table that has become too small is replaced by a larger one and
+ * kept until the end, because somebody may be searching it.
+ */
+#ifndef GT_PLAN_CACHE_H
+#define GT_PLAN_CACHE_H
+
+#include "gemmtune.h"
+#include "status.h"
+#include <stdatomic.h>
+#include <string.h>
+
+struct plan_key {
+    const void *context;
+    struct gt_problem problem; /* every byte counts */
+};
+
+struct plan_entry {
+    struct plan_entry *older; /* of all entries, for freeing */
+    uint64_t hash;
+    struct plan_key key;
+    struct gt_plan *plan;
+};
+
+struct plan_table {
+    struct plan_table *older;
+    size_t mask, count;
+    _Atomic(struct plan_entry *) slots[];
+};
+
+struct plan_cache {
+    _Atomic(struct plan_table *) table; /* NULL: empty */
+    struct plan_entry *entries;
+};
+
+static inline uint64_t plan_hash(const struct plan_key *key)
+{
+    uint64_t words[sizeof *key / 8], hash = UINT64_C(0x9e3779b97f4a7c15);
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        hash = (hash ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* NULL: not there. From any thread. */
+static inline struct gt_plan *plan_cache_find(struct plan_cache *cache, const struct plan_key *key,
+                                              uint64_t hash)
+{
+    const struct plan_table *table = atomic_load_explicit(&cache->table, memory_order_acquire);
+    if (!table) return NULL;
+    for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
+        const struct plan_entry *entry = atomic_load_explicit(&table->slots[at], memory_order_acquire);
+        if (!entry) return NULL;
+        if (entry->hash == hash && memcmp(&entry->key, key, sizeof *key) == 0) return entry->plan;
+    }
+}
+
+/* One thread at a time. The key must not be there. Errors: E_MEMORY. */
+enum status plan_cache_add(struct plan_cache *cache, const struct plan_key *key, uint64_t hash,
+                           struct gt_plan *plan);
+
+/* The plans are not the cache's. */
+void plan_cache_free(struct plan_cache *cache);
+
+#endif

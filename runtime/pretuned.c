@@ -1,0 +1,228 @@
+#include "pretuned.h"
+
+#include "gemmtune.h"
+#include "library.h"
+#include "templates.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LINE_MAX_BYTES 4096
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Beside the file that this function was loaded from: the library, or the program it was linked into. */
+static bool beside_library(char *path, size_t room)
+{
+    char library[2048];
+    enum gt_status (*here)(struct gt_handle **, const struct gt_options *) = gt_open;
+    void *symbol;
+    memcpy(&symbol, &here, sizeof symbol);
+    library_path(symbol, library, sizeof library);
+    char *slash = strrchr(library, '/');
+    if (!slash) return false;
+    *slash = '\0';
+    int length = snprintf(path, room, "%s/%s/configs/winners", library, GT_SHARE_FROM_LIB);
+    return length > 0 && (size_t)length < room && is_folder(path);
+}
+
+enum status pretuned_folder(char *path, size_t room)
+{
+    const char *given = getenv("GEMMTUNE_CONFIGS");
+    if (given && given[0]) {
+        int length = snprintf(path, room, "%s/winners", given);
+        if (length > 0 && (size_t)length < room && is_folder(path)) return OK;
+    } else {
+        if (beside_library(path, room)) return OK;
+        int length = snprintf(path, room, "%s/configs/winners", GT_SOURCE_DIR);
+        if (length > 0 && (size_t)length < room && is_folder(path)) return OK;
+    }
+    path[0] = '\0';
+    return fail(E_ABSENT, "no folder of pretuned winners");
+}
+
+/* ---- one line ---- */
+
+struct fields {
+    const json_t *object;
+    const char *bad; /* the first key that is wrong */
+};
+
+static const char *text_of(struct fields *f, const char *key, bool needed, size_t room)
+{
+    const json_t *value = json_object_get(f->object, key);
+    if (!value && !needed) return "";
+    const char *text = json_string_value(value);
+    if (text && json_string_length(value) < room && strlen(text) == json_string_length(value)) return text;
+    if (!f->bad) f->bad = key;
+    return "";
+}
+
+static double number_of(struct fields *f, const char *key, bool needed, double most)
+{
+    const json_t *value = json_object_get(f->object, key);
+    if (!value && !needed) return 0;
+    double number = json_number_value(value);
+    if (json_is_number(value) && number >= 0 && number <= most) return number;
+    if (!f->bad) f->bad = key;
+    return 0;
+}
+
+static int integer_of(struct fields *f, const char *key, int otherwise)
+{
+    const json_t *value = json_object_get(f->object, key);
+    if (!value && otherwise >= 0) return otherwise;
+    json_int_t number = json_integer_value(value);
+    if (json_is_integer(value) && number >= 0 && number <= INT32_MAX) return (int)number;
+    if (!f->bad) f->bad = key;
+    return 0;
+}
+
+static bool bool_of(struct fields *f, const char *key, bool otherwise)
+{
+    const json_t *value = json_object_get(f->object, key);
+    if (!value) return otherwise;
+    if (!json_is_boolean(value) && !f->bad) f->bad = key;
+    return json_is_true(value);
+}
+
+static enum status parse_config(struct fields *f, struct db_brief *brief)
+{
+    const char *text = text_of(f, "config", true, CONFIG_TEXT_MAX);
+    if (f->bad || strcmp(text, "cublas") == 0) return OK;
+    enum status st = config_parse(text, &brief->config);
+    if (st) return st;
+    const char *hash = text_of(f, "template_hash", true, 17);
+    char now[17];
+    snprintf(now, sizeof now, "%016" PRIx64, template_hash(brief->config.template));
+    brief->changed = strcmp(hash, now) != 0;
+    return OK;
+}
+
+static enum status parse_object(const json_t *object, const struct gpu *gpu, struct db_brief *brief)
+{
+    struct fields f = {.object = object};
+    *brief = (struct db_brief){.time_us = 0};
+    const char *name = text_of(&f, "gpu", true, GPU_NAME_MAX);
+    int arch = integer_of(&f, "arch", -1), sm_count = integer_of(&f, "sm_count", -1);
+    if (f.bad) return fail(E_INPUT, "'%s' is missing or of the wrong kind", f.bad);
+    if (arch != gpu->arch) return fail(E_ABSENT, "of another architecture");
+    brief->other_gpu = !gpu_same_name(name, gpu->name) || sm_count != gpu->sm_count;
+    brief->time_us = number_of(&f, "time_us", true, 1e15);
+    brief->anchor_us = number_of(&f, "cublas_us", false, 1e15);
+    brief->ratio = number_of(&f, "ratio", false, 1e6);
+    brief->ratio_low = number_of(&f, "ratio_low", false, 1e6);
+    brief->ratio_high = number_of(&f, "ratio_high", false, 1e6);
+    brief->cold = bool_of(&f, "cold", true);
+    brief->exact = bool_of(&f, "exact", true);
+    brief->predicted = bool_of(&f, "predicted", false);
+    brief->protocol = integer_of(&f, "protocol", 1);
+    snprintf(brief->driver, sizeof brief->driver, "%s", text_of(&f, "driver", false, sizeof brief->driver));
+    snprintf(brief->when, sizeof brief->when, "%s", text_of(&f, "when", false, sizeof brief->when));
+    const char *problem = text_of(&f, "problem", true, PROBLEM_TEXT_MAX);
+    enum status st = f.bad ? OK : problem_parse(problem, &brief->problem);
+    if (!st) st = parse_config(&f, brief);
+    if (!st && f.bad) st = fail(E_INPUT, "'%s' is missing or of the wrong kind", f.bad);
+    return st;
+}
+
+enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief)
+{
+    json_error_t error;
+    if (length > LINE_MAX_BYTES) return fail(E_INPUT, "the line is longer than %d bytes", LINE_MAX_BYTES);
+    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+    if (!object) return fail(E_INPUT, "%.120s", error.text);
+    enum status st =
+        json_is_object(object) ? parse_object(object, gpu, brief) : fail(E_INPUT, "it is not a JSON object");
+    json_decref(object);
+    return st;
+}
+
+/* ---- files ---- */
+
+static enum status read_file(const char *path, char **text, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+    struct stat info;
+    enum status st = OK;
+    *text = NULL;
+    if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > PRETUNED_FILE_MAX)
+        st = fail(E_IO, "%s is not a file of at most %d MiB", path, PRETUNED_FILE_MAX >> 20);
+    else if (!(*text = malloc((size_t)info.st_size + 1)))
+        st = fail(E_MEMORY, "out of memory while reading %s", path);
+    else {
+        *length = fread(*text, 1, (size_t)info.st_size, file);
+        if (ferror(file)) st = fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+    }
+    fclose(file);
+    if (!st) return OK;
+    free(*text);
+    *text = NULL;
+    return st;
+}
+
+struct reading {
+    const struct gpu *gpu;
+    void (*visit)(void *self, const struct db_brief *brief);
+    void *self;
+    int64_t broken;
+    char *first_broken;
+    size_t room;
+};
+
+static void read_lines(struct reading *r, const char *path, const char *text, size_t length)
+{
+    int64_t number = 0;
+    for (const char *at = text, *end = text + length; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        number++;
+        struct db_brief brief;
+        enum status st = stop == at ? E_ABSENT : pretuned_parse(at, (size_t)(stop - at), r->gpu, &brief);
+        if (!st) r->visit(r->self, &brief);
+        else if (st != E_ABSENT && r->broken++ == 0)
+            snprintf(r->first_broken, r->room, "%s:%" PRId64 ": %s", path, number, status_text());
+        at = stop + (stop < end);
+    }
+}
+
+static int is_lines(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot && strcmp(dot, ".jsonl") == 0;
+}
+
+enum status pretuned_read(const char *folder, const struct gpu *gpu,
+                          void (*visit)(void *self, const struct db_brief *brief), void *self,
+                          int64_t *broken, char *first_broken, size_t room)
+{
+    struct reading r = {gpu, visit, self, 0, first_broken, room};
+    struct dirent **entries;
+    first_broken[0] = '\0';
+    int count = scandir(folder, &entries, is_lines, alphasort);
+    if (count < 0) return fail(E_IO, "cannot read the folder %s: %s", folder, strerror(errno));
+    enum status st = OK;
+    for (int i = 0; i < count; i++) {
+        char path[4096], *text = NULL;
+        size_t length = 0;
+        int written = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (!st && written > 0 && (size_t)written < sizeof path) st = read_file(path, &text, &length);
+        if (text) read_lines(&r, path, text, length);
+        free(text);
+        free(entries[i]);
+    }
+    free(entries);
+    *broken = r.broken;
+    return st;
+}

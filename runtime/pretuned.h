@@ -1,0 +1,28 @@
+/* pretuned.h — winners that ship with the library, as text: JSON lines, described in docs/runtime.md.
+ *
+ * What is read is data from a file like any other: every value is checked, a configuration is parsed into
+ * integers, and whether its rules allow it for a problem is asked again before it is compiled.
+ */
+#ifndef GT_PRETUNED_H
+#define GT_PRETUNED_H
+
+#include "db.h"
+#include <stddef.h>
+
+#define PRETUNED_FILE_MAX (64 << 20) /* bytes; a larger file is not read */
+
+/* Where the installed ones are: GEMMTUNE_CONFIGS/winners, else beside the library, else in the source tree it
+ * was built from. E_ABSENT: nowhere. */
+enum status pretuned_folder(char *path, size_t room);
+
+/* All winners in the folder's *.jsonl for GPUs of this architecture, file by file in the order of their
+ * names. *broken counts lines that are no winners; the first is described in first_broken (file, line,
+ * reason). Errors: E_IO, E_MEMORY. */
+enum status pretuned_read(const char *folder, const struct gpu *gpu,
+                          void (*visit)(void *self, const struct db_brief *brief), void *self,
+                          int64_t *broken, char *first_broken, size_t room);
+
+/* One line. E_ABSENT: of another architecture. Errors: E_INPUT. */
+enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief);
+
+#endif

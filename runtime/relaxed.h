@@ -1,0 +1,23 @@
+/* relaxed.h — calls that allocate or load, made while this or another thread captures a stream.
+ *
+ * The driver refuses such calls during a capture of the default mode, and ends the capture; in relaxed mode
+ * they happen at once and are no part of it.
+ */
+#ifndef GT_RELAXED_H
+#define GT_RELAXED_H
+
+#include "device.h"
+
+static inline CUstreamCaptureMode relaxed_begin(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    cuda.ThreadExchangeStreamCaptureMode(&mode);
+    return mode; /* the one before */
+}
+
+static inline void relaxed_end(CUstreamCaptureMode before)
+{
+    cuda.ThreadExchangeStreamCaptureMode(&before);
+}
+
+#endif

@@ -1,0 +1,102 @@
+#include "workspaces.h"
+
+#include "relaxed.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct slot {
+    _Atomic(unsigned long long) owner; /* stream id + 1; 0: free */
+    struct device_buffer buffer;
+};
+
+struct captured {
+    cuuint64_t capture;
+    unsigned long long stream;
+    struct device_buffer buffer;
+};
+
+struct workspaces {
+    size_t bytes;
+    int count;
+    struct slot slots[WORKSPACES_MAX];
+    pthread_mutex_t lock; /* what follows */
+    int captured_count;
+    struct captured captured[WORKSPACES_CAPTURED_MAX];
+};
+
+enum status workspaces_open(size_t bytes, int count, struct workspaces **out)
+{
+    struct workspaces *w = calloc(1, sizeof *w);
+    if (!w) return fail(E_MEMORY, "out of memory while making a plan");
+    pthread_mutex_init(&w->lock, NULL);
+    w->bytes = bytes;
+    enum status st = OK;
+    for (; w->count < count && !st; w->count += !st) st = device_allocate(&w->slots[w->count].buffer, bytes);
+    if (w->count == 0) {
+        workspaces_close(w);
+        return st;
+    }
+    *out = w;
+    return OK;
+}
+
+void workspaces_close(struct workspaces *w)
+{
+    if (!w) return;
+    for (int i = 0; i < w->count; i++) device_free(&w->slots[i].buffer);
+    for (int i = 0; i < w->captured_count; i++) device_free(&w->captured[i].buffer);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+int workspaces_count(const struct workspaces *w)
+{
+    return w->count;
+}
+
+static CUdeviceptr find_captured(const struct workspaces *w, cuuint64_t capture, unsigned long long stream)
+{
+    for (int i = 0; i < w->captured_count; i++)
+        if (w->captured[i].capture == capture && w->captured[i].stream == stream)
+            return w->captured[i].buffer.address;
+    return 0;
+}
+
+static CUdeviceptr of_capture(struct workspaces *w, cuuint64_t capture, unsigned long long stream)
+{
+    pthread_mutex_lock(&w->lock);
+    CUdeviceptr found = find_captured(w, capture, stream);
+    size_t held = (size_t)w->captured_count * w->bytes;
+    if (!found && w->captured_count < WORKSPACES_CAPTURED_MAX &&
+        held + w->bytes <= WORKSPACES_CAPTURED_BYTES) {
+        struct captured fresh = {capture, stream, {0}};
+        CUstreamCaptureMode mode = relaxed_begin();
+        if (!device_allocate(&fresh.buffer, w->bytes)) w->captured[w->captured_count++] = fresh;
+        relaxed_end(mode);
+        found = fresh.buffer.address;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return found;
+}
+
+CUdeviceptr workspaces_of(struct workspaces *w, CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    cuuint64_t capture;
+    unsigned long long id;
+    /* Where the driver does not tell, somebody else's capture is in the way: better without. */
+    if (cuda.StreamGetCaptureInfo(stream, &status, &capture, NULL, NULL, NULL) != CUDA_SUCCESS) return 0;
+    if (cuda.StreamGetId(stream, &id) != CUDA_SUCCESS) return 0;
+    if (status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? of_capture(w, capture, id) : 0;
+    for (int i = 0; i < w->count; i++) {
+        struct slot *slot = &w->slots[i];
+        unsigned long long owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
+        if (owner == id + 1) return slot->buffer.address;
+        if (owner == 0 && atomic_compare_exchange_strong(&slot->owner, &owner, id + 1))
+            return slot->buffer.address;
+        if (owner == id + 1) return slot->buffer.address; /* another thread claimed it for the same stream */
+    }
+    return 0;
+}

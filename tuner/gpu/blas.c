@@ -1,0 +1,114 @@
+#include "blas.h"
+
+#include "library.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct blas_api blas;
+
+enum { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
+
+static const struct library_symbol entries[] = {
+    {"cublasCreate_v2", &blas.Create},
+    {"cublasDestroy_v2", &blas.Destroy},
+    {"cublasGetProperty", &blas.GetProperty},
+    {"cublasSetStream_v2", &blas.SetStream},
+    {"cublasSetWorkspace_v2", &blas.SetWorkspace},
+    {"cublasSetMathMode", &blas.SetMathMode},
+    {"cublasSetPointerMode_v2", &blas.SetPointerMode},
+    {"cublasSgemm_v2", &blas.Sgemm},
+    {"cublasSgemmStridedBatched", &blas.SgemmBatched},
+};
+
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static char loaded_version[16]; /* "" until loaded */
+
+static enum status load_once(void)
+{
+    if (loaded_version[0]) return OK;
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+    const struct library_names library = {"GEMMTUNE_LIBCUBLAS", names, 3, true};
+    char why[LIBRARY_WHY_MAX];
+    void *handle = library_open(&library, why);
+    if (!handle)
+        return fail(
+            E_ABSENT,
+            "no cuBLAS (%s): install the CUDA toolkit's cuBLAS, or set GEMMTUNE_LIBCUBLAS to the library's "
+            "path",
+            why);
+    const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
+    if (missing) return fail(E_ABSENT, "the cuBLAS found lacks %s: CUDA 12 or later is needed", missing);
+    const struct library_symbol large = {"cublasSgemmStridedBatched_64", &blas.SgemmBatched64};
+    if (library_bind(handle, &large, 1)) blas.SgemmBatched64 = NULL;
+    int major = 0, minor = 0, patch = 0;
+    if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
+        blas.GetProperty(PATCH_LEVEL, &patch))
+        return fail(E_ABSENT, "the cuBLAS found does not tell its version");
+    snprintf(loaded_version, sizeof loaded_version, "%d.%d.%d", major, minor, patch);
+    return OK;
+}
+
+enum status blas_load(char version[16])
+{
+    pthread_mutex_lock(&load_lock);
+    enum status st = load_once();
+    if (!st) memcpy(version, loaded_version, sizeof loaded_version);
+    pthread_mutex_unlock(&load_lock);
+    return st;
+}
+
+/* A size or leading dimension passes INT_MAX. */
+static bool is_wide(const struct problem *p)
+{
+    return p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX || p->lda > INT_MAX || p->ldb > INT_MAX ||
+           p->ldc > INT_MAX;
+}
+
+bool blas_takes(const struct problem *problem)
+{
+    return blas.SgemmBatched64 || !is_wide(problem);
+}
+
+static const float *device_pointer(CUdeviceptr base, int64_t item, int64_t stride)
+{
+    return (const float *)(uintptr_t)(base + (CUdeviceptr)(item * stride * (int64_t)sizeof(float)));
+}
+
+/* cuBLAS wants a leading dimension of 1 at least, also of an empty operand. */
+static int64_t at_least_1(int64_t ld)
+{
+    return ld > 1 ? ld : 1;
+}
+
+/* Our C[M,N], row-major, is C^T[N,M] column-major, and C^T = op(B)^T op(A)^T. Read column-major, stored A is
+ * already A^T; so the operands change places and keep their ops. */
+int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
+             const float *alpha, const float *beta)
+{
+    if (p->m == 0 || p->n == 0) return BLAS_SUCCESS;
+    const bool wide = is_wide(p);
+    const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
+    const int64_t lda = at_least_1(p->lda), ldb = at_least_1(p->ldb), ldc = at_least_1(p->ldc);
+    int result = BLAS_SUCCESS;
+    for (int64_t first = 0; first < p->batch && result == BLAS_SUCCESS; first += BLAS_BATCH_SLICE) {
+        int64_t left = p->batch - first, slice = left < BLAS_BATCH_SLICE ? left : BLAS_BATCH_SLICE;
+        const float *from_a = device_pointer(a, first, p->stride_a);
+        const float *from_b = device_pointer(b, first, p->stride_b);
+        float *to = (float *)(uintptr_t)device_pointer(c, first, p->stride_c);
+        if (wide)
+            result =
+                blas.SgemmBatched64(handle, op_b, op_a, p->n, p->m, p->k, alpha, from_b, ldb, p->stride_b,
+                                    from_a, lda, p->stride_a, beta, to, ldc, p->stride_c, slice);
+        else if (p->batch == 1)
+            result = blas.Sgemm(handle, op_b, op_a, (int)p->n, (int)p->m, (int)p->k, alpha, from_b, (int)ldb,
+                                from_a, (int)lda, beta, to, (int)ldc);
+        else
+            result = blas.SgemmBatched(handle, op_b, op_a, (int)p->n, (int)p->m, (int)p->k, alpha, from_b,
+                                       (int)ldb, p->stride_b, from_a, (int)lda, p->stride_a, beta, to,
+                                       (int)ldc, p->stride_c, (int)slice);
+    }
+    return result;
+}
