@@ -234,6 +234,23 @@ static enum status take_cubin(const struct job *job, nvrtcProgram program, const
     return OK;
 }
 
+/* NVRTC keeps a cache of its own where a driver is: what comes from it has no report, so no registers and no
+ * spills are known. Versions without that cache do not know the option that passes it by. */
+static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
+{
+    static _Atomic bool no_such_option;
+    if (!no_such_option) {
+        const char *options[OPTIONS_MAX + 1];
+        memcpy(options, job->options, (size_t)job->option_count * sizeof *options);
+        options[job->option_count] = "--no-cache";
+        nvrtcResult result = nvrtc.CompileProgram(program, job->option_count + 1, options);
+        if (result != NVRTC_ERROR_INVALID_OPTION) return result;
+    }
+    nvrtcResult result = nvrtc.CompileProgram(program, job->option_count, job->options);
+    if (result == NVRTC_SUCCESS) no_such_option = true;
+    return result;
+}
+
 static enum status build(const struct job *job, const char *cache, struct compiled *out)
 {
     const char *header_names[SOURCES_MAX], *header_texts[SOURCES_MAX];
@@ -248,7 +265,7 @@ static enum status build(const struct job *job, const char *cache, struct compil
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
-    result = nvrtc.CompileProgram(program, job->option_count, job->options);
+    result = compile_afresh(program, job);
     double compile_ms = now_ms() - start_ms;
     enum status st;
     char *log = take_log(program);
