@@ -46,5 +46,4 @@ RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0, "VC must divide the rows that are sto
 
 #ifdef RULE_OP
 RULE_OP(VX, STREAM_ALONG_K || TX % VX == 0, "VX must divide TX where the streamed operand runs across k")
-RULE_OP(LOADER, LOADER == 0 || SMALL_ALONG_K, "LOADER 1 cannot transpose the small operand")
 #endif

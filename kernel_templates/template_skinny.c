@@ -60,7 +60,7 @@ static const struct param params[P_COUNT] = {
     {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
     {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
     {"LOADER", PARAM_COMPILE, 0, 1,
-     "0: small operand through registers; 1: cp.async, if it runs along k (sm_80)"},
+     "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80)"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
     {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
