@@ -135,6 +135,8 @@ int main(int argc, char **argv)
     const char *only = argc > 1 ? argv[1] : NULL;
     int failures = run_all(mutants_ladder, mutants_ladder_count, only);
     failures += run_all(mutants_simt, mutants_simt_count, only);
-    printf("%d mutants, %d failures\n", mutants_ladder_count + mutants_simt_count, failures);
+    failures += run_all(mutants_skinny, mutants_skinny_count, only);
+    printf("%d mutants, %d failures\n", mutants_ladder_count + mutants_simt_count + mutants_skinny_count,
+           failures);
     return failures > 0;
 }
