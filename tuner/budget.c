@@ -36,6 +36,15 @@ double budget_share(double left_s, int problems, int gpus)
     return left_s * gpus / problems;
 }
 
+double budget_weighted_share(double left_s, double weight, double weights, int problems, int gpus)
+{
+    enum { EVEN_PERCENT = 20 };
+    if (left_s <= 0) return 0;
+    if (problems <= gpus || !(weights > 0)) return budget_share(left_s, problems, gpus);
+    double share = 0.01 * EVEN_PERCENT / problems + (1 - 0.01 * EVEN_PERCENT) * weight / weights;
+    return fmin(left_s, left_s * gpus * share);
+}
+
 /* From thorough to what can still be told apart in a second or two. */
 static const struct race_plan plans[] = {
     {12, 75, 8, 30, 0}, {10, 50, 8, 24, 0}, {8, 50, 8, 16, 0}, {8, 25, 6, 12, 0},

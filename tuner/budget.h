@@ -15,6 +15,10 @@ enum status budget_parse(const char *text, double *seconds);
  * worked on by other GPUs left out, this one counted), of which `gpus` are worked on at a time. */
 double budget_share(double left_s, int problems, int gpus);
 
+/* The same for problems of different weight: a fifth of the time is divided evenly, so that none is left out,
+ * the rest by weight. weight: the next problem's; weights: of all unfinished ones, it included. */
+double budget_weighted_share(double left_s, double weight, double weights, int problems, int gpus);
+
 /* How the finalists race, and when the search has to stop for it. */
 struct race_plan {
     int finalists;

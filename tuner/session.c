@@ -140,6 +140,22 @@ static enum status deal(struct state *x, struct lane *lane, struct job **job, si
     return OK;
 }
 
+/* What the next job may take of the time left: its part of what is not finished and not being worked on. */
+static double share_s(const struct state *x, size_t at)
+{
+    const struct tune_options *o = x->s->options;
+    double weights = o->weights ? o->weights[at] : 0;
+    int unfinished = 1;
+    for (size_t i = 0; i < o->problem_count; i++) {
+        bool ahead = x->turn[i] == WAITING;
+        for (int lane = 0; lane < x->lanes; lane++) ahead |= x->lane[lane].next && x->lane[lane].next_at == i;
+        unfinished += ahead;
+        if (ahead && o->weights) weights += o->weights[i];
+    }
+    if (!o->weights) return budget_share(left_s(x), unfinished, lanes_alive(x));
+    return budget_weighted_share(left_s(x), o->weights[at], weights, unfinished, lanes_alive(x));
+}
+
 /* Begin the next job of a GPU that has none. */
 static enum status begin(struct state *x, struct lane *lane)
 {
@@ -151,10 +167,7 @@ static enum status begin(struct state *x, struct lane *lane)
         enum status st = deal(x, lane, &lane->now, &lane->now_at);
         if (st || !lane->now) return st;
     }
-    int unfinished = 1;
-    for (size_t i = 0; i < x->s->options->problem_count; i++) unfinished += x->turn[i] == WAITING;
-    for (int i = 0; i < x->lanes; i++) unfinished += x->lane[i].next != NULL;
-    job_begin(lane->now, lane->worker, budget_share(left_s(x), unfinished, lanes_alive(x)));
+    job_begin(lane->now, lane->worker, share_s(x, lane->now_at));
     return OK;
 }
 

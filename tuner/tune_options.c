@@ -1,6 +1,7 @@
 #include "tune_options.h"
 
 #include "budget.h"
+#include "capture.h"
 #include "compile.h"
 #include "db.h"
 #include "paths.h"
@@ -13,6 +14,7 @@
 
 enum key {
     KEY_SUITE = 256,
+    KEY_CAPTURE,
     KEY_OP,
     KEY_TYPE,
     KEY_BUDGET,
@@ -35,6 +37,8 @@ static const struct argp_option rows[] = {
     {NULL, 0, NULL, 0, "What to tune", 1},
     {"shape", 's', "MxNxK", 0, "a problem, or its full form TYPE:OP:MxNxK:...; may be repeated", 0},
     {"suite", KEY_SUITE, "FILE", 0, "one problem a line", 0},
+    {"from-capture", KEY_CAPTURE, "FILE", 0,
+     "what a program was seen to compute (GEMMTUNE_CAPTURE), by the share of its time", 0},
     {"op", KEY_OP, "nn|nt|tn|tt", 0, "op of the shapes that name none (nn)", 0},
     {"type", KEY_TYPE, "sgemm", 0, "type of the shapes that name none (sgemm: strict FP32)", 0},
     {NULL, 0, NULL, 0, "Where", 2},
@@ -62,7 +66,7 @@ struct reading {
     struct tune_options *o;
     const char **shapes;
     size_t shape_count;
-    const char *suite, *op, *type;
+    const char *suite, *capture, *op, *type;
     enum status st;
 };
 
@@ -127,6 +131,9 @@ static enum status take_option(int key, char *text, struct reading *r)
         return add_shape(r, text);
     case KEY_SUITE:
         r->suite = text;
+        return OK;
+    case KEY_CAPTURE:
+        r->capture = text;
         return OK;
     case KEY_OP:
         r->op = text;
@@ -240,6 +247,32 @@ static enum status check_op_and_type(const struct reading *r)
     return OK;
 }
 
+/* In the order of the share of the program's time. What multiplies nothing takes none. */
+static enum status add_capture(const struct reading *r)
+{
+    struct tune_options *o = r->o;
+    struct capture capture = {0};
+    if (o->problem_count || r->suite || r->op || r->type)
+        return fail(E_USAGE,
+                    "--from-capture brings its own problems; --shape, --suite, --op and --type have no "
+                    "place beside it");
+    enum status st = capture_read(r->capture, &capture);
+    if (st == E_ABSENT) st = fail(E_IO, "%s", status_text());
+    if (!st) {
+        o->weights = calloc(capture.count + 1, sizeof *o->weights);
+        if (!o->weights) st = fail(E_MEMORY, "out of memory for the problems");
+    }
+    for (size_t i = 0; i < capture.count && !st; i++) {
+        const struct problem *p = &capture.at[i].problem;
+        if (p->m < 1 || p->n < 1 || p->k < 1 || capture.at[i].count == 0) continue;
+        o->weights[o->problem_count] = capture_weight(&capture.at[i]);
+        st = add_problem(o, p);
+    }
+    if (!st && o->problem_count == 0) st = fail(E_INPUT, "%s holds no problem to tune", r->capture);
+    capture_free(&capture);
+    return st;
+}
+
 static enum status collect_problems(const struct reading *r)
 {
     enum status st = check_op_and_type(r);
@@ -251,6 +284,7 @@ static enum status collect_problems(const struct reading *r)
         for (size_t i = 0; i < count && !st; i++) st = add_suite_problem(r, &suite[i]);
         free(suite);
     }
+    if (r->capture && !st) return add_capture(r);
     if (!st && r->o->problem_count == 0)
         st = fail(E_USAGE,
                   r->suite ? "the suite %s holds no problem"
@@ -311,6 +345,8 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 void tune_options_free(struct tune_options *o)
 {
     free(o->problems);
+    free(o->weights);
+    o->weights = NULL;
     o->problems = NULL;
     o->problem_count = 0;
 }

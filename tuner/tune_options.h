@@ -13,6 +13,7 @@
 struct tune_options {
     struct problem *problems; /* owned; in the order given, without repetitions */
     size_t problem_count;
+    double *weights; /* owned; of each problem, by which the budget is divided; NULL: all alike */
     const char *gpu; /* named GPU, or NULL: those of this machine */
     int devices[CREW_WORKERS_MAX];
     int device_count;   /* or CREW_ALL_DEVICES */

@@ -1,0 +1,210 @@
+#include "capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* A GPU that nothing is known of, for problems whose time was not measured. */
+#define ROUGH_FLOP_PER_US  30e6
+#define ROUGH_BYTES_PER_US 2e6
+#define ROUGH_LAUNCH_US    4.0
+
+double capture_weight(const struct captured *captured)
+{
+    const struct problem *p = &captured->problem;
+    double us = captured->time_us;
+    if (!(us > 0))
+        us = ROUGH_LAUNCH_US +
+             fmax(problem_flop(p) / ROUGH_FLOP_PER_US, problem_bytes(p) / ROUGH_BYTES_PER_US);
+    return us * (double)captured->count;
+}
+
+enum status capture_add(struct capture *capture, const struct problem *problem, uint64_t count,
+                        double time_us)
+{
+    if (capture->count == capture->room) {
+        size_t room = capture->room ? 2 * capture->room : 64;
+        struct captured *grown = realloc(capture->at, room * sizeof *grown);
+        if (!grown) return fail(E_MEMORY, "out of memory for the captured problems");
+        capture->at = grown;
+        capture->room = room;
+    }
+    struct captured *c = &capture->at[capture->count++];
+    *c = (struct captured){.problem = *problem, .count = count, .time_us = time_us};
+    problem_format(problem, c->text);
+    return OK;
+}
+
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(((const struct captured *)x)->text, ((const struct captured *)y)->text);
+}
+
+static int by_weight(const void *x, const void *y)
+{
+    double a = capture_weight(x), b = capture_weight(y);
+    return a != b ? (a < b) - (a > b) : by_text(x, y);
+}
+
+/* The time is the mean over the calls whose time is known. */
+static void join(struct captured *into, const struct captured *from)
+{
+    bool known = into->time_us > 0;
+    double a = known ? (double)into->count : 0, b = from->time_us > 0 ? (double)from->count : 0;
+    if (a + b > 0) into->time_us = (a * into->time_us + b * from->time_us) / (a + b);
+    into->count = from->count > UINT64_MAX - into->count ? UINT64_MAX : into->count + from->count;
+}
+
+void capture_settle(struct capture *capture)
+{
+    size_t kept = 0;
+    if (capture->count == 0) return;
+    qsort(capture->at, capture->count, sizeof *capture->at, by_text);
+    for (size_t i = 1; i < capture->count; i++) {
+        if (strcmp(capture->at[kept].text, capture->at[i].text) == 0)
+            join(&capture->at[kept], &capture->at[i]);
+        else if (++kept != i) capture->at[kept] = capture->at[i];
+    }
+    capture->count = kept + 1;
+    qsort(capture->at, capture->count, sizeof *capture->at, by_weight);
+}
+
+void capture_free(struct capture *capture)
+{
+    free(capture->at);
+    *capture = (struct capture){0};
+}
+
+/* ---- reading ---- */
+
+/* "count=120 time_us=31.4": either may be missing, nothing else may be there. */
+static enum status parse_fields(char *text, uint64_t *count, double *time_us)
+{
+    char *rest = NULL;
+    *count = 1;
+    *time_us = 0;
+    for (char *word = strtok_r(text, " \t\r\n", &rest); word; word = strtok_r(NULL, " \t\r\n", &rest)) {
+        char *value = strchr(word, '='), *end = NULL;
+        errno = 0;
+        if (value) *value++ = '\0';
+        if (value && strcmp(word, "count") == 0 && *value >= '0' && *value <= '9')
+            *count = strtoull(value, &end, 10);
+        else if (value && strcmp(word, "time_us") == 0 && *value >= '0' && *value <= '9')
+            *time_us = strtod(value, &end);
+        if (!end || *end || errno || !isfinite(*time_us))
+            return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
+    }
+    return OK;
+}
+
+static enum status read_line(char *line, struct capture *capture)
+{
+    struct problem problem;
+    uint64_t count;
+    double time_us;
+    char *fields = strchr(line, '#');
+    if (fields) *fields++ = '\0';
+    char *text = line + strspn(line, " \t\r\n");
+    size_t length = strlen(text);
+    while (length && strchr(" \t\r\n", text[length - 1])) text[--length] = '\0';
+    if (length == 0) return OK;
+    enum status st = problem_parse(text, &problem);
+    if (!st) st = parse_fields(fields ? fields : text + length, &count, &time_us);
+    return st ? st : capture_add(capture, &problem, count, time_us);
+}
+
+enum status capture_read(const char *path, struct capture *capture)
+{
+    FILE *file = fopen(path, "re");
+    if (!file && errno == ENOENT) return fail(E_ABSENT, "there is no capture %s", path);
+    if (!file) return fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
+    char *line = NULL, why[512];
+    size_t room = 0;
+    int number = 0;
+    enum status st = OK;
+    errno = 0;
+    while (!st && getline(&line, &room, file) >= 0) {
+        number++;
+        st = read_line(line, capture);
+        if (st == E_INPUT) {
+            snprintf(why, sizeof why, "%s", status_text());
+            st = fail(E_INPUT, "%s:%d: %s", path, number, why);
+        }
+    }
+    if (!st && ferror(file)) st = fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
+    free(line);
+    fclose(file);
+    if (!st) capture_settle(capture);
+    return st;
+}
+
+/* ---- writing ---- */
+
+static bool write_all(FILE *file, const struct capture *capture)
+{
+    fputs(
+        "# problems of a program: how often, and the GPU's time of one call. tune --from-capture reads it\n",
+        file);
+    for (size_t i = 0; i < capture->count; i++) {
+        const struct captured *c = &capture->at[i];
+        fprintf(file, "%s  # count=%" PRIu64, c->text, c->count);
+        if (c->time_us > 0) fprintf(file, " time_us=%.6g", c->time_us);
+        fputc('\n', file);
+    }
+    return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
+}
+
+static enum status replace(const char *path, const struct capture *capture)
+{
+    char fresh[PATH_MAX];
+    if (snprintf(fresh, sizeof fresh, "%s.%d.part", path, (int)getpid()) >= (int)sizeof fresh)
+        return fail(E_IO, "the name of the capture is too long");
+    FILE *file = fopen(fresh, "we");
+    bool written = file && write_all(file, capture);
+    int error = errno;
+    if (file && fclose(file) != 0) written = false, error = errno;
+    if (written && rename(fresh, path) != 0) written = false, error = errno;
+    if (written) return OK;
+    unlink(fresh);
+    return fail(E_IO, "cannot write the capture %s: %s", path, strerror(error));
+}
+
+/* One process at a time: the lock is on the folder, so that nothing is left behind. */
+static enum status lock_folder(const char *path, int *fd)
+{
+    char copy[PATH_MAX];
+    if (strlen(path) >= sizeof copy) return fail(E_IO, "the name of the capture is too long");
+    strcpy(copy, path);
+    *fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0) return fail(E_IO, "cannot write the capture %s: %s", path, strerror(errno));
+    while (flock(*fd, LOCK_EX) != 0)
+        if (errno != EINTR) break; /* a file system without locks: the last one wins */
+    return OK;
+}
+
+enum status capture_save(const char *path, const struct capture *capture)
+{
+    struct capture all = {0};
+    int folder;
+    enum status st = lock_folder(path, &folder);
+    if (st) return st;
+    st = capture_read(path, &all);
+    if (st == E_ABSENT) st = OK;
+    for (size_t i = 0; i < capture->count && !st; i++)
+        st = capture_add(&all, &capture->at[i].problem, capture->at[i].count, capture->at[i].time_us);
+    if (!st) {
+        capture_settle(&all);
+        st = replace(path, &all);
+    }
+    close(folder);
+    capture_free(&all);
+    return st;
+}
