@@ -22,18 +22,18 @@
 #define LOSS_PER_DISTANCE 0.03
 
 /* Legal for any problem on any GPU with 46 KiB of shared memory a block; VA, VB and VC are widened to the
- * problem. */
-static const char *const plain[] = {
-    "simt BM=128 BN=128 BK=16 WM=64 WN=32 TM=8 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
-    "MIN_BLOCKS=2 GROUP=8 SPLIT_K=1",
-    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=1",
-    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=8",
-    "simt BM=32 BN=64 BK=16 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=1",
+ * problem, and a parameter that is not named has its least value. */
+static const struct {
+    const char *name;
+    int value[4];
+} plain[] = {
+    {"BM", {128, 64, 64, 32}},  {"BN", {128, 64, 64, 64}},    {"BK", {16, 16, 16, 16}},
+    {"WM", {64, 32, 32, 16}},   {"WN", {32, 32, 32, 32}},     {"TM", {8, 4, 4, 4}},
+    {"TN", {8, 8, 8, 4}},       {"STAGES", {2, 2, 2, 2}},     {"UNROLL", {16, 16, 16, 16}},
+    {"STORE_AT", {8, 8, 8, 8}}, {"MIN_BLOCKS", {2, 1, 1, 1}}, {"GROUP", {8, 1, 1, 1}},
+    {"SPLIT_K", {1, 1, 8, 1}},
 };
-enum { PLAIN_COUNT = sizeof plain / sizeof *plain };
+enum { PLAIN_COUNT = 4 };
 
 static void copy_text(char *to, size_t room, const char *from)
 {
@@ -219,6 +219,17 @@ static void list_cublas(struct listing *l, const char *why)
     list(l, &c);
 }
 
+static bool make_plain(int number, struct config *config)
+{
+    *config = (struct config){.template = template_find("simt")};
+    if (!config->template) return false;
+    for (int i = 0; i < config->template->param_count; i++)
+        config->value[i] = config->template->params[i].least;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!config_set(config, plain[i].name, plain[i].value[number])) return false;
+    return true;
+}
+
 /* The widest access to an operand that is legal. */
 static void widen(struct config *config, const char *name, int width, const struct listing *l)
 {
@@ -238,8 +249,7 @@ static void list_plain(struct listing *l)
     int count = 0;
     for (int i = 0; i < PLAIN_COUNT; i++) {
         struct choice c = {.source = GT_FALLBACK, .loss = -1};
-        if (config_parse(plain[i], &c.config) ||
-            nearest_illegal(&c.config, l->problem, l->alignment, &l->known->gpu))
+        if (!make_plain(i, &c.config) || nearest_illegal(&c.config, l->problem, l->alignment, &l->known->gpu))
             continue;
         widen(&c.config, "VA", 4, l);
         widen(&c.config, "VB", 4, l);

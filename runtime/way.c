@@ -1,5 +1,6 @@
 #include "way.h"
 
+#include "compile.h"
 #include "kernel.h"
 #include "modules.h"
 
@@ -66,8 +67,9 @@ static enum status build_kernel(struct gt_handle *handle, struct way *way, const
         return fail(E_COMPILER, "nothing can be compiled");
     enum status st = modules_get(handle, way->place, config, &way->problem, &module);
     if (st == E_COMPILER) {
-        atomic_store(&handle->no_compiler, true);
+        char version[16];
         notice(&handle->notices, NOTICE_COMPILER, "tuned kernels cannot be compiled: %s", status_text());
+        if (compile_load(version)) atomic_store(&handle->no_compiler, true); /* else it may be this kernel */
     }
     if (!st) st = bind(way, config, module, &way->form);
     if (st || way->form.plan.workspace_bytes <= 0) return st;

@@ -25,6 +25,20 @@ struct workspaces {
     struct captured captured[WORKSPACES_CAPTURED_MAX];
 };
 
+/* Kernels count in it, from 0 and back to 0. By a stream of its own: the default one may be in somebody's
+ * capture. */
+static enum status allocate(struct workspaces *w, struct device_buffer *buffer)
+{
+    CUstream stream = NULL;
+    enum status st = device_allocate(buffer, w->bytes);
+    if (!st) st = device_check(cuda.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "create a stream");
+    if (!st) st = device_check(cuda.MemsetD8Async(buffer->address, 0, w->bytes, stream), "clear a workspace");
+    if (!st) st = device_check(cuda.StreamSynchronize(stream), "clear a workspace");
+    if (stream) cuda.StreamDestroy(stream);
+    if (st) device_free(buffer);
+    return st;
+}
+
 enum status workspaces_open(size_t bytes, int count, struct workspaces **out)
 {
     struct workspaces *w = calloc(1, sizeof *w);
@@ -32,7 +46,7 @@ enum status workspaces_open(size_t bytes, int count, struct workspaces **out)
     pthread_mutex_init(&w->lock, NULL);
     w->bytes = bytes;
     enum status st = OK;
-    for (; w->count < count && !st; w->count += !st) st = device_allocate(&w->slots[w->count].buffer, bytes);
+    for (; w->count < count && !st; w->count += !st) st = allocate(w, &w->slots[w->count].buffer);
     if (w->count == 0) {
         workspaces_close(w);
         return st;
@@ -72,7 +86,7 @@ static CUdeviceptr of_capture(struct workspaces *w, cuuint64_t capture, unsigned
         held + w->bytes <= WORKSPACES_CAPTURED_BYTES) {
         struct captured fresh = {capture, stream, {0}};
         CUstreamCaptureMode mode = relaxed_begin();
-        if (!device_allocate(&fresh.buffer, w->bytes)) w->captured[w->captured_count++] = fresh;
+        if (!allocate(w, &fresh.buffer)) w->captured[w->captured_count++] = fresh;
         relaxed_end(mode);
         found = fresh.buffer.address;
     }

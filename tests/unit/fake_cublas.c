@@ -1,5 +1,6 @@
 /* fake_cublas.c — the few cuBLAS functions the rival uses, on host memory, written from the BLAS definition:
- * column-major, sums in double. It refuses arguments that cuBLAS refuses.
+ * column-major, sums in double. It refuses arguments that cuBLAS refuses. FAKE_CUBLAS_POOL=1: calls without a
+ * workspace of the caller's are welcome, too. FAKE_CUBLAS_FAIL=STATUS: every call answers that.
  */
 #include "fake_gpu.h"
 
@@ -11,6 +12,7 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 _Atomic int fake_blas_calls, fake_blas_wide_calls;
+int fake_blas_math;
 
 struct blas {
     void *stream, *workspace;
@@ -73,12 +75,13 @@ int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes)
 
 int cublasSetMathMode(struct blas *handle, int mode)
 {
-    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+    fake_blas_math = mode;
+    return handle && (mode == 0 || mode == 2) ? SUCCESS : INVALID_VALUE;
 }
 
 int cublasSetPointerMode_v2(struct blas *handle, int mode)
 {
-    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+    return handle && (mode == 0 || mode == 1) ? SUCCESS : INVALID_VALUE;
 }
 
 int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
@@ -90,7 +93,10 @@ int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_
     if (m < 0 || n < 0 || k < 0 || batch < 0 || lda < 1 || lda < rows_a || ldb < 1 || ldb < rows_b ||
         ldc < 1 || ldc < m)
         return INVALID_VALUE;
-    if (!handle->stream || handle->workspace_bytes == 0) return NOT_INITIALIZED;
+    const char *status = getenv("FAKE_CUBLAS_FAIL");
+    if (status) return atoi(status);
+    if (!handle->stream || (handle->workspace_bytes == 0 && !getenv("FAKE_CUBLAS_POOL")))
+        return NOT_INITIALIZED;
     fake_blas_wide_calls++;
     if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX) return SUCCESS; /* counted, not computed */
     for (int64_t item = 0; item < batch; item++)

@@ -69,11 +69,12 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin)
     return NVRTC_SUCCESS;
 }
 
-static const char *const ptxas = "ptxas info    : 0 bytes gmem\n"
-                                 "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
-                                 "ptxas info    : Function properties for gemm\n"
-                                 "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                                 "ptxas info    : Used 64 registers, used 1 barriers\n";
+static const char *const ptxas =
+    "ptxas info    : 0 bytes gmem\n"
+    "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
+    "ptxas info    : Function properties for gemm\n"
+    "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 64 registers, used 1 barriers\n";
 
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *size)
 {

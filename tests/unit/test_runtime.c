@@ -1,0 +1,413 @@
+/* The runtime library without a GPU: which way is chosen, and that it gives the right answer. */
+#include "runtime_fakes.h"
+
+static const char *const rests[] = {
+    "16x24x32",
+    "5x7x3",
+    "1x1x1",
+    "20x12x0:beta=2",
+    "0x5x3",
+    "9x8x12:lda=20:ldb=24:ldc=28:alpha=2:beta=-1",
+    "8x4x5:alpha=0:beta=3",
+    "20x30x10:batch=5:alpha=0.5:beta=2",
+    "4x8x4:batch=3:lda=12:ldb=8:ldc=16:stride_a=100:stride_b=40:stride_c=80:beta=1",
+};
+static const char *const ops[] = {"nn", "nt", "tn", "tt"};
+
+/* Every kind of problem, through gt_plan and gt_launch and again through gt_gemm. */
+static void right_for_all(const struct gt_options *options, const char *who)
+{
+    struct gt_handle *handle = open_handle(options);
+    for (size_t o = 0; o < 4; o++)
+        for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
+            char text[PROBLEM_TEXT_MAX], what[400];
+            snprintf(text, sizeof text, "sgemm:%s:%s", ops[o], rests[r]);
+            struct operand_set set = operands_make(text, 0);
+            struct gt_problem p = problem_of(text);
+            struct gt_plan *plan = make_plan(handle, text);
+            snprintf(what, sizeof what, "%s: %s by %.100s", who, text, info_of(plan).config);
+            assert_gt(launch_set(plan, &set));
+            operands_check(&set, 1, what);
+            assert_gt(gemm_set(handle, &p, &set));
+            operands_check(&set, 1, what);
+            gt_plan_close(plan);
+            operands_free(&set);
+            *fake.launch_count = 0;
+        }
+    gt_close(handle);
+}
+
+TEST(kernels_give_the_right_answer_for_every_op_layout_and_batch)
+{
+    for (size_t o = 0; o < 4; o++) {
+        char text[64];
+        snprintf(text, sizeof text, "sgemm:%s:16x16x16", ops[o]);
+        put_winner(text, SIMT, 5, false);
+    }
+    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    right_for_all(&options, "kernels");
+    assert_int_equal(*fake.blas_calls, 0);
+}
+
+TEST(cublas_gives_the_right_answer_for_every_op_layout_and_batch)
+{
+    const struct gt_options options = {.database = "", .pretuned = ""};
+    right_for_all(&options, "cuBLAS");
+    assert_int_equal(*fake.compilations, 0);
+    assert_true(*fake.blas_calls > 50);
+}
+
+TEST(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas)
+{
+    const struct gt_options options = {.database = "", .pretuned = "", .flags = GT_NO_CUBLAS};
+    right_for_all(&options, "plain");
+    assert_true(*fake.compilations > 0);
+}
+
+TEST(the_user_s_winner_is_taken_for_its_problem)
+{
+    put_winner("sgemm:nn:512x256x128", SIMT_LARGE, 12.5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plan = make_plan(handle, "sgemm:nn:512x256x128");
+    struct gt_plan_info info = info_of(plan);
+    assert_int_equal(info.source, GT_EXACT);
+    assert_string_equal(info.config, SIMT_LARGE);
+    assert_string_equal(info.tuned_for, "sgemm:nn:512x256x128");
+    assert_true(info.time_us == 12.5 && info.ratio == 1.25 && info.loss == 0);
+    assert_int_equal(strlen(info.when), 20);
+    assert_false(info.pretuned || info.uses_cublas || info.workspaces);
+    struct operand_set set = operands_make("sgemm:nn:512x256x128", 0);
+    *fake.computes = 0;
+    assert_gt(launch_set(plan, &set));
+    assert_int_equal(*fake.launch_count, 1);
+    assert_int_equal(fake.launches[0].grid[0], 4 * 2);
+    assert_int_equal(fake.launches[0].threads, 256);
+    assert_int_equal(fake.launches[0].args.group, 4);
+    operands_free(&set);
+    gt_close(handle); /* closes the plan, too */
+}
+
+TEST(pretuned_winners_serve_until_the_user_has_measured)
+{
+    put_pretuned("sgemm:nn:512x256x128", SIMT_LARGE, 12);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:512x256x128"));
+    assert_true(info.source == GT_EXACT && info.pretuned);
+    assert_string_equal(info.config, SIMT_LARGE);
+    gt_close(handle);
+    put_winner("sgemm:nn:512x256x128", SIMT_SPLIT, 1,
+               true); /* a prediction says less than a measurement elsewhere */
+    handle = open_handle(NULL);
+    assert_string_equal(info_of(make_plan(handle, "sgemm:nn:512x256x128")).config, SIMT_LARGE);
+    gt_close(handle);
+    put_winner("sgemm:nn:512x256x128", SIMT, 99, false); /* slower, but measured here */
+    handle = open_handle(NULL);
+    info = info_of(make_plan(handle, "sgemm:nn:512x256x128"));
+    assert_string_equal(info.config, SIMT);
+    assert_false(info.pretuned);
+    gt_close(handle);
+}
+
+TEST(where_cublas_won_cublas_runs)
+{
+    put_winner("sgemm:nt:40x50x60", NULL, 7, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plan = make_plan(handle, "sgemm:nt:40x50x60");
+    struct gt_plan_info info = info_of(plan);
+    assert_true(info.source == GT_EXACT && info.uses_cublas);
+    assert_string_equal(info.config, "cublas");
+    struct operand_set set = operands_make("sgemm:nt:40x50x60", 0);
+    assert_gt(launch_set(plan, &set));
+    operands_check(&set, 1, "cuBLAS");
+    assert_int_equal(*fake.launch_count, 0);
+    operands_free(&set);
+    gt_close(handle);
+}
+
+TEST(a_similar_problem_s_winner_is_taken_with_an_estimate)
+{
+    put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
+    put_winner("sgemm:nn:128x128x128", SIMT, 6, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:4000x4096x4096"));
+    assert_int_equal(info.source, GT_NEAREST);
+    assert_string_equal(info.config, SIMT_LARGE);
+    assert_string_equal(info.tuned_for, "sgemm:nn:4096x4096x4096");
+    assert_true(info.time_us > 2000 && info.time_us < 3000);
+    assert_true(info.loss > 0 && info.loss < 0.1);
+    assert_string_equal(info_of(make_plan(handle, "sgemm:nn:120x128x160")).config, SIMT);
+    gt_close(handle);
+}
+
+TEST(a_prediction_comes_before_the_model_s_own_choice)
+{
+    put_winner("sgemm:nn:64x64x65536", SIMT_SPLIT, 50, true);
+    put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:64x64x65536"));
+    assert_int_equal(info.source, GT_PREDICTED);
+    assert_string_equal(info.config, SIMT_SPLIT);
+    info = info_of(make_plan(handle, "sgemm:nn:32768x32768x32768"));
+    assert_int_equal(info.source, GT_PREDICTED);
+    assert_string_equal(info.config, SIMT_LARGE);
+    assert_non_null(strstr(info.why, "nothing similar"));
+    gt_close(handle);
+}
+
+TEST(a_winner_of_an_op_says_nothing_of_another)
+{
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:tt:64x64x64"));
+    assert_true(info.source == GT_PREDICTED || info.source == GT_FALLBACK);
+    gt_close(handle);
+}
+
+TEST(narrow_operands_never_meet_wide_loads)
+{
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    struct gt_handle *handle = open_handle(&options);
+    struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x63"); /* rows of A are no multiple of 16 bytes */
+    struct gt_plan_info info = info_of(plan);
+    struct config config;
+    assert_ok(config_parse(info.config, &config));
+    assert_int_equal(config_get(&config, "VA"), 1);
+    assert_string_not_equal(info.config, SIMT);
+    gt_close(handle);
+}
+
+TEST(unaligned_addresses_are_noticed_at_the_launch)
+{
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    static const unsigned flags[] = {0, GT_NO_CUBLAS};
+    for (int i = 0; i < 2; i++) {
+        const struct gt_options options = {.flags = flags[i]};
+        struct gt_handle *handle = open_handle(&options);
+        struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
+        struct operand_set even = operands_make("sgemm:nn:64x64x64", 0),
+                           odd = operands_make("sgemm:nn:64x64x64", 1);
+        *fake.launch_count = *fake.blas_calls = 0;
+        assert_gt(launch_set(plan, &odd));
+        operands_check(&odd, 1, "unaligned");
+        assert_int_equal(*fake.blas_calls, i == 0);
+        int launched = *fake.launch_count;
+        assert_int_equal(launched > 0, i == 1);
+        assert_gt(launch_set(plan, &even));
+        operands_check(&even, 1, "aligned");
+        assert_int_equal(*fake.launch_count, launched + 1);
+        int compiled = *fake.compilations;
+        assert_gt(launch_set(plan, &odd)); /* the second time it is ready */
+        operands_check(&odd, 1, "unaligned again");
+        assert_int_equal(*fake.compilations, compiled);
+        operands_free(&even);
+        operands_free(&odd);
+        gt_close(handle);
+    }
+}
+
+TEST(a_plan_for_unaligned_operands_is_ready_for_them)
+{
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    struct gt_handle *handle = open_handle(&options);
+    struct gt_problem p = problem_of("sgemm:nn:64x64x64");
+    struct gt_plan *plan;
+    p.alignment = 4;
+    assert_gt(gt_plan(handle, &p, &plan));
+    int compiled = *fake.compilations;
+    struct operand_set odd = operands_make("sgemm:nn:64x64x64", 3);
+    assert_gt(launch_set(plan, &odd));
+    operands_check(&odd, 1, "alignment 4");
+    assert_int_equal(*fake.compilations, compiled);
+    float one = 1;
+    char *bytes = (char *)odd.a;
+    assert_gt_fails(gt_launch(plan, &one, bytes + 1, odd.b, &one, odd.c, stream), GT_INVALID,
+                    "multiples of 4");
+    operands_free(&odd);
+    gt_close(handle);
+}
+
+TEST(gemm_tells_operands_apart_by_their_alignment)
+{
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    struct gt_handle *handle = open_handle(&options);
+    struct gt_problem p = problem_of("sgemm:nn:64x64x64");
+    for (int skew = 0; skew < 4; skew++) {
+        struct operand_set set = operands_make("sgemm:nn:64x64x64", skew);
+        for (int call = 0; call < 3; call++) {
+            assert_gt(gemm_set(handle, &p, &set));
+            operands_check(&set, 1, "gemm");
+        }
+        operands_free(&set);
+    }
+    assert_int_equal(*fake.compilations, 3); /* 16, 8 and 4 bytes */
+    gt_close(handle);
+}
+
+TEST(scalars_may_be_on_the_device)
+{
+    put_winner("sgemm:nn:32x32x32", SIMT, 5, false);
+    put_winner("sgemm:nn:32x32x64", NULL, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    static const char *const texts[] = {"sgemm:nn:32x32x32:alpha=3:beta=-2",
+                                        "sgemm:nn:32x32x64:alpha=3:beta=-2"};
+    for (int i = 0; i < 2; i++) {
+        struct operand_set set = operands_make(texts[i], 0);
+        struct gt_problem p = problem_of(texts[i]);
+        p.scalars_on_device = 1;
+        float scalars[2] = {1, 1};
+        struct gt_plan *plan;
+        assert_gt(gt_plan(handle, &p, &plan));
+        scalars[0] = 3, scalars[1] = -2;
+        assert_gt(gt_launch(plan, &scalars[0], set.a, set.b, &scalars[1], set.c, stream));
+        operands_check(&set, 1, "device scalars");
+        operands_free(&set);
+    }
+    assert_ptr_equal(fake.launches[0].args.a == NULL, 0);
+    assert_non_null(fake.launches[0].args.alpha_device);
+    gt_close(handle);
+}
+
+TEST(column_major_callers_swap_the_operands)
+{
+    /* Column-major C (5x7) = A^T (3x5 stored, transposed) B (3x7). */
+    enum { M = 5, N = 7, K = 3 };
+    float a[K * M], b[K * N], c[M * N], one = 1, zero = 0;
+    for (int i = 0; i < K * M; i++) a[i] = (float)(i % 5 - 2);
+    for (int i = 0; i < K * N; i++) b[i] = (float)(i % 7 - 3);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = gt_problem_make(N, M, K);
+    p.trans_b = 1; /* A's op */
+    p.lda = K;     /* of B */
+    p.ldb = K;     /* of A */
+    p.ldc = M;
+    *fake.computes = 1 + 4;
+    assert_gt(gt_gemm(handle, &p, &one, b, a, &zero, c, stream));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int l = 0; l < K; l++) sum += a[i * K + l] * b[j * K + l];
+            assert_true(c[j * M + i] == sum);
+        }
+    gt_close(handle);
+}
+
+TEST(a_matrix_may_be_shared_by_the_whole_batch)
+{
+    static const unsigned flags[] = {0, GT_NO_CUBLAS};
+    for (int f = 0; f < 2; f++) {
+        const struct gt_options options = {.flags = flags[f]};
+        struct gt_handle *handle = open_handle(&options);
+        struct gt_problem p = gt_problem_make(4, 4, 4);
+        struct operand_set set = operands_make("sgemm:nn:4x4x4:batch=3", 0);
+        p.batch = 3;
+        p.stride_a = 0;
+        p.stride_b = p.stride_c = 16;
+        set.problem.stride_a = 0;
+        assert_gt(gemm_set(handle, &p, &set));
+        operands_check(&set, 1, "shared A");
+        operands_free(&set);
+        gt_close(handle);
+    }
+}
+
+TEST(nothing_is_launched_for_nothing)
+{
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = gt_problem_make(4, 4, 4);
+    float one = 1;
+    p.batch = 0;
+    assert_gt(gt_gemm(handle, &p, &one, NULL, NULL, &one, NULL, stream));
+    assert_gt(gt_gemm(handle, &(struct gt_problem){.n = 4, .k = 4, .batch = 1}, &one, NULL, NULL, &one, NULL,
+                      stream));
+    struct gt_plan *plan = make_plan(handle, "sgemm:nn:4x0x4");
+    assert_gt(gt_launch(plan, &one, NULL, NULL, &one, NULL, stream));
+    assert_string_equal(info_of(plan).config, "");
+    assert_int_equal(*fake.launch_count + *fake.blas_calls + *fake.compilations, 0);
+    gt_close(handle);
+}
+
+TEST(wrong_arguments_are_refused_with_a_sentence)
+{
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plan = make_plan(handle, "sgemm:nn:4x4x4");
+    struct gt_problem good = gt_problem_make(4, 4, 4), p;
+    float one = 1, x[16] = {0};
+    const struct {
+        size_t at;
+        int64_t value;
+        bool is_int;
+        const char *part;
+    } bad[] = {
+        {offsetof(struct gt_problem, type), 1, true, "type 1"},
+        {offsetof(struct gt_problem, trans_a), 2, true, "trans_a is 2"},
+        {offsetof(struct gt_problem, scalars_on_device), -1, true, "scalars_on_device is -1"},
+        {offsetof(struct gt_problem, alignment), 3, true, "alignment is 3"},
+        {offsetof(struct gt_problem, reserved), 1, true, "reserved"},
+        {offsetof(struct gt_problem, m), -1, false, "M = -1"},
+        {offsetof(struct gt_problem, k), INT64_C(1) << 40, false, "K = 1099511627776"},
+        {offsetof(struct gt_problem, lda), 3, false, "lda = 3"},
+        {offsetof(struct gt_problem, batch), -2, false, "batch"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct gt_plan *none = plan;
+        int32_t small = (int32_t)bad[i].value;
+        p = good;
+        if (bad[i].is_int) memcpy((char *)&p + bad[i].at, &small, sizeof small);
+        else memcpy((char *)&p + bad[i].at, &bad[i].value, sizeof bad[i].value);
+        assert_gt_fails(gt_plan(handle, &p, &none), GT_INVALID, bad[i].part);
+        assert_null(none);
+        if (bad[i].at == offsetof(struct gt_problem, alignment))
+            continue; /* gt_gemm looks at the addresses */
+        assert_gt_fails(gt_gemm(handle, &p, &one, x, x, &one, x, stream), GT_INVALID, bad[i].part);
+    }
+    p = good;
+    p.batch = 2;
+    p.stride_a = p.stride_b = 16;
+    p.stride_c = 15;
+    assert_gt_fails(gt_plan(handle, &p, &plan), GT_INVALID, "overlap");
+    plan = make_plan(handle, "sgemm:nn:4x4x4");
+    assert_gt_fails(gt_launch(plan, NULL, x, x, &one, x, stream), GT_INVALID, "alpha");
+    assert_gt_fails(gt_launch(plan, &one, NULL, x, &one, x, stream), GT_INVALID, "NULL");
+    assert_gt_fails(gt_launch(NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
+    assert_gt_fails(gt_gemm(handle, NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
+    assert_gt_fails(gt_plan(NULL, &good, &plan), GT_INVALID, "NULL");
+    gt_close(handle);
+    const struct gt_options unknown = {.flags = 64}, many = {.workspaces = 17}, reserved = {.reserved = {x}};
+    assert_gt_fails(gt_open(&handle, &unknown), GT_INVALID, "0x40");
+    assert_gt_fails(gt_open(&handle, &many), GT_INVALID, "17");
+    assert_gt_fails(gt_open(&handle, &reserved), GT_INVALID, "reserved");
+    assert_gt_fails(gt_open(NULL, NULL), GT_INVALID, "handle");
+    assert_null(handle);
+    gt_close(NULL);
+    gt_plan_close(NULL);
+}
+
+#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_FAKES(kernels_give_the_right_answer_for_every_op_layout_and_batch),
+        ON_FAKES(cublas_gives_the_right_answer_for_every_op_layout_and_batch),
+        ON_FAKES(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas),
+        ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
+        ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
+        ON_FAKES(where_cublas_won_cublas_runs),
+        ON_FAKES(a_similar_problem_s_winner_is_taken_with_an_estimate),
+        ON_FAKES(a_prediction_comes_before_the_model_s_own_choice),
+        ON_FAKES(a_winner_of_an_op_says_nothing_of_another),
+        ON_FAKES(narrow_operands_never_meet_wide_loads),
+        ON_FAKES(unaligned_addresses_are_noticed_at_the_launch),
+        ON_FAKES(a_plan_for_unaligned_operands_is_ready_for_them),
+        ON_FAKES(gemm_tells_operands_apart_by_their_alignment),
+        ON_FAKES(scalars_may_be_on_the_device),
+        ON_FAKES(column_major_callers_swap_the_operands),
+        ON_FAKES(a_matrix_may_be_shared_by_the_whole_batch),
+        ON_FAKES(nothing_is_launched_for_nothing),
+        ON_FAKES(wrong_arguments_are_refused_with_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
