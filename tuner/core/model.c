@@ -6,9 +6,11 @@
  */
 #include "model.h"
 
+#include "model_skinny.h"
 #include "templates.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Issue slots of a warp. A scheduler issues one instruction a cycle, and wide shared-memory loads hold it
  * longer. */
@@ -259,6 +261,8 @@ struct prediction model_predict(const struct config *config, const struct proble
 {
     struct prediction p = {.overhead_us = LAUNCH_US, .time_us = LAUNCH_US};
     if (problem->m == 0 || problem->n == 0 || problem->batch == 0) return p;
+    if (strcmp(config->template->name, "skinny") == 0)
+        return model_skinny_predict(config, problem, gpu, facts);
     struct tile t = describe(config, problem, gpu, facts);
     p.blocks_per_sm = occupancy(&t, gpu);
     p.waves = t.blocks / ((double)p.blocks_per_sm * gpu->sm_count);
