@@ -97,11 +97,14 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
 {
     int i = take(pool);
     blas_handle handle = pool->slots[i].handle;
+    /* Its first calls load kernels, which a capture would forbid. */
+    CUstreamCaptureMode mode = relaxed_begin();
     int result = blas.SetStream(handle, call->stream);
     if (!result)
         result =
             blas.SetPointerMode(handle, call->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS);
     if (!result) result = blas_run(handle, problem, call->a, call->b, call->c, call->alpha, call->beta);
+    relaxed_end(mode);
     atomic_flag_clear_explicit(&pool->slots[i].busy, memory_order_release);
     return result ? refused(pool, problem, result) : OK;
 }

@@ -280,7 +280,8 @@ static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum 
         if (st) return answer(st);
         result = way_launch(way, call);
     }
-    if (result == WAY_REFUSED) result = plan_launch_otherwise(plan, way, call);
+    if (result == WAY_REFUSED || result == WAY_CROWDED)
+        result = plan_launch_otherwise(plan, way, result, call);
     return result == WAY_DONE ? GT_OK : GT_DEVICE;
 }
 
@@ -299,7 +300,7 @@ static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
         return answer(fail(E_INPUT, "A, B or C is NULL"));
     if (bits & way->unaligned) {
         way = atomic_load_explicit(&plan->narrow, memory_order_acquire);
-        if (!way) return plan_launch_otherwise(plan, NULL, call) == WAY_DONE ? GT_OK : GT_DEVICE;
+        if (!way) return plan_launch_otherwise(plan, NULL, WAY_DONE, call) == WAY_DONE ? GT_OK : GT_DEVICE;
     }
     enum way_result result = way_launch(way, call);
     return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);

@@ -20,13 +20,22 @@ struct wish {
     struct place *place;
     const struct problem *problem;
     int alignment;
-    bool scalars_on_device;
+    bool scalars_on_device, without_workspace;
     const struct way *ways; /* of the plan, until now */
 };
+
+static bool needs_workspace(const struct choice *choice, const struct problem *problem)
+{
+    struct launch_plan plan = {.kernels = 0};
+    if (!choice->cublas) choice->config.template->plan(&choice->config, problem, &plan);
+    return plan.workspace_bytes > 0;
+}
 
 static enum status try_choice(const struct wish *w, const struct choice *choice, struct way **way)
 {
     if (is_barred(choice, w->ways)) return fail(E_ABSENT, "it has been refused");
+    if (w->without_workspace && needs_workspace(choice, w->problem))
+        return fail(E_ABSENT, "it needs a workspace");
     enum status st =
         way_build(w->handle, w->place, w->problem, w->alignment, w->scalars_on_device, choice, way);
     bool told = st == E_COMPILER || choice->cublas; /* way_build has said it */
@@ -86,7 +95,11 @@ static enum status make_empty(const struct wish *w, struct way **out)
 enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
                       int alignment, bool scalars_on_device, struct gt_plan **out)
 {
-    const struct wish wish = {handle, place, problem, alignment, scalars_on_device, NULL};
+    const struct wish wish = {.handle = handle,
+                              .place = place,
+                              .problem = problem,
+                              .alignment = alignment,
+                              .scalars_on_device = scalars_on_device};
     struct way *way;
     bool empty = problem->m == 0 || problem->n == 0;
     enum status st = empty ? make_empty(&wish, &way) : find_way_relaxed(&wish, &way);
@@ -105,6 +118,7 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
     pthread_mutex_init(&plan->lock, NULL);
     atomic_init(&plan->way, way);
     atomic_init(&plan->narrow, NULL);
+    atomic_init(&plan->spare, NULL);
     pthread_mutex_lock(&handle->lock);
     plan->next = handle->plans;
     plan->link = &handle->plans;
@@ -132,42 +146,52 @@ void plan_free(struct gt_plan *plan)
     free(plan);
 }
 
-/* Replace what *place holds, unless another thread has done so already. */
-static enum status another_way(struct gt_plan *plan, _Atomic(struct way *) *place, struct way *old,
-                               int alignment, struct way **way)
+/* Which of a plan's ways is wanted. */
+struct gap {
+    _Atomic(struct way *) *place;
+    int alignment;
+    bool without_workspace;
+};
+
+/* The way that is there, or a new one if there is none or it was refused. refused: that one was just now; may
+ * be NULL. */
+static enum status fill(struct gt_plan *plan, const struct gap *gap, struct way *refused, struct way **way)
 {
     enum status st = OK;
     pthread_mutex_lock(&plan->lock);
-    *way = atomic_load(place);
-    if (*way == old) {
-        const struct wish wish = {
-            plan->handle, plan->place, &plan->problem, alignment, plan->scalars_on_device, old};
+    if (refused) refused->barred = true;
+    *way = atomic_load(gap->place);
+    if (!*way || (*way)->barred) {
+        const struct wish wish = {.handle = plan->handle,
+                                  .place = plan->place,
+                                  .problem = &plan->problem,
+                                  .alignment = gap->alignment,
+                                  .scalars_on_device = plan->scalars_on_device,
+                                  .without_workspace = gap->without_workspace,
+                                  .ways = plan->ways};
         st = find_way_relaxed(&wish, way);
         if (!st) {
             (*way)->next = plan->ways;
             plan->ways = *way;
-            atomic_store(place, *way);
+            atomic_store(gap->place, *way);
         }
     }
     pthread_mutex_unlock(&plan->lock);
     return st;
 }
 
-enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *refused, const struct gemm_call *call)
+enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *way, enum way_result result,
+                                      const struct gemm_call *call)
 {
     bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->alignment - 1);
-    _Atomic(struct way *) *place = unaligned ? &plan->narrow : &plan->way;
-    struct way *way = unaligned ? atomic_load(&plan->narrow) : refused;
+    struct gap gap = {unaligned ? &plan->narrow : &plan->way, unaligned ? 4 : plan->alignment, false};
     for (int tries = 0; tries < CHOICES_MAX; tries++) {
-        if (!way || way == refused) {
-            if (refused)
-                notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
-                       status_text());
-            if (another_way(plan, place, way, unaligned ? 4 : plan->alignment, &way)) return WAY_BROKEN;
-        }
-        enum way_result result = way_launch(way, call);
-        if (result != WAY_REFUSED) return result;
-        refused = way;
+        if (result == WAY_REFUSED)
+            notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());
+        if (result == WAY_CROWDED) gap = (struct gap){&plan->spare, 4, true};
+        if (fill(plan, &gap, result == WAY_REFUSED ? way : NULL, &way)) return WAY_BROKEN;
+        result = way_launch(way, call);
+        if (result != WAY_REFUSED && result != WAY_CROWDED) return result;
     }
     return WAY_BROKEN;
 }

@@ -14,6 +14,7 @@ struct gt_plan {
     bool scalars_on_device;
     _Atomic(struct way *) way;    /* for operands as aligned as promised */
     _Atomic(struct way *) narrow; /* for others; NULL until one comes */
+    _Atomic(struct way *) spare;  /* for any, without a workspace; NULL until one is needed */
     pthread_mutex_t lock;         /* making another way */
     struct way *ways;             /* all that were made: somebody may still be launching an old one */
 };
@@ -26,8 +27,10 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
 /* Takes it out of the handle's list. The place's context need not be current. */
 void plan_free(struct gt_plan *plan);
 
-/* After plan->way: for operands that are less aligned than promised, or after a refusal. */
-enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *refused,
+/* What to do when the way at hand does not do: `result` is what way_launch answered (WAY_REFUSED or
+ * WAY_CROWDED), or WAY_DONE where it has not been tried, because the operands are less aligned than promised
+ * (way is NULL then). Prepares another way if need be, and launches it. */
+enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *way, enum way_result result,
                                       const struct gemm_call *call);
 
 #endif

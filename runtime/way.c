@@ -173,8 +173,7 @@ static enum way_result launch_split(const struct way *way, const struct gemm_cal
     CUdeviceptr workspace = workspaces_of(way->workspaces, call->stream);
     if (workspace) return launch_form(way, &way->form, workspace, call);
     if (way->unsplit.plan.kernels > 0) return launch_form(way, &way->unsplit, 0, call);
-    fail(E_GPU, "all workspaces of the plan belong to other streams: ask for more in gt_options");
-    return WAY_REFUSED;
+    return WAY_CROWDED;
 }
 
 enum way_result way_launch(const struct way *way, const struct gemm_call *call)

@@ -41,6 +41,7 @@ void way_free(struct way *way);
 enum way_result {
     WAY_DONE,
     WAY_REFUSED,    /* nothing was enqueued that writes C; another way may do */
+    WAY_CROWDED,    /* all workspaces belong to other streams; nothing was enqueued */
     WAY_NO_CONTEXT, /* no context is current in this thread; nothing was enqueued */
     WAY_BROKEN      /* an error; C may be partly written. status_text() says what happened */
 };

@@ -1,0 +1,348 @@
+/* The runtime library on a real GPU: right answers, also unaligned, captured, from many threads and streams,
+ * in contexts of its own and of others. Skipped (77) without one.
+ */
+#include "compile.h"
+#include "device.h"
+#include "gemmtune.h"
+#include "reference.h"
+#include "templates.h"
+#include "unit.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[64];
+static struct device device;
+
+/* Whole numbers so small that every sum is exact. skew: bytes that A and B begin after a multiple of 256. */
+struct set {
+    struct problem problem;
+    struct device_buffer buffer[3];
+    float *host[3];
+    int64_t count[3];
+    char *at[3];
+};
+
+static void set_make(struct set *s, const char *text, int skew)
+{
+    assert_ok(problem_parse(text, &s->problem));
+    const int64_t spans[] = {problem_span_a(&s->problem), problem_span_b(&s->problem),
+                             problem_span_c(&s->problem)};
+    for (int i = 0; i < 3; i++) {
+        size_t bytes = (size_t)spans[i] * sizeof(float), offset = i < 2 ? (size_t)skew : 0;
+        s->count[i] = spans[i];
+        s->host[i] = malloc(bytes + 1);
+        assert_non_null(s->host[i]);
+        for (int64_t j = 0; j < spans[i]; j++) s->host[i][j] = (float)((j * 7 + i * 3 + j / 11) % 9 - 4);
+        assert_ok(device_allocate(&s->buffer[i], bytes + 256));
+        s->at[i] = (char *)(uintptr_t)(s->buffer[i].address + offset);
+        if (bytes)
+            assert_ok(device_check(cuda.MemcpyHtoD((CUdeviceptr)s->at[i], s->host[i], bytes), "copy in"));
+    }
+}
+
+static void set_check(struct set *s, int calls, const char *who)
+{
+    size_t bytes = (size_t)s->count[2] * sizeof(float);
+    float *got = malloc(bytes + 1);
+    assert_non_null(got);
+    assert_ok(device_check(cuda.CtxSynchronize(), who));
+    if (bytes) assert_ok(device_check(cuda.MemcpyDtoH(got, (CUdeviceptr)s->at[2], bytes), "copy out"));
+    for (int i = 0; i < calls; i++) reference_ijk(&s->problem, s->host[0], s->host[1], s->host[2]);
+    for (int64_t i = 0; i < s->count[2]; i++)
+        if (got[i] != s->host[2][i])
+            fail_msg("%s: C[%lld] is %g, expected %g", who, (long long)i, (double)got[i],
+                     (double)s->host[2][i]);
+    free(got);
+}
+
+static void set_free(struct set *s)
+{
+    for (int i = 0; i < 3; i++) {
+        free(s->host[i]);
+        device_free(&s->buffer[i]);
+    }
+}
+
+static struct gt_problem public_problem(const struct problem *p)
+{
+    return (struct gt_problem){.trans_a = p->trans_a,
+                               .trans_b = p->trans_b,
+                               .m = p->m,
+                               .n = p->n,
+                               .k = p->k,
+                               .lda = p->lda,
+                               .ldb = p->ldb,
+                               .ldc = p->ldc,
+                               .batch = p->batch,
+                               .stride_a = p->stride_a,
+                               .stride_b = p->stride_b,
+                               .stride_c = p->stride_c};
+}
+
+static void assert_gt(enum gt_status status, const char *who)
+{
+    if (status) fail_msg("%s: %d, %s", who, (int)status, gt_error_text());
+}
+
+static struct gt_handle *open_handle(unsigned flags)
+{
+    struct gt_handle *handle;
+    const struct gt_options options = {.database = "", .pretuned = folder, .cache = folder, .flags = flags};
+    assert_gt(gt_open(&handle, &options), "open");
+    return handle;
+}
+
+static enum gt_status run(struct gt_handle *handle, const struct set *s, CUstream stream)
+{
+    struct gt_problem p = public_problem(&s->problem);
+    float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
+    return gt_gemm(handle, &p, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream);
+}
+
+static const char *const rests[] = {
+    "64x64x64",     "33x65x17",
+    "1x1x1",        "7x5x0:beta=2",
+    "0x5x3",        "130x70x40:lda=150:ldb=151:ldc=153:alpha=2:beta=-1",
+    "256x256x2048", "20x30x10:batch=5:alpha=0.5:beta=2",
+    "1x1000x300",   "500x1x300",
+};
+static const char *const ops[] = {"nn", "nt", "tn", "tt"};
+
+static void right_answers(unsigned flags, int skew)
+{
+    struct gt_handle *handle = open_handle(flags);
+    for (size_t o = 0; o < 4; o++)
+        for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
+            char text[PROBLEM_TEXT_MAX];
+            struct set s;
+            snprintf(text, sizeof text, "sgemm:%s:%s", ops[o], rests[r]);
+            set_make(&s, text, skew);
+            assert_gt(run(handle, &s, device.stream), text);
+            set_check(&s, 1, text);
+            set_free(&s);
+        }
+    gt_close(handle);
+}
+
+TEST(kernels_are_right_for_every_op)
+{
+    right_answers(GT_NO_CUBLAS, 0);
+}
+
+TEST(unaligned_operands_are_computed_right)
+{
+    right_answers(GT_NO_CUBLAS, 4);
+    right_answers(GT_NO_CUBLAS, 8);
+}
+
+TEST(cublas_is_right_for_every_op)
+{
+    right_answers(GT_NO_COMPILER, 0);
+    right_answers(GT_NO_COMPILER, 4);
+}
+
+TEST(launches_notice_unaligned_operands)
+{
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set even, odd;
+    struct gt_plan *plan;
+    float one = 1, zero = 0;
+    set_make(&even, "sgemm:nn:64x64x64", 0);
+    set_make(&odd, "sgemm:nn:64x64x64", 4);
+    struct gt_problem p = public_problem(&even.problem);
+    assert_gt(gt_plan(handle, &p, &plan), "plan");
+    assert_gt(gt_launch(plan, &one, even.at[0], even.at[1], &zero, even.at[2], device.stream), "even");
+    assert_gt(gt_launch(plan, &one, odd.at[0], odd.at[1], &zero, odd.at[2], device.stream), "odd");
+    set_check(&even, 1, "even");
+    set_check(&odd, 1, "odd");
+    set_free(&even);
+    set_free(&odd);
+    gt_close(handle);
+}
+
+TEST(scalars_are_read_from_the_device_when_the_kernel_runs)
+{
+    for (int f = 0; f < 2; f++) {
+        struct gt_handle *handle = open_handle(f ? GT_NO_COMPILER : GT_NO_CUBLAS);
+        struct set s;
+        struct gt_plan *plan;
+        struct device_buffer scalars;
+        const float host[2] = {2, -3};
+        set_make(&s, "sgemm:nt:100x90x80:alpha=2:beta=-3", 0);
+        assert_ok(device_allocate(&scalars, sizeof host));
+        assert_ok(device_check(cuda.MemcpyHtoD(scalars.address, host, sizeof host), "copy"));
+        struct gt_problem p = public_problem(&s.problem);
+        p.scalars_on_device = 1;
+        assert_gt(gt_plan(handle, &p, &plan), "plan");
+        const float *at = (const float *)(uintptr_t)scalars.address;
+        assert_gt(gt_launch(plan, at, s.at[0], s.at[1], at + 1, s.at[2], device.stream), "device scalars");
+        set_check(&s, 1, "device scalars");
+        device_free(&scalars);
+        set_free(&s);
+        gt_close(handle);
+    }
+}
+
+/* The first use of everything happens within the capture; the graph is launched twice. */
+static void capture(unsigned flags, const char *text)
+{
+    struct gt_handle *handle = open_handle(flags);
+    struct set s;
+    CUgraph graph = NULL;
+    CUgraphExec executable = NULL;
+    set_make(&s, text, 0);
+    assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin"));
+    for (int i = 0; i < 3; i++) assert_gt(run(handle, &s, device.stream), text);
+    assert_ok(device_check(cuda.StreamEndCapture(device.stream, &graph), "end"));
+    assert_ok(device_check(cuda.GraphInstantiate(&executable, graph, 0), "instantiate"));
+    for (int i = 0; i < 2; i++)
+        assert_ok(device_check(cuda.GraphLaunch(executable, device.stream), "launch"));
+    set_check(&s, 6, text);
+    assert_gt(run(handle, &s, device.stream), text); /* and outside */
+    set_check(&s, 1, text);
+    cuda.GraphExecDestroy(executable);
+    cuda.GraphDestroy(graph);
+    set_free(&s);
+    gt_close(handle);
+}
+
+TEST(calls_can_be_captured_first_use_included)
+{
+    capture(GT_NO_CUBLAS, "sgemm:nn:100x60x30:beta=1");
+    capture(GT_NO_CUBLAS, "sgemm:nt:64x64x4096:beta=1"); /* split */
+    capture(GT_NO_COMPILER, "sgemm:nn:100x60x30:beta=1");
+}
+
+/* Threads with a stream each, all with the same plan, which splits K, and some with another. */
+struct worker {
+    struct gt_handle *handle;
+    struct set set[2];
+    pthread_t thread;
+    enum gt_status status;
+    char text[200];
+};
+
+static void *work(void *opaque)
+{
+    struct worker *w = opaque;
+    CUstream stream = NULL;
+    cuda.CtxSetCurrent(device.context);
+    if (cuda.StreamCreate(&stream, CU_STREAM_NON_BLOCKING)) return NULL;
+    for (int i = 0; i < 200 && !w->status; i++) w->status = run(w->handle, &w->set[i % 4 == 3], stream);
+    if (w->status) snprintf(w->text, sizeof w->text, "%.199s", gt_error_text());
+    cuda.StreamSynchronize(stream);
+    cuda.StreamDestroy(stream);
+    return NULL;
+}
+
+TEST(many_threads_and_streams_do_not_disturb_one_another)
+{
+    enum { WORKERS = 8 };
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    static struct worker workers[WORKERS];
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){.handle = handle};
+        set_make(&workers[i].set[0], "sgemm:nt:64x64x4096", 0);
+        set_make(&workers[i].set[1], "sgemm:nn:200x100x64", 0);
+    }
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        assert_gt(workers[i].status, workers[i].text);
+        set_check(&workers[i].set[0], 1, "split");
+        set_check(&workers[i].set[1], 1, "plain");
+        set_free(&workers[i].set[0]);
+        set_free(&workers[i].set[1]);
+    }
+    gt_close(handle);
+}
+
+static void *in_a_fresh_thread(void *opaque)
+{
+    struct worker *w = opaque;
+    CUcontext current = NULL;
+    w->status = run(w->handle, &w->set[0], NULL);
+    if (w->status) snprintf(w->text, sizeof w->text, "%.199s", gt_error_text());
+    cuda.CtxGetCurrent(&current);
+    if (current != device.context) snprintf(w->text, sizeof w->text, "no context became current");
+    return NULL;
+}
+
+TEST(a_thread_without_a_context_gets_the_handle_s)
+{
+    static struct worker w;
+    w = (struct worker){.handle = open_handle(GT_NO_CUBLAS)};
+    set_make(&w.set[0], "sgemm:nn:64x64x64", 0);
+    assert_int_equal(pthread_create(&w.thread, NULL, in_a_fresh_thread, &w), 0);
+    pthread_join(w.thread, NULL);
+    assert_string_equal(w.text, "");
+    set_check(&w.set[0], 1, "fresh thread");
+    set_free(&w.set[0]);
+    gt_close(w.handle);
+}
+
+/* A winner that splits K for one of the problems above. */
+static int write_winners(void)
+{
+    char path[128], text[CONFIG_TEXT_MAX];
+    struct config config = {.template = template_find("simt")};
+    static const struct {
+        const char *name;
+        int value;
+    } values[] = {{"BM", 64},    {"BN", 64},     {"BK", 16},      {"WM", 32},     {"WN", 32},
+                  {"TM", 4},     {"TN", 8},      {"VA", 4},       {"VB", 4},      {"VC", 4},
+                  {"STAGES", 2}, {"UNROLL", 16}, {"STORE_AT", 8}, {"SPLIT_K", 16}};
+    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        config_set(&config, values[i].name, values[i].value);
+    config_format(&config, text);
+    snprintf(path, sizeof path, "%s/test.jsonl", folder);
+    FILE *file = fopen(path, "w");
+    if (!file) return -1;
+    fprintf(file,
+            "{\"problem\": \"sgemm:nt:64x64x4096\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, "
+            "\"config\": \"%s\", "
+            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10}\n",
+            device.gpu.name, device.gpu.arch, device.gpu.sm_count, text, template_hash(config.template));
+    return fclose(file);
+}
+
+static int open_gpu(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
+    return device_open(0, &device) || !mkdtemp(folder) || write_winners();
+}
+
+static int close_gpu(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    device_close(&device);
+    return system(command);
+}
+
+int main(void)
+{
+    if (device_load()) {
+        printf("skipped: %s\n", status_text());
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_right_for_every_op),
+        cmocka_unit_test(unaligned_operands_are_computed_right),
+        cmocka_unit_test(cublas_is_right_for_every_op),
+        cmocka_unit_test(launches_notice_unaligned_operands),
+        cmocka_unit_test(scalars_are_read_from_the_device_when_the_kernel_runs),
+        cmocka_unit_test(calls_can_be_captured_first_use_included),
+        cmocka_unit_test(many_threads_and_streams_do_not_disturb_one_another),
+        cmocka_unit_test(a_thread_without_a_context_gets_the_handle_s),
+    };
+    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
