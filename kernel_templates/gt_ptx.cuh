@@ -11,6 +11,7 @@
  *   load_own<V>(v, g)        the same, always, for memory that this thread alone writes (C), or that
  *                            others wrote before a fence
  *   store_global<V>(g, v)
+ *   store_stream<V>(g, v)    the same, for what is not read again soon
  *   load_shared<V>(v, s), store_shared<V>(s, v)
  *   cp_async<V>(s, g, ok)    start s[0..V) = g[0..V), or zeros if not ok (g is not touched). It has
  *                            landed for this thread after a cp_async_wait that covers its group, for
@@ -126,6 +127,17 @@ template <int V> static __device__ __forceinline__ void load_own(float *v, const
 template <int V> static __device__ __forceinline__ void store_global(float *g, const float *v)
 {
     gt_write<V>(g, v);
+}
+template <int V> static __device__ __forceinline__ void store_stream(float *g, const float *v)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+    if constexpr (V == 4)
+        asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(g), "f"(v[0]), "f"(v[1]), "f"(v[2]),
+                     "f"(v[3])
+                     : "memory");
+    else if constexpr (V == 2)
+        asm volatile("st.global.cs.v2.f32 [%0], {%1, %2};" ::"l"(g), "f"(v[0]), "f"(v[1]) : "memory");
+    else asm volatile("st.global.cs.f32 [%0], %1;" ::"l"(g), "f"(v[0]) : "memory");
 }
 template <int V> static __device__ __forceinline__ void load_shared(float *v, const float *s)
 {

@@ -9,20 +9,22 @@ static __device__ __forceinline__ float scalar_of(const float *device, float val
     return value;
 }
 
-/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. */
-template <int V, bool BLEND>
+/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. STREAM: C is not read again soon. */
+template <int V, bool BLEND, bool STREAM = false>
 static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, float beta)
 {
     float old[V], out[V];
     if (BLEND) load_own<V>(old, c);
 #pragma unroll
     for (int e = 0; e < V; e++) out[e] = BLEND ? fmaf(beta, old[e], alpha * sum[e]) : alpha * sum[e];
-    store_global<V>(c, out);
+    if (STREAM) store_stream<V>(c, out);
+    else store_global<V>(c, out);
 }
 
 /* The thread's rows and columns come in pieces (gt_compute.cuh): CM x CN values, GRID_M * CM rows and GRID_N
  * * CN columns apart, the first piece at (row, column) of the m x n matrix c. */
-template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool BLEND>
+template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool BLEND,
+          bool STREAM = false>
 static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m, int n, int row, int column,
                                                   const float (&sum)[TILE_M][TILE_N], float alpha, float beta)
 {
@@ -34,7 +36,8 @@ static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m
 #pragma unroll
             for (int j = 0; j < TILE_N; j += V) {
                 const int offset = j / CN * (GRID_N * CN) + j % CN;
-                if (column + offset < n) store_scaled<V, BLEND>(line + offset, &sum[i][j], alpha, beta);
+                if (column + offset < n)
+                    store_scaled<V, BLEND, STREAM>(line + offset, &sum[i][j], alpha, beta);
             }
     }
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-extern const struct template template_simt, template_skinny;
+extern const struct template template_simt, template_skinny, template_resident;
 extern const struct template template_ladder_naive, template_ladder_coalesced, template_ladder_shared,
     template_ladder_blocktile_1d, template_ladder_blocktile_2d, template_ladder_vectorized,
     template_ladder_double_buffered, template_ladder_warptiled;
@@ -12,6 +12,7 @@ extern const struct template template_ladder_naive, template_ladder_coalesced, t
 const struct template *const templates[] = {
     &template_simt,
     &template_skinny,
+    &template_resident,
     &template_ladder_naive,
     &template_ladder_coalesced,
     &template_ladder_shared,

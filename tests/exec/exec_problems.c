@@ -46,8 +46,8 @@ struct list {
                  configurations */
 };
 
-/* Shape m x n x k and rows of memory in multiples of `unit`, with the next of everything else. Illegal ones are
- * left out. */
+/* Shape m x n x k and rows of memory in multiples of `unit`, with the next of everything else. Illegal ones
+ * are left out. */
 static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
 {
     if (l->count == l->room) return;
@@ -81,6 +81,20 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
 static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
 {
     add_shape(l, round_up(m, unit), round_up(n, unit), round_up(k, unit), batch, unit);
+}
+
+/* For a template whose blocks walk along a row (or column) of tiles: long ones, so that each has several. */
+static void add_walks(struct list *l, int64_t bm, int64_t bn, int64_t bk)
+{
+    const bool down = config_get(l->config, "SIDE") == 1;
+    for (int tiles = 5; tiles <= 9; tiles += 4) {
+        const int64_t rest = (down ? bn : bm) > tiles + 1 ? (down ? bn : bm) - tiles : 2;
+        const int64_t m = down ? tiles * bm : rest, n = down ? rest : tiles * bn;
+        add(l, m + 4, n + 4, 3 * bk, 1, 4);
+        add(l, m + 1, n + 3, 2 * bk + 1, 2, 1);
+        add(l, m, n, bk, 1, 1);
+        add(l, m - 1, n - 1, bk - 1, 1, 1);
+    }
 }
 
 static int value_or_one(const struct config *config, const char *name)
@@ -155,6 +169,7 @@ int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool 
     add(l, 1, 1, 1, 1, 1);
     add(l, 3, 2, 7, 3, 1);
     add(l, 5, 6, 0, 2, 1);
+    if (template_param(config->template, "BLOCKS") >= 0) add_walks(l, bm, bn, bk);
     if (!thorough) return list.count;
     add(l, 0, 7, 5, 1, 1);
     add(l, 7, 0, 5, 1, 1);

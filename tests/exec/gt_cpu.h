@@ -144,6 +144,10 @@ template <int V> static inline void store_global(float *g, const float *v)
 {
     gt_move<V>(g, v, g);
 }
+template <int V> static inline void store_stream(float *g, const float *v)
+{
+    store_global<V>(g, v);
+}
 template <int V> static inline void load_shared(float *v, const float *s)
 {
     gt_move<V>(v, s, s);

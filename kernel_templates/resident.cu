@@ -1,0 +1,251 @@
+/* resident.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and low (or
+ * narrow): one operand is so small that it stays in shared memory while the other is streamed past it, once.
+ *
+ *     SIDE 0                    n ->                         SIDE 1 is the same with A and B in each other's
+ *                        k  +--------------------------+     place: B stays, A is streamed.
+ *                           | B streamed: BK x BN a    |
+ *                           | stage, tile after tile   |     Block w walks tiles w, w + W, w + 2 W ... of
+ *                           +--------------------------+     its row of tiles; k is walked within each:
+ *            k
+ *         +------+          +------+------+------+-----+     tile w   k 0   k 1   k 2   store C
+ *      BM |  A   |          |  w   |w + 1 | ...  |w + W|     tile w+W k 0   k 1   k 2   store C
+ *         |      |          |      |      |      |     |
+ *         +------+          +------+------+------+-----+     To the stages it is one sequence: while a tile
+ *     all of k, in shared   C: a row of tiles of BM x BN     of C is stored, the copies for the next ones
+ *     memory from the start                                  are on their way.
+ *
+ * Within a tile everything is as in simt.cu: warps, lanes, two sets of fragments, one barrier a stage. BK
+ * need not be even, so that it can divide a k like 27 or 147. Otherwise the first tile of k takes the
+ * remainder, and zeros. C is stored past the caches: nobody reads it again.
+ *
+ * Parameters (-D), each against what: template_resident.c; which go together: resident_rules.h; what limits
+ * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ */
+#ifdef GT_CPU
+#include "gt_cpu.h"
+#else
+#include "gt_ptx.cuh"
+#endif
+#include "gemm_args.h"
+#include "gt_compute.cuh"
+#include "gt_load.cuh"
+#include "gt_schedule.cuh"
+#include "gt_store.cuh"
+
+#define RULE(last, holds, why)    static_assert(holds, why);
+#define RULE_OP(last, holds, why) static_assert(holds, why);
+#include "resident_rules.h"
+
+/* The problem by roles, and this block's share of it. */
+struct view {
+    const float *resident, *stream;
+    long long resident_ld, stream_ld;
+    int resident_end, stream_end; /* rows or columns of C */
+    int resident_x, stream_x;     /* the first of this block's first tile */
+    int step_x, tiles;            /* from one of its tiles to the next; how many it has */
+    struct k_range k;
+};
+
+static __device__ __forceinline__ struct view view_of(const struct gemm_args &args)
+{
+    const float *const a = args.a + blockIdx.z * args.stride_a, *const b =
+                                                                    args.b + blockIdx.z * args.stride_b;
+    struct view v;
+    v.resident = SIDE == 0 ? a : b;
+    v.stream = SIDE == 0 ? b : a;
+    v.resident_ld = SIDE == 0 ? args.lda : args.ldb;
+    v.stream_ld = SIDE == 0 ? args.ldb : args.lda;
+    v.resident_end = SIDE == 0 ? args.m : args.n;
+    v.stream_end = SIDE == 0 ? args.n : args.m;
+    const int rows = (v.resident_end - 1) / RESIDENT_X + 1, walkers = gridDim.x / rows;
+    const int row = block_index() % rows, walker = block_index() / rows;
+    v.resident_x = row * RESIDENT_X;
+    v.stream_x = walker * STREAM_X;
+    v.step_x = walkers * STREAM_X;
+    v.tiles = ((v.stream_end - 1) / STREAM_X - walker) / walkers + 1;
+    v.k = k_range_of_split<BK>(0, args.k, args.k);
+    return v;
+}
+
+/* Start copying the resident operand: rows of k as the stages have them, the first tile's remainder and its
+ * zeros first. Lanes lie 8 along k and 4 across where k is contiguous: sectors of memory are used whole, and
+ * the stores meet 32 banks. */
+static __device__ __forceinline__ void copy_resident(float *to, const struct view &v)
+{
+    constexpr int LANES_K = RESIDENT_ALONG_K ? 8 : 1, LANES_X = RESIDENT_ALONG_K ? 4 : 32;
+    constexpr int GROUPS = (RESIDENT_X + LANES_X - 1) / LANES_X;
+    const int rows = v.k.tiles * BK, lane = threadIdx.x % 32;
+    const int end = (rows + LANES_K - 1) / LANES_K * GROUPS;
+    for (int i = threadIdx.x / 32; i < end; i += THREADS / 32) {
+        const int row = i / GROUPS * LANES_K + lane % LANES_K, x = i % GROUPS * LANES_X + lane / LANES_K;
+        const int k = row < BK ? row : row - BK + v.k.first;
+        const long long at_x = v.resident_x + x;
+        const bool valid = at_x < v.resident_end && (row >= BK || row < v.k.first);
+        if (row < rows && x < RESIDENT_X)
+            cp_async<1>(to + row * STRIDE_RESIDENT + x,
+                        v.resident + (RESIDENT_ALONG_K ? at_x * v.resident_ld + k : k * v.resident_ld + at_x),
+                        valid);
+    }
+}
+
+/* The streamed operand on its way to the stages: its tiles, and k within each, as one sequence. */
+struct stream {
+    tile_loader<STREAM_X, BK, STRIDE_STREAM, VS, THREADS, false> loader;
+    int x, tiles, k_left; /* first column of the tile; how many are left; stages left of this one */
+
+    __device__ __forceinline__ void start(const struct view &v)
+    {
+        x = v.stream_x;
+        tiles = v.tiles;
+        k_left = v.k.tiles;
+    }
+
+    __device__ __forceinline__ void copy(float *stage, const struct view &v)
+    {
+        if (tiles > 0) {
+            const bool first = k_left == v.k.tiles;
+            if (first) loader.start(v.stream, v.stream_ld, x, v.stream_end, 0, thread_index());
+            if (first && v.k.first < BK) loader.template copy<true>(stage, true, v.k.first);
+            else loader.template copy<false>(stage, true, 0);
+            if (--k_left == 0) {
+                k_left = v.k.tiles;
+                if (--tiles > 0) x += v.step_x;
+            }
+        }
+        cp_async_commit();
+    }
+};
+
+/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+static __device__ __forceinline__ void next_stage_ready()
+{
+    cp_async_wait<STAGES - 2>();
+    __syncthreads();
+}
+
+struct fragments {
+    float a[2][TM], b[2][TN];
+
+    __device__ __forceinline__ void load(int set, const float *at_a, const float *at_b, int k)
+    {
+        load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
+        load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
+    }
+};
+
+/* Where the first piece of a thread's rows and columns lies within the block's tile. */
+struct thread_place {
+    int row, column;
+};
+
+static __device__ __forceinline__ struct thread_place place_of(int thread)
+{
+    const int warp = thread / 32;
+    const struct lane_place lane = lane_place_of<LANES_M, LANES_N>(thread % 32);
+    return {warp / WARPS_N * WM + lane.m * CHUNK_M, warp % WARPS_N * WN + lane.n * CHUNK_N};
+}
+
+/* The block's walk through the stages, in step with `stream`. */
+struct walk {
+    struct stream in;
+    struct fragments f;
+    float *stages;
+    const float *at_a, *at_b;
+    int now, next, free; /* offsets of stages */
+
+    __device__ __forceinline__ void start(const struct view &v)
+    {
+        const struct thread_place place = place_of(thread_index());
+        stages = gt_shared_memory();
+        float *const resident = stages + STAGES * STAGE_FLOATS;
+        copy_resident(resident, v);
+        in.start(v);
+#pragma unroll
+        for (int i = 0; i < STAGES - 1; i++) in.copy(stages + i * STAGE_FLOATS, v);
+        at_a = (SIDE == 0 ? resident : stages) + place.row;
+        at_b = (SIDE == 0 ? stages : resident) + place.column;
+        now = 0;
+        next = STAGE_FLOATS;
+        free = (STAGES - 1) * STAGE_FLOATS;
+        next_stage_ready();
+        f.load(0, at_a, at_b, 0);
+    }
+
+    /* On to the next stage, `resident_step` floats further in the resident operand. */
+    __device__ __forceinline__ void move_on(int resident_step)
+    {
+        at_a += SIDE == 0 ? resident_step : next - now;
+        at_b += SIDE == 0 ? next - now : resident_step;
+        free = now;
+        now = next;
+        next = next == (STAGES - 1) * STAGE_FLOATS ? 0 : next + STAGE_FLOATS;
+    }
+
+    /* sum += the products of one stage. The last step's fragments are in registers when the stage is left;
+     * the next stage's come to the other set, or after their use where BK is odd. */
+    __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const struct view &v, int resident_step)
+    {
+        constexpr int LOOPED = (BK - 1) / UNROLL * UNROLL;
+        in.copy(stages + free, v);
+#pragma unroll 1
+        for (int k = 0; k < LOOPED; k += UNROLL)
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                f.load((u + 1) % 2, at_a, at_b, k + u + 1);
+                add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+            }
+#pragma unroll
+        for (int k = LOOPED; k < BK - 1; k++) {
+            f.load((k + 1) % 2, at_a, at_b, k + 1);
+            add_outer_product(sum, f.a[k % 2], f.b[k % 2]);
+        }
+        next_stage_ready();
+        move_on(resident_step);
+        if (BK % 2 == 0) f.load(0, at_a, at_b, 0);
+        add_outer_product(sum, f.a[(BK - 1) % 2], f.b[(BK - 1) % 2]);
+        if (BK % 2 == 1) f.load(0, at_a, at_b, 0);
+    }
+};
+
+static __device__ __forceinline__ void store(const struct gemm_args &args, const struct view &v, int stream_x,
+                                             const float (&sum)[TM][TN], float alpha, float beta)
+{
+    const struct thread_place place = place_of(thread_index());
+    float *const c = args.c + blockIdx.z * args.stride_c;
+    const int row = (SIDE == 0 ? v.resident_x : stream_x) + place.row;
+    const int column = (SIDE == 0 ? stream_x : v.resident_x) + place.column;
+    if (beta == 0.0f)
+        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false, true>(
+            c, args.ldc, args.m, args.n, row, column, sum, alpha, beta);
+    else
+        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true, true>(c, args.ldc, args.m, args.n,
+                                                                               row, column, sum, alpha, beta);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+{
+    struct view v = view_of(args);
+    float alpha = scalar_of(args.alpha_device, args.alpha);
+    const float beta = scalar_of(args.beta_device, args.beta);
+    if (alpha == 0.0f) v.k.tiles = 0;
+    if (v.k.tiles == 0) alpha = 0.0f;
+    struct walk walk;
+    if (v.k.tiles > 0) walk.start(v);
+
+    /* 0, which the assembler must not know (simt.cu says why). */
+    const float zero = args.k < 0 ? 1.0f : 0.0f;
+    int x = v.stream_x;
+#pragma unroll 1
+    for (int left = v.tiles; left > 0; left--) {
+        float sum[TM][TN];
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int j = 0; j < TN; j++) sum[i][j] = zero;
+#pragma unroll 1
+        for (int t = v.k.tiles; t > 0; t--)
+            walk.multiply(sum, v, (t > 1 ? 1 : 1 - v.k.tiles) * RESIDENT_FLOATS);
+        store(args, v, x, sum, alpha, beta);
+        if (left > 1) x += v.step_x;
+    }
+}

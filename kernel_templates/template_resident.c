@@ -1,0 +1,229 @@
+/* The resident family on the host: parameters, what they need, which are correct where, and how they are
+ * launched. */
+#include "templates.h"
+
+#define GRID_Z_MAX     65535
+#define REGISTERS_MAX  255                /* a thread */
+#define SMEM_BYTES_MAX (INT64_C(1) << 20) /* more than any GPU has */
+
+extern const char text_resident_cu[], text_resident_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
+    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+
+static const struct source_text sources[] = {
+    {"resident.cu", text_resident_cu},         {"resident_rules.h", text_resident_rules_h},
+    {"gt_ptx.cuh", text_gt_ptx_cuh},           {"gemm_args.h", text_gemm_args_h},
+    {"gt_schedule.cuh", text_gt_schedule_cuh}, {"gt_load.cuh", text_gt_load_cuh},
+    {"gt_compute.cuh", text_gt_compute_cuh},   {"gt_store.cuh", text_gt_store_cuh},
+};
+
+/* In the order of params. */
+enum {
+    P_SIDE,
+    P_BM,
+    P_BN,
+    P_BK,
+    P_WM,
+    P_WN,
+    P_TM,
+    P_TN,
+    P_STAGES,
+    P_VS,
+    P_VC,
+    P_UNROLL,
+    P_MIN_BLOCKS,
+    P_BLOCKS,
+    P_COUNT
+};
+
+static const struct param params[P_COUNT] = {
+    {"SIDE", PARAM_COMPILE, 0, 1, "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
+    {"BM", PARAM_COMPILE, 1, 1024,
+     "rows of C a block: with SIDE 0 all of them, or B is streamed more than once"},
+    {"BN", PARAM_COMPILE, 1, 1024,
+     "columns of C a block: with SIDE 1 all of them; streamed ones read memory in "
+     "longer pieces the more they are"},
+    {"BK", PARAM_COMPILE, 1, 128,
+     "k a stage: a divisor of K wastes nothing; longer means fewer barriers, but more "
+     "shared memory and code"},
+    {"WM", PARAM_COMPILE, 1, 1024, "rows of C a warp"},
+    {"WN", PARAM_COMPILE, 1, 1024, "columns of C a warp: square warps read shared memory least"},
+    {"TM", PARAM_COMPILE, 1, 32,
+     "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
+    {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
+    {"STAGES", PARAM_COMPILE, 2, 16,
+     "tiles of the streamed operand in shared memory: more hide a longer latency, fewer let more blocks in"},
+    {"VS", PARAM_COMPILE, 1, 4,
+     "floats a copy of the streamed operand: wide is fast, narrow suits any alignment"},
+    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
+    {"UNROLL", PARAM_COMPILE, 2, 128,
+     "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
+    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+     "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
+    {"BLOCKS", PARAM_LAUNCH, 1, 65536,
+     "blocks that share C: as many as the GPU holds at once, each of which loads the small operand once"},
+};
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t ceil_div(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+#define SIDE       (config->value[P_SIDE])
+#define BM         (config->value[P_BM])
+#define BN         (config->value[P_BN])
+#define BK         (config->value[P_BK])
+#define WM         (config->value[P_WM])
+#define WN         (config->value[P_WN])
+#define TM         (config->value[P_TM])
+#define TN         (config->value[P_TN])
+#define STAGES     (config->value[P_STAGES])
+#define VS         (config->value[P_VS])
+#define VC         (config->value[P_VC])
+#define UNROLL     (config->value[P_UNROLL])
+#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define BLOCKS     (config->value[P_BLOCKS])
+#include "resident_rules.h"
+
+/* With so much of k resident. */
+static int64_t smem_bytes(const struct config *config, int64_t k)
+{
+    return 4 * ((int64_t)STAGES * STAGE_FLOATS + ceil_div(k, BK) * RESIDENT_FLOATS);
+}
+
+/* Shared memory for the shortest k: what a problem needs, plan and check say. */
+static struct resources resident_resources(const struct config *config)
+{
+    return (struct resources){
+        .threads = THREADS, .smem_bytes = (int)smem_bytes(config, 1), .accumulators = TM * TN};
+}
+
+/* The checks below look at the first `known` values only and pass over what needs more. */
+#define KNOWN(name) (known > P_##name)
+
+static const char *check_ranges(const struct config *config, int known)
+{
+    for (int i = 0; i < known; i++)
+        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
+            return "a parameter is outside its range";
+    return NULL;
+}
+
+/* What the kernel asserts, too. */
+static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+{
+#define RULE(last, holds, why)                                                                               \
+    if (known > P_##last && !(holds)) return why;
+#include "resident_rules.h"
+#undef RULE
+    if (!problem) return NULL;
+    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
+#define RULE_OP(last, holds, why)                                                                            \
+    if (known > P_##last && !(holds)) return why;
+#include "resident_rules.h"
+#undef RULE_OP
+    return NULL;
+}
+
+static const char *check_smem(const struct config *config, int known, const struct problem *problem,
+                              const struct gpu *gpu)
+{
+    if (!KNOWN(STAGES)) return NULL;
+    const int64_t bytes = smem_bytes(config, problem ? problem->k : 1);
+    const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
+    if (bytes > (gpu ? gpu->smem_per_block_bytes : SMEM_BYTES_MAX))
+        return "the resident operand and the stages do not fit in a block's shared memory";
+    if (gpu && (bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
+        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    return NULL;
+}
+
+static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+{
+    if (!gpu_has_cp_async(gpu)) return "the resident family needs cp.async (sm_80)";
+    if (!KNOWN(TN)) return NULL;
+    const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
+    const int64_t registers =
+        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)THREADS * blocks) / 8 * 8);
+    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
+    if ((int64_t)THREADS * blocks > gpu->threads_per_sm)
+        return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    if (TM * TN + 2 * (TM + TN) > registers) return "accumulators and fragments do not fit in the registers";
+    return NULL;
+}
+
+static const char *check_problem(const struct config *config, int known, const struct problem *p)
+{
+    if (p->type != GEMM_SGEMM) return "the resident family computes sgemm";
+    if (KNOWN(VS) && VS > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
+        return "VS is wider than the streamed operand is aligned";
+    if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    return NULL;
+}
+
+static const char *resident_check_prefix(const struct config *config, int known,
+                                         const struct problem *problem, const struct gpu *gpu)
+{
+    const char *why = check_ranges(config, known);
+    if (!why) why = check_rules(config, known, problem);
+    if (!why && gpu) why = check_gpu(config, known, gpu);
+    if (!why && problem) why = check_problem(config, known, problem);
+    if (!why) why = check_smem(config, known, problem, gpu);
+    return why;
+}
+
+static const char *resident_check(const struct config *config, const struct problem *problem,
+                                  const struct gpu *gpu)
+{
+    return resident_check_prefix(config, P_COUNT, problem, gpu);
+}
+
+static void resident_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    *plan = (struct launch_plan){.kernels = 0};
+    if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+
+    /* Rows of tiles share the streamed operand; each has as many blocks as the others. */
+    const int64_t rows = ceil_div(SIDE == 0 ? p->m : p->n, RESIDENT_X);
+    const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, STREAM_X);
+    const int64_t walkers = BLOCKS > rows ? smaller(BLOCKS / rows, tiles) : 1;
+    plan->args = (struct gemm_args){.lda = p->lda,
+                                    .ldb = p->ldb,
+                                    .ldc = p->ldc,
+                                    .stride_a = p->stride_a,
+                                    .stride_b = p->stride_b,
+                                    .stride_c = p->stride_c,
+                                    .m = (int)p->m,
+                                    .n = (int)p->n,
+                                    .k = (int)p->k,
+                                    .splits = 1,
+                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
+                                    .group = 1};
+    plan->batch_per_launch = GRID_Z_MAX;
+    plan->kernel[plan->kernels++] = (struct kernel_launch){
+        .entry = "gemm",
+        .grid = {(unsigned)(rows * walkers), 1, (unsigned)smaller(p->batch, GRID_Z_MAX)},
+        .threads = (unsigned)THREADS,
+        .smem_bytes = (unsigned)smem_bytes(config, p->k)};
+}
+
+extern const struct template template_resident;
+const struct template template_resident = {
+    .name = "resident",
+    .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
+    .source_name = "resident.cu",
+    .tuned = true,
+    .params = params,
+    .param_count = P_COUNT,
+    .sources = sources,
+    .source_count = sizeof sources / sizeof *sources,
+    .resources = resident_resources,
+    .check = resident_check,
+    .check_prefix = resident_check_prefix,
+    .plan = resident_plan,
+};
