@@ -130,6 +130,7 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
         for (int op = 0; op < 4; op++) {
             add_spread(space, "4096x4096x4096", op, arch);
             add_spread(space, "1001x333x77", op, arch);
+            add_spread(space, "7x2048x4096", op, arch);
         }
     }
     space_free(space);
