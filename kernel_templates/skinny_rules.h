@@ -7,12 +7,12 @@
 #ifndef GT_SKINNY_SIZES
 #define GT_SKINNY_SIZES
 
-#define K_LANE    4               /* k that a lane takes at a time */
-#define LANES_K   (32 / LANES_X)  /* lanes of a warp that share columns and divide k */
-#define THREADS   (32 * WARPS_X * WARPS_K)
-#define TILE_X    (WARPS_X * LANES_X * TX) /* columns of the streamed operand a block */
-#define STEP_K    (WARPS_K * LANES_K * K_LANE) /* k a block and step */
-#define CHUNK_K   (STEPS * STEP_K)             /* k of the small operand in one of two buffers */
+#define K_LANE  4              /* k that a lane takes at a time */
+#define LANES_K (32 / LANES_X) /* lanes of a warp that share columns and divide k */
+#define THREADS (32 * WARPS_X * WARPS_K)
+#define TILE_X  (WARPS_X * LANES_X * TX)     /* columns of the streamed operand a block */
+#define STEP_K  (WARPS_K * LANES_K * K_LANE) /* k a block and step */
+#define CHUNK_K (STEPS * STEP_K)             /* k of the small operand in one of two buffers */
 
 /* Shared memory: two chunks of the small operand, rows of k, padded by one 16-byte vector so that stores down
  * a column meet different banks; afterwards the partial sums of all warps along k, PASS_ROWS rows at a time.
@@ -41,7 +41,8 @@ RULE(WARPS_K, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(STEPS, STEPS % DEPTH == 0, "STEPS must be a multiple of DEPTH")
 RULE(STEPS, CHUNK_K % 16 == 0, "a chunk of k (STEPS * WARPS_K * 32 / LANES_X * 4) must be a multiple of 16")
 RULE(WARPS_X, SIDE == 1 || TILE_X % VC == 0, "VC must divide the columns of a tile")
-RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0, "VC must divide the rows that are stored together (ROWS, at most 8)")
+RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0,
+     "VC must divide the rows that are stored together (ROWS, at most 8)")
 #endif
 
 #ifdef RULE_OP

@@ -50,7 +50,8 @@ static const struct param params[P_COUNT] = {
     {"ROWS", PARAM_COMPILE, 1, 64, "rows (columns) of C at most: all of them, each costs TX registers"},
     {"TX", PARAM_COMPILE, 1, 16,
      "columns of the streamed operand a lane: fewer reads of shared memory, more registers"},
-    {"VX", PARAM_COMPILE, 1, 4, "floats a load of the streamed operand: wide is fast, narrow suits any alignment"},
+    {"VX", PARAM_COMPILE, 1, 4,
+     "floats a load of the streamed operand: wide is fast, narrow suits any alignment"},
     {"VS", PARAM_COMPILE, 1, 4, "floats a load of the small operand: the same"},
     {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
     {"LANES_X", PARAM_COMPILE, 1, 32,
@@ -81,7 +82,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define SIDE       (config->value[P_SIDE])
 #define ROWS       (config->value[P_ROWS])
 #define TX         (config->value[P_TX])
-#define VX          (config->value[P_VX])
+#define VX         (config->value[P_VX])
 #define VS         (config->value[P_VS])
 #define VC         (config->value[P_VC])
 #define LANES_X    (config->value[P_LANES_X])
@@ -234,18 +235,16 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
                                     .group = 1};
     plan->batch_per_launch = GRID_Z_MAX;
     if (cut.splits > 1) {
-        plan->batch_per_launch =
-            smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes(config, p, cut.splits));
+        plan->batch_per_launch = smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes(config, p, cut.splits));
         const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
         plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
         plan->workspace_bytes = 4 * (plan->args.counters + parts * cut.splits * PART_FLOATS);
     }
-    plan->kernel[plan->kernels++] =
-        (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)tiles, (unsigned)cut.splits,
-                                        (unsigned)smaller(p->batch, plan->batch_per_launch)},
-                               .threads = (unsigned)need.threads,
-                               .smem_bytes = (unsigned)need.smem_bytes};
+    plan->kernel[plan->kernels++] = (struct kernel_launch){
+        .entry = "gemm",
+        .grid = {(unsigned)tiles, (unsigned)cut.splits, (unsigned)smaller(p->batch, plan->batch_per_launch)},
+        .threads = (unsigned)need.threads,
+        .smem_bytes = (unsigned)need.smem_bytes};
 }
 
 extern const struct template template_skinny;
