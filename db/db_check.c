@@ -137,6 +137,10 @@ enum status db_check_each(struct db *db, void (*visit)(void *self, const char *w
     }
     if (!st && c.clean) st = check_problems(&c);
     if (!st && c.clean) st = check_values(&c);
+    if (!st && c.clean) {
+        char finding[256];
+        if (!(st = db_check_values(db, finding, sizeof finding))) tell(&c, "other values", finding);
+    }
     *clean = !st && c.clean;
     return st;
 }

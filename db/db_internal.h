@@ -8,8 +8,12 @@
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
+ * db_dump.c    all trials, for export
+ * db_import.c  rows that come from text
+ * db_merge.c   rows that come from another file of this kind
  * db_runtime.c winners for who wants to run them
  * db_check.c   the full check
+ * db_values.c  a part of it: values that are possible
  */
 #ifndef GT_DB_INTERNAL_H
 #define GT_DB_INTERNAL_H
@@ -170,6 +174,16 @@ void db_read_figures(struct reader *r, struct gpu *gpu);
 
 /* --- db_runs.c --- */
 
+struct db_run_row {
+    const struct db_context *context;
+    int protocol;
+    uint64_t seed;
+    const char *command;
+    int64_t nonce, started_us;
+};
+/* The run with this content; inserted if it is not there. Inside a transaction. */
+enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run_id);
+
 #define DB_PROTOCOL_COLUMNS "r.driver, r.nvrtc, r.power_limit_w, r.protocol"
 /* Reads DB_PROTOCOL_COLUMNS: was it made with another driver, compiler, power limit or protocol than now
  * says? What either side does not know does not count. */
@@ -183,6 +197,8 @@ bool db_read_stale(struct reader *r, const struct db_context *now);
     "t.compile_ms, t.time_us, t.samples_us, t.worst_error, t.exact, t.sm_clock_mhz, t.memory_clock_mhz, "    \
     "t.power_w, t.temperature_c, t.throttle_reasons, t.wall_ms"
 void db_read_outcome(struct reader *r, struct outcome *outcome);
+/* From the verdict on: the columns after recovered_us of DB_TRIAL_CONTENT. */
+void db_bind_outcome(struct binder *b, const struct outcome *outcome);
 /* Columns template_hash, schema_hash, text: false if the template is unknown by now or has changed. */
 bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config);
 
@@ -190,7 +206,33 @@ bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX],
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                             int64_t recovered_us);
 
+/* --- db_winners.c --- */
+
+/* Insert decision number `decision` (its evidence comes before it), unless one with this content is there. A
+ * config_id of 0: cuBLAS won. Inside a transaction, as is db_point_to, which makes a decision the winner. */
+enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
+                            int64_t config_id, const struct db_winner *winner, int64_t decided_us,
+                            bool *added);
+enum status db_next_decision(struct db *db, int64_t *decision);
+enum status db_point_to(struct db *db, int64_t decision);
+
+/* --- db_merge.c --- */
+
+/* Make a decision the winner if nothing better stands (db_exchange.h says what is better). Inside a
+ * transaction. */
+enum status db_challenge(struct db *db, int64_t decision, bool *won);
+
+/* Trials that no attempt preceded need numbers that no attempt will have: the first free one, and, once those
+ * up to last are used, so that attempts go on behind them. Inside a transaction. */
+enum status db_free_trial_id(struct db *db, int64_t *id);
+enum status db_used_trial_ids(struct db *db, int64_t last);
+
 /* --- db_check.c --- */
+
+/* (db_values.c) What a reader would refuse in the tables that the checks by hash do not read: the first
+ * finding, or
+ * "". */
+enum status db_check_values(struct db *db, char *finding, size_t room);
 
 /* The columns whose values are the content of a row, in the order of content_hash's arguments. Rows referred
  * to come before them, by their hashes. One list for writing and for checking. */

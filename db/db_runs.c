@@ -19,37 +19,55 @@ static int64_t nonce(void)
     return value;
 }
 
-static enum status insert_run(struct db *db, const struct db_context *context, const char *command,
-                              uint64_t seed, int64_t *run_id)
+static void bind_run(struct binder *b, int64_t gpu_id, int64_t figures_id, const struct db_run_row *row)
+{
+    const struct db_context *context = row->context;
+    bind_int(b, gpu_id);
+    bind_int(b, figures_id);
+    bind_text(b, context->gpu_uuid);
+    bind_text(b, context->driver);
+    bind_text(b, context->nvrtc);
+    bind_text(b, context->cublas);
+    bind_real(b, context->power_limit_w);
+    bind_int(b, context->cold);
+    bind_int(b, row->protocol);
+    bind_int(b, (int64_t)row->seed);
+    bind_text(b, row->command);
+    bind_int(b, row->nonce);
+    bind_int(b, row->started_us);
+}
+
+enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run_id)
 {
     int64_t gpu_id, figures_id;
-    enum status st = db_add_gpu(db, &context->gpu, &gpu_id, &figures_id);
+    enum status st = db_add_gpu(db, &row->context->gpu, &gpu_id, &figures_id);
     if (st) return st;
     sqlite3_stmt *stmt = NULL;
     st = db_prepare(db,
                     "INSERT INTO runs (hash, gpu_id, figures_id, " DB_RUN_CONTENT ") "
                     "SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT
                     "), gpu_id, figures_id, " DB_RUN_CONTENT " "
-                    "FROM " RUN_VALUES,
+                    "FROM " RUN_VALUES " "
+                    "WHERE true "
+                    "ON CONFLICT (hash) DO NOTHING",
                     &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, figures_id);
-    bind_text(&b, context->gpu_uuid);
-    bind_text(&b, context->driver);
-    bind_text(&b, context->nvrtc);
-    bind_text(&b, context->cublas);
-    bind_real(&b, context->power_limit_w);
-    bind_int(&b, context->cold);
-    bind_int(&b, DB_PROTOCOL);
-    bind_int(&b, (int64_t)seed);
-    bind_text(&b, command);
-    bind_int(&b, nonce());
-    bind_int(&b, db_now_us());
-    if ((st = db_run(db, &b, NULL, "store the run"))) return st;
+    bind_run(&b, gpu_id, figures_id, row);
+    int64_t added;
+    if ((st = db_run(db, &b, &added, "store the run"))) return st;
     *run_id = sqlite3_last_insert_rowid(db->handle);
-    return OK;
+    if (added) return OK;
+    st = db_prepare(db,
+                    "SELECT id "
+                    "FROM runs "
+                    "WHERE hash = (SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT ") "
+                    "FROM " RUN_VALUES ")",
+                    &stmt);
+    if (st) return st;
+    b = bind_start(stmt);
+    bind_run(&b, gpu_id, figures_id, row);
+    return db_integer(db, &b, run_id, "look for a run");
 }
 
 enum status db_run_start(struct db *db, const struct db_context *context, const char *command, uint64_t seed,
@@ -57,7 +75,13 @@ enum status db_run_start(struct db *db, const struct db_context *context, const 
 {
     enum status st = db_begin(db);
     if (st) return st;
-    st = db_end(db, insert_run(db, context, command, seed, run_id));
+    const struct db_run_row row = {.context = context,
+                                   .protocol = DB_PROTOCOL,
+                                   .seed = seed,
+                                   .command = command,
+                                   .nonce = nonce(),
+                                   .started_us = db_now_us()};
+    st = db_end(db, db_add_run(db, &row, run_id));
     if (!st && !db->first_run) db->first_run = *run_id;
     return st;
 }

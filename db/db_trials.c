@@ -38,7 +38,7 @@ static int pack_samples(const struct outcome *o, uint64_t packed[OUTCOME_SAMPLES
     return count * (int)sizeof *packed;
 }
 
-static void bind_outcome(struct binder *b, const struct outcome *o)
+void db_bind_outcome(struct binder *b, const struct outcome *o)
 {
     uint64_t samples[OUTCOME_SAMPLES_MAX];
     int bytes = pack_samples(o, samples);
@@ -97,7 +97,7 @@ enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outc
     bind_int(&b, recovered_us ? recovered_us : db_now_us());
     if (recovered_us) bind_int(&b, recovered_us);
     else bind_null(&b);
-    bind_outcome(&b, outcome);
+    db_bind_outcome(&b, outcome);
     int64_t changes;
     if ((st = db_run(db, &b, &changes, "store a trial"))) return st;
     if (changes == 1) return read_back(db, attempt_id);

@@ -65,8 +65,8 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
     return st;
 }
 
-static enum status insert_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
-                                   int64_t config_id, const struct db_winner *w)
+enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
+                            int64_t config_id, const struct db_winner *w, int64_t decided_us, bool *added)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = db_prepare(
@@ -74,7 +74,9 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
         "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ") "
         "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
         "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT " "
-        "FROM " DECISION_VALUES " x",
+        "FROM " DECISION_VALUES " x "
+        "WHERE true "
+        "ON CONFLICT (hash) DO NOTHING",
         &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
@@ -84,7 +86,7 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     if (config_id) bind_int(&b, config_id);
     else bind_null(&b);
     bind_int(&b, w->cold);
-    bind_int(&b, db_now_us());
+    bind_int(&b, decided_us);
     bind_int(&b, w->predicted);
     bind_int(&b, w->tied);
     bind_int(&b, w->exact);
@@ -101,8 +103,18 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     bind_int(&b, w->registers);
     bind_int(&b, w->smem_bytes);
     int64_t changes;
-    if ((st = db_run(db, &b, &changes, "store a decision"))) return st;
-    return changes == 1 ? OK : fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
+    st = db_run(db, &b, &changes, "store a decision");
+    *added = changes == 1;
+    return st;
+}
+
+enum status db_next_decision(struct db *db, int64_t *decision)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    return db_integer(db, &b, decision, "number a decision");
 }
 
 /* A measured winner stands for this key: a prediction says nothing against it. */
@@ -126,7 +138,7 @@ static enum status measured_stands(struct db *db, int64_t run_id, int64_t proble
     return db_integer(db, &b, stands, "look for a winner");
 }
 
-static enum status point_to(struct db *db, int64_t decision)
+enum status db_point_to(struct db *db, int64_t decision)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = db_prepare(db,
@@ -149,18 +161,18 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
                                 const struct db_race_sample *samples, int sample_count)
 {
     int64_t problem_id, config_id = 0, stands = 0, decision;
-    sqlite3_stmt *stmt = NULL;
+    bool added;
     enum status st = db_add_problem(db, &w->problem, &problem_id);
     if (!st && w->predicted) st = measured_stands(db, run_id, problem_id, w->cold, &stands);
     if (st || stands) return st;
     if (w->config.template && (st = db_add_config(db, &w->config, &config_id))) return st;
-    if ((st = db_prepare(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions", &stmt))) return st;
-    struct binder b = bind_start(stmt);
-    if ((st = db_integer(db, &b, &decision, "number a decision"))) return st;
+    if ((st = db_next_decision(db, &decision))) return st;
     if ((st = insert_runners(db, decision, runners, runner_count))) return st;
     if ((st = insert_samples(db, decision, samples, sample_count))) return st;
-    if ((st = insert_decision(db, run_id, decision, problem_id, config_id, w))) return st;
-    return point_to(db, decision);
+    if ((st = db_add_decision(db, run_id, decision, problem_id, config_id, w, db_now_us(), &added)))
+        return st;
+    if (!added) return fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
+    return db_point_to(db, decision);
 }
 
 enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner,

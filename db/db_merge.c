@@ -1,0 +1,453 @@
+#include "db_exchange.h"
+#include "db_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- which winner is better ---- */
+
+struct evidence {
+    bool usable, measured, current;
+    int rounds, width; /* powers of two */
+    int64_t decided_us;
+    char text[CONFIG_TEXT_MAX];
+    unsigned char hash[DB_HASH_BYTES];
+};
+
+static int power_of_two(double x)
+{
+    int power = 0;
+    frexp(x, &power);
+    return power;
+}
+
+static enum status read_evidence(struct db *db, int64_t decision, struct evidence *e)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(db,
+                   "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
+                   "d.decided_us, d.hash, c.template_hash, c.schema_hash, c.text "
+                   "FROM decisions d "
+                   "JOIN runs r ON r.id = d.run_id "
+                   "LEFT JOIN configs c ON c.id = d.config_id "
+                   "WHERE d.id = ?1",
+                   &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision);
+    bool row;
+    if ((st = db_step(db, stmt, &row, "compare winners"))) return st;
+    if (!row) return db_broken(db, "winner", decision);
+    struct reader r = read_start(stmt);
+    struct config config;
+    memset(e, 0, sizeof *e);
+    e->measured = !read_bool(&r, "predicted");
+    e->current = read_int(&r, "protocol", 0, INT32_MAX) == DB_PROTOCOL;
+    e->rounds = power_of_two(read_int(&r, "rounds", 0, 1 << 20));
+    const double ratio = read_real(&r, "ratio", 0, 1e6), low = read_real(&r, "ratio_low", 0, 1e6);
+    const double width = read_real(&r, "ratio_high", 0, 1e6) - low;
+    e->width = ratio > 0 && width > 0 ? power_of_two(width / ratio) : INT_MAX;
+    e->decided_us = read_long(&r, "decided_us", 0, DB_TIME_MAX);
+    if (sqlite3_column_bytes(stmt, r.next) == DB_HASH_BYTES)
+        memcpy(e->hash, sqlite3_column_blob(stmt, r.next), sizeof e->hash);
+    r.next++;
+    e->usable = read_is_null(&r) || db_read_config(db, &r, e->text, &config);
+    sqlite3_reset(stmt);
+    return r.bad ? db_broken(db, r.bad, decision) : OK;
+}
+
+static int order(int64_t x, int64_t y)
+{
+    return (x > y) - (x < y);
+}
+
+/* Positive if x is better than y; 0 only for one and the same. The list is in db_exchange.h. */
+static int compare(const struct evidence *x, const struct evidence *y)
+{
+    int better = order(x->usable, y->usable);
+    if (!better) better = order(x->measured, y->measured);
+    if (!better) better = order(x->current, y->current);
+    if (!better) better = order(x->rounds, y->rounds);
+    if (!better) better = order(y->width, x->width);
+    if (!better) better = order(x->decided_us, y->decided_us);
+    if (!better) better = strcmp(y->text, x->text);
+    return better ? better : memcmp(y->hash, x->hash, sizeof x->hash);
+}
+
+/* The winner for the key of a decision; 0: there is none. */
+static enum status standing(struct db *db, int64_t decision, int64_t *winner)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db,
+                                "SELECT w.decision_id "
+                                "FROM decisions d "
+                                "JOIN winners w ON w.gpu_id = d.gpu_id AND w.problem_id = d.problem_id AND "
+                                "w.cold = d.cold "
+                                "WHERE d.id = ?1",
+                                &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision);
+    return db_integer(db, &b, winner, "look for a winner");
+}
+
+enum status db_challenge(struct db *db, int64_t decision, bool *won)
+{
+    struct evidence old, new;
+    int64_t winner;
+    *won = false;
+    enum status st = standing(db, decision, &winner);
+    if (st || winner == decision) return st;
+    if (winner) {
+        if ((st = read_evidence(db, winner, &old)) || (st = read_evidence(db, decision, &new))) return st;
+        if (compare(&new, &old) <= 0) return OK;
+    }
+    *won = true;
+    return db_point_to(db, decision);
+}
+
+/* ---- numbers of trials ---- */
+
+enum status db_free_trial_id(struct db *db, int64_t *id)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(db,
+                   "SELECT 1 + max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0), "
+                   "coalesce((SELECT max(id) FROM trials), 0))",
+                   &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    return db_integer(db, &b, id, "number a trial");
+}
+
+enum status db_used_trial_ids(struct db *db, int64_t last)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db,
+                                "INSERT INTO attempts (id, run_id, problem_id, config_id, started_us) "
+                                "SELECT id, run_id, problem_id, config_id, started_us "
+                                "FROM trials "
+                                "WHERE id = ?1",
+                                &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, last);
+    if ((st = db_run(db, &b, NULL, "number trials"))) return st;
+    if ((st = db_prepare(db, "DELETE FROM attempts WHERE id = ?1", &stmt))) return st;
+    b = bind_start(stmt);
+    bind_int(&b, last);
+    return db_run(db, &b, NULL, "number trials");
+}
+
+/* ---- copying ---- */
+
+/* Numbers of rows in the one file and in the other, ascending by the first. */
+struct map {
+    int64_t (*pairs)[2];
+    size_t count, room;
+};
+
+static bool map_add(struct map *map, int64_t from, int64_t to)
+{
+    if (map->count == map->room) {
+        size_t room = map->room ? 2 * map->room : 64;
+        void *grown = realloc(map->pairs, room * sizeof *map->pairs);
+        if (!grown) return false;
+        map->pairs = grown;
+        map->room = room;
+    }
+    map->pairs[map->count][0] = from;
+    map->pairs[map->count++][1] = to;
+    return true;
+}
+
+static int by_first(const void *x, const void *y)
+{
+    return order(*(const int64_t *)x, *(const int64_t *)y);
+}
+
+static int64_t map_find(const struct map *map, int64_t from)
+{
+    const int64_t *pair =
+        map->count ? bsearch(&from, map->pairs, map->count, sizeof *map->pairs, by_first) : NULL;
+    return pair ? pair[1] : 0;
+}
+
+enum { GPUS, FIGURES, PROBLEMS, CONFIGS, RUNS, TRIALS, DECISIONS, TABLES };
+
+struct merge {
+    struct db *from, *to;
+    struct map maps[TABLES];
+    struct db_merged *merged;
+};
+
+/* A table: columns id, hash, references to others, content. Rows of a checked file have the hash of their
+ * content, so the hash is taken along, and a row whose hash is there is the same row. */
+struct table {
+    const char *name, *select, *insert, *find;
+    int references[4]; /* in the order of columns; -1: no more */
+    bool numbered;     /* new rows take numbers that are handed out here */
+};
+
+static const struct table tables[TABLES] = {
+    [GPUS] = {"gpus",
+              "SELECT id, hash, name, arch, sm_count FROM gpus ORDER BY id",
+              "INSERT INTO gpus (id, hash, name, arch, sm_count) VALUES (?1, ?2, ?3, ?4, ?5) "
+              "ON CONFLICT (hash) DO NOTHING",
+              "SELECT id FROM gpus WHERE hash = ?1",
+              {-1},
+              false},
+    [FIGURES] = {"gpu_figures",
+                 "SELECT id, hash, gpu_id, " DB_FIGURES_CONTENT " FROM gpu_figures ORDER BY id",
+                 "INSERT INTO gpu_figures (id, hash, gpu_id, " DB_FIGURES_CONTENT
+                 ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                 "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (hash) DO NOTHING",
+                 "SELECT id FROM gpu_figures WHERE hash = ?1",
+                 {GPUS, -1},
+                 false},
+    [PROBLEMS] = {"problems",
+                  "SELECT id, hash, text, m, n, k, batch FROM problems ORDER BY id",
+                  "INSERT INTO problems (id, hash, text, m, n, k, batch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+                  "ON CONFLICT (hash) DO NOTHING",
+                  "SELECT id FROM problems WHERE hash = ?1",
+                  {-1},
+                  false},
+    [CONFIGS] = {"configs",
+                 "SELECT id, hash, template, template_hash, schema_hash, text FROM configs ORDER BY id",
+                 "INSERT INTO configs (id, hash, template, template_hash, schema_hash, text) "
+                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (hash) DO NOTHING",
+                 "SELECT id FROM configs WHERE hash = ?1",
+                 {-1},
+                 false},
+    [RUNS] = {"runs",
+              "SELECT id, hash, gpu_id, figures_id, " DB_RUN_CONTENT ", ended_us, how FROM runs ORDER BY id",
+              "INSERT INTO runs (id, hash, gpu_id, figures_id, " DB_RUN_CONTENT
+              ", ended_us, how) VALUES (?1, ?2, ?3, "
+              "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (hash) DO NOTHING",
+              "SELECT id FROM runs WHERE hash = ?1",
+              {GPUS, FIGURES, -1},
+              false},
+    [TRIALS] =
+        {"trials",
+         "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT
+         " FROM trials ORDER BY id",
+         "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT
+         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+         "?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27) ON CONFLICT (hash) DO NOTHING",
+         "SELECT id FROM trials WHERE hash = ?1",
+         {RUNS, GPUS, PROBLEMS, CONFIGS},
+         true},
+    [DECISIONS] =
+        {"decisions",
+         "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
+         " FROM decisions ORDER BY id",
+         "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
+         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+         "?20, ?21, ?22, ?23) ON CONFLICT (hash) DO NOTHING",
+         "SELECT id FROM decisions WHERE hash = ?1",
+         {RUNS, GPUS, PROBLEMS, CONFIGS},
+         true},
+};
+
+static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt *from, sqlite3_stmt *to,
+                            int64_t id)
+{
+    int column = 2;
+    int rc = id ? sqlite3_bind_int64(to, 1, id) : sqlite3_bind_null(to, 1);
+    if (!rc) rc = sqlite3_bind_value(to, 2, sqlite3_column_value(from, 1));
+    for (; !rc && column < 6 && t->references[column - 2] >= 0; column++) {
+        const int64_t old = sqlite3_column_int64(from, column);
+        const int64_t new = map_find(&m->maps[t->references[column - 2]], old);
+        if (sqlite3_column_type(from, column) == SQLITE_NULL) rc = sqlite3_bind_null(to, column + 1);
+        else if (new) rc = sqlite3_bind_int64(to, column + 1, new);
+        else return db_broken(m->from, t->name, sqlite3_column_int64(from, 0));
+    }
+    for (; !rc && column < sqlite3_column_count(from); column++)
+        rc = sqlite3_bind_value(to, column + 1, sqlite3_column_value(from, column));
+    return rc ? db_error(m->to->handle, m->to->path, rc, "copy a row") : OK;
+}
+
+/* How a run ended is not part of its content: what is known wins over what is not, and over "killed", which
+ * only says that nobody told; then the later end. */
+static enum status end_run(struct merge *m, sqlite3_stmt *from, int64_t run_id)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(m->to,
+                   "UPDATE runs SET ended_us = ?2, how = ?3 "
+                   "WHERE id = ?1 AND ?3 IS NOT NULL AND (how IS NULL OR "
+                   "(?3 <> 'killed', coalesce(?2, 0), ?3) > (how <> 'killed', coalesce(ended_us, 0), how))",
+                   &stmt);
+    if (st) return st;
+    const int last = sqlite3_column_count(from) - 1;
+    int rc = sqlite3_bind_int64(stmt, 1, run_id);
+    if (!rc) rc = sqlite3_bind_value(stmt, 2, sqlite3_column_value(from, last - 1));
+    if (!rc) rc = sqlite3_bind_value(stmt, 3, sqlite3_column_value(from, last));
+    struct binder b = {.stmt = stmt, .rc = rc};
+    return db_run(m->to, &b, NULL, "store the end of a run");
+}
+
+static enum status copy_race(struct merge *m, int64_t from, int64_t to);
+
+static enum status find_row(struct merge *m, const struct table *t, sqlite3_stmt *from, int64_t *id)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(m->to, t->find, &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    b.rc = sqlite3_bind_value(stmt, 1, sqlite3_column_value(from, 1));
+    return db_integer(m->to, &b, id, "look for a row");
+}
+
+static enum status copy_row(struct merge *m, int number, sqlite3_stmt *from, int64_t *next, int64_t *added)
+{
+    const struct table *t = &tables[number];
+    const int64_t old = sqlite3_column_int64(from, 0);
+    sqlite3_stmt *to = NULL;
+    int64_t changes = 0, id = 0;
+    enum status st = db_prepare(m->to, t->insert, &to);
+    if (!st) st = bind_row(m, t, from, to, t->numbered ? *next : 0);
+    if (st) return st;
+    struct binder b = {.stmt = to};
+    if ((st = db_run(m->to, &b, &changes, "copy a row"))) return st;
+    if (changes) {
+        id = sqlite3_last_insert_rowid(m->to->handle);
+        ++*added;
+        if (t->numbered) ++*next;
+        if (number == DECISIONS) st = copy_race(m, old, id);
+    } else {
+        if (number == TRIALS || number == RUNS || number == DECISIONS) m->merged->known++;
+        if (number != TRIALS) st = find_row(m, t, from, &id); /* nothing refers to a trial */
+    }
+    if (!st && number == RUNS) st = end_run(m, from, id);
+    if (st || number == TRIALS) return st;
+    return map_add(&m->maps[number], old, id) ? OK : fail(E_MEMORY, "out of memory while merging");
+}
+
+static enum status copy_table(struct merge *m, int number, int64_t *added)
+{
+    sqlite3_stmt *from = NULL;
+    int64_t next = 0, first;
+    enum status st = OK;
+    *added = 0;
+    if (number == TRIALS) st = db_free_trial_id(m->to, &next);
+    if (number == DECISIONS) st = db_next_decision(m->to, &next);
+    first = next;
+    if (!st) st = db_prepare(m->from, tables[number].select, &from);
+    bool row;
+    while (!st && !(st = db_step(m->from, from, &row, "read it")) && row)
+        st = copy_row(m, number, from, &next, added);
+    if (from) sqlite3_reset(from);
+    return !st && number == TRIALS && next > first ? db_used_trial_ids(m->to, next - 1) : st;
+}
+
+static enum status copy_race_rows(struct merge *m, int64_t from, int64_t to, const char *select,
+                                  const char *insert, bool runners)
+{
+    sqlite3_stmt *read = NULL, *write = NULL;
+    enum status st = db_prepare(m->from, select, &read);
+    if (st) return st;
+    sqlite3_bind_int64(read, 1, from);
+    bool row;
+    while (!st && !(st = db_step(m->from, read, &row, "read a race")) && row) {
+        if ((st = db_prepare(m->to, insert, &write))) break;
+        int rc = sqlite3_bind_int64(write, 1, to);
+        for (int i = 0; !rc && i < sqlite3_column_count(read); i++) {
+            if (runners && i == 1)
+                rc = sqlite3_bind_int64(write, 3, map_find(&m->maps[CONFIGS], sqlite3_column_int64(read, 1)));
+            else rc = sqlite3_bind_value(write, i + 2, sqlite3_column_value(read, i));
+        }
+        struct binder b = {.stmt = write, .rc = rc};
+        st = db_run(m->to, &b, NULL, "copy a race");
+    }
+    sqlite3_reset(read);
+    return st;
+}
+
+static enum status copy_race(struct merge *m, int64_t from, int64_t to)
+{
+    enum status st = copy_race_rows(
+        m, from, to, "SELECT runner, config_id FROM decision_runners WHERE decision_id = ?1 ORDER BY runner",
+        "INSERT INTO decision_runners (decision_id, runner, config_id) VALUES (?1, ?2, ?3)", true);
+    if (st) return st;
+    return copy_race_rows(m, from, to,
+                          "SELECT position, runner, round, time_us FROM decision_samples WHERE decision_id = "
+                          "?1 ORDER BY position",
+                          "INSERT INTO decision_samples (decision_id, position, runner, round, time_us) "
+                          "VALUES (?1, ?2, ?3, ?4, ?5)",
+                          false);
+}
+
+static enum status copy_winners(struct merge *m)
+{
+    sqlite3_stmt *from = NULL;
+    enum status st = db_prepare(m->from, "SELECT decision_id FROM winners ORDER BY decision_id", &from);
+    bool row, won;
+    while (!st && !(st = db_step(m->from, from, &row, "read its winners")) && row) {
+        st = db_challenge(m->to, map_find(&m->maps[DECISIONS], sqlite3_column_int64(from, 0)), &won);
+        m->merged->winners += !st && won;
+    }
+    if (from) sqlite3_reset(from);
+    return st;
+}
+
+static enum status copy_all(struct merge *m)
+{
+    struct db_merged *merged = m->merged;
+    int64_t figures = 0;
+    int64_t *const totals[TABLES] = {&merged->gpus, &figures,        &merged->problems, &merged->configs,
+                                     &merged->runs, &merged->trials, &merged->decisions};
+    enum status st = OK;
+    for (int i = 0; !st && i < TABLES; i++) {
+        int64_t added;
+        st = copy_table(m, i, &added);
+        *totals[i] += added;
+    }
+    return st ? st : copy_winners(m);
+}
+
+/* ---- files ---- */
+
+/* As one picture: what another process writes meanwhile is for the next merge. */
+static enum status check_input(struct db *from)
+{
+    char findings[512];
+    bool clean;
+    enum status st = db_exec(from, "BEGIN", "read it");
+    if (!st) st = db_check(from, findings, sizeof findings, &clean);
+    if (st || clean) return st;
+    findings[strcspn(findings, "\n")] = '\0';
+    return fail(E_DB, "%s is not taken: %.300s", from->path, findings);
+}
+
+static enum status merge_file(struct db *to, const char *path, struct db_merged *merged)
+{
+    struct merge m = {.to = to, .merged = merged};
+    enum status st = db_open(path, DB_READ, &m.from);
+    if (!st) st = check_input(m.from);
+    if (!st) st = copy_all(&m);
+    for (int i = 0; i < TABLES; i++) free(m.maps[i].pairs);
+    db_close(m.from);
+    return st;
+}
+
+static bool same_file(const char *x, const char *y)
+{
+    struct stat a, b;
+    return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged)
+{
+    *merged = (struct db_merged){0};
+    enum status st = db_begin(db);
+    if (st) return st;
+    for (int i = 0; !st && i < count; i++)
+        if (!same_file(paths[i], db->path)) st = merge_file(db, paths[i], merged);
+    return db_end(db, st);
+}

@@ -1,0 +1,119 @@
+#include "db_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RATIO_MAX   1e6
+#define TIME_MAX_US 1e15
+#define TEXT_MAX    4096
+
+static void check_gpu(struct reader *r)
+{
+    char name[GPU_NAME_MAX];
+    read_text(r, "GPU name", name, sizeof name);
+    read_int(r, "arch", 10, 9999);
+    read_int(r, "sm_count", 1, 1 << 16);
+}
+
+static void check_figures(struct reader *r)
+{
+    struct gpu gpu;
+    db_read_figures(r, &gpu);
+}
+
+static void check_config(struct reader *r)
+{
+    char name[DB_TEXT_MAX], text[CONFIG_TEXT_MAX];
+    read_text(r, "template", name, sizeof name);
+    read_text(r, "configuration", text, sizeof text);
+    size_t length = strlen(name);
+    if (!r->bad && (strncmp(text, name, length) != 0 || (text[length] != ' ' && text[length] != '\0')))
+        r->bad = "template";
+}
+
+static void check_run(struct reader *r)
+{
+    char uuid[48], version[DB_TEXT_MAX], command[TEXT_MAX], how[DB_TEXT_MAX];
+    read_text(r, "gpu_uuid", uuid, sizeof uuid);
+    read_text(r, "driver", version, sizeof version);
+    read_text(r, "nvrtc", version, sizeof version);
+    read_text(r, "cublas", version, sizeof version);
+    read_real(r, "power_limit_w", 0, 1e6);
+    read_bool(r, "cold");
+    read_long(r, "protocol", 0, INT32_MAX);
+    /* A command may be longer than any of ours. */
+    if (sqlite3_column_bytes(r->stmt, r->next) < TEXT_MAX) read_text(r, "command", command, sizeof command);
+    else r->next++;
+    read_long(r, "started_us", 0, DB_TIME_MAX);
+    if (!read_is_null(r)) read_long(r, "ended_us", 0, DB_TIME_MAX);
+    if (!read_is_null(r)) read_text(r, "how", how, sizeof how);
+}
+
+static void check_decision(struct reader *r)
+{
+    read_bool(r, "cold");
+    read_long(r, "decided_us", 0, DB_TIME_MAX);
+    read_bool(r, "predicted");
+    read_bool(r, "tied");
+    read_bool(r, "exact");
+    read_real(r, "time_us", 0, TIME_MAX_US);
+    read_real(r, "anchor_us", 0, TIME_MAX_US);
+    read_real(r, "ratio", 0, RATIO_MAX);
+    read_real(r, "ratio_low", 0, RATIO_MAX);
+    read_real(r, "ratio_high", 0, RATIO_MAX);
+    read_int(r, "rounds", 0, 1 << 20);
+    read_int(r, "trials", 0, INT_MAX);
+    read_long(r, "legal_count", 0, INT64_MAX);
+    read_int(r, "model_rank", 0, INT_MAX);
+    read_real(r, "model_first16_share", 0, RATIO_MAX);
+    read_int(r, "registers", 0, 1 << 20);
+    read_int(r, "smem_bytes", 0, INT_MAX);
+}
+
+static void check_sample(struct reader *r)
+{
+    read_int(r, "runner", -1, INT_MAX);
+    read_int(r, "round", 0, 1 << 20);
+    read_real(r, "time_us", 0, INFINITY);
+}
+
+static const struct {
+    const char *what, *sql; /* the first column names the row */
+    void (*check)(struct reader *r);
+} tables[] = {
+    {"GPU", "SELECT id, name, arch, sm_count FROM gpus ORDER BY id", check_gpu},
+    {"GPU figures",
+     "SELECT f.id, " DB_FIGURES_COLUMNS " FROM gpu_figures f JOIN gpus g ON g.id = f.gpu_id ORDER BY f.id",
+     check_figures},
+    {"configuration", "SELECT id, template, text FROM configs ORDER BY id", check_config},
+    {"run",
+     "SELECT id, gpu_uuid, driver, nvrtc, cublas, power_limit_w, cold, protocol, command, started_us, "
+     "ended_us, how "
+     "FROM runs ORDER BY id",
+     check_run},
+    {"decision", "SELECT id, " DB_DECISION_CONTENT " FROM decisions ORDER BY id", check_decision},
+    {"race of decision",
+     "SELECT decision_id, runner, round, time_us FROM decision_samples ORDER BY decision_id, position",
+     check_sample},
+};
+
+enum status db_check_values(struct db *db, char *finding, size_t room)
+{
+    enum status st = OK;
+    finding[0] = '\0';
+    for (size_t i = 0; !st && !finding[0] && i < sizeof tables / sizeof *tables; i++) {
+        sqlite3_stmt *stmt = NULL;
+        if ((st = db_prepare(db, tables[i].sql, &stmt))) break;
+        bool row;
+        while (!finding[0] && !(st = db_step(db, stmt, &row, "check its values")) && row) {
+            struct reader r = read_start(stmt);
+            int64_t id = read_long(&r, "id", 1, INT64_MAX);
+            tables[i].check(&r);
+            if (r.bad) snprintf(finding, room, "%s %" PRId64 ": impossible %s", tables[i].what, id, r.bad);
+        }
+        sqlite3_reset(stmt);
+    }
+    return st;
+}

@@ -1,0 +1,410 @@
+#include "store.h"
+
+#include "db_exchange.h"
+
+#define FILES 4
+
+static char paths[FILES + 2][160]; /* the inputs, then outputs */
+
+static int setup(void **state)
+{
+    if (store_setup(state)) return -1;
+    for (int i = 0; i < FILES + 2; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/%s%d.db", store_folder, i < FILES ? "in" : "out", i);
+    return 0;
+}
+
+static struct db *open_at(const char *path, enum db_mode mode)
+{
+    struct db *db = NULL;
+    assert_ok(db_open(path, mode, &db));
+    return db;
+}
+
+/* Everything that counts, without the numbers of rows: what follows from the same facts must be the same
+ * text. */
+static char *content(const char *path)
+{
+    static const char *const parts[] = {
+        "SELECT group_concat(hex(hash)) FROM (SELECT hash FROM gpus ORDER BY hash)",
+        "SELECT group_concat(hex(hash)) FROM (SELECT hash FROM gpu_figures ORDER BY hash)",
+        "SELECT group_concat(hex(hash)) FROM (SELECT hash FROM problems ORDER BY hash)",
+        "SELECT group_concat(hex(hash)) FROM (SELECT hash FROM configs ORDER BY hash)",
+        "SELECT group_concat(hex(hash) || coalesce(ended_us, '-') || coalesce(how, '-')) "
+        "FROM (SELECT * FROM runs ORDER BY hash)",
+        "SELECT group_concat(hex(hash)) FROM (SELECT hash FROM trials ORDER BY hash)",
+        "SELECT group_concat(hex(hash)) FROM (SELECT hash FROM decisions ORDER BY hash)",
+        "SELECT group_concat(hex(hash)) FROM (SELECT d.hash FROM winners w JOIN decisions d ON d.id = "
+        "w.decision_id "
+        "ORDER BY d.hash)",
+        "SELECT count(*) || ' runners' FROM decision_runners",
+        "SELECT count(*) || ' samples' FROM decision_samples"};
+    struct db *db = open_at(path, DB_READ);
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        sqlite3_stmt *stmt;
+        assert_int_equal(sqlite3_prepare_v2(db->handle, parts[i], -1, &stmt, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+        const unsigned char *value = sqlite3_column_text(stmt, 0);
+        fprintf(out, "%s\n", value ? (const char *)value : "");
+        sqlite3_finalize(stmt);
+    }
+    fclose(out);
+    db_close(db);
+    return text;
+}
+
+static void assert_same(const char *x, const char *y)
+{
+    char *a = content(x), *b = content(y);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+static void assert_clean(const char *path)
+{
+    struct db *db = open_at(path, DB_READ);
+    char text[2048];
+    bool clean;
+    assert_ok(db_check(db, text, sizeof text, &clean));
+    if (!clean) fail_msg("%s", text);
+    db_close(db);
+}
+
+static enum status merge_into(const char *out, const char *const *inputs, int count, struct db_merged *merged)
+{
+    struct db *db = open_at(out, DB_WRITE);
+    enum status st = db_merge(db, inputs, count, merged);
+    db_close(db);
+    return st;
+}
+
+static struct db_winner winner_of(int number, double time_us, double ratio, double width, int rounds)
+{
+    return (struct db_winner){.problem = problem_make(64, 64, 64),
+                              .config = store_config(number),
+                              .cold = true,
+                              .exact = true,
+                              .time_us = time_us,
+                              .anchor_us = time_us * ratio,
+                              .ratio = ratio,
+                              .ratio_low = ratio - width / 2,
+                              .ratio_high = ratio + width / 2,
+                              .rounds = rounds,
+                              .trials = 3};
+}
+
+static void set_winner(struct db *db, int64_t run, const struct db_winner *w)
+{
+    struct db_race_sample samples[2] = {{0, 0, w->time_us}, {-1, 0, w->anchor_us}};
+    assert_ok(
+        db_set_winner(db, run, w, &w->config, w->config.template ? 1 : 0, samples, w->predicted ? 0 : 2));
+}
+
+/* A file with a run, a few trials, one of them shared by all files in content but not in time, and a winner.
+ */
+static void fill(int file)
+{
+    struct db *db = open_at(paths[file], DB_WRITE);
+    struct db_context context = store_context();
+    if (file == 1)
+        context.gpu.sm_count = 114, snprintf(context.gpu.name, sizeof context.gpu.name, "NVIDIA H100 PCIe");
+    if (file == 2) context.gpu.clock_mhz = 1755; /* the same GPU with other figures */
+    int64_t run = store_run(db, &context);
+    struct problem shared = problem_make(64, 64, 64), own = problem_make(128, 64, 32 + file);
+    for (int i = 0; i < 3; i++) {
+        struct config config = store_config(i + file);
+        struct outcome outcome = store_outcome(10 + i + file);
+        store_trial(db, run, &shared, &config, &outcome);
+        store_trial(db, run, &own, &config, &outcome);
+    }
+    struct db_winner w = winner_of(file, 10 + file, 1.0 + 0.01 * file, 0.02, 8 + file);
+    set_winner(db, run, &w);
+    w = winner_of(file, 10 + file, 1.1, 0.02, 8);
+    w.problem = own;
+    set_winner(db, run, &w);
+    if (file != 3) assert_ok(db_run_end(db, run, "finished"));
+    db_close(db);
+}
+
+TEST(files_merged_in_any_order_and_twice_give_the_same_content)
+{
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    struct db_merged merged;
+    for (int i = 0; i < 3; i++) fill(i);
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        const char *out = paths[i == 0 ? FILES : FILES + 1];
+        const char *inputs[6];
+        for (int j = 0; j < 6; j++) inputs[j] = paths[orders[i][j % 3]];
+        unlink(out);
+        if (i % 2) {
+            assert_ok(merge_into(out, inputs, 6, &merged)); /* each twice */
+        } else {
+            for (int j = 0; j < 3; j++) assert_ok(merge_into(out, inputs + j, 1, &merged)); /* one by one */
+        }
+        assert_clean(out);
+        assert_same(paths[FILES], out);
+    }
+    const char *inputs[4] = {paths[0], paths[1], paths[2], paths[FILES]};
+    char *before = content(paths[FILES]), *after;
+    assert_ok(merge_into(paths[FILES], inputs, 4, &merged)); /* once more, and into itself */
+    assert_int_equal(merged.trials + merged.runs + merged.decisions + merged.winners + merged.gpus, 0);
+    assert_true(merged.known > 0);
+    assert_string_equal(before, after = content(paths[FILES]));
+    free(before);
+    free(after);
+}
+
+TEST(a_merge_of_merges_is_the_merge_of_all)
+{
+    struct db_merged merged;
+    for (int i = 0; i < 3; i++) fill(i);
+    const char *all[3] = {paths[0], paths[1], paths[2]}, *rest[2] = {paths[3], paths[2]};
+    assert_ok(merge_into(paths[FILES], all, 3, &merged));
+    assert_int_equal(merged.trials, 18);
+    assert_int_equal(merged.runs, 3);
+    assert_int_equal(merged.decisions, 6);
+    assert_ok(merge_into(paths[3], all, 2, &merged));
+    assert_ok(merge_into(paths[FILES + 1], rest, 2, &merged));
+    assert_same(paths[FILES], paths[FILES + 1]);
+}
+
+/* Which of two winners stands, whichever comes first. */
+static void assert_stands(const struct db_winner *better, const struct db_winner *worse)
+{
+    const struct db_winner *both[2] = {worse, better};
+    struct db_merged merged;
+    for (int first = 0; first < 2; first++) {
+        struct db_context context = store_context();
+        for (int i = 0; i < 2; i++) {
+            unlink(paths[i]);
+            struct db *db = open_at(paths[i], DB_WRITE);
+            set_winner(db, store_run(db, &context), both[i]);
+            db_close(db);
+        }
+        unlink(paths[FILES]);
+        const char *inputs[2] = {paths[first], paths[1 - first]};
+        assert_ok(merge_into(paths[FILES], inputs, 2, &merged));
+        char *merged_content = content(paths[FILES]), *alone = content(paths[1]);
+        /* The eighth line names the winner. */
+        char *x = merged_content, *y = alone;
+        for (int line = 0; line < 7; line++) x = strchr(x, '\n') + 1, y = strchr(y, '\n') + 1;
+        assert_int_equal(strcspn(x, "\n"), 32);
+        assert_memory_equal(x, y, 32);
+        free(merged_content);
+        free(alone);
+    }
+}
+
+TEST(the_better_evidence_stands)
+{
+    struct db_winner raced = winner_of(1, 10, 1.0, 0.02, 8), other = winner_of(2, 9, 1.2, 0.02, 8);
+    struct db_winner predicted = winner_of(3, 5, 0, 0, 0);
+    predicted.predicted = true;
+    predicted.ratio_low = predicted.ratio_high = 0;
+    assert_stands(&raced, &predicted);
+    struct db_winner cublas = raced;
+    cublas.config.template = NULL;
+    assert_stands(&cublas, &predicted);
+    struct db_winner longer = other;
+    longer.rounds = 16;
+    assert_stands(&longer, &raced);
+    struct db_winner narrow = raced;
+    narrow.ratio_low = 0.998, narrow.ratio_high = 1.002;
+    assert_stands(&narrow, &other);
+    assert_stands(&raced, &other); /* as good: the newer, which is stored last */
+    struct db_winner slightly_longer = other;
+    slightly_longer.rounds = 15; /* of the same power of two as 8 */
+    assert_stands(&raced, &slightly_longer);
+}
+
+TEST(a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used)
+{
+    struct db_winner predicted = winner_of(3, 5, 0, 0, 0), raced = winner_of(1, 10, 1.0, 0.02, 30);
+    predicted.predicted = true;
+    predicted.ratio_low = predicted.ratio_high = 0;
+    struct db_context context = store_context();
+    struct db *db = open_at(paths[0], DB_WRITE);
+    db_kernel(db, raced.config.template);
+    db->kernels[0].source ^= 1; /* as an earlier version of the program had it */
+    set_winner(db, store_run(db, &context), &raced);
+    db_close(db);
+    db = open_at(paths[1], DB_WRITE);
+    set_winner(db, store_run(db, &context), &predicted);
+    db_close(db);
+    struct db_merged merged;
+    const char *inputs[2] = {paths[1], paths[0]};
+    assert_ok(merge_into(paths[FILES], inputs, 2, &merged));
+    assert_int_equal(merged.winners, 1);
+    assert_clean(paths[FILES]);
+}
+
+TEST(a_tuner_goes_on_in_a_merged_file)
+{
+    struct db_merged merged;
+    for (int i = 0; i < 2; i++) fill(i);
+    const char *inputs[1] = {paths[1]};
+    struct db *db = open_at(paths[0], DB_WRITE);
+    assert_ok(db_merge(db, inputs, 1, &merged));
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct problem problem = problem_make(5, 6, 7);
+    for (int i = 0; i < 20; i++) {
+        struct config config = store_config(100 + i);
+        struct outcome outcome = store_outcome(3);
+        store_trial(db, run, &problem, &config, &outcome);
+    }
+    struct db_counts counts;
+    assert_ok(db_count(db, &counts));
+    assert_int_equal(counts.trials, 32);
+    assert_int_equal(counts.attempts, 0);
+    db_close(db);
+    assert_clean(paths[0]);
+}
+
+TEST(what_ends_later_is_merged_later)
+{
+    struct db_merged merged;
+    struct db_context context = store_context();
+    struct db *db = open_at(paths[0], DB_WRITE);
+    int64_t run = store_run(db, &context), attempt;
+    struct problem problem = problem_make(5, 6, 7);
+    struct config config = store_config(1);
+    assert_ok(db_attempt(db, run, &problem, &config, &attempt));
+    const char *inputs[1] = {paths[0]};
+    assert_ok(merge_into(paths[FILES], inputs, 1, &merged)); /* while the tuner runs */
+    assert_int_equal(merged.trials, 0);
+    struct outcome outcome = store_outcome(3);
+    assert_ok(db_record(db, attempt, &outcome));
+    assert_ok(db_run_end(db, run, "finished"));
+    db_close(db);
+    struct db *out = open_at(paths[FILES], DB_WRITE);
+    int64_t count;
+    assert_ok(db_recover(out, &count)); /* here the run looks killed */
+    db_close(out);
+    assert_ok(merge_into(paths[FILES], inputs, 1, &merged));
+    assert_int_equal(merged.trials, 1);
+    assert_same(paths[0], paths[FILES]);
+}
+
+static void spoil(const char *path, const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+    sqlite3_close(handle);
+}
+
+TEST(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken)
+{
+    static const char *const spoils[] = {
+        "UPDATE trials SET time_us = 0.001 WHERE id = 1",
+        "UPDATE trials SET run_id = 77 WHERE id = 1",
+        "UPDATE decisions SET ratio = 99.0",
+        "UPDATE winners SET decision_id = 2 WHERE decision_id = 1",
+        "UPDATE configs SET text = 'simt BM=1' WHERE id = 1",
+        "UPDATE problems SET text = 'sgemm:nn:1x1x1' WHERE id = 1",
+        "DELETE FROM gpus",
+        "UPDATE gpus SET name = 'NVIDIA H900'",
+        "UPDATE runs SET how = 'x' || char(0) || 'y'",
+        "UPDATE decision_samples SET time_us = -1.0",
+        "CREATE TRIGGER t AFTER INSERT ON trials BEGIN DELETE FROM winners; END",
+        "PRAGMA user_version = 99",
+        "PRAGMA application_id = 5"};
+    struct db_merged merged;
+    fill(0);
+    struct db *db = open_at(paths[FILES], DB_WRITE);
+    db_close(db);
+    char *before = content(paths[FILES]);
+    for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+        unlink(paths[1]);
+        fill(1);
+        spoil(paths[1], spoils[i]);
+        const char *inputs[2] = {paths[0], paths[1]};
+        enum status st = merge_into(paths[FILES], inputs, 2, &merged);
+        if (st != E_DB) fail_msg("%s: status %d, %s", spoils[i], st, status_text());
+        char *after = content(paths[FILES]);
+        assert_string_equal(before, after);
+        free(after);
+    }
+    free(before);
+}
+
+/* Values that a careful attacker gave the right hashes. */
+TEST(impossible_values_with_right_hashes_are_refused)
+{
+    static const char *const updates[] = {
+        "UPDATE gpu_figures SET threads_per_sm = -4",     "UPDATE gpus SET arch = 1",
+        "UPDATE runs SET driver = printf('%.100c', 'x')", "UPDATE decisions SET time_us = -1.0",
+        "UPDATE decisions SET ratio_high = 9e99",         "UPDATE configs SET template = 'ladder_naive'",
+        "UPDATE trials SET worst_error = -1.0",
+    };
+    static const char *const rehash[] = {
+        "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
+        "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
+        DB_FIGURES_CONTENT ")",
+        "UPDATE configs SET hash = content_hash(template, template_hash, schema_hash, text)",
+        "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
+        "FROM "
+        "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",
+        "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
+        "hash FROM "
+        "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+        "x.config_id), " DB_TRIAL_CONTENT ")",
+        "UPDATE decisions AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
+        "hash FROM "
+        "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = x.config_id), " DB_EVIDENCE
+        ", " DB_DECISION_CONTENT ")"};
+    struct db_merged merged;
+    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
+        unlink(paths[1]);
+        fill(1);
+        sqlite3 *handle;
+        assert_int_equal(sqlite3_open(paths[1], &handle), SQLITE_OK);
+        assert_int_equal(db_register_functions(handle), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(handle, updates[i], NULL, NULL, NULL), SQLITE_OK);
+        for (size_t j = 0; j < sizeof rehash / sizeof *rehash; j++)
+            if (sqlite3_exec(handle, rehash[j], NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+        sqlite3_close(handle);
+        const char *inputs[1] = {paths[1]};
+        enum status st = merge_into(paths[FILES], inputs, 1, &merged);
+        if (st != E_DB) fail_msg("%s: status %d", updates[i], st);
+        assert_non_null(strstr(status_text(), "impossible"));
+    }
+}
+
+TEST(what_is_no_file_of_ours_is_refused)
+{
+    struct db_merged merged;
+    const char *inputs[1] = {"/nowhere/at.db"};
+    assert_fails(merge_into(paths[FILES], inputs, 1, &merged), E_ABSENT, "/nowhere/at.db");
+    FILE *text = fopen(paths[0], "w");
+    for (int i = 0; i < 100; i++) fputs("these are not the bytes of a database\n", text);
+    fclose(text);
+    inputs[0] = paths[0];
+    assert_fails(merge_into(paths[FILES], inputs, 1, &merged), E_DB, paths[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_merged_in_any_order_and_twice_give_the_same_content, setup,
+                                        store_teardown),
+        cmocka_unit_test_setup_teardown(a_merge_of_merges_is_the_merge_of_all, setup, store_teardown),
+        cmocka_unit_test_setup_teardown(the_better_evidence_stands, setup, store_teardown),
+        cmocka_unit_test_setup_teardown(
+            a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used, setup,
+            store_teardown),
+        cmocka_unit_test_setup_teardown(a_tuner_goes_on_in_a_merged_file, setup, store_teardown),
+        cmocka_unit_test_setup_teardown(what_ends_later_is_merged_later, setup, store_teardown),
+        cmocka_unit_test_setup_teardown(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken, setup,
+                                        store_teardown),
+        cmocka_unit_test_setup_teardown(impossible_values_with_right_hashes_are_refused, setup,
+                                        store_teardown),
+        cmocka_unit_test_setup_teardown(what_is_no_file_of_ours_is_refused, setup, store_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
