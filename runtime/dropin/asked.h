@@ -1,0 +1,21 @@
+/* asked.h — one call of the program, as cuBLAS has it: column-major, sizes and pointers of the caller. */
+#ifndef GT_ASKED_H
+#define GT_ASKED_H
+
+#include "blas.h"
+
+struct asked {
+    const char *function; /* "cublasSgemm", for people */
+    bool op_a, op_b;      /* transposed */
+    int64_t m, n, k, lda, ldb, ldc, batch;
+    int64_t stride_a, stride_b, stride_c;
+    const void *alpha, *a, *b, *beta;
+    void *c;
+    blas_handle handle; /* has stream, pointer mode and math mode; NULL: they are the ones below */
+    CUstream stream;
+    bool scalars_on_device;
+    bool (*is_plain)(const void *); /* what takes long to find out and is asked last; NULL: it is */
+    const void *is_plain_of;
+};
+
+#endif

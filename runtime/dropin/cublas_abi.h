@@ -1,0 +1,96 @@
+/* cublas_abi.h — the entry points of cuBLAS and cublasLt that the drop-in stands in for, and the few values
+ * that it must understand. Written out, as in blas.h: column-major, statuses and enumerations as int.
+ */
+#ifndef GT_CUBLAS_ABI_H
+#define GT_CUBLAS_ABI_H
+
+#include "blas.h"
+
+enum { BLAS_EXECUTION_FAILED = 13 };
+enum { BLAS_OP_CONJUGATE_T = 2 }; /* of real numbers, the same as BLAS_OP_T */
+enum { BLAS_MATH_MODE_MASK = 0xf };
+enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69 };
+enum { BLAS_R_32F = 0 };
+
+int cublasSgemm_v2(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+int cublasSgemm_v2_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                      const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                      const float *beta, float *c, int64_t ldc);
+int cublasSgemmStridedBatched(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                              const float *a, int lda, long long stride_a, const float *b, int ldb,
+                              long long stride_b, const float *beta, float *c, int ldc, long long stride_c,
+                              int batch);
+int cublasSgemmStridedBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                                 const float *alpha, const float *a, int64_t lda, long long stride_a,
+                                 const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
+                                 int64_t ldc, long long stride_c, int64_t batch);
+int cublasSgemmBatched(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                       const float *const a[], int lda, const float *const b[], int ldb, const float *beta,
+                       float *const c[], int ldc, int batch);
+int cublasSgemmBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                          const float *alpha, const float *const a[], int64_t lda, const float *const b[],
+                          int64_t ldb, const float *beta, float *const c[], int64_t ldc, int64_t batch);
+int cublasGemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                 const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
+                 void *c, int type_c, int ldc, int compute, int algorithm);
+int cublasGemmEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                    const void *alpha, const void *a, int type_a, int64_t lda, const void *b, int type_b,
+                    int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc, int compute,
+                    int algorithm);
+int cublasGemmStridedBatchedEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                               const void *a, int type_a, int lda, long long stride_a, const void *b,
+                               int type_b, int ldb, long long stride_b, const void *beta, void *c, int type_c,
+                               int ldc, long long stride_c, int batch, int compute, int algorithm);
+int cublasGemmStridedBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                                  const void *alpha, const void *a, int type_a, int64_t lda,
+                                  long long stride_a, const void *b, int type_b, int64_t ldb,
+                                  long long stride_b, const void *beta, void *c, int type_c, int64_t ldc,
+                                  long long stride_c, int64_t batch, int compute, int algorithm);
+
+/* ---- cublasLt ---- */
+
+typedef struct cublasLtContext *lt_handle;
+typedef struct lt_desc *lt_desc; /* of a product */
+typedef const struct lt_layout *lt_layout;
+
+/* What a layout is, in every version of cublasLt so far: 64 bytes without a pointer. Equal bytes mean equal
+ * matrices; what they mean is asked for, not read. */
+struct lt_layout {
+    uint64_t data[8];
+};
+
+enum {
+    LT_DESC_COMPUTE_TYPE = 0,
+    LT_DESC_SCALE_TYPE = 1,
+    LT_DESC_POINTER_MODE = 2,
+    LT_DESC_TRANSA = 3,
+    LT_DESC_TRANSB = 4,
+    LT_DESC_TRANSC = 5,
+    LT_DESC_FILL_MODE = 6,
+    LT_DESC_EPILOGUE = 7,
+    LT_DESC_A_SCALE_POINTER = 17,
+    LT_DESC_B_SCALE_POINTER = 18,
+    LT_DESC_C_SCALE_POINTER = 19,
+    LT_DESC_D_SCALE_POINTER = 20,
+    LT_DESC_AMAX_D_POINTER = 21
+};
+enum {
+    LT_LAYOUT_TYPE = 0,
+    LT_LAYOUT_ORDER = 1,
+    LT_LAYOUT_ROWS = 2,
+    LT_LAYOUT_COLS = 3,
+    LT_LAYOUT_LD = 4,
+    LT_LAYOUT_BATCH_COUNT = 5,
+    LT_LAYOUT_STRIDE = 6,
+    LT_LAYOUT_PLANE_OFFSET = 7,
+    LT_LAYOUT_BATCH_MODE = 8 /* since 13; 0: strided */
+};
+enum { LT_EPILOGUE_DEFAULT = 1, LT_ORDER_COL = 0, LT_FILL_FULL = 2 };
+
+int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void *a, lt_layout layout_a,
+                   const void *b, lt_layout layout_b, const void *beta, const void *c, lt_layout layout_c,
+                   void *d, lt_layout layout_d, const void *algorithm, void *workspace,
+                   size_t workspace_bytes, CUstream stream);
+
+#endif

@@ -1,0 +1,63 @@
+/* memo.h — things found again by a key of plain bytes: read without a lock, added under the caller's.
+ *
+ * Entries are neither changed nor taken out, and live until the process ends. A table that has become too
+ * small is replaced by a larger one and kept, because somebody may be searching it.
+ */
+#ifndef GT_MEMO_H
+#define GT_MEMO_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MEMO_ENTRIES_MAX                                                                                     \
+    65536 /* a program with more problems than that gains nothing from remembering them */
+
+/* The first member of what is remembered. */
+struct memo_entry {
+    struct memo_entry *older; /* of all entries */
+    uint64_t hash;
+    const void *key; /* in the entry */
+};
+
+struct memo_table {
+    size_t mask;
+    _Atomic(struct memo_entry *) slots[];
+};
+
+struct memo {
+    size_t key_bytes; /* a multiple of 8 */
+    _Atomic(struct memo_table *) table;
+    _Atomic(struct memo_entry *) entries; /* the newest */
+    size_t count;
+};
+
+static inline uint64_t memo_hash(const void *key, size_t bytes)
+{
+    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15), word;
+    for (size_t at = 0; at < bytes; at += sizeof word) {
+        memcpy(&word, (const char *)key + at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* NULL: not there. From any thread. */
+static inline void *memo_find(struct memo *memo, const void *key, uint64_t hash)
+{
+    const struct memo_table *table = atomic_load_explicit(&memo->table, memory_order_acquire);
+    if (!table) return NULL;
+    for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
+        struct memo_entry *entry = atomic_load_explicit(&table->slots[at], memory_order_acquire);
+        if (!entry) return NULL;
+        if (entry->hash == hash && memcmp(entry->key, key, memo->key_bytes) == 0) return entry;
+    }
+}
+
+/* One thread at a time; the key must not be there. False: there is no room for more. */
+bool memo_add(struct memo *memo, struct memo_entry *entry, const void *key, uint64_t hash);
+
+#endif

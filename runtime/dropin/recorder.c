@@ -1,0 +1,197 @@
+#include "recorder.h"
+
+#include "capture.h"
+#include "device.h"
+#include "relaxed.h"
+#include "stats.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAMPLES_AT_ONCE = 16 };
+
+/* One call that is being timed. */
+struct sample {
+    struct route *route; /* NULL: free */
+    bool enqueued;
+    CUevent begin, end;
+};
+
+static atomic_bool on;
+static char path[PATH_MAX];
+static double every_s;
+static bool told; /* that it cannot be saved */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sample samples[SAMPLES_AT_ONCE];
+
+bool recorder_on(void)
+{
+    return atomic_load_explicit(&on, memory_order_relaxed);
+}
+
+/* ---- timing ---- */
+
+static void let_go(struct sample *s)
+{
+    if (s->begin) cuda.EventDestroy(s->begin);
+    if (s->end) cuda.EventDestroy(s->end);
+    *s = (struct sample){.route = NULL};
+}
+
+/* What has finished on the GPU; nothing waits. */
+static void harvest(void)
+{
+    for (int i = 0; i < SAMPLES_AT_ONCE; i++) {
+        struct sample *s = &samples[i];
+        float ms = 0;
+        if (!s->route || !s->enqueued) continue;
+        CUresult result = cuda.EventElapsedTime(&ms, s->begin, s->end);
+        if (result == CUDA_ERROR_NOT_READY) continue;
+        int count = atomic_load(&s->route->samples);
+        if (result == CUDA_SUCCESS && ms > 0 && count < ROUTE_SAMPLES) {
+            s->route->sample_us[count] = 1e3f * ms;
+            atomic_store(&s->route->samples, count + 1);
+        }
+        let_go(s);
+    }
+}
+
+static bool ready(struct sample *s, CUstream stream)
+{
+    return !route_is_captured(stream) && cuda.EventCreate(&s->begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
+           cuda.EventCreate(&s->end, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
+           cuda.EventRecord(s->begin, stream) == CUDA_SUCCESS;
+}
+
+static struct sample *begin(struct route *route, CUstream stream)
+{
+    struct sample *s = NULL;
+    CUstreamCaptureMode before = relaxed_begin();
+    pthread_mutex_lock(&lock);
+    harvest();
+    for (int i = 0; i < SAMPLES_AT_ONCE && !s; i++)
+        if (!samples[i].route) s = &samples[i];
+    if (s && !ready(s, stream)) {
+        let_go(s);
+        s = NULL;
+    }
+    if (s) s->route = route;
+    pthread_mutex_unlock(&lock);
+    relaxed_end(before);
+    return s;
+}
+
+struct sample *recorder_begin(struct route *route, CUstream stream)
+{
+    uint64_t before = atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
+    /* The first call waits for code to be loaded. */
+    if (before == 0 || atomic_load_explicit(&route->samples, memory_order_relaxed) == ROUTE_SAMPLES)
+        return NULL;
+    return begin(route, stream);
+}
+
+void recorder_end(struct sample *sample, CUstream stream)
+{
+    if (!sample) return;
+    pthread_mutex_lock(&lock);
+    if (cuda.EventRecord(sample->end, stream) == CUDA_SUCCESS) sample->enqueued = true;
+    else let_go(sample);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- saving ---- */
+
+static double time_us(const struct route *route)
+{
+    double us[ROUTE_SAMPLES];
+    int count = atomic_load(&route->samples);
+    for (int i = 0; i < count; i++) us[i] = (double)route->sample_us[i];
+    return count ? stats_median(us, (size_t)count) : 0;
+}
+
+/* What the file does not have yet. counts: calls of each route, newest route first. */
+static enum status collect(struct route *newest, struct capture *capture)
+{
+    enum status st = OK;
+    for (struct route *r = newest; r && !st; r = (struct route *)(void *)r->entry.older) {
+        uint64_t calls = atomic_load(&r->calls);
+        if (!r->nameable || calls == r->saved) continue;
+        st = capture_add(capture, &r->problem, calls - r->saved, time_us(r));
+        r->saved = calls;
+    }
+    return st;
+}
+
+/* The file could not be written: it will be tried again with all of it. */
+static void uncollect(struct route *newest, const struct capture *capture)
+{
+    for (size_t i = 0; i < capture->count; i++)
+        for (struct route *r = newest; r; r = (struct route *)(void *)r->entry.older) {
+            if (!r->nameable || !problem_equal(&r->problem, &capture->at[i].problem)) continue;
+            uint64_t part = capture->at[i].count < r->saved ? capture->at[i].count : r->saved;
+            r->saved -= part;
+            capture->at[i].count -= part;
+        }
+}
+
+void recorder_save(void)
+{
+    struct capture capture = {0};
+    if (!recorder_on()) return;
+    pthread_mutex_lock(&lock);
+    struct route *newest = route_newest();
+    enum status st = collect(newest, &capture);
+    if (!st && capture.count > 0) st = capture_save(path, &capture);
+    if (st) uncollect(newest, &capture);
+    if (st && !told) fprintf(stderr, "gemmtune: %s\n", status_text());
+    told = st != OK;
+    pthread_mutex_unlock(&lock);
+    capture_free(&capture);
+}
+
+static void *keep_saving(void *nothing)
+{
+    struct timespec pause = {.tv_sec = (time_t)every_s};
+    pause.tv_nsec = (long)((every_s - (double)pause.tv_sec) * 1e9);
+    for (;;) {
+        nanosleep(&pause, NULL);
+        recorder_save();
+    }
+    return nothing;
+}
+
+/* A forked child has neither the thread nor a GPU; what it inherited is its parent's to save. */
+static void forget(void)
+{
+    atomic_store(&on, false);
+}
+
+void recorder_start(const char *file, double seconds)
+{
+    char folder[PATH_MAX] = "";
+    bool relative = file[0] != '/';
+    if (relative && !getcwd(folder, sizeof folder)) folder[0] = '\0';
+    if (snprintf(path, sizeof path, "%s%s%s", folder, relative && folder[0] ? "/" : "", file) >=
+        (int)sizeof path) {
+        fprintf(stderr, "gemmtune: GEMMTUNE_CAPTURE is too long\n");
+        return;
+    }
+    every_s = seconds;
+    atomic_store(&on, true);
+    pthread_atfork(NULL, NULL, forget);
+    if (!(seconds > 0)) return;
+    /* The program's signals are not for this thread. */
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, keep_saving, NULL) == 0) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
