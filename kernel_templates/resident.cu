@@ -48,8 +48,8 @@ struct view {
 
 static __device__ __forceinline__ struct view view_of(const struct gemm_args &args)
 {
-    const float *const a = args.a + blockIdx.z * args.stride_a, *const b =
-                                                                    args.b + blockIdx.z * args.stride_b;
+    const float *const a = args.a + blockIdx.z * args.stride_a;
+    const float *const b = args.b + blockIdx.z * args.stride_b;
     struct view v;
     v.resident = SIDE == 0 ? a : b;
     v.stream = SIDE == 0 ? b : a;
@@ -67,54 +67,7 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
     return v;
 }
 
-/* Start copying the resident operand: rows of k as the stages have them, the first tile's remainder and its
- * zeros first. Lanes lie 8 along k and 4 across where k is contiguous: sectors of memory are used whole, and
- * the stores meet 32 banks. */
-static __device__ __forceinline__ void copy_resident(float *to, const struct view &v)
-{
-    constexpr int LANES_K = RESIDENT_ALONG_K ? 8 : 1, LANES_X = RESIDENT_ALONG_K ? 4 : 32;
-    constexpr int GROUPS = (RESIDENT_X + LANES_X - 1) / LANES_X;
-    const int rows = v.k.tiles * BK, lane = threadIdx.x % 32;
-    const int end = (rows + LANES_K - 1) / LANES_K * GROUPS;
-    for (int i = threadIdx.x / 32; i < end; i += THREADS / 32) {
-        const int row = i / GROUPS * LANES_K + lane % LANES_K, x = i % GROUPS * LANES_X + lane / LANES_K;
-        const int k = row < BK ? row : row - BK + v.k.first;
-        const long long at_x = v.resident_x + x;
-        const bool valid = at_x < v.resident_end && (row >= BK || row < v.k.first);
-        if (row < rows && x < RESIDENT_X)
-            cp_async<1>(to + row * STRIDE_RESIDENT + x,
-                        v.resident + (RESIDENT_ALONG_K ? at_x * v.resident_ld + k : k * v.resident_ld + at_x),
-                        valid);
-    }
-}
-
-/* The streamed operand on its way to the stages: its tiles, and k within each, as one sequence. */
-struct stream {
-    tile_loader<STREAM_X, BK, STRIDE_STREAM, VS, THREADS, false> loader;
-    int x, tiles, k_left; /* first column of the tile; how many are left; stages left of this one */
-
-    __device__ __forceinline__ void start(const struct view &v)
-    {
-        x = v.stream_x;
-        tiles = v.tiles;
-        k_left = v.k.tiles;
-    }
-
-    __device__ __forceinline__ void copy(float *stage, const struct view &v)
-    {
-        if (tiles > 0) {
-            const bool first = k_left == v.k.tiles;
-            if (first) loader.start(v.stream, v.stream_ld, x, v.stream_end, 0, thread_index());
-            if (first && v.k.first < BK) loader.template copy<true>(stage, true, v.k.first);
-            else loader.template copy<false>(stage, true, 0);
-            if (--k_left == 0) {
-                k_left = v.k.tiles;
-                if (--tiles > 0) x += v.step_x;
-            }
-        }
-        cp_async_commit();
-    }
-};
+#include "resident_copy.cuh"
 
 /* The stage that comes next is complete and everybody may read it; the one that was read is free. */
 static __device__ __forceinline__ void next_stage_ready()

@@ -22,10 +22,10 @@
 #define RESIDENT_ALONG_K (SIDE == 0 ? !TRANS_A : TRANS_B) /* contiguous in memory */
 #define STREAM_ALONG_K   (SIDE == 0 ? TRANS_B : !TRANS_A)
 
-/* A row of k in shared memory, in floats: a multiple of 16 bytes. The resident operand's is padded by one
- * vector more: it is transposed on its way in, and what neighbouring lanes bring meets different banks. */
+/* A row of k in shared memory, in floats: a multiple of 16 bytes, and one vector more where the operand may
+ * be transposed on its way, so that what lanes bring side by side meets different banks. */
 #define STRIDE_RESIDENT ((RESIDENT_X + 3) / 4 * 4 + 4)
-#define STRIDE_STREAM   ((STREAM_X + 3) / 4 * 4)
+#define STRIDE_STREAM   ((STREAM_X + 3) / 4 * 4 + (STREAM_ALONG_K ? 4 : 0))
 #define STRIDE_A        (SIDE == 0 ? STRIDE_RESIDENT : STRIDE_STREAM)
 #define STRIDE_B        (SIDE == 0 ? STRIDE_STREAM : STRIDE_RESIDENT)
 #define STAGE_FLOATS    (BK * STRIDE_STREAM)
@@ -41,7 +41,6 @@ RULE(TM, WM % TM == 0, "WM must be a multiple of TM")
 RULE(TN, WN % TN == 0, "WN must be a multiple of TN")
 RULE(TN, (LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
 RULE(VS, VS == 1 || VS == 2 || VS == 4, "VS must be 1, 2 or 4")
-RULE(VS, STREAM_X % VS == 0, "VS must divide the streamed side of the tile (BN, or BM with SIDE 1)")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
 RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (4, 2 or 1, as TN allows)")
 RULE(UNROLL, UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
@@ -49,6 +48,7 @@ RULE(UNROLL, UNROLL <= BK + 1, "UNROLL must not exceed BK (rounded up to an even
 #endif
 
 #ifdef RULE_OP
-RULE_OP(SIDE, !STREAM_ALONG_K,
-        "the streamed operand must lie across k (B of nn and tn; with SIDE 1, A of tn and tt)")
+RULE_OP(VS, !STREAM_ALONG_K || VS == 1, "VS must be 1 where the streamed operand runs along k")
+RULE_OP(VS, STREAM_ALONG_K || STREAM_X % VS == 0,
+        "VS must divide the streamed side of the tile (BN, or BM with SIDE 1)")
 #endif

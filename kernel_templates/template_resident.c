@@ -6,14 +6,20 @@
 #define REGISTERS_MAX  255                /* a thread */
 #define SMEM_BYTES_MAX (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_resident_cu[], text_resident_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
-    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[], text_gt_ptx_cuh[],
+    text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[],
+    text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
-    {"resident.cu", text_resident_cu},         {"resident_rules.h", text_resident_rules_h},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},           {"gemm_args.h", text_gemm_args_h},
-    {"gt_schedule.cuh", text_gt_schedule_cuh}, {"gt_load.cuh", text_gt_load_cuh},
-    {"gt_compute.cuh", text_gt_compute_cuh},   {"gt_store.cuh", text_gt_store_cuh},
+    {"resident.cu", text_resident_cu},
+    {"resident_rules.h", text_resident_rules_h},
+    {"resident_copy.cuh", text_resident_copy_cuh},
+    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gemm_args.h", text_gemm_args_h},
+    {"gt_schedule.cuh", text_gt_schedule_cuh},
+    {"gt_load.cuh", text_gt_load_cuh},
+    {"gt_compute.cuh", text_gt_compute_cuh},
+    {"gt_store.cuh", text_gt_store_cuh},
 };
 
 /* In the order of params. */
@@ -53,7 +59,8 @@ static const struct param params[P_COUNT] = {
     {"STAGES", PARAM_COMPILE, 2, 16,
      "tiles of the streamed operand in shared memory: more hide a longer latency, fewer let more blocks in"},
     {"VS", PARAM_COMPILE, 1, 4,
-     "floats a copy of the streamed operand: wide is fast, narrow suits any alignment"},
+     "floats a copy of the streamed operand: wide is fast; 1 suits any alignment, and is all there is along "
+     "k"},
     {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
     {"UNROLL", PARAM_COMPILE, 2, 128,
      "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
@@ -90,17 +97,18 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define BLOCKS     (config->value[P_BLOCKS])
 #include "resident_rules.h"
 
-/* With so much of k resident. */
-static int64_t smem_bytes(const struct config *config, int64_t k)
+/* Of a block. The problem may be NULL: then the least that any needs. */
+static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
-    return 4 * ((int64_t)STAGES * STAGE_FLOATS + ceil_div(k, BK) * RESIDENT_FLOATS);
+    const bool TRANS_A = p ? p->trans_a : true, TRANS_B = p && p->trans_b;
+    return 4 * ((int64_t)STAGES * STAGE_FLOATS + ceil_div(p ? p->k : 1, BK) * RESIDENT_FLOATS);
 }
 
-/* Shared memory for the shortest k: what a problem needs, plan and check say. */
+/* How much more shared memory a problem needs say plan and check. */
 static struct resources resident_resources(const struct config *config)
 {
     return (struct resources){
-        .threads = THREADS, .smem_bytes = (int)smem_bytes(config, 1), .accumulators = TM * TN};
+        .threads = THREADS, .smem_bytes = (int)smem_bytes(config, NULL), .accumulators = TM * TN};
 }
 
 /* The checks below look at the first `known` values only and pass over what needs more. */
@@ -134,7 +142,7 @@ static const char *check_smem(const struct config *config, int known, const stru
                               const struct gpu *gpu)
 {
     if (!KNOWN(STAGES)) return NULL;
-    const int64_t bytes = smem_bytes(config, problem ? problem->k : 1);
+    const int64_t bytes = smem_bytes(config, problem);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (bytes > (gpu ? gpu->smem_per_block_bytes : SMEM_BYTES_MAX))
         return "the resident operand and the stages do not fit in a block's shared memory";
@@ -209,7 +217,7 @@ static void resident_plan(const struct config *config, const struct problem *p, 
         .entry = "gemm",
         .grid = {(unsigned)(rows * walkers), 1, (unsigned)smaller(p->batch, GRID_Z_MAX)},
         .threads = (unsigned)THREADS,
-        .smem_bytes = (unsigned)smem_bytes(config, p->k)};
+        .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
 extern const struct template template_resident;
