@@ -37,7 +37,7 @@ enum {
     P_VC,
     P_UNROLL,
     P_MIN_BLOCKS,
-    P_BLOCKS,
+    P_SMS,
     P_COUNT
 };
 
@@ -66,8 +66,8 @@ static const struct param params[P_COUNT] = {
      "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"BLOCKS", PARAM_LAUNCH, 1, 65536,
-     "blocks that share C: as many as the GPU holds at once, each of which loads the small operand once"},
+    {"SMS", PARAM_LAUNCH, 1, 4096,
+     "SMs to fill with MIN_BLOCKS blocks each, which walk along C: as many as the GPU has"},
 };
 
 static int64_t smaller(int64_t x, int64_t y)
@@ -94,7 +94,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define VC         (config->value[P_VC])
 #define UNROLL     (config->value[P_UNROLL])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define BLOCKS     (config->value[P_BLOCKS])
+#define SMS        (config->value[P_SMS])
 #include "resident_rules.h"
 
 /* Of a block. The problem may be NULL: then the least that any needs. */
@@ -154,6 +154,7 @@ static const char *check_smem(const struct config *config, int known, const stru
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
 {
     if (!gpu_has_cp_async(gpu)) return "the resident family needs cp.async (sm_80)";
+    if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
     if (!KNOWN(TN)) return NULL;
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     const int64_t registers =
@@ -199,7 +200,8 @@ static void resident_plan(const struct config *config, const struct problem *p, 
     /* Rows of tiles share the streamed operand; each has as many blocks as the others. */
     const int64_t rows = ceil_div(SIDE == 0 ? p->m : p->n, RESIDENT_X);
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, STREAM_X);
-    const int64_t walkers = BLOCKS > rows ? smaller(BLOCKS / rows, tiles) : 1;
+    const int64_t blocks = (int64_t)SMS * MIN_BLOCKS;
+    const int64_t walkers = blocks > rows ? smaller(blocks / rows, tiles) : 1;
     plan->args = (struct gemm_args){.lda = p->lda,
                                     .ldb = p->ldb,
                                     .ldc = p->ldc,

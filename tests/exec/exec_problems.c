@@ -169,7 +169,7 @@ int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool 
     add(l, 1, 1, 1, 1, 1);
     add(l, 3, 2, 7, 3, 1);
     add(l, 5, 6, 0, 2, 1);
-    if (template_param(config->template, "BLOCKS") >= 0) add_walks(l, bm, bn, bk);
+    if (template_param(config->template, "SMS") >= 0) add_walks(l, bm, bn, bk);
     if (!thorough) return list.count;
     add(l, 0, 7, 5, 1, 1);
     add(l, 7, 0, 5, 1, 1);
