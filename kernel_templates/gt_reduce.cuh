@@ -1,8 +1,9 @@
-/* gt_reduce.cuh — the second kernel of a product split along k: C = alpha * (sum of the partial products) +
- * beta * C.
+/* gt_reduce.cuh — the sum over the parts of a product split along k, by a second kernel (C = alpha * sum +
+ * beta * C) or by the last block of a tile to arrive.
  *
- * Always the same order of additions (gt_reduce_rules.h), hence the same bits. Grid: x = groups of vectors, z
- * = batch items. The host keeps the workspace so small that a matrix has less than 2^31 elements.
+ * Always the same order of additions (gt_reduce_rules.h), hence the same bits. Grid of the second kernel: x =
+ * groups of vectors, z = batch items. The host keeps the workspace so small that a matrix has less than 2^31
+ * elements.
  */
 #ifndef GT_REDUCE_CUH
 #define GT_REDUCE_CUH
@@ -11,8 +12,8 @@
 #include "gt_reduce_rules.h"
 #include "gt_store.cuh"
 
-/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart, in ascending order. Eight are
- * on their way together, the last few, too: waiting for them one by one would cost microseconds. */
+/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart, in ascending order. Eight
+ * are on their way together, the last few, too: waiting for them one by one would cost microseconds. */
 template <int V>
 static __device__ __forceinline__ void add_splits(float *sum, const float *partial, long long step, int begin,
                                                   int end)
@@ -38,7 +39,9 @@ static __device__ __forceinline__ void add_splits(float *sum, const float *parti
     }
 }
 
-template <int V> static __device__ __forceinline__ void reduce_splits(const struct gemm_args &args)
+/* parts: those of the block's item. */
+template <int V>
+static __device__ __forceinline__ void reduce_splits(const struct gemm_args &args, const float *parts)
 {
     const int vectors = args.m * (args.n / V), ways = reduce_ways(vectors, args.splits);
     const int width = REDUCE_THREADS / ways, place = threadIdx.x % width, way = threadIdx.x / width;
@@ -46,7 +49,7 @@ template <int V> static __device__ __forceinline__ void reduce_splits(const stru
     const int run = (args.splits + ways - 1) / ways;
     const int begin = way * run, end = begin + run < args.splits ? begin + run : args.splits;
     const long long step = (long long)args.m * args.n;
-    const float *const partial = args.workspace + blockIdx.z * (args.splits * step) + (long long)vector * V;
+    const float *const partial = parts + (long long)vector * V;
 
     float sum[V];
     if (vector < vectors) add_splits<V>(sum, partial, step, begin, end);
@@ -71,5 +74,65 @@ template <int V> static __device__ __forceinline__ void reduce_splits(const stru
     if (beta == 0.0f) store_scaled<V, false>(c, sum, alpha, beta);
     else store_scaled<V, true>(c, sum, alpha, beta);
 }
+
+/* A tile's part of one split, in the order of threads: each stores vectors as wide as its share allows, side
+ * by side with its neighbours'. Edges of C do not matter here. MIN_BLOCKS_SM: blocks that share the registers
+ * of an SM. */
+template <int TILE_M, int TILE_N, int THREAD_COUNT, int MIN_BLOCKS_SM> struct tile_part {
+    static constexpr int COUNT = TILE_M * TILE_N; /* sums of a thread */
+    static constexpr int FLOATS = COUNT * THREAD_COUNT;
+    static constexpr int V = COUNT % 4 == 0 ? 4 : COUNT % 2 == 0 ? 2 : 1;
+
+    /* Values on their way together, as many as the registers beside the sums and addresses allow: a thread
+     * with few sums fetches several parts at once, one with many a group of them at a time. */
+    static constexpr int LIMIT = 65536 / (THREAD_COUNT * MIN_BLOCKS_SM);
+    static constexpr int SPARE = (LIMIT < 255 ? LIMIT : 255) - COUNT - 40;
+    static constexpr int ON_THE_WAY = SPARE >= 64 ? 64 : SPARE >= 32 ? 32 : 16;
+    static constexpr int GROUP_COUNT = COUNT < ON_THE_WAY ? COUNT : ON_THE_WAY;
+    static constexpr int AT_ONCE = ON_THE_WAY / GROUP_COUNT < 8 ? ON_THE_WAY / GROUP_COUNT : 8;
+
+    /* scale is 1, which the assembler must not know (simt.cu). */
+    static __device__ __forceinline__ void store(float *part, const float (&sum)[TILE_M][TILE_N], float scale)
+    {
+        part += threadIdx.x * V;
+#pragma unroll
+        for (int i = 0; i < COUNT; i += V) {
+            float out[V];
+#pragma unroll
+            for (int e = 0; e < V; e++) out[e] = scale * sum[(i + e) / TILE_N][(i + e) % TILE_N];
+            store_global<V>(part + i * THREAD_COUNT, out);
+        }
+    }
+
+    /* sum = the parts of all splits, in ascending order. */
+    static __device__ __forceinline__ void add(const float *parts, int splits, float (&sum)[TILE_M][TILE_N])
+    {
+        parts += threadIdx.x * V;
+#pragma unroll
+        for (int first = 0; first < COUNT; first += GROUP_COUNT) {
+            const int end = first + GROUP_COUNT < COUNT ? first + GROUP_COUNT : COUNT;
+            const float *at = parts;
+#pragma unroll
+            for (int i = first; i < end; i++) sum[i / TILE_N][i % TILE_N] = 0.0f;
+#pragma unroll 1
+            for (int s = 0; s < splits; s += AT_ONCE) {
+                float x[AT_ONCE][GROUP_COUNT];
+#pragma unroll
+                for (int p = 0; p < AT_ONCE; p++)
+#pragma unroll
+                    for (int i = first; i < end; i += V) {
+#pragma unroll
+                        for (int e = 0; e < V; e++) x[p][i - first + e] = 0.0f;
+                        if (s + p < splits) load_own<V>(&x[p][i - first], at + p * FLOATS + i * THREAD_COUNT);
+                    }
+#pragma unroll
+                for (int p = 0; p < AT_ONCE; p++)
+#pragma unroll
+                    for (int i = first; i < end; i++) sum[i / TILE_N][i % TILE_N] += x[p][i - first];
+                at += AT_ONCE * FLOATS;
+            }
+        }
+    }
+};
 
 #endif

@@ -29,8 +29,10 @@
 #include "gt_ptx.cuh"
 #endif
 #include "gemm_args.h"
+#include "gt_arrive.cuh"
 #include "gt_compute.cuh"
 #include "gt_load.cuh"
+#include "gt_pack.cuh"
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
@@ -39,10 +41,44 @@
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "simt_rules.h"
 
+/* Where the block's item of the batch begins in the workspace, and what lies where in it. */
+static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
+{
+    return workspace_item(PACK, REDUCE ? BM : 0, REDUCE ? BN : 0, args.m, args.n, args.k, args.splits);
+}
+
+static __device__ __forceinline__ float *base_of(const struct gemm_args &args,
+                                                 const struct workspace_item &item)
+{
+    return args.workspace + (REDUCE ? args.counters : 0) + blockIdx.z * item.floats;
+}
+
+/* What the main loop reads: an operand, or what gemm_pack made of it, whose rows no vector straddles. */
+struct source {
+    const float *matrix;
+    long long ld;
+    int x_end;
+};
+
+static __device__ __forceinline__ struct source source_of_a(const struct gemm_args &args)
+{
+    if (!PACK_A) return {args.a + blockIdx.z * args.stride_a, args.lda, args.m};
+    const int row = (int)packed_row(args.m);
+    return {base_of(args, item_of(args)), row, row};
+}
+
+static __device__ __forceinline__ struct source source_of_b(const struct gemm_args &args)
+{
+    if (!PACK_B) return {args.b + blockIdx.z * args.stride_b, args.ldb, args.n};
+    const struct workspace_item item = item_of(args);
+    const int row = (int)packed_row(args.n);
+    return {base_of(args, item) + item.b, row, row};
+}
+
 /* Both operands on their way to a stage. */
 struct operands {
-    operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !TRANS_A>, ASYNC_A> a;
-    operand<tile_loader<BN, BK, STRIDE_B, VB, THREADS, TRANS_B>, ASYNC_B> b;
+    operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>, ASYNC_A> a;
+    operand<tile_loader<BN, BK, STRIDE_B, VB, THREADS, !ALONG_N>, ASYNC_B> b;
 
     template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
     {
@@ -101,8 +137,9 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     float *const stages = gt_shared_memory();
     struct operands in;
-    in.a.start(args.a + blockIdx.z * args.stride_a, args.lda, origin.m, args.m, range.begin, thread);
-    in.b.start(args.b + blockIdx.z * args.stride_b, args.ldb, origin.n, args.n, range.begin, thread);
+    const struct source a = source_of_a(args), b = source_of_b(args);
+    in.a.start(a.matrix, a.ld, origin.m, a.x_end, range.begin, thread);
+    in.b.start(b.matrix, b.ld, origin.n, b.x_end, range.begin, thread);
 
     in.fetch<true>(true, range.first);
     in.copy<true>(stages, true, range.first);
@@ -149,6 +186,22 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     }
 }
 
+/* The block's sums go to its part of the tile. True for the last block of the tile, whose sums are then those
+ * of all of k. */
+static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args, float (&sum)[TM][TN])
+{
+    using part = tile_part<TM, TN, THREADS, MIN_BLOCKS>;
+    const struct workspace_item item = item_of(args);
+    float *const parts =
+        base_of(args, item) + item.parts + (long long)blockIdx.x * args.splits * part::FLOATS;
+    part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, args.k < 0 ? 2.0f : 1.0f);
+    unsigned *const counter =
+        reinterpret_cast<unsigned *>(args.workspace) + ((long long)blockIdx.z * gridDim.x + blockIdx.x);
+    if (!last_to_arrive(counter, args.splits, gt_shared_memory())) return false;
+    part::add(parts, args.splits, sum);
+    return true;
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
@@ -171,10 +224,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
     if (args.k == 0) alpha = 0.0f;
     if (args.splits > 1) {
-        c = args.workspace + ((long long)blockIdx.z * args.splits + blockIdx.y) * args.m * args.n;
-        ldc = args.n;
-        alpha = 1.0f;
-        beta = 0.0f;
+        if constexpr (REDUCE) {
+            if (!reduce_tile(args, sum)) return;
+        } else {
+            const struct workspace_item item = item_of(args);
+            c = base_of(args, item) + item.parts + (long long)blockIdx.y * args.m * args.n;
+            ldc = args.n;
+            alpha = 1.0f;
+            beta = 0.0f;
+        }
     }
     const int row = origin.m + place.row, column = origin.n + place.column;
     if (beta == 0.0f)
@@ -185,7 +243,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
                                                                          sum, alpha, beta);
 }
 
+#if !REDUCE
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const struct gemm_args args)
 {
-    reduce_splits<VC>(args);
+    const struct workspace_item item = item_of(args);
+    reduce_splits<VC>(args, base_of(args, item) + item.parts);
 }
+#endif
+
+#if PACK
+extern "C" __global__ void __launch_bounds__(PACK_THREADS) gemm_pack(const struct gemm_args args)
+{
+    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return; /* then A and B are not read */
+    const struct workspace_item item = item_of(args);
+    float *const base = base_of(args, item);
+    const int blocks_a = PACK_A ? (int)pack_blocks(!TRANS_A, args.m, args.k) : 0;
+    const struct packing a = {
+        args.a + blockIdx.z * args.stride_a, args.lda, base, (int)packed_row(args.m), args.m, args.k};
+    const struct packing b = {args.b + blockIdx.z * args.stride_b,
+                              args.ldb,
+                              base + item.b,
+                              (int)packed_row(args.n),
+                              args.n,
+                              args.k};
+    if ((int)blockIdx.x < blocks_a) pack_tile<!TRANS_A>(a, blockIdx.x);
+    else if (PACK_B) pack_tile<TRANS_B>(b, blockIdx.x - blocks_a);
+}
+#endif

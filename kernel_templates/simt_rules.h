@@ -3,9 +3,9 @@
  * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))
  * return why;` before compiling (template_simt.c, which has checked the range of each parameter by then, so
  * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. Each begins with
- * the last parameter, in the template's order, that it reads: with only the first values known, the host tests
- * those rules that need no more (check_prefix), and the kernel ignores it. A rule is about being correct;
- * opinions about being fast belong in configs/spaces.
+ * the last parameter, in the template's order, that it reads: with only the first values known, the host
+ * tests those rules that need no more (check_prefix), and the kernel ignores it. A rule is about being
+ * correct; opinions about being fast belong in configs/spaces.
  */
 #ifndef GT_SIMT_SIZES
 #define GT_SIMT_SIZES
@@ -26,9 +26,17 @@
 #define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
 #define SMEM_BYTES   (4 * STAGES * STAGE_FLOATS)
 
-/* Which operand reaches shared memory by cp.async: that whose contiguous direction is the same there. */
-#define ASYNC_A (LOADER == 1 && TRANS_A)
-#define ASYNC_B (LOADER == 1 && !TRANS_B)
+/* Which operand the kernel gemm_pack copies into the workspace first. */
+#define PACK_A (PACK % 2 == 1)
+#define PACK_B (PACK / 2 == 1)
+
+/* Whether an operand comes with the contiguous direction that it has in shared memory: m, n. */
+#define ALONG_M (TRANS_A || PACK_A)
+#define ALONG_N (!TRANS_B || PACK_B)
+
+/* Which operand reaches shared memory by cp.async. */
+#define ASYNC_A (LOADER == 1 && ALONG_M)
+#define ASYNC_B (LOADER == 1 && ALONG_N)
 
 #endif
 
@@ -50,8 +58,8 @@ RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (
 #endif
 
 #ifdef RULE_OP
-RULE_OP(VA, (TRANS_A ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
-RULE_OP(VB, (TRANS_B ? BK : BN) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
-RULE_OP(LOADER, LOADER == 0 || ASYNC_A || ASYNC_B,
+RULE_OP(VA, (ALONG_M ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
+RULE_OP(VB, (ALONG_N ? BN : BK) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
+RULE_OP(PACK, LOADER == 0 || ASYNC_A || ASYNC_B,
         "LOADER 1 has nothing to copy: both operands are transposed on the way")
 #endif

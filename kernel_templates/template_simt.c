@@ -1,16 +1,21 @@
 /* The simt family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "gt_reduce_rules.h"
+#include "simt_workspace.h"
 #include "templates.h"
 
-#define WORKSPACE_BYTES_MAX (INT64_C(256) << 20)
+#include <math.h>
+
+#define PARTS_BYTES_MAX     (INT64_C(256) << 20) /* of workspace for the parts of a cut k */
+#define WORKSPACE_BYTES_MAX (INT64_C(512) << 20) /* with packed operands */
 #define GRID_X_MAX          INT64_C(2147483647)
 #define GRID_Z_MAX          65535
 #define REGISTERS_MAX       255 /* a thread */
 
 extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
     text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[];
+    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_pack_cuh[],
+    text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
@@ -23,6 +28,9 @@ static const struct source_text sources[] = {
     {"gt_store.cuh", text_gt_store_cuh},
     {"gt_reduce.cuh", text_gt_reduce_cuh},
     {"gt_reduce_rules.h", text_gt_reduce_rules_h},
+    {"gt_arrive.cuh", text_gt_arrive_cuh},
+    {"gt_pack.cuh", text_gt_pack_cuh},
+    {"simt_workspace.h", text_simt_workspace_h},
 };
 
 /* In the order of params. */
@@ -36,12 +44,14 @@ enum {
     P_TN,
     P_STAGES,
     P_LOADER,
+    P_PACK,
     P_VA,
     P_VB,
     P_VC,
     P_UNROLL,
     P_STORE_AT,
     P_MIN_BLOCKS,
+    P_REDUCE,
     P_GROUP,
     P_SPLIT_K,
     P_COUNT
@@ -60,6 +70,9 @@ static const struct param params[P_COUNT] = {
      "tiles in shared memory: more hide a longer latency, fewer let more blocks in"},
     {"LOADER", PARAM_COMPILE, 0, 1,
      "0: through registers; 1: cp.async for operands that need no transposing (sm_80)"},
+    {"PACK", PARAM_COMPILE, 0, 3,
+     "operands copied into the workspace first: 0 none, 1 A, 2 B, 3 both; any then takes wide loads and "
+     "cp.async"},
     {"VA", PARAM_COMPILE, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
     {"VB", PARAM_COMPILE, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
     {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, narrow suits any alignment"},
@@ -69,6 +82,9 @@ static const struct param params[P_COUNT] = {
      "step of the last UNROLL at which registers go to shared memory and are refilled"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
+    {"REDUCE", PARAM_COMPILE, 0, 1,
+     "who adds the parts of SPLIT_K: 0 a second kernel, all of the GPU; 1 a tile's last block, without a "
+     "launch"},
     {"GROUP", PARAM_LAUNCH, 1, 1024, "rows of tiles walked together: reuse of B in L2 against reuse of A"},
     {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
      "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
@@ -94,12 +110,14 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define TN         (config->value[P_TN])
 #define STAGES     (config->value[P_STAGES])
 #define LOADER     (config->value[P_LOADER])
+#define PACK       (config->value[P_PACK])
 #define VA         (config->value[P_VA])
 #define VB         (config->value[P_VB])
 #define VC         (config->value[P_VC])
 #define UNROLL     (config->value[P_UNROLL])
 #define STORE_AT   (config->value[P_STORE_AT])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define REDUCE     (config->value[P_REDUCE])
 #define GROUP      (config->value[P_GROUP])
 #define SPLIT_K    (config->value[P_SPLIT_K])
 #include "simt_rules.h"
@@ -177,19 +195,36 @@ static struct k_cut cut_k(const struct config *config, int64_t k)
     return cut;
 }
 
+/* The item's share of the workspace. In floating point: the largest problems pass 2^63. */
+static double item_bytes(const struct config *config, const struct problem *p, int64_t splits, bool parts)
+{
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    double floats = 0;
+    if (parts && splits > 1)
+        floats = (double)splits * (REDUCE ? ceil(m / BM) * ceil(n / BN) * BM * BN : m * n);
+    if (PACK_A) floats += k * (double)packed_row(p->m);
+    if (PACK_B) floats += k * (double)packed_row(p->n);
+    if (PACK) floats = ceil(floats / PACK_LINE) * PACK_LINE;
+    return 4 * floats;
+}
+
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
     if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
-    if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
-    if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
+    if (KNOWN(PACK) && item_bytes(config, p, 1, false) > WORKSPACE_BYTES_MAX)
+        return "PACK needs more than 512 MiB of workspace";
+    if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
+    if (KNOWN(VB) && VB > (PACK_B ? PACK_LINE : problem_align_b(p))) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
     if (!KNOWN(BN)) return NULL;
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
     if (!KNOWN(SPLIT_K)) return NULL;
     const int64_t splits = cut_k(config, p->k).splits;
-    if (splits > 1 && p->n > 0 && p->m > WORKSPACE_BYTES_MAX / (4 * splits) / p->n)
+    if (splits > 1 && item_bytes(config, p, splits, true) - item_bytes(config, p, 1, false) > PARTS_BYTES_MAX)
         return "SPLIT_K needs more than 256 MiB of workspace";
+    if (PACK && item_bytes(config, p, splits, true) > WORKSPACE_BYTES_MAX)
+        return "SPLIT_K and PACK need more than 512 MiB of workspace";
     return NULL;
 }
 
@@ -209,16 +244,45 @@ static const char *simt_check(const struct config *config, const struct problem 
     return simt_check_prefix(config, P_COUNT, problem, gpu);
 }
 
-static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan)
+static struct kernel_launch pack_launch(const struct config *config, const struct problem *p, unsigned slice)
+{
+    int64_t blocks = 0;
+    if (PACK_A) blocks += pack_blocks(!p->trans_a, p->m, p->k);
+    if (PACK_B) blocks += pack_blocks(p->trans_b, p->n, p->k);
+    const bool transposes = (PACK_A && !p->trans_a) || (PACK_B && p->trans_b);
+    return (struct kernel_launch){.entry = "gemm_pack",
+                                  .grid = {(unsigned)blocks, 1, slice},
+                                  .threads = PACK_THREADS,
+                                  .smem_bytes = transposes ? PACK_SMEM_BYTES : 0};
+}
+
+static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan,
+                                          unsigned slice)
 {
     const int width = VC;
     const int64_t vectors = (int64_t)plan->args.m * (plan->args.n / width);
     const int ways = reduce_ways(vectors, plan->args.splits);
-    return (struct kernel_launch){
-        .entry = "gemm_reduce",
-        .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, plan->kernel[0].grid[2]},
-        .threads = REDUCE_THREADS,
-        .smem_bytes = ways > 1 ? (unsigned)(4 * REDUCE_THREADS * width) : 0};
+    return (struct kernel_launch){.entry = "gemm_reduce",
+                                  .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, slice},
+                                  .threads = REDUCE_THREADS,
+                                  .smem_bytes = ways > 1 ? (unsigned)(4 * REDUCE_THREADS * width) : 0};
+}
+
+/* How much workspace, and how many items of the batch a launch takes with it. */
+static void plan_workspace(const struct config *config, const struct problem *p, int64_t tiles,
+                           struct launch_plan *plan)
+{
+    const int splits = plan->args.splits;
+    const struct workspace_item item =
+        workspace_item(PACK, REDUCE ? BM : 0, REDUCE ? BN : 0, p->m, p->n, p->k, splits);
+    plan->batch_per_launch = GRID_Z_MAX;
+    if (item.floats == 0) return;
+    const int64_t most = PACK ? WORKSPACE_BYTES_MAX : PARTS_BYTES_MAX;
+    plan->batch_per_launch = smaller(GRID_Z_MAX, most / (4 * item.floats));
+    const int64_t slice = smaller(p->batch, plan->batch_per_launch);
+    if (REDUCE && splits > 1)
+        plan->args.counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    plan->workspace_bytes = 4 * (plan->args.counters + slice * item.floats);
 }
 
 static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -241,19 +305,15 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
                                     .splits = (int)cut.splits,
                                     .k_per_split = (int)(cut.tiles_per_split * BK),
                                     .group = (int)smaller(GROUP, rows)};
-    plan->batch_per_launch = GRID_Z_MAX;
-    if (cut.splits > 1) {
-        const int64_t item_bytes = 4 * cut.splits * p->m * p->n;
-        plan->batch_per_launch = smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes);
-        plan->workspace_bytes = item_bytes * smaller(p->batch, plan->batch_per_launch);
-    }
+    plan_workspace(config, p, rows * columns, plan);
+    const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
+    if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)(rows * columns), (unsigned)cut.splits,
-                                        (unsigned)smaller(p->batch, plan->batch_per_launch)},
+                               .grid = {(unsigned)(rows * columns), (unsigned)cut.splits, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes};
-    if (cut.splits > 1) plan->kernel[plan->kernels++] = reduce_launch(config, plan);
+    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, plan, slice);
 }
 
 extern const struct template template_simt;

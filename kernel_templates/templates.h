@@ -34,11 +34,11 @@ struct resources {
     int accumulators; /* registers a thread needs for C at least */
 };
 
-#define LAUNCH_KERNELS_MAX 2
+#define LAUNCH_KERNELS_MAX 3
 
 /* One kernel launch: an entry point of the compiled module, with the same struct gemm_args. */
 struct kernel_launch {
-    const char *entry; /* "gemm" or "gemm_reduce" */
+    const char *entry; /* "gemm_pack", "gemm" or "gemm_reduce" */
     unsigned grid[3];  /* grid[2] is the batch slice */
     unsigned threads;
     unsigned smem_bytes;

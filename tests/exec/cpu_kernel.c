@@ -120,10 +120,8 @@ static enum status load(const char *folder, struct cpu_kernel *kernel)
     snprintf(path, sizeof path, "%s/kernel.so", folder);
     kernel->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!kernel->library) return fail(E_COMPILER, "cannot load a kernel: %s", dlerror());
-    *(void **)&kernel->gemm = dlsym(kernel->library, "gemm");
-    *(void **)&kernel->gemm_reduce = dlsym(kernel->library, "gemm_reduce");
     *(void **)&kernel->static_shared = dlsym(kernel->library, "gt_static_shared");
-    if (!kernel->gemm || !kernel->static_shared) return fail(E_COMPILER, "the kernel has no entry 'gemm'");
+    if (!kernel->static_shared) return fail(E_COMPILER, "the kernel was not built with gt_cpu.h");
     return OK;
 }
 
@@ -151,7 +149,8 @@ void cpu_kernel_close(struct cpu_kernel *kernel)
 
 /* ---- launch ---- */
 
-/* Exactly as many bytes as the plan asks for, so that the sanitizer sees one more: counters of 0, then NaN. */
+/* Exactly as many bytes as the plan asks for, so that the sanitizer sees one more: counters of 0, then NaN.
+ */
 static float *build_workspace(const struct launch_plan *plan)
 {
     const int64_t bytes = plan->workspace_bytes;
@@ -174,6 +173,23 @@ static void check_counters(const struct launch_plan *plan, const float *workspac
     }
 }
 
+static void launch(const struct cpu_kernel *kernel, const struct kernel_launch *launch, unsigned items,
+                   const struct run_mode *mode, const struct gemm_args *args)
+{
+    struct grid grid = {.static_shared = kernel->static_shared,
+                        .size = {launch->grid[0], launch->grid[1], items},
+                        .threads = launch->threads,
+                        .smem_bytes = launch->smem_bytes,
+                        .order = mode->order,
+                        .seed = mode->seed};
+    *(void **)&grid.kernel = dlsym(kernel->library, launch->entry);
+    if (!grid.kernel) {
+        fprintf(stderr, "broken kernel: it has no entry '%s'\n", launch->entry);
+        _exit(1);
+    }
+    grid_run(&grid, args);
+}
+
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
                     const struct run_mode *mode, const float *a, const float *b, float *c)
 {
@@ -194,18 +210,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
         args.beta = mode->scalars_on_device ? NAN : beta;
         args.alpha_device = mode->scalars_on_device ? &alpha : NULL;
         args.beta_device = mode->scalars_on_device ? &beta : NULL;
-        for (int i = 0; i < plan.kernels; i++) {
-            const struct kernel_launch *launch = &plan.kernel[i];
-            struct grid grid = {.kernel =
-                                    strcmp(launch->entry, "gemm") == 0 ? kernel->gemm : kernel->gemm_reduce,
-                                .static_shared = kernel->static_shared,
-                                .size = {launch->grid[0], launch->grid[1], (unsigned)items},
-                                .threads = launch->threads,
-                                .smem_bytes = launch->smem_bytes,
-                                .order = mode->order,
-                                .seed = mode->seed};
-            grid_run(&grid, &args);
-        }
+        for (int i = 0; i < plan.kernels; i++) launch(kernel, &plan.kernel[i], (unsigned)items, mode, &args);
         check_counters(&plan, workspace);
     }
     free(workspace);

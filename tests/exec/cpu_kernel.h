@@ -21,8 +21,6 @@ struct edit {
 struct cpu_kernel {
     struct config config;
     void *library;
-    void (*gemm)(struct gemm_args);
-    void (*gemm_reduce)(struct gemm_args); /* NULL if the template has none */
     void (*static_shared)(char **begin, char **end);
 };
 

@@ -51,7 +51,7 @@ gt_exec_test(exec_skinny exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.lis
 gt_exec_test(exec_resident exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list)
 # More batch items than a grid has layers.
 gt_exec_test(exec_long_batch exec_kernel --config
-  "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+  "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c

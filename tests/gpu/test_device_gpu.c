@@ -94,8 +94,7 @@ static void load(const char *config_text, const struct problem *problem, struct 
 
 #define SIMT                                                                                                 \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
-    "STORE_AT=8 "                                                                                            \
-    "MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
+    "STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
 
 static bool serves(const char *config_text, const struct problem *problem)
 {

@@ -18,8 +18,8 @@ static struct device device;
 static struct site site;
 
 #define SIMT                                                                                                 \
-    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "    \
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K="
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
+    "STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
 
 /* A configuration, compiled for the site's problem. The texts live until the next call. */
 static struct candidate compile(const char *text)

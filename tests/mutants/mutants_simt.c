@@ -4,17 +4,23 @@
 /* Copies by cp.async for both operands (tn), for B (nn); through registers for both (nt). Narrow vectors: any
  * shape. */
 #define COPIES                                                                                               \
-    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "      \
-    "MIN_BLOCKS=1 GROUP=2 SPLIT_K=1"
+    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
 #define ONE_TILE                                                                                             \
-    "simt BM=64 BN=8 BK=8 WM=32 WN=8 TM=4 TN=2 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "        \
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+    "simt BM=64 BN=8 BK=8 WM=32 WN=8 TM=4 TN=2 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                     \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 #define SPLIT                                                                                                \
-    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "      \
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K=9"
+    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=9"
 #define WIDE                                                                                                 \
-    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 "     \
-    "MIN_BLOCKS=1 GROUP=2 SPLIT_K=1"
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 "                  \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
+#define PACKED                                                                                               \
+    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 "                   \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
+#define LAST_BLOCK                                                                                           \
+    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=5"
 
 const struct mutant mutants_simt[] = {
     {"no barrier between stages", COPIES, "nn", {"simt.cu", "    __syncthreads();", ""}},
@@ -45,19 +51,22 @@ const struct mutant mutants_simt[] = {
      COPIES,
      "nn",
      {"simt.cu", "at_a, at_b, BK - UNROLL + u + 1", "at_a, at_b, BK - UNROLL + u"}},
-    {"op of A swapped", COPIES, "nn", {"simt.cu", "THREADS, !TRANS_A", "THREADS, TRANS_A"}},
-    {"op of B swapped", WIDE, "nt", {"simt.cu", "THREADS, TRANS_B", "THREADS, !TRANS_B"}},
+    {"op of A swapped", COPIES, "nn", {"simt.cu", "THREADS, !ALONG_M", "THREADS, ALONG_M"}},
+    {"op of B swapped", WIDE, "nt", {"simt.cu", "THREADS, !ALONG_N", "THREADS, ALONG_N"}},
     {"batch stride of A ignored",
      COPIES,
      "nn",
-     {"simt.cu", "blockIdx.z * args.stride_a", "0 * args.stride_a"}},
+     {"simt.cu", "return {args.a + blockIdx.z * args.stride_a", "return {args.a"}},
     {"batch stride of C ignored",
      COPIES,
      "nn",
      {"simt.cu", "blockIdx.z * args.stride_c", "0 * args.stride_c"}},
-    {"alpha applied to the parts and to their sum", SPLIT, "nn", {"simt.cu", "        alpha = 1.0f;\n", ""}},
-    {"beta applied to the workspace", SPLIT, "nn", {"simt.cu", "        beta = 0.0f;\n", ""}},
-    {"splits share a workspace", SPLIT, "nn", {"simt.cu", "* args.splits + blockIdx.y)", "* args.splits)"}},
+    {"alpha applied to the parts and to their sum",
+     SPLIT,
+     "nn",
+     {"simt.cu", "            alpha = 1.0f;\n", ""}},
+    {"beta applied to the workspace", SPLIT, "nn", {"simt.cu", "            beta = 0.0f;\n", ""}},
+    {"splits share a workspace", SPLIT, "nn", {"simt.cu", "(long long)blockIdx.y * args.m", "0LL * args.m"}},
     {"beta 0 reads C", COPIES, "nn", {"simt.cu", "if (beta == 0.0f)", "if (false)"}},
     {"alpha 0 reads A and B", COPIES, "nn", {"simt.cu", "== 0.0f) range.tiles = 0;", "== 0.0f) {}"}},
     {"K tail ignored", COPIES, "nn", {"gt_schedule.cuh", "length - (tiles - 1) * TILE_K}", "TILE_K}"}},
@@ -127,6 +136,66 @@ const struct mutant mutants_simt[] = {
      "nn",
      {"gt_reduce.cuh", "    float sum[V];\n", "    float sum[V];\n    if (vector >= vectors) return;\n"}},
     {"reduce ignores ldc", SPLIT, "nn", {"gt_reduce.cuh", "row * args.ldc", "(long long)row * args.n"}},
-    {"reduce ignores the batch", SPLIT, "nn", {"gt_reduce.cuh", "blockIdx.z * (args.splits * step)", "0"}},
+    {"reduce ignores the batch", SPLIT, "nn", {"simt.cu", "blockIdx.z * item.floats", "0"}},
+    {"packed rows lack their last column",
+     PACKED,
+     "tn",
+     {"gt_pack.cuh", "+ x, x < p.x_end &&", "+ x, x < p.x_end - 1 &&"}},
+    {"transposed rows lack their last column",
+     PACKED,
+     "nn",
+     {"gt_pack.cuh", "+ k, x < p.x_end &&", "+ k, x < p.x_end - 1 &&"}},
+    {"packed rows as long as the operand's",
+     PACKED,
+     "nn",
+     {"gt_pack.cuh", "(long long)k * p.row", "(long long)k * p.x_end"}},
+    {"packed rows not padded",
+     PACKED,
+     "nn",
+     {"simt_workspace.h", "(x + PACK_LINE - 1) / PACK_LINE", "x / PACK_LINE"}},
+    {"packing reads one k too many",
+     PACKED,
+     "nt",
+     {"gt_pack.cuh", "+ k, x < p.x_end && k < p.k_end)", "+ k, x < p.x_end)"}},
+    {"packing has no barrier", PACKED, "nn", {"gt_pack.cuh", "        __syncthreads();\n", ""}},
+    {"B packed over A", PACKED, "nn", {"simt.cu", "base + item.b,", "base,"}},
+    {"packed A read with its old leading dimension",
+     PACKED,
+     "nn",
+     {"simt.cu", "return {base_of(args, item_of(args)), row, row}",
+      "return {base_of(args, item_of(args)), args.lda, row}"}},
+    {"items of a batch packed over each other", PACKED, "nn", {"simt.cu", "blockIdx.z * item.floats", "0"}},
+    {"row offset of a packed operand in 32 bits",
+     PACKED,
+     "nn",
+     {"gt_pack.cuh", "p.from + x * p.ld", "p.from + x * (int)p.ld"}},
+    {"arrivals never reset", LAST_BLOCK, "nn", {"gt_arrive.cuh", "        if (last) *counter = 0;\n", ""}},
+    {"arrivals set to 1", LAST_BLOCK, "nn", {"gt_arrive.cuh", "*counter = 0;", "*counter = 1;"}},
+    {"the first block to arrive adds", LAST_BLOCK, "nn", {"gt_arrive.cuh", "== blocks - 1u", "== 0u"}},
+    {"nobody waits for the answer",
+     LAST_BLOCK,
+     "nn",
+     {"gt_arrive.cuh", "    }\n    __syncthreads();\n", "    }\n"}},
+    {"items behind no counters", LAST_BLOCK, "nn", {"simt.cu", "REDUCE ? args.counters : 0", "0"}},
+    {"the last block skips a split",
+     LAST_BLOCK,
+     "nn",
+     {"gt_reduce.cuh", "s < splits; s +=", "s < splits - 1; s +="}},
+    {"the last block keeps its own sums",
+     LAST_BLOCK,
+     "nn",
+     {"simt.cu", "    part::add(parts, args.splits, sum);\n", ""}},
+    {"parts of a tile overlap",
+     LAST_BLOCK,
+     "nn",
+     {"simt.cu", "blockIdx.y * part::FLOATS", "blockIdx.y * (part::FLOATS / 2)"}},
+    {"tiles share their parts",
+     LAST_BLOCK,
+     "nn",
+     {"simt.cu", "(long long)blockIdx.x * args.splits", "0LL * args.splits"}},
+    {"every block stores the tile",
+     LAST_BLOCK,
+     "nn",
+     {"simt.cu", "if (!reduce_tile(args, sum)) return;", "reduce_tile(args, sum);"}},
 };
 const int mutants_simt_count = sizeof mutants_simt / sizeof *mutants_simt;

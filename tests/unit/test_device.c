@@ -188,8 +188,8 @@ static enum status load(const char *config_text, const struct problem *problem, 
 #define NAIVE "ladder_naive BM=16 BN=16"
 
 #define SIMT                                                                                                 \
-    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 "    \
-    "MIN_BLOCKS=1 GROUP=1 SPLIT_K="
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
+    "STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
 
 /* A launch over `count` items of a batch of 20x30x70, after `items` others. */
 static void check_slice(const struct fake_launch *l, bool is_gemm, unsigned items, unsigned count)

@@ -297,8 +297,8 @@ TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win)
 }
 
 #define ONE                                                                                                  \
-    "BM=128 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 "          \
-    "MIN_BLOCKS=2 GROUP=8"
+    "BM=128 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 "              \
+    "STORE_AT=4 MIN_BLOCKS=2 REDUCE=0 GROUP=8"
 
 TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed)
 {

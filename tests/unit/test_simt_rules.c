@@ -8,8 +8,8 @@
 #include <templates.h>
 
 static const char *const base_text =
-    "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VA=4 VB=4 VC=4 "
-    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 GROUP=8 SPLIT_K=1";
+    "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=0 VA=4 VB=4 VC=4 "
+    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1";
 
 static const struct gpu h200 = {.id = "h200",
                                 .arch = 90,

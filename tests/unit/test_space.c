@@ -268,8 +268,8 @@ TEST(pruning_by_prefix_loses_nothing)
     /* The same space without the hook: every combination is checked whole. */
     const char *text =
         "[simt]\nBM = 32 96\nBN = 64\nBK = 8 16\nWM = 16 32 48\nWN = 32 64\nTM = 4 8 12\nTN = 4 8\n"
-        "STAGES = 2 8\nLOADER = 0 1\nVA = first 4 1\nVB = first 4 1\nVC = first 4 2 1\nUNROLL = 8 16\n"
-        "STORE_AT = 4 8\nMIN_BLOCKS = 1 4\nGROUP = 1\nSPLIT_K = 1 2\n";
+        "STAGES = 2 8\nLOADER = 0 1\nPACK = 0 3\nVA = first 4 1\nVB = first 4 1\nVC = first 4 2 1\n"
+        "UNROLL = 8 16\nSTORE_AT = 4 8\nMIN_BLOCKS = 1 4\nREDUCE = 0 1\nGROUP = 1\nSPLIT_K = 1 2\n";
     struct candidates pruned;
     enumerate(text, "512x514x512", &pruned);
     const struct template *t = template_find("simt");
@@ -302,8 +302,9 @@ TEST(a_space_beyond_bounds_is_refused_with_a_sentence)
 {
     char text[4000] =
         "[simt]\nBM = 64\nBN = 64\nBK = 32\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2 3 4 5\n"
-        "LOADER = 0 1\nVA = 1 2 4\nVB = 1 2 4\nVC = 1 2 4\nUNROLL = 2 4 8 16 32\nSTORE_AT = 0 1 2 3\n"
-        "MIN_BLOCKS = 1 2 3 4\nGROUP =";
+        "LOADER = 0 1\nPACK = 0\nVA = 1 2 4\nVB = 1 2 4\nVC = 1 2 4\nUNROLL = 2 4 8 16 32\nSTORE_AT = 0 1 2 "
+        "3\n"
+        "MIN_BLOCKS = 1 2 3 4\nREDUCE = 0\nGROUP =";
     for (int i = 1; i <= 30; i++) snprintf(text + strlen(text), 8, " %d", i);
     strcat(text, "\nSPLIT_K = 1 2 3 4 5 6 7 8\n");
     struct space *space = load(text);

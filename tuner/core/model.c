@@ -44,26 +44,30 @@
 /* Latencies and fixed costs. */
 #define LAUNCH_US        2.2
 #define SECOND_LAUNCH_US 1.6 /* gemm_reduce behind gemm */
+#define ARRIVE_US        0.9 /* of the last block of a tile: parts to L2, a count, the first parts back */
 #define FILL_US          1.1 /* first tile from device memory until the first FFMA, and the last store */
 #define DRAM_LATENCY_US  0.8
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
 #define L2_BYTES_A_CLOCK 28.0 /* an SM, measured on A100 and H100 */
+#define ONE_BLOCK_SHARE  1.5  /* more, where one block reads while most others have ended */
 #define L2_KEPT          0.6  /* of L2 that survives between uses */
 
 /* What the arithmetic needs to know of a configuration. */
 struct tile {
     double bm, bn, bk, tm, tn, stages, va, vb, vc, group, unroll;
     int threads, smem_bytes, registers, register_limit;
-    bool async_a, async_b; /* past the registers, by cp.async */
+    bool async_a, async_b;   /* past the registers, by cp.async */
+    bool across_a, across_b; /* lie across the rows of a stage in shared memory: transposed on the way */
     bool spills;
     double blocks, splits, k_tiles; /* the grid, and steps of BK a block */
     double reduce_bytes;            /* workspace written and read again */
-    int launches;
+    double pack_bytes;              /* operands copied first: read and written */
+    bool last_block_adds;           /* the parts of its tile, instead of a second kernel */
 };
 
-enum name { BM, BN, BK, TM, TN, STAGES, LOADER, VA, VB, VC, UNROLL, MIN_BLOCKS, NAMES };
-static const char *const names[NAMES] = {"BM",     "BN", "BK", "TM", "TN",     "STAGES",
-                                         "LOADER", "VA", "VB", "VC", "UNROLL", "MIN_BLOCKS"};
+enum name { BM, BN, BK, TM, TN, STAGES, LOADER, PACK, VA, VB, VC, UNROLL, MIN_BLOCKS, REDUCE, NAMES };
+static const char *const names[NAMES] = {"BM",   "BN", "BK", "TM", "TN",     "STAGES",     "LOADER",
+                                         "PACK", "VA", "VB", "VC", "UNROLL", "MIN_BLOCKS", "REDUCE"};
 
 /* The value of a parameter, or what a template without it amounts to. The places are looked up once a
  * template. */
@@ -103,6 +107,26 @@ static void find_registers(struct tile *t, int accumulators, int min_blocks, con
     t->spills = wanted > limit + REGISTERS_SPARED;
 }
 
+static const struct kernel_launch *main_launch(const struct launch_plan *plan)
+{
+    int i = 0;
+    while (i < plan->kernels - 1 && strcmp(plan->kernel[i].entry, "gemm") != 0) i++;
+    return &plan->kernel[i];
+}
+
+/* What becomes of the operands before and in the main loop. */
+static void describe_operands(struct tile *t, const struct config *config, const struct problem *problem)
+{
+    int pack = (int)value_of(config, PACK, 0);
+    bool copies = value_of(config, LOADER, 0) > 0, pack_a = pack & 1, pack_b = pack & 2;
+    t->across_a = !problem->trans_a && !pack_a;
+    t->across_b = problem->trans_b && !pack_b;
+    t->async_a = copies && !t->across_a;
+    t->async_b = copies && !t->across_b;
+    double a = (double)problem->m * (double)problem->k, b = (double)problem->k * (double)problem->n;
+    t->pack_bytes = 8 * (double)problem->batch * ((pack_a ? a : 0) + (pack_b ? b : 0));
+}
+
 static struct tile describe(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                             const struct kernel_facts *facts)
 {
@@ -123,16 +147,14 @@ static struct tile describe(const struct config *config, const struct problem *p
     t.vb = value_of(config, VB, 1);
     t.vc = value_of(config, VC, 1);
     t.unroll = value_of(config, UNROLL, t.bk);
-    bool copies = value_of(config, LOADER, 0) > 0;
-    t.async_a = copies && problem->trans_a;
-    t.async_b = copies && !problem->trans_b;
+    describe_operands(&t, config, problem);
     t.group = plan.args.group > 1 ? plan.args.group : 1;
     t.splits = plan.args.splits > 1 ? plan.args.splits : 1;
-    const unsigned *grid = plan.kernel[0].grid;
+    const unsigned *grid = main_launch(&plan)->grid;
     t.blocks = (double)grid[0] * grid[1] * (double)problem->batch;
     double k_a_block = t.splits > 1 ? plan.args.k_per_split : (double)problem->k;
     t.k_tiles = ceil(k_a_block / t.bk);
-    t.launches = plan.kernels;
+    t.last_block_adds = value_of(config, REDUCE, 0) > 0;
     if (t.splits > 1)
         t.reduce_bytes = 8.0 * t.splits * (double)problem->m * (double)problem->n * (double)problem->batch;
     find_registers(&t, needs.accumulators, (int)value_of(config, MIN_BLOCKS, 1), gpu, facts);
@@ -169,14 +191,13 @@ static double stage_slots(double rows, double vector, bool transposed, const str
 }
 
 /* Issue slots of one warp for one k. */
-static double k_slots(const struct tile *t, const struct problem *problem, const struct gpu *gpu)
+static double k_slots(const struct tile *t, const struct gpu *gpu)
 {
     double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
     double ffma_cycles = lanes > 96 ? 1 : 2; /* of the FP32 pipe of a scheduler: 32 lanes or 16 */
     double ffma = t->tm * t->tn, fragments = fragment_slots(t->tm) + fragment_slots(t->tn);
-    /* A's tile is stored k by k: row-major A crosses it, as does transposed B. */
-    double other = fragments + stage_slots(t->bm, t->va, !problem->trans_a, t) +
-                   stage_slots(t->bn, t->vb, problem->trans_b, t) + UNROLL_SLOTS / t->unroll;
+    double other = fragments + stage_slots(t->bm, t->va, t->across_a, t) +
+                   stage_slots(t->bn, t->vb, t->across_b, t) + UNROLL_SLOTS / t->unroll;
     double slots = fmax(ffma + other, ffma * ffma_cycles);
     /* The last turn of the loop inside a tile is code of its own. */
     double code_k = t->unroll < t->bk ? 2 * t->unroll : t->bk;
@@ -201,10 +222,9 @@ static double blocks_us(double b, const struct tile *t, double slots, const stru
     return t->k_tiles * fmax(cycles, LOAD_CYCLES / tiles_ahead) / gpu->clock_mhz;
 }
 
-static double compute_us(const struct tile *t, const struct problem *problem, const struct gpu *gpu,
-                         int resident)
+static double compute_us(const struct tile *t, const struct gpu *gpu, int resident)
 {
-    double slots = k_slots(t, problem, gpu);
+    double slots = k_slots(t, gpu);
     double at_once = (double)resident * gpu->sm_count;
     double full = floor(t->blocks / at_once), rest = t->blocks - full * at_once;
     double time = full > 0 ? full * blocks_us(resident, t, slots, gpu) : 0;
@@ -242,17 +262,27 @@ static double memory_us(const struct tile *t, const struct problem *problem, con
     return fmax(dram_bytes(t, problem, gpu, resident) / dram * narrow, from_l2 / l2);
 }
 
+/* The parts of a cut k: written and added. */
+static double reduce_us(const struct tile *t, const struct gpu *gpu)
+{
+    double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
+    if (t->last_block_adds) {
+        double tile_bytes = 4 * t->splits * t->bm * t->bn;
+        return ARRIVE_US + t->reduce_bytes / 2 / l2 +
+               tile_bytes / (ONE_BLOCK_SHARE * L2_BYTES_A_CLOCK * gpu->clock_mhz);
+    }
+    bool cached = t->reduce_bytes / 2 <= L2_KEPT * (double)gpu->l2_bytes;
+    return SECOND_LAUNCH_US + t->reduce_bytes / (cached ? l2 / 2 : DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+}
+
 static double overhead_us(const struct tile *t, const struct gpu *gpu, int resident, double waves)
 {
     double time = LAUNCH_US + FILL_US;
     /* Later waves fill their pipelines while the blocks beside them compute. */
     if (waves > 1) time += (ceil(waves) - 1) * FILL_US / (1 + resident);
-    if (t->splits > 1) {
-        bool cached = t->reduce_bytes / 2 <= L2_KEPT * (double)gpu->l2_bytes;
-        double rate = cached ? L2_BYTES_A_CLOCK / 2 * gpu->sm_count * gpu->clock_mhz
-                             : DRAM_SHARE * gpu->memory_gb_per_s * 1e3;
-        time += (t->launches > 1 ? SECOND_LAUNCH_US : 0) + t->reduce_bytes / rate;
-    }
+    if (t->splits > 1) time += reduce_us(t, gpu);
+    if (t->pack_bytes > 0)
+        time += SECOND_LAUNCH_US + t->pack_bytes / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
     return time;
 }
 
@@ -266,7 +296,7 @@ struct prediction model_predict(const struct config *config, const struct proble
     struct tile t = describe(config, problem, gpu, facts);
     p.blocks_per_sm = occupancy(&t, gpu);
     p.waves = t.blocks / ((double)p.blocks_per_sm * gpu->sm_count);
-    p.compute_us = compute_us(&t, problem, gpu, p.blocks_per_sm);
+    p.compute_us = compute_us(&t, gpu, p.blocks_per_sm);
     p.memory_us = memory_us(&t, problem, gpu, p.blocks_per_sm);
     p.overhead_us = overhead_us(&t, gpu, p.blocks_per_sm, p.waves);
     /* The larger of the two, a little more where they are close: they never overlap perfectly. */

@@ -1,0 +1,83 @@
+/* gt_pack.cuh — the kernel before a product: an operand whose rows no vector fits, or which runs the other
+ * way than shared memory, is copied into the workspace first.
+ *
+ * There it is k rows of x (m for A, n for B), `row` floats apart, zeros behind the last x
+ * (simt_workspace.h). Memory limits this kernel, if enough loads are on their way: each thread has 8. Single
+ * floats, since vectors fit nowhere; a warp reads and writes 128 bytes side by side all the same.
+ *
+ *     x contiguous: copied            k contiguous: through shared memory
+ *
+ *          x ->  4 x 32 lanes              k ->  2 x 32 lanes            x ->  32 lanes
+ *        k  warp 0 . . .               x  warp 0 .                    k  warp 0
+ *        |  warp 1                     |  warp 1         ------>      |  warp 1
+ *        v  ...   twice                v  ...   4 times               v  ...   8 times
+ */
+#ifndef GT_PACK_CUH
+#define GT_PACK_CUH
+
+#include "simt_workspace.h"
+
+/* Where a matrix lies, and where it goes. */
+struct packing {
+    const float *from;
+    long long ld;
+    float *to;
+    int row, x_end, k_end; /* floats a row of `to`; size of the matrix */
+};
+
+#define PACK_WARPS (PACK_THREADS / 32)
+
+template <bool TRANSPOSE> static __device__ __forceinline__ void pack_tile(const struct packing &p, int tile)
+{
+    constexpr int TILE_K = PACK_TILE_K(TRANSPOSE), TILE_X = PACK_TILE_X(TRANSPOSE);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if constexpr (TRANSPOSE) {
+        constexpr int STRIDE = TILE_K + 1; /* a column of it meets 32 banks */
+        const int tiles_k = (p.k_end - 1) / TILE_K + 1;
+        const int k0 = tile % tiles_k * TILE_K, x0 = tile / tiles_k * TILE_X;
+        float value[TILE_X / PACK_WARPS][TILE_K / 32];
+#pragma unroll
+        for (int i = 0; i < TILE_X / PACK_WARPS; i++)
+#pragma unroll
+            for (int j = 0; j < TILE_K / 32; j++) {
+                const int x = x0 + warp + i * PACK_WARPS, k = k0 + lane + j * 32;
+                value[i][j] = 0.0f;
+                load_stream<1>(&value[i][j], p.from + x * p.ld + k, x < p.x_end && k < p.k_end);
+            }
+        float *const shared = gt_shared_memory();
+#pragma unroll
+        for (int i = 0; i < TILE_X / PACK_WARPS; i++)
+#pragma unroll
+            for (int j = 0; j < TILE_K / 32; j++)
+                store_shared<1>(shared + (warp + i * PACK_WARPS) * STRIDE + lane + j * 32, &value[i][j]);
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < TILE_K / PACK_WARPS; i++) {
+            const int k = warp + i * PACK_WARPS;
+            float moved;
+            load_shared<1>(&moved, shared + lane * STRIDE + k);
+            if (k0 + k < p.k_end) store_global<1>(p.to + (long long)(k0 + k) * p.row + x0 + lane, &moved);
+        }
+    } else {
+        const int tiles_x = (p.x_end - 1) / TILE_X + 1;
+        const int k0 = tile / tiles_x * TILE_K, x0 = tile % tiles_x * TILE_X;
+        float value[TILE_K / PACK_WARPS][TILE_X / 32];
+#pragma unroll
+        for (int i = 0; i < TILE_K / PACK_WARPS; i++)
+#pragma unroll
+            for (int j = 0; j < TILE_X / 32; j++) {
+                const int x = x0 + lane + j * 32, k = k0 + warp + i * PACK_WARPS;
+                value[i][j] = 0.0f;
+                load_stream<1>(&value[i][j], p.from + k * p.ld + x, x < p.x_end && k < p.k_end);
+            }
+#pragma unroll
+        for (int i = 0; i < TILE_K / PACK_WARPS; i++)
+#pragma unroll
+            for (int j = 0; j < TILE_X / 32; j++) {
+                const int x = x0 + lane + j * 32, k = k0 + warp + i * PACK_WARPS;
+                if (x < p.row && k < p.k_end) store_global<1>(p.to + (long long)k * p.row + x, &value[i][j]);
+            }
+    }
+}
+
+#endif
