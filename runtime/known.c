@@ -22,13 +22,23 @@ void known_driver(char version[DB_TEXT_MAX])
 
 /* ---- configurations, each once ---- */
 
+/* Of the values alone: cheaper than config_hash, which goes through the text form and is the same on every
+ * machine. */
+static size_t hash_of(const struct config *config)
+{
+    uint64_t hash = (uintptr_t)config->template;
+    for (int i = 0; i < CONFIG_PARAMS_MAX; i++)
+        hash = (hash ^ (uint64_t)config->value[i]) * UINT64_C(0xff51afd7ed558ccd), hash ^= hash >> 32;
+    return (size_t)hash;
+}
+
 static enum status grow_places(struct known *known)
 {
     size_t wanted = known->place_count ? 2 * known->place_count : 64;
     int *places = calloc(wanted, sizeof *places);
     if (!places) return fail(E_MEMORY, "out of memory while reading winners");
     for (int i = 0; i < known->config_count; i++) {
-        size_t at = config_hash(&known->configs[i]) & (wanted - 1);
+        size_t at = hash_of(&known->configs[i]) & (wanted - 1);
         while (places[at]) at = (at + 1) & (wanted - 1);
         places[at] = i + 1;
     }
@@ -42,7 +52,7 @@ static enum status add_config(struct known *known, const struct config *config, 
 {
     enum status st = 2 * (size_t)known->config_count >= known->place_count ? grow_places(known) : OK;
     if (st) return st;
-    size_t at = config_hash(config) & (known->place_count - 1);
+    size_t at = hash_of(config) & (known->place_count - 1);
     for (; known->places[at]; at = (at + 1) & (known->place_count - 1)) {
         *index = known->places[at] - 1;
         if (config_equal(&known->configs[*index], config)) return OK;

@@ -4,7 +4,8 @@
  * Device memory is host memory, so copies are real and cuBLAS's answers can be compared. Launches are
  * recorded, and computed by the definition if fake_computes says so. Streams have ids that are never used
  * again; during a capture, what the driver does not allow fails. FAKE_GPU_FAIL="cuName=RESULT" makes one
- * entry point fail, or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's.
+ * entry point fail, or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's,
+ * FAKE_GPU_COMPUTES what fake_computes is at first.
  */
 #include "fake_gpu.h"
 
@@ -55,6 +56,8 @@ static CUresult unless_capturing(const char *name)
 
 CUresult cuInit(unsigned int flags)
 {
+    const char *computes = getenv("FAKE_GPU_COMPUTES");
+    if (computes) fake_computes = atoi(computes);
     return flags ? CUDA_ERROR_INVALID_VALUE : RESULT;
 }
 
@@ -481,34 +484,47 @@ CUresult cuGraphDestroy(CUgraph graph)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Events, where FAKE_GPU_EVENTS is set: 10 us pass from each recording of one to the next. */
+struct fake_event {
+    int recorded; /* which recording of all; 0: none yet */
+};
+static int recordings;
+
 CUresult cuEventCreate(CUevent *event, unsigned int flags)
 {
-    (void)event, (void)flags;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    (void)flags;
+    if (!getenv("FAKE_GPU_EVENTS")) return CUDA_ERROR_NOT_SUPPORTED;
+    *event = (CUevent)calloc(1, sizeof(struct fake_event));
+    fake_open++;
+    return *event ? RESULT : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuEventDestroy(CUevent event)
 {
-    (void)event;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    fake_open--;
+    free((void *)event);
+    return RESULT;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    (void)event, (void)stream;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    if (!event || !stream) return CUDA_ERROR_INVALID_HANDLE;
+    ((struct fake_event *)event)->recorded = ++recordings;
+    return RESULT;
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    (void)event;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return event ? RESULT : CUDA_ERROR_INVALID_HANDLE;
 }
 
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end);
 CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
-    (void)ms, (void)start, (void)end;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    const struct fake_event *a = (const struct fake_event *)start, *b = (const struct fake_event *)end;
+    if (!a || !b || !a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
+    *ms = 0.01f * (float)(b->recorded - a->recorded);
+    return RESULT;
 }

@@ -157,7 +157,7 @@ TEST(hostile_rows_never_reach_the_compiler_or_the_gpu)
         "UPDATE runs SET driver = printf('%.*c', 5000, 'y')",
         "UPDATE problems SET text = 'sgemm:nn:9999999999999x1x1'",
         "UPDATE problems SET text = 'sgemm:nn:64x64x64:lda=1'",
-        "UPDATE problems SET text = x'00ff'",
+        "UPDATE problems SET text = CAST(x'7300ff' AS TEXT)",
         "DROP TABLE winners",
         "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM trials; END",
         "CREATE VIEW v AS SELECT 1",

@@ -1,0 +1,83 @@
+#!/bin/sh
+# consumers.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC: programs that use the installed library, built the ways people build: by
+# pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. Only gt_ is exported.
+set -eu
+build=$1 include=$2 gpu=$3 nvrtc=$4
+examples=$(cd "$(dirname "$0")/../docs/examples" && pwd)
+grep -q '^GT_SANITIZE:BOOL=ON' "$build/CMakeCache.txt" && {
+    echo "skipped: the library was built with sanitizers, which its users would have to link, too"
+    exit 77
+}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cmake --install "$build" --prefix "$scratch/usr" >/dev/null
+lib=$(dirname "$(find "$scratch/usr" -name libgemmtune.a)")
+export PKG_CONFIG_PATH="$lib/pkgconfig" LD_LIBRARY_PATH="$lib"
+
+for file in "$lib/libgemmtune.so" "$lib/libgemmtune.a"; do
+    case $file in *.so) dynamic=-D ;; *) dynamic= ;; esac
+    # shellcheck disable=SC2086
+    others=$(nm $dynamic -g --defined-only "$file" | awk 'NF == 3 { print $3 }' | grep -v '^gt_' || true)
+    [ -z "$others" ] || {
+        echo "$file exports: $others"
+        exit 1
+    }
+done
+
+# The header, alone, in the oldest languages it promises.
+echo '#include <gemmtune.h>' >"$scratch/alone.c"
+flags=$(pkg-config --cflags gemmtune)
+# shellcheck disable=SC2086
+{
+    cc -std=c99 -Wall -Wextra -Wpedantic -Werror $flags -fsyntax-only "$scratch/alone.c"
+    c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -fsyntax-only -x c++ "$scratch/alone.c"
+}
+
+# run PROGRAM NAME: cuBLAS, then a kernel that was pretuned elsewhere, computes.
+run() {
+    env -i HOME="$scratch" LD_LIBRARY_PATH="$lib" GEMMTUNE_LIBCUDA="$gpu" GEMMTUNE_LIBCUBLAS="$gpu" \
+        GEMMTUNE_LIBNVRTC="$nvrtc" FAKE_CUBLAS_POOL=1 FAKE_GPU_COMPUTES=1 "$1" >"$scratch/out" 2>"$scratch/err" || {
+        cat "$scratch/out" "$scratch/err"
+        echo "$2 failed"
+        exit 1
+    }
+    grep -q '^0 elements wrong$' "$scratch/out"
+    [ ! -s "$scratch/err" ] || cat "$scratch/err"
+}
+
+# shellcheck disable=SC2046
+{
+    cc -std=c99 -Wall -Wextra -Werror "$examples/sgemm.c" -I"$include" $(pkg-config --cflags --libs gemmtune) "$gpu" \
+        -o "$scratch/shared"
+    cc -std=c99 -Wall -Wextra -Werror "$examples/sgemm.c" -I"$include" $(pkg-config --cflags gemmtune) \
+        "$lib/libgemmtune.a" $(pkg-config --libs --static gemmtune | sed 's/-lgemmtune//') "$gpu" -o "$scratch/static"
+}
+run "$scratch/shared" "the shared library"
+run "$scratch/static" "the static library"
+
+consume() {
+    cmake -S "$examples" -B "$scratch/consumer" -DCMAKE_PREFIX_PATH="$scratch/usr" -DCUDA_DRIVER="$gpu" \
+        -DCUDA_INCLUDE="$include" && cmake --build "$scratch/consumer"
+}
+consume >"$scratch/log" 2>&1 || {
+    cat "$scratch/log"
+    exit 1
+}
+run "$scratch/consumer/sgemm" "find_package, shared"
+run "$scratch/consumer/sgemm_static" "find_package, static"
+
+# The installed pretuned winners are found from the installed library, wherever that is.
+winners=$scratch/usr/share/gemmtune/configs/winners
+mkdir -p "$winners"
+echo '{"problem": "sgemm:nn:96x64x48", "gpu": "NVIDIA H200", "arch": 90, "sm_count": 132, "config": "cublas", "time_us": 3}' \
+    >"$winners/only_here.jsonl"
+mkdir -p "$scratch/usr/bin"
+mv "$scratch/static" "$scratch/usr/bin/static" # a static program finds them beside itself
+for program in shared usr/bin/static consumer/sgemm; do
+    run "$scratch/$program" "$program with pretuned winners"
+    grep -q 'cuBLAS won the race for this problem on this GPU, pretuned' "$scratch/out" || {
+        cat "$scratch/out"
+        echo "the installed winners were not found by $program"
+        exit 1
+    }
+done
