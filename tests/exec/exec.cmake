@@ -55,5 +55,5 @@ gt_exec_test(exec_long_batch exec_kernel --config
   sgemm:nn:2x2x3:batch=65540)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_ladder.c)
+  mutants/mutants_resident.c mutants/mutants_ladder.c)
 gt_exec_test(exec_mutants exec_mutants)

@@ -136,7 +136,9 @@ int main(int argc, char **argv)
     int failures = run_all(mutants_ladder, mutants_ladder_count, only);
     failures += run_all(mutants_simt, mutants_simt_count, only);
     failures += run_all(mutants_skinny, mutants_skinny_count, only);
-    printf("%d mutants, %d failures\n", mutants_ladder_count + mutants_simt_count + mutants_skinny_count,
-           failures);
+    failures += run_all(mutants_resident, mutants_resident_count, only);
+    const int count =
+        mutants_ladder_count + mutants_simt_count + mutants_skinny_count + mutants_resident_count;
+    printf("%d mutants, %d failures\n", count, failures);
     return failures > 0;
 }
