@@ -155,33 +155,37 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
     return (struct neighbour){NULL, 0, INFINITY};
 }
 
+/* cublas: not the winner's own configuration but what it was raced against. */
+static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
+{
+    int index = n->winner->config;
+    const struct config *config = index == KNOWN_CUBLAS ? NULL : &l->known->configs[index];
+    struct choice c = from_winner(GT_NEAREST, n->winner, config);
+    c.cublas = c.cublas || cublas;
+    c.time_us = n->time_us;
+    c.loss = estimated_loss(l, &c, n->distance);
+    snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
+             cublas     ? "cuBLAS is expected to be faster here, as measured"
+             : c.cublas ? "cuBLAS won the race"
+                        : "measured",
+             c.tuned_for, n->distance, c.pretuned ? ", pretuned" : "");
+    list(l, &c);
+}
+
 static void list_nearest(struct listing *l)
 {
     struct neighbour near[NEAREST_MAX];
-    const struct known *known = l->known;
-    int count = nearest_find(known, l->problem, l->alignment, near);
-    struct neighbour cublas = expect_cublas(l, near, count);
+    int count = nearest_find(l->known, l->problem, l->alignment, near);
+    const struct neighbour cublas = expect_cublas(l, near, count);
     for (int kept = 0; kept < NEAREST_KEPT && kept < count; kept++) {
         int best = kept;
         for (int i = kept + 1; i < count; i++)
             if (near[i].time_us < near[best].time_us) best = i;
-        struct neighbour n = near[best];
+        const struct neighbour n = near[best];
         near[best] = near[kept];
         near[kept] = n;
-        bool better = n.winner->config != KNOWN_CUBLAS && n.time_us > CUBLAS_MARGIN * cublas.time_us;
-        if (better) n = cublas;
-        int config = n.winner->config;
-        struct choice c =
-            from_winner(GT_NEAREST, n.winner, config == KNOWN_CUBLAS ? NULL : &known->configs[config]);
-        if (better) c.cublas = true;
-        c.time_us = n.time_us;
-        c.loss = estimated_loss(l, &c, n.distance);
-        snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
-                 better     ? "cuBLAS is expected to be faster here, as measured"
-                 : c.cublas ? "cuBLAS won the race"
-                            : "measured",
-                 c.tuned_for, n.distance, c.pretuned ? ", pretuned" : "");
-        list(l, &c);
+        if (cublas.winner && n.time_us > CUBLAS_MARGIN * cublas.time_us) list_neighbour(l, &cublas, true);
+        list_neighbour(l, &n, false);
     }
 }
 

@@ -4,6 +4,7 @@
 #   core, kernel_templates   nothing of CUDA or SQLite, no header of another folder
 #   db                       core; alone sees sqlite3.h
 #   tuner/gpu                core; alone sees the CUDA headers, compile.c alone nvrtc.h
+#   runtime                  core, db, tuner/gpu; no command
 #   tuner, tools             all of them: the commands
 #
 # and every source file's name is unique, since headers are included by bare name. Then the check itself is checked:
@@ -53,6 +54,8 @@ check() (
         forbid "the pool knows libuv and core" "$cuda|sqlite3\.h|$gpu|$db|$commands" tuner/core/pool.c
         forbid "the database knows no GPU and no command" "$cuda|uv\.h|$gpu|$commands" $(sources db)
         forbid "GPU code knows no database and no command" "sqlite3\.h|uv\.h|$db|$commands" $(sources tuner/gpu)
+        forbid "the runtime library knows no command" \
+            "nvrtc\.h|sqlite3\.h|uv\.h|$(headers_of tuner tools)" $(sources runtime)
         forbid "only tuner/gpu/compile.c knows NVRTC" "nvrtc\.h" \
             $(sources tuner/gpu | grep -v '/compile\.c$')
         forbid "the commands reach CUDA and SQLite through tuner/gpu and db" "$cuda|sqlite3\.h|uv\.h" \
@@ -72,7 +75,7 @@ check() (
 planted() {
     rm -rf "$scratch/tree"
     mkdir -p "$scratch/tree"
-    (cd "$here" && tar cf - tuner tools db kernel_templates) | tar xf - -C "$scratch/tree"
+    (cd "$here" && tar cf - tuner tools db kernel_templates runtime) | tar xf - -C "$scratch/tree"
     echo "$2" >>"$scratch/tree/$1"
     if check "$scratch/tree" >/dev/null; then
         echo "not noticed: $2 in $1"
@@ -91,5 +94,7 @@ planted tuner/gpu/device.c '#include <sqlite3.h>'
 planted tuner/gpu/trial.c '#include "db.h"'
 planted tuner/gpu/kernel.c '#include <nvrtc.h>'
 planted tools/table.c '#include <sqlite3.h>'
+planted runtime/plan.c '#include "job.h"'
+planted runtime/known.c '#include <sqlite3.h>'
 planted tools/stats.c ''
 echo "the arrows hold"
