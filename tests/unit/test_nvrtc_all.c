@@ -137,6 +137,26 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
     build_all();
 }
 
+TEST(operands_are_packed_and_parts_added_on_every_architecture)
+{
+    for (size_t a = 0; a < ARCHS; a++) {
+        for (int op = 0; op < 4; op++) {
+            for (int pack = 1; pack <= 3; pack++) {
+                struct config config;
+                assert_ok(config_parse(
+                    "simt BM=32 BN=64 BK=16 WM=16 WN=64 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=4 VB=4 VC=1 "
+                    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=2",
+                    &config));
+                config_set(&config, "LOADER", archs[a] >= 80);
+                config_set(&config, "PACK", pack);
+                config_set(&config, "REDUCE", pack % 2);
+                job_add(&config, op, archs[a]);
+            }
+        }
+    }
+    build_all();
+}
+
 /* The check above can fail: the compiler's refusal of a text is noticed. */
 TEST(a_text_that_is_no_kernel_is_refused)
 {
@@ -155,6 +175,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
+        cmocka_unit_test(operands_are_packed_and_parts_added_on_every_architecture),
         cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,8 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                  {"VC", 3, "VC must be 1, 2 or 4"},
                  {"STAGES", 1, "outside its range"},
                  {"LOADER", 2, "outside its range"},
+                 {"PACK", 4, "outside its range"},
+                 {"REDUCE", 2, "outside its range"},
                  {"MIN_BLOCKS", 0, "outside its range"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = with(cases[i].name, cases[i].value);
@@ -236,6 +238,51 @@ TEST(a_workspace_of_256_mib_is_taken_and_more_refused)
     assert_refused(check(&config, &problem, &h200), "256 MiB");
 }
 
+TEST(packing_an_operand_lifts_its_alignment_and_no_other)
+{
+    const struct problem ragged = problem_make(1023, 1025, 1027);
+    for (int pack = 0; pack <= 3; pack++) {
+        struct config config = with("PACK", pack);
+        config_set(&config, "VC", 1);
+        const char *why = check(&config, &ragged, &h200);
+        if (pack == 3) assert_taken(why);
+        else assert_refused(why, pack == 1 ? "VB is wider" : "VA is wider");
+    }
+    struct config config = with("PACK", 3);
+    assert_refused(check(&config, &ragged, &h200), "VC is wider");
+}
+
+TEST(packing_lets_cp_async_serve_an_operand_that_lies_the_other_way)
+{
+    struct problem nt;
+    assert_ok(problem_parse("nt:64x64x64", &nt));
+    for (int pack = 0; pack <= 3; pack++) {
+        const struct config config = with("PACK", pack);
+        if (pack == 0) assert_refused(check(&config, &nt, &h200), "nothing to copy");
+        else assert_taken(check(&config, &nt, &h200));
+    }
+}
+
+TEST(packed_operands_of_512_mib_are_taken_and_more_refused)
+{
+    struct config config = with("PACK", 3);
+    struct problem problem = square(8192);
+    assert_taken(check(&config, &problem, &h200));
+    problem = problem_make(8192, 8196, 8192);
+    assert_refused(check(&config, &problem, &h200), "PACK needs more than 512 MiB");
+    config_set(&config, "PACK", 1); /* A alone: 256 MiB */
+    assert_taken(check(&config, &problem, &h200));
+    problem = square(PROBLEM_DIM_MAX / 4 * 4); /* bytes beyond 2^64 */
+    assert_refused(check(&config, &problem, &h200), "PACK needs more than 512 MiB");
+    config_set(&config, "SPLIT_K", 5); /* and 5 * 64 MiB of parts */
+    problem = problem_make(4096, 4096, 16384);
+    assert_refused(check(&config, &problem, &h200), "256 MiB");
+    config_set(&config, "SPLIT_K", 4);
+    assert_taken(check(&config, &problem, &h200));
+    problem = problem_make(4096, 4096, 32768);
+    assert_refused(check(&config, &problem, &h200), "SPLIT_K and PACK");
+}
+
 TEST(no_value_however_insane_breaks_the_check)
 {
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,     3,     4,        5,
@@ -342,6 +389,49 @@ TEST(long_batches_are_cut_by_grid_and_workspace)
     assert_int_equal(plan.workspace_bytes, 3 * 65536);
 }
 
+TEST(packing_comes_first_and_has_a_block_for_every_tile)
+{
+    struct config config = with("PACK", 3);
+    config_set(&config, "SPLIT_K", 2);
+    struct problem problem;
+    struct launch_plan plan;
+    assert_ok(problem_parse("nn:300x500x700:batch=3", &problem));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernels, 3);
+    assert_string_equal(plan.kernel[0].entry, "gemm_pack");
+    assert_string_equal(plan.kernel[1].entry, "gemm");
+    assert_string_equal(plan.kernel[2].entry, "gemm_reduce");
+    /* A is transposed in tiles of 64 k x 32 m, B copied in tiles of 16 k x 128 n. */
+    assert_int_equal(plan.kernel[0].grid[0], 11 * 10 + 44 * 4);
+    assert_int_equal(plan.kernel[0].grid[2], 3);
+    assert_int_equal(plan.args.counters, 0);
+    /* Rows of 320 and 512 floats, and two parts of C, of which the sum is a multiple of 32. */
+    assert_int_equal(plan.workspace_bytes, 3 * 4 * (700 * 320 + 700 * 512 + 2 * 300 * 500));
+    problem.k = 0;
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernels, 1);
+}
+
+TEST(the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_second_kernel)
+{
+    struct config config = with("REDUCE", 1);
+    config_set(&config, "SPLIT_K", 4);
+    struct problem problem;
+    struct launch_plan plan;
+    assert_ok(problem_parse("nn:129x256x700:batch=20", &problem));
+    assert_taken(check(&config, &problem, &h200));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernels, 1);
+    assert_int_equal(plan.args.splits, 4);
+    assert_int_equal(plan.args.counters, 128); /* of 4 tiles * 20 items, in whole lines */
+    assert_int_equal(plan.workspace_bytes, 4 * (128 + 20 * 4 * 4 * 128 * 128));
+    config_set(&config, "SPLIT_K", 1);
+    assert_taken(check(&config, &problem, &h200));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.args.counters, 0);
+    assert_int_equal(plan.workspace_bytes, 0);
+}
+
 TEST(the_reduction_has_a_thread_for_every_vector_and_way)
 {
     for (int splits = 2; splits <= 1024; splits++)
@@ -396,12 +486,18 @@ int main(void)
         cmocka_unit_test(a_promised_number_of_blocks_must_fit_an_sm_in_threads_memory_and_registers),
         cmocka_unit_test(a_grid_that_the_gpu_cannot_launch_is_refused),
         cmocka_unit_test(a_workspace_of_256_mib_is_taken_and_more_refused),
+        cmocka_unit_test(packing_an_operand_lifts_its_alignment_and_no_other),
+        cmocka_unit_test(packing_lets_cp_async_serve_an_operand_that_lies_the_other_way),
+        cmocka_unit_test(packed_operands_of_512_mib_are_taken_and_more_refused),
         cmocka_unit_test(no_value_however_insane_breaks_the_check),
         cmocka_unit_test(splits_cover_k_with_whole_tiles_and_none_is_empty),
         cmocka_unit_test(the_longest_k_does_not_overflow),
         cmocka_unit_test(an_empty_c_launches_nothing_and_an_empty_k_one_kernel),
         cmocka_unit_test(a_grid_has_a_block_for_every_tile_and_no_more),
         cmocka_unit_test(long_batches_are_cut_by_grid_and_workspace),
+        cmocka_unit_test(packing_comes_first_and_has_a_block_for_every_tile),
+        cmocka_unit_test(
+            the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_second_kernel),
         cmocka_unit_test(the_reduction_has_a_thread_for_every_vector_and_way),
         cmocka_unit_test(the_texts_include_only_each_other),
     };
