@@ -115,13 +115,15 @@ void gt_plan_close(struct gt_plan *plan);
  * stream; pass CU_STREAM_PER_THREAD for that one.
  *
  * Nothing but kernel launches: no lock, no allocation, no lookup; may be captured into a graph. alpha and
- * beta are read before it returns unless they are on the device. Two cases take longer, once: operands that
- * are less aligned than the problem said, and a kernel that the driver refuses. Then another kernel, or
- * cuBLAS, is prepared and used.
+ * beta are read before it returns unless they are on the device. Some cases take longer, once: operands that
+ * are less aligned than the problem said, a kernel that the driver refuses, a capture that needs a workspace.
+ * Then another kernel, or cuBLAS, or the workspace, is prepared and used from then on. A plan for which
+ * cuBLAS won calls cuBLAS.
  *
  * Streams may launch one plan at once. A plan that needs a workspace has one for each of the first few
- * streams (see workspaces in gt_options), told apart by the driver's stream id; further streams, and
- * captures, get the same kernel without splitting K: right, and slower. */
+ * streams (see workspaces in gt_options), told apart by the driver's stream id; what further streams launch
+ * needs none: right, and perhaps slower. Each capture has a workspace of its own, which must stay as long as
+ * the graph: close the plan after it. */
 enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
                          const void *beta, void *c, struct CUstream_st *stream);
 
@@ -150,7 +152,8 @@ struct gt_plan_info {
     char why[256];       /* a sentence */
     double time_us;      /* one call: measured (GT_EXACT), otherwise estimated; 0 unknown */
     double ratio;        /* cuBLAS's time over the kernel's, as measured for tuned_for; 0 unknown */
-    double loss;         /* estimated share by which tuning this problem could make it faster: 0.05 is 5 % */
+    double
+        loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
     size_t workspace_bytes; /* a stream */
     int workspaces;
 };

@@ -84,6 +84,7 @@ static struct known_winner describe(const struct known *known, const struct db_b
                              .pretuned = pretuned,
                              .cold = brief->cold,
                              .predicted = brief->predicted,
+                             .exact = brief->exact,
                              .other_gpu = brief->other_gpu,
                              .changed = brief->changed,
                              .time_us = brief->time_us,

@@ -20,6 +20,7 @@ struct known_winner {
     float log_m, log_n, log_k, log_batch; /* base 2 of 1 + size */
     int config;                           /* index into configs, or KNOWN_CUBLAS */
     bool pretuned, stale, cold, predicted;
+    bool exact;              /* judged bit by bit; one that was not serves its own problem only */
     bool other_gpu, changed; /* then only its configuration is of use */
     double time_us, anchor_us, ratio;
     char when[24];

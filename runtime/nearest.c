@@ -8,11 +8,13 @@
 struct problem nearest_as_aligned(const struct problem *problem, int alignment)
 {
     struct problem p = *problem;
-    int64_t *const leading[] = {&p.lda, &p.ldb, &p.ldc};
+    const bool batch =
+        p.batch > 1; /* then longer rows would make the items overlap, but longer strides do as well */
+    int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,
+                              batch ? &p.stride_c : &p.ldc};
     for (int i = 0; i < 3 && alignment < 16; i++) {
-        int64_t *ld = leading[i];
-        if (alignment < 8 && *ld % 2 == 0) *ld += 1;
-        if (alignment == 8 && *ld % 4 == 0) *ld += 2;
+        if (alignment < 8 && *steps[i] % 2 == 0) *steps[i] += 1;
+        if (alignment == 8 && *steps[i] % 4 == 0) *steps[i] += 2;
     }
     return p;
 }
@@ -92,6 +94,7 @@ int nearest_find(const struct known *known, const struct problem *problem, int a
         const struct known_winner *w = &known->winners[i];
         const struct problem *q = &w->problem;
         if (w->predicted || w->changed || w->other_gpu || w->time_us <= 0) continue;
+        if (!w->exact && w->config != KNOWN_CUBLAS) continue;
         if (q->type != problem->type || q->trans_a != problem->trans_a || q->trans_b != problem->trans_b)
             continue;
         struct neighbour n = {w, nearest_distance(w, problem), 0};

@@ -22,14 +22,14 @@ struct neighbour {
  * cache. */
 double nearest_distance(const struct known_winner *winner, const struct problem *problem);
 
-/* The measured winners of this GPU within the radius whose configuration is legal for the problem and for
- * operands aligned to so many bytes, nearest first, at most NEAREST_MAX. The distance grows by the difference
- * in how full the last wave is. */
+/* The measured and exactly judged winners of this GPU within the radius whose configuration is legal for the
+ * problem and for operands aligned to so many bytes, nearest first, at most NEAREST_MAX. The distance grows
+ * by the difference in how full the last wave is. */
 int nearest_find(const struct known *known, const struct problem *problem, int alignment,
                  struct neighbour neighbours[NEAREST_MAX]);
 
-/* The problem with leading dimensions that admit no vector access wider than the alignment in bytes: what a
- * template's check says of it holds for the problem with such operands. */
+/* The problem with leading dimensions, or strides of the batch, that admit no vector access wider than the
+ * alignment in bytes: what a template's check says of it holds for the problem with such operands. */
 struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 
 /* NULL if the configuration is right for the problem with such operands, else why not. */

@@ -1,0 +1,294 @@
+/* Which measured problems are like another, and what is made of them: arithmetic, without GPU, driver or
+ * database. */
+#include "lookup.h"
+#include "nearest.h"
+#include "templates.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct known known;
+static struct notices quiet = {.quiet = true};
+
+static void set(struct config *config, const char *changes)
+{
+    for (const char *at = changes; *at;) {
+        char name[32];
+        int value, length = 0;
+        assert_int_equal(sscanf(at, "%31[A-Z_]=%d %n", name, &value, &length), 2);
+        assert_true(config_set(config, name, value));
+        at += length;
+    }
+}
+
+static struct config simt(const char *changes)
+{
+    struct config config = {.template = template_find("simt")};
+    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    set(&config, "BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8");
+    set(&config, changes);
+    return config;
+}
+
+/* Winners come as lines of text, as they are shipped. */
+static int start(void **state)
+{
+    (void)state;
+    static const struct gpu h200 = {.name = "NVIDIA H200",
+                                    .arch = 90,
+                                    .sm_count = 132,
+                                    .threads_per_sm = 2048,
+                                    .blocks_per_sm = 32,
+                                    .registers_per_sm = 65536,
+                                    .smem_per_sm_bytes = 233472,
+                                    .smem_per_block_bytes = 232448,
+                                    .smem_reserved_bytes = 1024,
+                                    .l2_bytes = 62914560,
+                                    .clock_mhz = 1980,
+                                    .memory_gb_per_s = 4800,
+                                    .fp32_tflops = 66.9};
+    return known_open(&known, &h200, "", "", &quiet);
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    known_close(&known);
+    return 0;
+}
+
+/* changes NULL: cuBLAS won. */
+static struct known_winner *add(const char *text, const char *changes, double time_us, double cublas_us)
+{
+    known.winners = realloc(known.winners, (known.count + 1) * sizeof *known.winners);
+    known.configs = realloc(known.configs, (size_t)(known.config_count + 1) * sizeof *known.configs);
+    assert_true(known.winners && known.configs);
+    struct known_winner *w = &known.winners[known.count++];
+    *w = (struct known_winner){
+        .config = KNOWN_CUBLAS, .cold = true, .exact = true, .time_us = time_us, .anchor_us = cublas_us};
+    assert_ok(problem_parse(text, &w->problem));
+    w->log_m = log2f(1 + (float)w->problem.m);
+    w->log_n = log2f(1 + (float)w->problem.n);
+    w->log_k = log2f(1 + (float)w->problem.k);
+    w->log_batch = log2f(1 + (float)w->problem.batch);
+    if (!changes) return w;
+    known.configs[w->config = known.config_count++] = simt(changes);
+    return w;
+}
+
+static double distance(const char *text)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return nearest_distance(&known.winners[0], &p);
+}
+
+static int near(const char *text, int alignment, struct neighbour *list)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return nearest_find(&known, &p, alignment, list);
+}
+
+static struct choice first(const char *text)
+{
+    struct choice choices[CHOICES_MAX];
+    struct problem p;
+    int count;
+    assert_ok(problem_parse(text, &p));
+    assert_ok(lookup_others(&known, &p, 16, choices, &count));
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) { /* whatever is listed is legal */
+        if (choices[i].cublas) continue;
+        const char *why = choices[i].config.template->check(&choices[i].config, &p, &known.gpu);
+        if (why) fail_msg("%s: choice %d is illegal: %s", text, i, why);
+    }
+    return choices[0];
+}
+
+TEST(a_doubled_side_is_one_away)
+{
+    add("sgemm:nn:1024x1024x1024", "", 100, 110);
+    assert_true(distance("sgemm:nn:1024x1024x1024") < 1e-6);
+    assert_true(fabs(distance("sgemm:nn:2048x1024x1024") - 1) < 0.01);
+    assert_true(fabs(distance("sgemm:nn:1024x512x1024") - 1) < 0.01);
+    assert_true(fabs(distance("sgemm:nn:2048x2048x1024") - sqrt(2)) < 0.01);
+    assert_true(distance("sgemm:nn:1024x1024x1100") < distance("sgemm:nn:1024x1024x1200"));
+    assert_true(distance("sgemm:nn:1024x1024x1023") > 0.25); /* A's rows are no longer aligned */
+    assert_true(distance("sgemm:nn:1024x1024x1024:lda=1028") > 0.01);
+    assert_true(distance("sgemm:nn:1024x1024x1024:beta=1") > 0.01);
+    assert_true(distance("sgemm:nn:1024x1024x1024:batch=2") > 0.5);
+}
+
+TEST(only_what_is_like_it_and_legal_is_near)
+{
+    struct neighbour list[NEAREST_MAX];
+    add("sgemm:nn:1024x1024x1024", "", 100, 110);
+    add("sgemm:nt:1024x1024x1024", "", 100, 110);
+    add("sgemm:nn:1024x1024x64", "", 10, 11);
+    add("sgemm:nn:1024x1024x1028", "", 100, 110)->predicted = true;
+    add("sgemm:nn:1024x1024x1032", "", 100, 110)->changed = true;
+    add("sgemm:nn:1024x1024x1036", "", 100, 110)->other_gpu = true;
+    add("sgemm:nn:1024x1024x1040", "", 100, 110)->exact = false;
+    assert_int_equal(near("sgemm:nn:1000x1024x1024", 16, list), 1);
+    assert_ptr_equal(list[0].winner, &known.winners[0]);
+    assert_int_equal(near("sgemm:nn:1000x1024x1023", 16, list), 0); /* its loads are 16 bytes wide */
+    assert_int_equal(near("sgemm:nn:1000x1024x1024", 8, list), 0);
+    assert_int_equal(near("sgemm:nn:1000x1024x1024", 4, list), 0);
+    add("sgemm:nn:1024x1024x1024", "VA=1 VB=1 VC=1", 100, 110);
+    assert_int_equal(near("sgemm:nn:1000x1024x1024", 4, list), 1);
+    assert_int_equal(near("sgemm:nn:1000x1024x1023", 16, list), 1);
+}
+
+TEST(the_nearest_of_many_are_kept_in_order)
+{
+    struct neighbour list[NEAREST_MAX];
+    for (int i = 0; i < 200; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "sgemm:nn:%dx1024x1024", 512 + 8 * ((i * 37) % 200));
+        add(text, "", 50 + 0.05 * i, 0);
+    }
+    int count = near("sgemm:nn:1024x1024x1024", 16, list);
+    assert_int_equal(count, NEAREST_MAX);
+    for (int i = 1; i < count; i++) assert_true(list[i - 1].distance <= list[i].distance);
+    assert_int_equal(list[0].winner->problem.m, 1024);
+}
+
+TEST(a_time_is_carried_over_in_proportion)
+{
+    struct neighbour list[NEAREST_MAX];
+    add("sgemm:nn:4096x4096x4096", "BM=128 BN=128 WM=64 TM=8 MIN_BLOCKS=2", 2500, 2600);
+    assert_int_equal(near("sgemm:nn:4096x4096x4096", 16, list), 1);
+    assert_true(fabs(list[0].time_us - 2500) < 1);
+    assert_int_equal(near("sgemm:nn:4096x4096x8192", 16, list), 1);
+    assert_true(list[0].time_us > 4000 && list[0].time_us < 7000);
+}
+
+TEST(the_user_s_own_comes_before_a_pretuned_one_as_near)
+{
+    struct neighbour list[NEAREST_MAX];
+    add("sgemm:nn:1024x1024x1024", "GROUP=2", 100, 0)->pretuned = true;
+    add("sgemm:nn:1024x1024x1024", "GROUP=3", 100, 0);
+    assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 2);
+    assert_false(list[0].winner->pretuned);
+}
+
+TEST(where_cublas_won_nearby_it_is_chosen)
+{
+    add("sgemm:nn:1024x1024x1024", NULL, 50, 50);
+    struct choice c = first("sgemm:nn:1024x1024x1000");
+    assert_true(c.cublas && c.source == GT_NEAREST);
+    assert_true(c.time_us > 30 && c.time_us < 70);
+    assert_string_equal(c.tuned_for, "sgemm:nn:1024x1024x1024");
+}
+
+TEST(a_winner_that_cublas_would_beat_here_gives_way_to_it)
+{
+    add("sgemm:nn:1024x1024x1024", "", 100, 60); /* it won by less memory, or before cuBLAS was updated */
+    struct choice choices[CHOICES_MAX];
+    struct problem p = problem_make(1024, 1024, 1000);
+    int count;
+    assert_ok(lookup_others(&known, &p, 16, choices, &count));
+    assert_true(choices[0].cublas && choices[0].source == GT_NEAREST);
+    assert_true(!choices[1].cublas && choices[1].source == GT_NEAREST); /* where there is no cuBLAS */
+}
+
+TEST(without_winners_the_list_is_cublas_and_plain_configurations)
+{
+    static const char *const texts[] = {"sgemm:nn:1x1x1",
+                                        "sgemm:tt:7x5x3",
+                                        "sgemm:nt:100000x1x3",
+                                        "sgemm:tn:64x64x1000000",
+                                        "sgemm:nn:8192x8192x64",
+                                        "sgemm:nn:8x8x8:batch=100000",
+                                        "sgemm:nn:5x5x5:lda=6:ldb=7:ldc=9"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct choice choices[CHOICES_MAX];
+        struct problem p;
+        int count, kernels = 0;
+        assert_ok(problem_parse(texts[i], &p));
+        for (int alignment = 4; alignment <= 16; alignment *= 2) {
+            assert_ok(lookup_others(&known, &p, alignment, choices, &count));
+            assert_true(choices[0].cublas);
+            assert_int_equal(choices[0].source, GT_FALLBACK);
+            kernels = 0;
+            for (int c = 1; c < count; c++) {
+                assert_false(choices[c].cublas); /* once is enough */
+                assert_null(nearest_illegal(&choices[c].config, &p, alignment, &known.gpu));
+                kernels++;
+            }
+            assert_true(kernels >= 2);
+        }
+    }
+}
+
+TEST(plain_configurations_use_wide_loads_where_the_problem_allows)
+{
+    struct choice choices[CHOICES_MAX];
+    struct problem p = problem_make(64, 64, 64);
+    int count;
+    assert_ok(lookup_others(&known, &p, 16, choices, &count));
+    assert_int_equal(config_get(&choices[1].config, "VA"), 4);
+    assert_ok(lookup_others(&known, &p, 8, choices, &count));
+    assert_int_equal(config_get(&choices[1].config, "VA"), 2);
+    assert_ok(lookup_others(&known, &p, 4, choices, &count));
+    assert_int_equal(config_get(&choices[1].config, "VA"), 1);
+}
+
+TEST(a_problem_as_aligned_as_its_operands_admits_no_wider_access)
+{
+    static const char *const texts[] = {"sgemm:nn:64x64x64", "sgemm:tt:62x66x70",
+                                        "sgemm:nt:8x8x8:lda=13:batch=4"};
+    for (size_t i = 0; i < 3; i++) {
+        struct problem p, q;
+        assert_ok(problem_parse(texts[i], &p));
+        for (int alignment = 4; alignment <= 16; alignment *= 2) {
+            q = nearest_as_aligned(&p, alignment);
+            assert_ok(problem_check(&q));
+            assert_true(problem_align_a(&q) <= alignment / 4 && problem_align_a(&q) <= problem_align_a(&p));
+            assert_true(problem_align_b(&q) <= alignment / 4 && problem_align_b(&q) <= problem_align_b(&p));
+            assert_true(problem_align_c(&q) <= alignment / 4 && problem_align_c(&q) <= problem_align_c(&p));
+            assert_true(q.m == p.m && q.n == p.n && q.k == p.k && q.lda >= p.lda);
+        }
+    }
+}
+
+TEST(any_number_of_strange_winners_gives_a_legal_choice)
+{
+    srand(3);
+    for (int i = 0; i < 300; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "sgemm:%s:%dx%dx%d", i % 2 ? "nn" : "nt", 1 + rand() % 3000,
+                 1 + rand() % 3000, rand() % 3000);
+        add(text, rand() % 5 ? "" : NULL, rand() % 3 ? 1e-3 * rand() : 0, rand() % 2 ? 1e-3 * rand() : 0);
+    }
+    for (int i = 0; i < 200; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "sgemm:%s:%dx%dx%d", i % 2 ? "nn" : "nt", 1 + rand() % 3000,
+                 1 + rand() % 3000, rand() % 3000);
+        struct choice c = first(text);
+        assert_true(isfinite(c.time_us) && isfinite(c.loss));
+    }
+}
+
+#define ARITHMETIC(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ARITHMETIC(a_doubled_side_is_one_away),
+        ARITHMETIC(only_what_is_like_it_and_legal_is_near),
+        ARITHMETIC(the_nearest_of_many_are_kept_in_order),
+        ARITHMETIC(a_time_is_carried_over_in_proportion),
+        ARITHMETIC(the_user_s_own_comes_before_a_pretuned_one_as_near),
+        ARITHMETIC(where_cublas_won_nearby_it_is_chosen),
+        ARITHMETIC(a_winner_that_cublas_would_beat_here_gives_way_to_it),
+        ARITHMETIC(without_winners_the_list_is_cublas_and_plain_configurations),
+        ARITHMETIC(plain_configurations_use_wide_loads_where_the_problem_allows),
+        ARITHMETIC(a_problem_as_aligned_as_its_operands_admits_no_wider_access),
+        ARITHMETIC(any_number_of_strange_winners_gives_a_legal_choice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
