@@ -12,7 +12,7 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 _Atomic int fake_blas_calls, fake_blas_wide_calls;
-int fake_blas_math;
+_Atomic int fake_blas_math;
 
 struct blas {
     void *stream, *workspace;

@@ -18,8 +18,9 @@
 
 struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 int fake_launch_count;
-int fake_attributes_set[8];
-int fake_computes, fake_loads;
+_Atomic int fake_attributes_set[8];
+int fake_computes;
+_Atomic int fake_loads;
 _Atomic int fake_open; /* buffers, modules, streams and contexts that were not released */
 
 static CUresult result_of(const char *name)
