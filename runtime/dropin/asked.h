@@ -4,6 +4,8 @@
 
 #include "blas.h"
 
+struct route;
+
 struct asked {
     const char *function; /* "cublasSgemm", for people */
     bool op_a, op_b;      /* transposed */
@@ -16,6 +18,7 @@ struct asked {
     bool scalars_on_device;
     bool (*is_plain)(const void *); /* what takes long to find out and is asked last; NULL: it is */
     const void *is_plain_of;
+    _Atomic(struct route *) *last; /* the route that these sizes had before; NULL: nobody remembers it */
 };
 
 #endif

@@ -17,7 +17,8 @@ static struct {
     bool on, log;
 } settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static __thread bool inside;
+/* The library is there from the program's start, so its threads' memory has a fixed place for this. */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)

@@ -12,7 +12,7 @@
 enum { NOT_SUPPORTED = 15 };
 
 struct form_key {
-    struct lt_layout a, b, c, d;
+    struct lt_layout a, b, d; /* that of C is the same as D's */
     int32_t op_a, op_b;
 };
 
@@ -22,12 +22,13 @@ struct form {
     struct form_key key;
     bool plain; /* else nothing of the rest is valid */
     struct asked asked;
+    _Atomic(struct route *) last;
 };
 
 static struct memo forms = {.key_bytes = sizeof(struct form_key)};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* adding forms */
 
-_Static_assert(sizeof(struct form_key) == 4 * 64 + 8, "a key has no bytes that are nobody's");
+_Static_assert(sizeof(struct form_key) == 3 * 64 + 8, "a key has no bytes that are nobody's");
 
 /* ---- what a layout means ---- */
 
@@ -64,13 +65,13 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
     return true;
 }
 
-static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout layout_b, lt_layout layout_c,
-                      lt_layout layout_d, struct form *form)
+static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout layout_b, lt_layout layout_d,
+                      struct form *form)
 {
     struct matrix a, b, d;
     const bool op_a = form->key.op_a != BLAS_OP_N, op_b = form->key.op_b != BLAS_OP_N;
     if (!read_layout(real, layout_a, &a) || !read_layout(real, layout_b, &b) ||
-        !read_layout(real, layout_d, &d) || memcmp(layout_c, layout_d, sizeof *layout_c) != 0)
+        !read_layout(real, layout_d, &d))
         return false;
     const int64_t m = op_a ? a.columns : a.rows, k = op_a ? a.rows : a.columns;
     const int64_t n = op_b ? b.rows : b.columns, k_too = op_b ? b.columns : b.rows;
@@ -92,10 +93,10 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
 }
 
 /* NULL: not plain, or there is no memory. */
-static const struct form *form_of(const struct real_lt *real, int op_a, int op_b, lt_layout a, lt_layout b,
-                                  lt_layout c, lt_layout d)
+static struct form *form_of(const struct real_lt *real, int op_a, int op_b, lt_layout a, lt_layout b,
+                            lt_layout d)
 {
-    const struct form_key key = {*a, *b, *c, *d, op_a, op_b};
+    const struct form_key key = {*a, *b, *d, op_a, op_b};
     const uint64_t hash = memo_hash(&key, sizeof key);
     struct form *form = memo_find(&forms, &key, hash);
     if (!form) {
@@ -103,7 +104,7 @@ static const struct form *form_of(const struct real_lt *real, int op_a, int op_b
         form = memo_find(&forms, &key, hash);
         if (!form && (form = calloc(1, sizeof *form))) {
             form->key = key;
-            form->plain = read_form(real, a, b, c, d, form);
+            form->plain = read_form(real, a, b, d, form);
             if (!memo_add(&forms, &form->entry, &form->key, hash)) {
                 free(form);
                 form = NULL;
@@ -169,8 +170,8 @@ static struct refusal *understand(const struct real_lt *real, lt_desc desc, cons
     if (compute != BLAS_COMPUTE_32F && compute != BLAS_COMPUTE_32F_PEDANTIC) return &types;
     if ((pointer != BLAS_HOST_SCALARS && pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) || !is_op(op_b))
         return &forms_other;
-    const struct form *form = form_of(real, op_a, op_b, layout_a, layout_b, layout_c, layout_d);
-    if (!form) return &forms_other;
+    struct form *form = form_of(real, op_a, op_b, layout_a, layout_b, layout_d);
+    if (!form || memcmp(layout_c, layout_d, sizeof *layout_c) != 0) return &forms_other;
     /* Where beta is 0, C is not read. */
     if (c != d && (pointer == BLAS_DEVICE_SCALARS || *(const float *)beta != 0)) return &other_c;
     *asked = form->asked;
@@ -182,6 +183,7 @@ static struct refusal *understand(const struct real_lt *real, lt_desc desc, cons
     asked->scalars_on_device = pointer == BLAS_DEVICE_SCALARS;
     asked->is_plain = is_usual;
     asked->is_plain_of = desc;
+    asked->last = &form->last;
     return NULL;
 }
 

@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL /* a call of the library would cost more than the hash */
+#include <xxhash.h>
+
 #define MEMO_ENTRIES_MAX                                                                                     \
     65536 /* a program with more problems than that gains nothing from remembering them */
 
@@ -28,7 +31,7 @@ struct memo_table {
 };
 
 struct memo {
-    size_t key_bytes; /* a multiple of 8 */
+    size_t key_bytes;
     _Atomic(struct memo_table *) table;
     _Atomic(struct memo_entry *) entries; /* the newest */
     size_t count;
@@ -36,13 +39,7 @@ struct memo {
 
 static inline uint64_t memo_hash(const void *key, size_t bytes)
 {
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15), word;
-    for (size_t at = 0; at < bytes; at += sizeof word) {
-        memcpy(&word, (const char *)key + at, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
-    return hash;
+    return XXH3_64bits(key, bytes);
 }
 
 /* NULL: not there. From any thread. */

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
+_Atomic(const struct real_blas *) real_blas_found;
+_Atomic(const struct real_lt *) real_lt_found;
 static struct real_blas blas_found;
 static struct real_lt lt_found;
 static pthread_once_t blas_once = PTHREAD_ONCE_INIT, lt_once = PTHREAD_ONCE_INIT;
@@ -66,14 +68,16 @@ static void find_lt(void)
     find(lt_symbols, sizeof lt_symbols / sizeof *lt_symbols, names);
 }
 
-const struct real_blas *real_blas(void)
+const struct real_blas *real_blas_find(void)
 {
     pthread_once(&blas_once, find_blas);
+    atomic_store(&real_blas_found, &blas_found);
     return &blas_found;
 }
 
-const struct real_lt *real_lt(void)
+const struct real_lt *real_lt_find(void)
 {
     pthread_once(&lt_once, find_lt);
+    atomic_store(&real_lt_found, &lt_found);
     return &lt_found;
 }

@@ -3,6 +3,7 @@
 #define GT_REAL_BLAS_H
 
 #include "cublas_abi.h"
+#include <stdatomic.h>
 
 /* By their names; NULL what this version does not have. */
 struct real_blas {
@@ -28,7 +29,21 @@ struct real_lt {
 };
 
 /* Found at the first call; from any thread. */
-const struct real_blas *real_blas(void);
-const struct real_lt *real_lt(void);
+extern _Atomic(const struct real_blas *) real_blas_found;
+extern _Atomic(const struct real_lt *) real_lt_found;
+const struct real_blas *real_blas_find(void);
+const struct real_lt *real_lt_find(void);
+
+static inline const struct real_blas *real_blas(void)
+{
+    const struct real_blas *found = atomic_load_explicit(&real_blas_found, memory_order_acquire);
+    return found ? found : real_blas_find();
+}
+
+static inline const struct real_lt *real_lt(void)
+{
+    const struct real_lt *found = atomic_load_explicit(&real_lt_found, memory_order_acquire);
+    return found ? found : real_lt_find();
+}
 
 #endif

@@ -1,0 +1,36 @@
+/* program_blas.h — the cuBLAS that a test's program is linked with, made of host memory: what it does, and
+ * what it remembers of its calls.
+ */
+#ifndef GT_PROGRAM_BLAS_H
+#define GT_PROGRAM_BLAS_H
+
+#include "cublas_abi.h"
+
+int cublasCreate_v2(blas_handle *handle);
+int cublasDestroy_v2(blas_handle handle);
+int cublasSetStream_v2(blas_handle handle, CUstream stream);
+int cublasGetStream_v2(blas_handle handle, CUstream *stream);
+int cublasSetPointerMode_v2(blas_handle handle, int mode);
+int cublasGetPointerMode_v2(blas_handle handle, int *mode);
+int cublasSetMathMode(blas_handle handle, int mode);
+int cublasGetMathMode(blas_handle handle, int *mode);
+
+int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale);
+int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, size_t bytes);
+int cublasLtMatmulDescGetAttribute(lt_desc desc, int what, void *value, size_t room, size_t *written);
+int cublasLtMatmulDescDestroy(lt_desc desc);
+int cublasLtMatrixLayoutCreate(lt_layout *layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
+int cublasLtMatrixLayoutSetAttribute(lt_layout layout, int what, const void *value, size_t bytes);
+int cublasLtMatrixLayoutGetAttribute(lt_layout layout, int what, void *value, size_t room, size_t *written);
+int cublasLtMatrixLayoutDestroy(lt_layout layout);
+
+/* Calls that arrived here. nested: those of cublasLtMatmul that cublasGemmEx makes, as the real one does. */
+extern int program_blas_calls, program_lt_calls, program_nested_calls;
+extern int program_blas_idle; /* 1: calls are answered without computing */
+extern struct program_blas_last {
+    int op_a, op_b;
+    int64_t m, n, k, lda, ldb, ldc, batch;
+    const void *alpha, *a, *b, *beta, *c;
+} program_blas_last;
+
+#endif

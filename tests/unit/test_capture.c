@@ -1,0 +1,193 @@
+/* What a program computes, as text: reading, joining, saving, and how its time is divided. */
+#include "budget.h"
+#include "capture.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64], path[96];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/gemmtune-capture-XXXXXX");
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/program.txt", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "chmod -R u+w '%s'; rm -rf '%s'", folder, folder);
+    return system(command);
+}
+
+static void put(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static const char *get(void)
+{
+    static char text[4096];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void add(struct capture *c, const char *problem, uint64_t count, double time_us)
+{
+    struct problem p;
+    assert_ok(problem_parse(problem, &p));
+    assert_ok(capture_add(c, &p, count, time_us));
+}
+
+TEST(counts_and_times_are_read_and_the_heaviest_comes_first)
+{
+    struct capture c = {0};
+    put("# a heading, with count=7 in it\n\n8x8x8  # count=1000 time_us=2.5\n"
+        "sgemm:nt:16x16x16:batch=3 # time_us=40 count=100\r\n 32x32x32 \n");
+    assert_ok(capture_read(path, &c));
+    assert_int_equal(c.count, 3);
+    assert_string_equal(c.at[0].text, "sgemm:nt:16x16x16:batch=3");
+    assert_true(c.at[0].count == 100 && c.at[0].time_us == 40 && capture_weight(&c.at[0]) == 4000);
+    assert_string_equal(c.at[1].text, "sgemm:nn:8x8x8");
+    assert_true(c.at[2].count == 1 && c.at[2].time_us == 0 && capture_weight(&c.at[2]) > 0);
+    capture_free(&c);
+}
+
+TEST(the_same_problem_twice_is_one_with_the_mean_time)
+{
+    struct capture c = {0};
+    add(&c, "8x8x8", 30, 2);
+    add(&c, "9x9x9", 1, 5);
+    add(&c, "sgemm:nn:8x8x8", 10, 4);
+    add(&c, "8x8x8", 1000, 0); /* its time is not known */
+    capture_settle(&c);
+    assert_int_equal(c.count, 2);
+    assert_true(c.at[0].count == 1040 && c.at[0].time_us == 2.5);
+    add(&c, "8x8x8", UINT64_MAX, 2.5);
+    capture_settle(&c);
+    assert_true(c.at[0].count == UINT64_MAX);
+    capture_free(&c);
+    capture_settle(&c);
+    assert_int_equal(c.count, 0);
+}
+
+TEST(what_is_saved_is_added_to_what_the_file_holds)
+{
+    struct capture c = {0};
+    add(&c, "8x8x8", 10, 3);
+    add(&c, "sgemm:tn:5x6x7:lda=12", 2, 0);
+    assert_ok(capture_save(path, &c));
+    assert_ok(capture_save(path, &c));
+    assert_non_null(
+        strstr(get(), "\nsgemm:nn:8x8x8  # count=20 time_us=3\nsgemm:tn:5x6x7:lda=12  # count=4\n"));
+    struct problem *suite;
+    size_t count;
+    assert_ok(problem_read_suite(path, &suite, &count)); /* it is a suite, too */
+    assert_int_equal(count, 2);
+    free(suite);
+    capture_free(&c);
+}
+
+TEST(processes_that_save_at_once_lose_nothing)
+{
+    enum { PROCESSES = 8, TIMES = 20 };
+    for (int i = 0; i < PROCESSES; i++)
+        if (fork() == 0) {
+            struct capture c = {0};
+            struct problem p = problem_make(8, 8, 8);
+            int bad = capture_add(&c, &p, 1, 1) != OK;
+            for (int n = 0; n < TIMES; n++) bad |= capture_save(path, &c) != OK;
+            _exit(bad);
+        }
+    for (int status, i = 0; i < PROCESSES; i++) assert_true(wait(&status) > 0 && status == 0);
+    struct capture c = {0};
+    assert_ok(capture_read(path, &c));
+    assert_true(c.count == 1 && c.at[0].count == PROCESSES * TIMES);
+    capture_free(&c);
+    char command[128];
+    snprintf(command, sizeof command, "test $(ls '%s' | wc -l) = 1", folder);
+    assert_int_equal(system(command), 0); /* nothing is left behind */
+}
+
+TEST(a_file_that_is_no_capture_is_refused_and_left_as_it_is)
+{
+    static const struct {
+        const char *text, *part;
+    } bad[] = {{"8x8x8 # count=x\n", ":1: 'count"},    {"\n8x8 # count=1\n", ":2: "},
+               {"8x8x8 # count=-1\n", "neither"},      {"8x8x8 # time_us=nan\n", "neither"},
+               {"8x8x8 # time_us=1e999\n", "neither"}, {"8x8x8 # count=99999999999999999999999\n", "neither"},
+               {"8x8x8 # my favourite\n", "'my'"},     {"#!/bin/sh\necho 1\n", ":2: "}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct capture c = {0};
+        put(bad[i].text);
+        assert_fails(capture_read(path, &c), E_INPUT, bad[i].part);
+        assert_int_equal(capture_save(path, &c), E_INPUT);
+        assert_string_equal(get(), bad[i].text);
+        capture_free(&c);
+    }
+}
+
+TEST(no_file_and_no_folder_are_told)
+{
+    struct capture c = {0};
+    assert_fails(capture_read(path, &c), E_ABSENT, path);
+    add(&c, "8x8x8", 1, 1);
+    assert_fails(capture_save("/nowhere/at/all.txt", &c), E_IO, "/nowhere/at/all.txt");
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(folder, 0500), 0);
+        assert_fails(capture_save(path, &c), E_IO, path);
+    }
+    capture_free(&c);
+}
+
+TEST(the_budget_follows_the_weight_and_leaves_nobody_out)
+{
+    /* Of 1000 s, a fifth evenly and the rest by weight. */
+    assert_true(fabs(budget_weighted_share(1000, 90, 100, 10, 1) - (20 + 720)) < 1e-9);
+    assert_true(fabs(budget_weighted_share(1000, 0, 100, 10, 1) - 20) < 1e-9);
+    assert_true(fabs(budget_weighted_share(1000, 10, 100, 10, 2) - 2 * (20 + 80)) < 1e-9);
+    assert_true(budget_weighted_share(1000, 100, 100, 10, 4) == 1000); /* more there is not */
+    assert_true(budget_weighted_share(1000, 1, 2, 1, 1) == 1000);      /* the last one takes what is left */
+    assert_true(budget_weighted_share(-1, 1, 2, 2, 1) == 0);
+    assert_true(budget_weighted_share(100, 0, 0, 2, 1) == 50);
+    double left = 3600, weights[] = {70, 20, 9, 1}, sum = 100, spent = 0;
+    for (int i = 0; i < 4; i++) {
+        double share = budget_weighted_share(left - spent, weights[i], sum, 4 - i, 1);
+        assert_true(share >= 3600 * 0.025);
+        spent += share;
+        sum -= weights[i];
+    }
+    assert_true(fabs(spent - left) < 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(counts_and_times_are_read_and_the_heaviest_comes_first, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_same_problem_twice_is_one_with_the_mean_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_saved_is_added_to_what_the_file_holds, setup, teardown),
+        cmocka_unit_test_setup_teardown(processes_that_save_at_once_lose_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_capture_is_refused_and_left_as_it_is, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(no_file_and_no_folder_are_told, setup, teardown),
+        cmocka_unit_test(the_budget_follows_the_weight_and_leaves_nobody_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
