@@ -18,7 +18,7 @@ struct fake_launch {
 extern struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 extern int fake_launch_count;
 extern _Atomic int fake_attributes_set[8]; /* 0: dynamic shared memory, 1: carveout */
-extern _Atomic int fake_open;      /* resources not released */
+extern _Atomic int fake_open;              /* resources not released */
 /* Kernels are run, too, by the definition: 1, and 2 if A is transposed, and 4 if B is. 0: only recorded. */
 extern int fake_computes;
 extern _Atomic int fake_loads; /* modules ever loaded */
