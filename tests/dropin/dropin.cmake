@@ -12,3 +12,11 @@ target_compile_definitions(test_dropin PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>
 add_dependencies(test_dropin fake_gpu fake_nvrtc gemmtune_cublas)
 add_test(NAME test_dropin COMMAND test_dropin)
 set_tests_properties(test_dropin PROPERTIES LABELS unit TIMEOUT 300)
+
+# PyTorch under the drop-in; skipped where there is none or no GPU.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME torch_dropin COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/torch_dropin.py
+    --dropin $<TARGET_FILE:gemmtune_cublas> --tune $<TARGET_FILE:tune>)
+  set_tests_properties(torch_dropin PROPERTIES LABELS "gpu;slow" TIMEOUT 1800 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+endif()
