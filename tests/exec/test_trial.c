@@ -4,6 +4,7 @@
 #include "ladder.h"
 #include "line_up.h"
 #include "players.h"
+#include "rivals.h"
 #include "unit.h"
 #include "verify.h"
 
@@ -53,6 +54,19 @@ void kernel_close(struct kernel *kernel)
 {
     if (kernel->close) kernel->close(kernel->self);
     *kernel = (struct kernel){0};
+}
+
+/* cublasLt and AUTOTUNE are for tune bench alone. */
+enum status rival_lt_open(struct site *at, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+{
+    (void)at, (void)kernel, (void)detail;
+    return fail(E_ABSENT, "no cublasLt");
+}
+
+enum status rival_autotune_open(struct site *at, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+{
+    (void)at, (void)kernel, (void)detail;
+    return fail(E_ABSENT, "no cuBLAS");
 }
 
 enum status rival_open(struct device *on, const struct problem *problem, struct kernel *kernel,
