@@ -21,6 +21,7 @@ gt_dependency(uv libuv libuv_a.a libuv.a)
 gt_dependency(jansson jansson libjansson.a)
 gt_dependency(inih inih libinih.a)
 gt_dependency(xxhash libxxhash libxxhash.a)
+gt_dependency(zlib zlib libz.a)
 target_link_libraries(gt_sqlite INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_libraries(gt_uv INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 

@@ -10,7 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(GT_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
-option(GT_STATIC_DEPS "Link SQLite, libuv, jansson, inih and xxHash statically, for a program that travels" OFF)
+option(GT_STATIC_DEPS "Link SQLite, libuv, jansson, inih, xxHash and zlib statically, for a program that travels" OFF)
 
 add_library(gt_flags INTERFACE)
 target_compile_options(gt_flags INTERFACE

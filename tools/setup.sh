@@ -79,6 +79,7 @@ need_command gnuplot gnuplot-nox
 need_library sqlite3 libsqlite3-dev
 need_library libuv libuv1-dev
 need_library jansson libjansson-dev
+need_library zlib zlib1g-dev
 need_library inih libinih-dev
 need_library libxxhash libxxhash-dev
 if [ "${1:-}" = test ]; then

@@ -2,10 +2,10 @@
 _tune()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-    local commands="tune query explain bench ladder verify doctor help" command=tune
+    local commands="tune query explain bench ladder export import merge verify doctor help" command=tune
     [[ " $commands " == *" ${COMP_WORDS[1]} "* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}
     case $before in
-        --db|--suite|--space|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --db|--suite|--header|--output|--t4|--space|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
         --op) COMPREPLY=($(compgen -W "nn nt tn tt" -- "$word")); return ;;
         --strategy) COMPREPLY=($(compgen -W "exhaustive random ils" -- "$word")); return ;;

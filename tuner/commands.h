@@ -14,8 +14,12 @@ enum status cmd_query(int argc, char **argv);   /* tools/cmd_query.c */
 enum status cmd_explain(int argc, char **argv); /* tools/cmd_explain.c */
 enum status cmd_ladder(int argc, char **argv);  /* tools/cmd_ladder.c */
 enum status cmd_bench(int argc, char **argv);   /* tools/cmd_bench.c: winners against NVIDIA's libraries */
-enum status cmd_verify(int argc, char **argv);  /* tools/cmd_verify.c: database and winners checked */
-enum status cmd_doctor(int argc, char **argv);  /* tools/cmd_doctor.c */
+enum status cmd_export(int argc, char **argv);  /* tools/cmd_export.c: winners as a C header, and as text */
+enum status cmd_import(int argc,
+                       char **argv); /* tools/cmd_import.c: what was exported, and other tuners' files */
+enum status cmd_merge(int argc, char **argv);  /* tools/cmd_merge.c: several databases in one */
+enum status cmd_verify(int argc, char **argv); /* tools/cmd_verify.c: database and winners checked */
+enum status cmd_doctor(int argc, char **argv); /* tools/cmd_doctor.c */
 
 /* Children, not for people: started by the pool with a socket on file descriptor 3. */
 

@@ -24,6 +24,9 @@ static const struct command commands[] = {
     {"explain", cmd_explain},
     {"bench", cmd_bench},
     {"ladder", cmd_ladder},
+    {"export", cmd_export},
+    {"import", cmd_import},
+    {"merge", cmd_merge},
     {"verify", cmd_verify},
     {"doctor", cmd_doctor},
     /* children of this program */

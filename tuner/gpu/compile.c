@@ -41,6 +41,18 @@ static const struct library_symbol entries[] = {
     {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
 };
 
+/* Asked for when they are first needed. */
+static struct {
+    __typeof__(&nvrtcGetPTXSize) GetPTXSize;
+    __typeof__(&nvrtcGetPTX) GetPTX;
+} nvrtc_ptx;
+
+static const struct library_symbol ptx_entries[] = {
+    {"nvrtcGetPTXSize", &nvrtc_ptx.GetPTXSize},
+    {"nvrtcGetPTX", &nvrtc_ptx.GetPTX},
+};
+
+static void *nvrtc_handle;
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static char loaded_version[16]; /* "" until loaded */
 
@@ -79,6 +91,7 @@ static enum status load_once(void)
     nvrtcResult result = nvrtc.Version(&major, &minor);
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC does not tell its version: %s", nvrtc.GetErrorString(result));
+    nvrtc_handle = handle;
     open_builtins(major, minor);
     snprintf(loaded_version, sizeof loaded_version, "%d.%d", major, minor);
     return OK;
@@ -251,7 +264,7 @@ static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
     return result;
 }
 
-static enum status build(const struct job *job, const char *cache, struct compiled *out)
+static enum status start_program(const struct job *job, nvrtcProgram *program)
 {
     const char *header_names[SOURCES_MAX], *header_texts[SOURCES_MAX];
     int headers = job->source_count - 1;
@@ -259,15 +272,20 @@ static enum status build(const struct job *job, const char *cache, struct compil
         header_names[i] = job->sources[i + 1].name;
         header_texts[i] = job->sources[i + 1].text;
     }
+    nvrtcResult result = nvrtc.CreateProgram(program, job->sources[0].text, job->sources[0].name, headers,
+                                             headers ? header_texts : NULL, headers ? header_names : NULL);
+    if (result == NVRTC_SUCCESS) return OK;
+    return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
+}
+
+static enum status build(const struct job *job, const char *cache, struct compiled *out)
+{
     nvrtcProgram program = NULL;
     double start_ms = now_ms();
-    nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
-                                             headers ? header_texts : NULL, headers ? header_names : NULL);
-    if (result != NVRTC_SUCCESS)
-        return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
-    result = compile_afresh(program, job);
+    enum status st = start_program(job, &program);
+    if (st) return st;
+    nvrtcResult result = compile_afresh(program, job);
     double compile_ms = now_ms() - start_ms;
-    enum status st;
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
@@ -307,6 +325,51 @@ enum status compile_config(const struct config *config, bool trans_a, bool trans
         return fail(E_COMPILER, "the definitions of template %s do not fit", config->template->name);
     return compile_sources(config->template->sources, config->template->source_count, definitions, count,
                            arch, cache, out);
+}
+
+static enum status take_ptx(const struct job *job, nvrtcProgram program, char **text, size_t *bytes)
+{
+    const char *missing = library_bind(nvrtc_handle, ptx_entries, sizeof ptx_entries / sizeof *ptx_entries);
+    if (missing) return fail(E_COMPILER, "the NVRTC library found lacks %s", missing);
+    if (nvrtc_ptx.GetPTXSize(program, bytes) != NVRTC_SUCCESS || *bytes == 0)
+        return fail(E_COMPILER, "NVRTC %s gave no PTX for %s", job->version, job->arch);
+    if (!(*text = malloc(*bytes))) return fail(E_MEMORY, "out of memory for a kernel of %zu bytes", *bytes);
+    nvrtcResult result = nvrtc_ptx.GetPTX(program, *text);
+    if (result == NVRTC_SUCCESS) return OK;
+    free(*text);
+    *text = NULL;
+    return fail(E_COMPILER, "NVRTC %s gave no PTX: %s", job->version, nvrtc.GetErrorString(result));
+}
+
+enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, char **text,
+                        size_t *bytes)
+{
+    const char *definitions[CONFIG_PARAMS_MAX + 2];
+    char values[2048];
+    const struct template *t = config->template;
+    int count = template_definitions(config, trans_a, trans_b, definitions, CONFIG_PARAMS_MAX + 2, values,
+                                     sizeof values);
+    if (count == 0) return fail(E_COMPILER, "the definitions of template %s do not fit", t->name);
+    *text = NULL;
+    *bytes = 0;
+    struct job job;
+    nvrtcProgram program = NULL;
+    enum status st = prepare(&job, t->sources, t->source_count, definitions, count, arch);
+    if (st) return st;
+    /* sm_90a is one architecture, compute_90 is it and all later ones. */
+    snprintf(job.arch, sizeof job.arch, "compute_%d", arch);
+    snprintf(job.arch_option, sizeof job.arch_option, "-arch=%s", job.arch);
+    if ((st = start_program(&job, &program))) return st;
+    nvrtcResult result = compile_afresh(program, &job);
+    struct compiled refusal = {.built = false};
+    char *log = take_log(program);
+    if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
+    else if (result == NVRTC_SUCCESS) st = take_ptx(&job, program, text, bytes);
+    else if (!(st = refused(&job, result, log, &refusal)))
+        st = fail(E_ABSENT, "%s needs one architecture: %s", t->name, refusal.log);
+    free(log);
+    nvrtc.DestroyProgram(&program);
+    return st;
 }
 
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length)

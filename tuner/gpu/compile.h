@@ -37,6 +37,12 @@ enum status compile_sources(const struct source_text *sources, int count, const 
 enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
                            const char *cache, struct compiled *out);
 
+/* The same as PTX for this architecture and all later ones, with a final NUL that counts; *text malloc'ed.
+ * Nothing is kept in a cache. Errors: E_ABSENT (the kernel uses what only this architecture has), and those
+ * above. */
+enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, char **text,
+                        size_t *bytes);
+
 /* Read a cubin and check it against its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs).
  */
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length);

@@ -1,0 +1,246 @@
+/* cmd_export.c — tune export: winners as a C header, with their kernels if wanted, and as text; trials as
+ * text. Reads the database only; knows no GPU. */
+#include "commands.h"
+#include "export_header.h"
+#include "export_lists.h"
+#include "export_text.h"
+#include "paths.h"
+#include "reading.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum form { FORM_NONE, FORM_HEADER, FORM_JSON, FORM_CSV, FORM_T4 };
+
+struct export
+{
+    struct reading reading;
+    struct pick_rules rules;
+    enum form form;
+    const char *output; /* file; NULL: standard output */
+    bool with_kernels;
+    struct problem problem; /* of --shape */
+    bool has_problem;
+    enum status st; /* of parsing */
+};
+
+enum {
+    KEY_HEADER = 256,
+    KEY_KERNELS,
+    KEY_JSON,
+    KEY_CSV,
+    KEY_T4,
+    KEY_GPU,
+    KEY_DB,
+    KEY_MEASURED,
+    KEY_NO_CUBLAS
+};
+
+static const struct argp_option options[] = {
+    {0, 0, 0, 0, "What is written:", 1},
+    {"header", KEY_HEADER, "FILE", 0, "winners as a C header with a lookup", 0},
+    {"with-kernels", KEY_KERNELS, NULL, 0, "and their machine code, PTX and a launcher", 0},
+    {"json", KEY_JSON, NULL, 0, "winners as JSON, one object a line", 0},
+    {"csv", KEY_CSV, NULL, 0, "winners as CSV with a head line", 0},
+    {"t4", KEY_T4, NULL, 0, "all trials in the T4 results format, for Kernel Tuner and others", 0},
+    {"output", 'o', "FILE", 0, "where text goes, instead of standard output", 0},
+    {0, 0, 0, 0, "Of what:", 2},
+    {"gpu", KEY_GPU, "G", 0, "this GPU: short name (h200), driver's name, architecture (sm_90) or this", 0},
+    {"shape", 's', "P", 0, "this problem alone", 0},
+    {"measured", KEY_MEASURED, NULL, 0, "winners that were measured, not predicted", 0},
+    {"without-cublas", KEY_NO_CUBLAS, NULL, 0, "leave problems out where cuBLAS won", 0},
+    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {0}};
+
+static const char text[] =
+    "Take winners out of the database, in a form that needs neither SQLite nor this program.\v"
+    "--header writes one C99 header, which is C++ too and needs no library: a table for each GPU, and "
+    "functions that find the winner of a shape, or of the nearest shape whose winner may run it. The comment "
+    "at its "
+    "top says how they are called; FILE gives the table its name: h200.h holds gt_h200_winners. A shape that "
+    "was "
+    "tuned with several leading dimensions, scalars or cache policies is in it once, measured before "
+    "predicted and "
+    "cold before hot. Winners whose kernel has changed since are left out.\n"
+    "\n"
+    "--with-kernels adds each kernel once: machine code for the GPU's architecture, PTX for later ones, and "
+    "a launcher "
+    "that needs the driver API (cuda.h, libcuda) alone. Kernels come from the cache or are compiled (NVRTC). "
+    "Include "
+    "such a header in one file of a program: it is large.\n"
+    "\n"
+    "--json is what libgemmtune reads as winners that ship with it, and tune import takes back. --t4 has "
+    "every trial, "
+    "failed ones too, in milliseconds.\n"
+    "\n"
+    "The date in a header is SOURCE_DATE_EPOCH where that is set, so that builds can be repeated bit by "
+    "bit.\n"
+    "\n"
+    "Examples:\n"
+    "  tune export --gpu h200 --header h200.h\n"
+    "  tune export --gpu h200 --header h200_kernels.h --with-kernels\n"
+    "  tune export --gpu h200 --measured --json -o winners/h200.jsonl\n"
+    "  tune export --gpu h200 --shape 4096x4096x4096 --t4 -o trials.json\n"
+    "\n"
+    "Exit status: 0 done; 1 there is nothing to export; 2 wrong command line; 3 wrong shape or date; 4 the "
+    "file is no "
+    "database of ours, newer or damaged; 6 no NVRTC for --with-kernels; 7 a file cannot be read or written.";
+
+static enum status choose(struct export *e, enum form form, const char *output)
+{
+    if (e->form != FORM_NONE && e->form != form)
+        return fail(E_USAGE, "only one of --header, --json, --csv and --t4 at a time");
+    e->form = form;
+    if (output) e->output = output;
+    return OK;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct export *e = state->input;
+    enum status st = OK;
+    switch (key) {
+    case KEY_HEADER:
+        st = choose(e, FORM_HEADER, argument);
+        break;
+    case KEY_KERNELS:
+        e->with_kernels = true;
+        break;
+    case KEY_JSON:
+        st = choose(e, FORM_JSON, NULL);
+        break;
+    case KEY_CSV:
+        st = choose(e, FORM_CSV, NULL);
+        break;
+    case KEY_T4:
+        st = choose(e, FORM_T4, NULL);
+        break;
+    case 'o':
+        e->output = argument;
+        break;
+    case KEY_GPU:
+        e->reading.gpu = argument;
+        break;
+    case 's':
+        e->has_problem = true;
+        st = problem_parse(argument, &e->problem);
+        break;
+    case KEY_MEASURED:
+        e->rules.measured_only = true;
+        break;
+    case KEY_NO_CUBLAS:
+        e->rules.no_cublas = true;
+        break;
+    case KEY_DB:
+        e->reading.file = argument;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", argument);
+        break;
+    case ARGP_KEY_END:
+        if (e->form == FORM_NONE)
+            st = fail(E_USAGE,
+                      "say what to write: --header FILE, --json, --csv or --t4 (see tune export --help)");
+        else if (e->with_kernels && e->form != FORM_HEADER)
+            st = fail(E_USAGE, "--with-kernels belongs to --header");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (st && !e->st) e->st = st;
+    return st ? EINVAL : 0;
+}
+
+static enum status nothing(struct export *e)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    if (e->has_problem) problem_format(&e->problem, problem);
+    return reading_nothing(&e->reading, e->form == FORM_T4 ? "trial" : "usable winner",
+                           e->has_problem ? problem : NULL);
+}
+
+/* ---- the header ---- */
+
+static void say_kernels(int done, int count)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%d of %d kernels%s", done, count, done == count ? "\n" : "");
+}
+
+static void say_left_out(const struct picks *picks)
+{
+    if (picks->unusable)
+        fprintf(stderr, "tune: %" PRId64 " winner%s left out: %s\n", picks->unusable,
+                picks->unusable == 1 ? "" : "s", picks->why);
+    if (picks->doubles)
+        fprintf(stderr,
+                "tune: %" PRId64
+                " more of the same shapes (other scalars, strides or cache policy) left out\n",
+                picks->doubles);
+}
+
+static enum status write_header(struct export *e)
+{
+    struct picks picks = {0};
+    struct header header = {
+        .generator = argp_program_version, .picks = &picks, .with_kernels = e->with_kernels};
+    struct outfile out = {.stream = NULL};
+    enum status st = header_name(e->output, &header);
+    if (!st) st = text_date(header.date);
+    if (!st) st = picks_read(e->reading.db, &e->reading.filter, &e->rules, &picks);
+    if (!st) say_left_out(&picks);
+    if (!st && picks.count == 0) st = nothing(e);
+    if (!st) st = header_prepare(&header);
+    if (!st) st = kernels_compile(&header.kernels, say_kernels);
+    if (!st) st = outfile_open(e->output, &out);
+    if (!st) st = outfile_close(&out, header_write(&header, out.stream));
+    if (!st)
+        fprintf(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s\n", e->output, header.name, picks.count,
+                picks.count == 1 ? "" : "s", picks.gpu_count, picks.gpu_count == 1 ? "" : "s",
+                e->with_kernels ? ", with kernels" : "");
+    header_free(&header);
+    picks_free(&picks);
+    return st;
+}
+
+/* ---- text ---- */
+
+static enum status write_list(struct export *e)
+{
+    const struct db_filter *filter = &e->reading.filter;
+    struct outfile out = {.stream = NULL};
+    struct exported exported = {0};
+    char descriptors[4096];
+    enum status st = paths_configs("gpus", descriptors, sizeof descriptors);
+    if (!st) st = outfile_open(e->output, &out);
+    if (st) return st;
+    if (e->form == FORM_JSON)
+        st = export_json_lines(e->reading.db, filter, &e->rules, descriptors, out.stream, &exported);
+    else if (e->form == FORM_CSV) st = export_csv(e->reading.db, filter, &e->rules, out.stream, &exported);
+    else st = export_t4(e->reading.db, filter, argp_program_version, out.stream, &exported);
+    if (!st && exported.written == 0) st = nothing(e);
+    st = outfile_close(&out, st);
+    if (exported.unusable)
+        fprintf(stderr, "tune: %" PRId64 " winner%s left out: %s\n", exported.unusable,
+                exported.unusable == 1 ? "" : "s", exported.why);
+    if (exported.predicted)
+        fprintf(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran\n",
+                exported.predicted, exported.predicted == 1 ? "" : "s");
+    return st;
+}
+
+enum status cmd_export(int argc, char **argv)
+{
+    const struct argp argp = {.options = options, .parser = parse, .doc = text};
+    struct export e = {0};
+    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &e);
+    enum status st = parsed ? e.st ? e.st : fail(E_USAGE, "%s", strerror(parsed)) : OK;
+    if (!st) st = reading_open(&e.reading);
+    if (!st && e.has_problem) e.reading.filter.problem = &e.problem;
+    if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
+    reading_close(&e.reading);
+    return st;
+}

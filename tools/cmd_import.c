@@ -1,0 +1,350 @@
+/* cmd_import.c — tune import: results of other machines and other tuners. Ours go into the database; those of
+ * other kernels are shown, and written as T4.
+ */
+#include "commands.h"
+#include "export_text.h"
+#include "import_ours.h"
+#include "paths.h"
+#include "table.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct import {
+    const char *file; /* --db */
+    bool list;
+    enum table_format format;
+    const char *t4; /* --t4 */
+    char **paths;
+    int count;
+    enum status st; /* of parsing */
+
+    struct db *db;
+    struct table *table;
+    char descriptors[4096];
+};
+
+enum { KEY_LIST = 256, KEY_T4, KEY_DB, KEY_FORMAT };
+
+static const struct argp_option options[] = {
+    {"list", 'l', NULL, 0, "show what the files hold and store nothing", 0},
+    {"format", KEY_FORMAT, "F", 0, "of the list: table (default), json or csv", 0},
+    {"t4", KEY_T4, "OUT", 0, "write the results of one file in the T4 format and store nothing", 0},
+    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {0}};
+
+static const char text[] =
+    "Take in winners and trials that tune export wrote, and look into the files of other auto-tuners.\v"
+    "Winners (JSON lines) become winners of this database unless better evidence stands against them (see "
+    "tune merge "
+    "--help). They were measured elsewhere: they are used, count as stale, and the next tune --shape races "
+    "them anew. "
+    "Trials (T4) are what the next search starts from; they make no winners by themselves. Winners and "
+    "trials of a "
+    "kernel that this program does not have, or has in another version, are counted and left out. To join "
+    "whole "
+    "databases, with the evidence of their races, use tune merge.\n"
+    "\n"
+    "T4 files and Kernel Tuner's cache files, compressed by gzip or not, complete or cut off, may hold any "
+    "kernel; "
+    "--list shows device, kernel, parameters, how many configurations came out how, and the best. Results of "
+    "other "
+    "kernels say nothing of ours, so they are not stored; --t4 OUT writes them in the one form that other "
+    "tools read, "
+    "complete again.\n"
+    "\n"
+    "Everything is checked; nothing of a file is ever executed or compiled because it is in the file.\n"
+    "\n"
+    "Examples:\n"
+    "  tune import h200.jsonl\n"
+    "  tune import --list cache/*.json.gz\n"
+    "  tune import --t4 whole.json cut_off_cache.json\n"
+    "\n"
+    "Exit status: 0 done; 2 wrong command line; 3 a file holds nothing that could be taken in; 4 the "
+    "database is "
+    "foreign, newer or damaged; 7 a file cannot be read or written; 8 another process holds the database.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct import *im = state->input;
+    enum status st = OK;
+    switch (key) {
+    case 'l':
+        im->list = true;
+        break;
+    case KEY_FORMAT:
+        st = table_format_parse(argument, &im->format);
+        break;
+    case KEY_T4:
+        im->t4 = argument;
+        break;
+    case KEY_DB:
+        im->file = argument;
+        break;
+    case ARGP_KEY_ARGS:
+        im->paths = state->argv + state->next;
+        im->count = state->argc - state->next;
+        break;
+    case ARGP_KEY_END:
+        if (im->count == 0) argp_error(state, "name a file to import");
+        if (im->t4 && (im->count != 1 || im->list)) st = fail(E_USAGE, "--t4 takes one file, and no --list");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (st && !im->st) im->st = st;
+    return st ? EINVAL : 0;
+}
+
+/* ---- listing ---- */
+
+static const struct column columns[] = {
+    {"file", "file", COLUMN_TEXT, 0},
+    {"form", "form", COLUMN_TEXT, 0},
+    {"device", "device", COLUMN_TEXT, 0},
+    {"kernel", "kernel", COLUMN_TEXT, 0},
+    {"problem", "problem", COLUMN_TEXT, 0},
+    {"results", "results", COLUMN_NUMBER, 0},
+    {"correct", "correct", COLUMN_NUMBER, 0},
+    {"incorrect", "wrong", COLUMN_NUMBER, 0},
+    {"constraints", "not allowed", COLUMN_NUMBER, 0},
+    {"compile", "not compiled", COLUMN_NUMBER, 0},
+    {"runtime", "not run", COLUMN_NUMBER, 0},
+    {"timeout", "timed out", COLUMN_NUMBER, 0},
+    {"best_ms", "best (ms)", COLUMN_NUMBER, 4},
+    {"best", "best configuration", COLUMN_TEXT, 0},
+    {"parameters", NULL, COLUMN_TEXT, 0},
+    {"ours", NULL, COLUMN_NUMBER, 0},
+    {"broken", "broken", COLUMN_NUMBER, 0},
+    {"cut_off", "cut off", COLUMN_BOOL, 0},
+};
+
+/* "BM=128 BN=64": the members of a configuration. */
+static void configuration_text(json_t *configuration, char *words, size_t room)
+{
+    const char *key;
+    json_t *value;
+    size_t used = 0;
+    words[0] = '\0';
+    json_object_foreach(configuration, key, value)
+    {
+        char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        if (used < room)
+            used += (size_t)snprintf(words + used, room - used, "%s%s=%s", used ? " " : "", key,
+                                     dumped ? dumped : "");
+        free(dumped);
+    }
+}
+
+static void parameters_text(const json_t *names, const json_t *best, char *words, size_t room)
+{
+    size_t used = 0, i;
+    json_t *name;
+    const char *key;
+    words[0] = '\0';
+    json_array_foreach(names, i, name) if (used < room && json_is_string(name)) used +=
+        (size_t)snprintf(words + used, room - used, "%s%s", used ? " " : "", json_string_value(name));
+    if (used) return;
+    json_object_foreach((json_t *)(uintptr_t)best, key, name) if (used < room) used +=
+        (size_t)snprintf(words + used, room - used, "%s%s", used ? " " : "", key);
+}
+
+static void add_row(struct table *t, const char *path, const struct recorded *r)
+{
+    char best[1024], parameters[1024];
+    configuration_text(r->best, best, sizeof best);
+    parameters_text(r->parameters, r->best, parameters, sizeof parameters);
+    table_text(t, path);
+    table_text(t, r->format == RECORDED_CACHE ? "Kernel Tuner cache" : "T4");
+    table_text(t, r->device[0] ? r->device : NULL);
+    table_text(t, r->kernel[0] ? r->kernel : NULL);
+    table_text(t, r->problem[0] ? r->problem : NULL);
+    table_number(t, (double)r->rows);
+    for (int i = 0; i < RECORDED_VERDICTS; i++) table_number(t, (double)r->counts[i]);
+    table_number(t, r->best_ms > 0 ? r->best_ms : (double)NAN);
+    table_text(t, best[0] ? best : NULL);
+    table_text(t, parameters[0] ? parameters : NULL);
+    table_number(t, (double)r->ours);
+    table_number(t, (double)r->broken);
+    table_bool(t, r->cut);
+}
+
+/* Winners as lines: read like the others, only that nothing is looked at closely. */
+static void add_winners(struct table *t, const char *path, const char *bytes, size_t length)
+{
+    double lines = 0;
+    for (size_t i = 0; i < length; i++) lines += bytes[i] == '\n' || i + 1 == length;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (i == 0) table_text(t, path);
+        else if (i == 1) table_text(t, "winners");
+        else if (columns[i].kind == COLUMN_TEXT) table_text(t, NULL);
+        else if (columns[i].kind == COLUMN_BOOL) table_bool(t, false);
+        else table_number(t, i == 5 ? lines : (double)NAN);
+    }
+}
+
+/* ---- one file ---- */
+
+static enum status unknown(const char *path)
+{
+    return fail(
+        E_INPUT,
+        "%s is none of what is read: winners as JSON lines (tune export --json), T4, a cache file of Kernel "
+        "Tuner",
+        path);
+}
+
+static void say(const char *path, const struct imported *im, bool winners)
+{
+    printf("%s: %" PRId64 " %s read, %" PRId64 " new", path, im->read, winners ? "winners" : "trials",
+           im->added);
+    if (winners) printf(", %" PRId64 " stand", im->stand);
+    printf("\n");
+    fflush(stdout);
+    if (im->useless)
+        fprintf(stderr, "tune: %s: %" PRId64 " of no use to this program (%s)\n", path, im->useless,
+                im->first_useless);
+    if (im->broken)
+        fprintf(stderr, "tune: %s: %" PRId64 " broken (%s)\n", path, im->broken, im->first_broken);
+}
+
+static enum status open_database(struct import *im)
+{
+    char path[PATH_MAX];
+    enum status st = paths_configs("gpus", im->descriptors, sizeof im->descriptors);
+    if (st || im->db) return st;
+    if (im->file) snprintf(path, sizeof path, "%s", im->file);
+    else st = db_default_path(path, sizeof path);
+    return st ? st : db_open(path, DB_WRITE, &im->db);
+}
+
+static enum status store(struct import *im, const char *path, const char *bytes, size_t length,
+                         struct recorded *r, bool winners)
+{
+    struct imported imported = {0};
+    enum status st = open_database(im);
+    if (!st) st = db_import_start(im->db);
+    if (st) return st;
+    st = winners ? import_winners(im->db, bytes, length, im->descriptors, &imported)
+                 : import_trials(im->db, bytes, length, r, &imported);
+    if ((st = db_import_end(im->db, st))) return st;
+    say(path, &imported, winners);
+    if (imported.read > imported.useless + imported.broken || imported.added) return OK;
+    return fail(E_INPUT, "%s holds nothing that could be taken in", path);
+}
+
+/* Results of another kernel. */
+static enum status refuse(const char *path, const struct recorded *r)
+{
+    return fail(E_INPUT,
+                "%s holds %" PRId64
+                " results of %.80s%s: results of other kernels say nothing of ours and are not "
+                "stored; --list shows them, --t4 OUT writes them in the T4 format",
+                path, r->rows, r->kernel[0] ? r->kernel : "another kernel", r->cut ? " (it is cut off)" : "");
+}
+
+struct t4_out {
+    FILE *stream;
+    double unit_ms;
+    int64_t written;
+    bool failed;
+};
+
+/* Both spellings of times, in milliseconds. */
+static bool write_row(void *self, const struct recorded_row *row)
+{
+    struct t4_out *out = self;
+    json_t *runtimes = json_array(), *time;
+    size_t i;
+    json_array_foreach(row->runtimes, i, time) if (json_is_number(time))
+        json_array_append_new(runtimes, json_real(json_number_value(time) * out->unit_ms));
+    json_t *measurements =
+        row->time_ms > 0 ? json_pack("[{s:s, s:f, s:s}]", "name", "time", "value", row->time_ms, "unit", "ms")
+                         : json_array();
+    json_t *json = json_pack("{s:s, s:O, s:[s], s:{s:f, s:f, s:o, s:f, s:f, s:f}, s:s, s:i, s:o}",
+                             "timestamp", row->timestamp, "configuration", row->configuration, "objectives",
+                             "time", "times", "compilation_time", row->compile_ms, "compilation",
+                             row->compile_ms, "runtimes", runtimes, "framework", 0.0, "search_algorithm", 0.0,
+                             "validation", 0.0, "invalidity", recorded_verdict_name(row->verdict),
+                             "correctness", row->verdict == RECORDED_CORRECT, "measurements", measurements);
+    if (json && row->gemmtune) json_object_set(json, "gemmtune", (json_t *)(uintptr_t)row->gemmtune);
+    fputs(out->written++ ? ",\n" : "\n", out->stream);
+    out->failed = !json || json_dumpf(json, out->stream, JSON_COMPACT) != 0;
+    json_decref(json);
+    return !out->failed;
+}
+
+static enum status convert(struct import *im, const char *bytes, size_t length, struct recorded *r)
+{
+    struct outfile out;
+    enum status st = outfile_open(im->t4, &out);
+    if (st) return st;
+    struct t4_out rows = {.stream = out.stream, .unit_ms = r->unit_ms};
+    json_t *metadata =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o*}", "timeunit", "milliseconds", "generator",
+                  argp_program_version, "device_name", r->device, "kernel_name", r->kernel, "problem_size",
+                  r->problem, "gemmtune", r->gpus ? json_pack("{s:O}", "gpus", r->gpus) : NULL);
+    fputs("{\"schema_version\": \"1.0.0\",\n\"metadata\": ", out.stream);
+    if (!metadata || json_dumpf(metadata, out.stream, 0)) rows.failed = true;
+    json_decref(metadata);
+    fputs(",\n\"results\": [", out.stream);
+    if (!rows.failed) st = recorded_rows(bytes, length, r, write_row, &rows);
+    fputs("\n]}\n", out.stream);
+    if (!st && rows.failed) st = fail(E_IO, "cannot write %s", im->t4);
+    if (!st && r->rows == 0) st = fail(E_INPUT, "there is no result in the file");
+    return outfile_close(&out, st);
+}
+
+static enum status import_results(struct import *im, const char *path, const char *bytes, size_t length,
+                                  struct recorded *r)
+{
+    if (im->t4) return convert(im, bytes, length, r);
+    if (!im->list && r->gpus) return store(im, path, bytes, length, r, false);
+    enum status st = recorded_rows(bytes, length, r, NULL, NULL);
+    if (st) return st;
+    if (!im->list) return refuse(path, r);
+    add_row(im->table, path, r);
+    return OK;
+}
+
+static enum status import_file(struct import *im, const char *path)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    struct recorded r = {.unit_ms = 1};
+    enum status st = recorded_read(path, &bytes, &length);
+    if (st) return st;
+    if (winners_here(bytes, length)) {
+        if (im->t4) st = fail(E_INPUT, "%s holds winners; --t4 is for results", path);
+        else if (im->list) add_winners(im->table, path, bytes, length);
+        else st = store(im, path, bytes, length, &r, true);
+    } else if (!(st = recorded_open(bytes, length, &r))) {
+        st = r.format == RECORDED_UNKNOWN ? unknown(path) : import_results(im, path, bytes, length, &r);
+    } else {
+        char why[400];
+        snprintf(why, sizeof why, "%s", status_text());
+        st = fail(st, "%s: %s", path, why);
+    }
+    recorded_close(&r);
+    free(bytes);
+    return st;
+}
+
+enum status cmd_import(int argc, char **argv)
+{
+    const struct argp argp = {.options = options, .parser = parse, .doc = text, .args_doc = "FILE..."};
+    struct import im = {.count = 0};
+    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &im);
+    enum status st = parsed ? im.st ? im.st : fail(E_USAGE, "%s", strerror(parsed)) : OK;
+    if (!st && !(im.table = table_new(columns, sizeof columns / sizeof *columns)))
+        st = fail(E_MEMORY, "out of memory");
+    for (int i = 0; !st && i < im.count; i++) st = import_file(&im, im.paths[i]);
+    if (!st && im.list) st = table_print(im.table, im.format, stdout);
+    table_free(im.table);
+    db_close(im.db);
+    return st;
+}

@@ -1,0 +1,364 @@
+#include "export_header.h"
+
+#include "export_geometry.h"
+#include "export_text.h"
+#include "gemm_args.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char text_winner_lookup_h[], text_winner_launch_h[];
+
+/* struct gt_winner_args of winner_launch.h is this one with device addresses for pointers. */
+_Static_assert(sizeof(struct gemm_args) == 6 * 8 + 6 * 8 + 9 * 4 + 4 &&
+                   offsetof(struct gemm_args, lda) == 48 && offsetof(struct gemm_args, m) == 96 &&
+                   offsetof(struct gemm_args, splits) == 108 &&
+                   offsetof(struct gemm_args, k_per_split) == 112 &&
+                   offsetof(struct gemm_args, group) == 116 && offsetof(struct gemm_args, counters) == 120 &&
+                   offsetof(struct gemm_args, alpha) == 124 && offsetof(struct gemm_args, beta) == 128,
+               "the kernels' argument has changed: change struct gt_winner_args of winner_launch.h, too");
+
+/* ---- names ---- */
+
+enum status header_name(const char *path, struct header *header)
+{
+    static const char suffix[] = "_winners";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char stem[48] = "";
+    size_t used = 0;
+    if (strncmp(base, "gt_", 3) == 0) base += 3;
+    for (; *base && *base != '.' && used + 1 < sizeof stem; base++) {
+        if (isalnum((unsigned char)*base)) stem[used++] = (char)tolower((unsigned char)*base);
+        else if (used && stem[used - 1] != '_') stem[used++] = '_'; /* two in a row are not for us in C++ */
+    }
+    while (used && stem[used - 1] == '_') used--;
+    stem[used] = '\0';
+    if (!used)
+        return fail(E_USAGE, "'%s' gives the table no name: take letters or digits, as in h200.h", path);
+    const size_t tail = sizeof suffix - 2; /* "winners" */
+    bool ends = used >= tail && strcmp(stem + used - tail, suffix + 1) == 0;
+    snprintf(header->name, sizeof header->name, "%s%s", stem, ends ? "" : suffix);
+    snprintf(header->guard, sizeof header->guard, "GT_%s_H", stem);
+    for (char *c = header->guard; *c; c++) *c = (char)toupper((unsigned char)*c);
+    return OK;
+}
+
+/* ---- preparing ---- */
+
+/* The number of an element equal to one of the list, which it is added to if it is not there; -1 out of
+ * memory. */
+static int number_of(void **list, int *count, const void *element, size_t bytes)
+{
+    for (int i = 0; i < *count; i++)
+        if (memcmp((const char *)*list + (size_t)i * bytes, element, bytes) == 0) return i;
+    void *grown = realloc(*list, (size_t)(*count + 1) * bytes);
+    if (!grown) return -1;
+    *list = grown;
+    memcpy((char *)grown + (size_t)*count * bytes, element, bytes);
+    return (*count)++;
+}
+
+/* What was found for a configuration, for the next winner that has it. */
+struct found {
+    const struct pick *pick;
+    struct gt_winner winner;
+    const char *entry[3];
+};
+
+static bool same_launch(const struct pick *x, const struct pick *y)
+{
+    return x->gpu == y->gpu && x->problem.trans_a == y->problem.trans_a &&
+           x->problem.trans_b == y->problem.trans_b && config_equal(&x->config, &y->config);
+}
+
+static bool find_launch(struct header *h, const struct pick *pick, struct found *found)
+{
+    const struct gpu *gpu = &h->picks->gpus[pick->gpu];
+    struct gt_winner_geometry geometry;
+    struct gt_winner_plan plan;
+    void *list;
+    int number;
+    found->pick = pick;
+    found->winner.geometry = found->winner.plan = -1;
+    found->winner.needs = geometry_needs(&pick->config, &pick->problem, gpu);
+    if (geometry_find(&pick->config, &pick->problem, gpu, &geometry, found->entry)) {
+        list = h->geometries;
+        number = number_of(&list, &h->geometry_count, &geometry, sizeof geometry);
+        h->geometries = list;
+        found->winner.geometry = number;
+    } else {
+        geometry_plan(&pick->config, &pick->problem, &plan, found->entry);
+        list = h->plans;
+        number = number_of(&list, &h->plan_count, &plan, sizeof plan);
+        h->plans = list;
+        found->winner.plan = number;
+    }
+    return number >= 0;
+}
+
+static void describe(const struct pick *pick, struct gt_winner *w)
+{
+    const struct problem *p = &pick->problem;
+    w->m = (int32_t)p->m;
+    w->n = (int32_t)p->n;
+    w->k = (int32_t)p->k;
+    w->batch = (int32_t)p->batch;
+    w->op = 2 * p->trans_a + p->trans_b;
+    w->align = pick->align;
+    w->log_m = gt_winner_log(p->m);
+    w->log_n = gt_winner_log(p->n);
+    w->log_k = gt_winner_log(p->k);
+    w->log_batch = gt_winner_log(p->batch);
+    w->source = pick->source;
+}
+
+/* Configurations that came before, by their hash: many winners share one. */
+#define RECENT 4096
+
+enum status header_prepare(struct header *h)
+{
+    struct found *recent = calloc(RECENT, sizeof *recent);
+    h->winners = calloc(h->picks->count, sizeof *h->winners);
+    bool enough = recent && h->winners;
+    for (size_t i = 0; enough && i < h->picks->count; i++) {
+        const struct pick *pick = &h->picks->list[i];
+        struct gt_winner *w = &h->winners[i];
+        *w = (struct gt_winner){.geometry = -1, .plan = -1, .kernel = -1, .needs = 0x111};
+        describe(pick, w);
+        if (!pick->config.template) continue;
+        struct found *found = &recent[config_hash(&pick->config) % RECENT];
+        if (!found->pick || !same_launch(found->pick, pick) || found->winner.geometry < 0)
+            enough = find_launch(h, pick, found);
+        w->geometry = found->winner.geometry;
+        w->plan = found->winner.plan;
+        w->needs = found->winner.needs;
+        if (!enough || !h->with_kernels) continue;
+        w->kernel = kernels_number(&h->kernels, &pick->config, pick->problem.trans_a, pick->problem.trans_b,
+                                   h->picks->gpus[pick->gpu].arch, found->entry);
+        enough = w->kernel >= 0;
+    }
+    free(recent);
+    return enough ? OK : fail(E_MEMORY, "out of memory for %zu winners", h->picks->count);
+}
+
+void header_free(struct header *h)
+{
+    kernels_free(&h->kernels);
+    free(h->winners);
+    free(h->geometries);
+    free(h->plans);
+    h->winners = NULL;
+    h->geometries = NULL;
+    h->plans = NULL;
+}
+
+/* ---- writing ---- */
+
+static void write_top(const struct header *h, FILE *f)
+{
+    fprintf(f,
+            "/* The fastest known GEMM kernels of %d GPU%s, %zu shapes. Written by `tune export --header` on "
+            "%s; do not\n"
+            " * change it, export again.\n"
+            " *\n"
+            " *     gt_%s is what gt_winner_gpu_find asks for; see below.\n"
+            " */\n"
+            "#ifndef %s\n#define %s\n\n",
+            h->picks->gpu_count, h->picks->gpu_count == 1 ? "" : "s", h->picks->count, h->date, h->name,
+            h->guard, h->guard);
+    if (h->with_kernels) fprintf(f, "#include <cuda.h>\n\n");
+    fprintf(f, "%s\n", text_winner_lookup_h);
+    if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_h);
+}
+
+static void write_geometries(const struct header *h, FILE *f)
+{
+    if (h->geometry_count)
+        fprintf(f, "static const struct gt_winner_geometry gt_%s_geometries[] = {\n", h->name);
+    for (int i = 0; i < h->geometry_count; i++) {
+        const struct gt_winner_geometry *g = &h->geometries[i];
+        const int32_t before[] = {g->bm,    g->bn,          g->bk,        g->split,        g->group,
+                                  g->walk,  g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,
+                                  g->parts, g->part_floats, g->sum_width, g->counter_unit, g->counter_share,
+                                  g->pack,  g->pack_row};
+        const int32_t after[] = {
+            g->pack_threads, g->pack_smem_bytes, g->parts_mib, g->workspace_mib, g->m_min,
+            g->n_min,        g->k_min,           g->m_max,     g->n_max,         g->k_max};
+        fprintf(f, "    {");
+        for (size_t j = 0; j < sizeof before / sizeof *before; j++) fprintf(f, "%" PRId32 ", ", before[j]);
+        fprintf(f, "{%" PRId32 ", %" PRId32 "}, {%" PRId32 ", %" PRId32 "}", g->pack_x[0], g->pack_x[1],
+                g->pack_k[0], g->pack_k[1]);
+        for (size_t j = 0; j < sizeof after / sizeof *after; j++) fprintf(f, ", %" PRId32, after[j]);
+        fprintf(f, "},\n");
+    }
+    if (h->geometry_count) fprintf(f, "};\n");
+}
+
+static void write_three(const uint32_t *values, FILE *f)
+{
+    fprintf(f, "{%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u}", values[0], values[1], values[2]);
+}
+
+static void write_plans(const struct header *h, FILE *f)
+{
+    if (h->plan_count) fprintf(f, "static const struct gt_winner_plan gt_%s_plans[] = {\n", h->name);
+    for (int i = 0; i < h->plan_count; i++) {
+        const struct gt_winner_plan *p = &h->plans[i];
+        const uint32_t *const threes[] = {p->grid[0], p->grid[1], p->grid[2], p->threads, p->smem_bytes};
+        fprintf(f, "    {%" PRId32 ", {", p->kernels);
+        for (size_t j = 0; j < sizeof threes / sizeof *threes; j++) {
+            write_three(threes[j], f);
+            fprintf(f, "%s", j == 2 ? "}, " : ", ");
+        }
+        fprintf(f, "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId64 ", %" PRId64 "},\n",
+                p->splits, p->k_per_split, p->group, p->counters, p->workspace_bytes, p->batch_per_launch);
+    }
+    if (h->plan_count) fprintf(f, "};\n");
+}
+
+static void write_sources(const struct header *h, FILE *f)
+{
+    fprintf(f, "static const struct gt_winner_source gt_%s_sources[] = {\n", h->name);
+    for (int i = 0; i < h->picks->source_count; i++) {
+        const struct pick_source *s = &h->picks->sources[i];
+        fprintf(f, "    {%d, %d, ", s->predicted, s->cold);
+        text_c_string(s->driver, f);
+        fprintf(f, ", ");
+        text_c_string(s->nvrtc, f);
+        fprintf(f, ", ");
+        text_c_string(s->cublas, f);
+        fprintf(f, "},\n");
+    }
+    fprintf(f, "};\n");
+}
+
+static void write_kernels(const struct header *h, FILE *f)
+{
+    kernels_write(&h->kernels, h->name, f);
+    if (h->kernels.count) fprintf(f, "static const struct gt_winner_kernel gt_%s_kernels[] = {\n", h->name);
+    for (int i = 0; i < h->kernels.count; i++) {
+        const struct export_kernel *k = &h->kernels.list[i];
+        fprintf(f, "    {{");
+        for (int j = 0; j < 3; j++) {
+            if (k->entry[j]) text_c_string(k->entry[j], f);
+            else fprintf(f, "NULL");
+            fprintf(f, "%s", j < 2 ? ", " : "}, ");
+        }
+        fprintf(f, "gt_%s_cubin%d, ", h->name, i);
+        if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu},\n", h->name, i, k->cubin_bytes, k->ptx_bytes);
+        else fprintf(f, "NULL, %zuu, 0},\n", k->cubin_bytes);
+    }
+    if (h->kernels.count) fprintf(f, "};\n");
+}
+
+static void write_winner(const struct pick *pick, const struct gt_winner *w, FILE *f)
+{
+    const double numbers[] = {(double)w->log_m, (double)w->log_n, (double)w->log_k, (double)w->log_batch,
+                              pick->time_us,    pick->ratio,      pick->ratio_low,  pick->ratio_high};
+    char config[CONFIG_TEXT_MAX] = "cublas";
+    if (pick->config.template) config_format(&pick->config, config);
+    fprintf(f,
+            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32
+            ", ",
+            w->m, w->n, w->k, w->batch, w->op, (uint32_t)w->align, (uint32_t)w->needs);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        text_c_float(numbers[i], f);
+        fprintf(f, ", ");
+    }
+    fprintf(f, "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", ", w->geometry, w->plan, w->kernel,
+            w->source);
+    text_c_string(config, f);
+    fprintf(f, ", ");
+    text_c_string(pick->when, f);
+    fprintf(f, "},\n");
+}
+
+/* A hash table with at least half of its slots empty. */
+static enum status write_slots(const struct header *h, int gpu, size_t begin, size_t count, uint32_t *mask,
+                               FILE *f)
+{
+    uint32_t slots = 4;
+    while (slots < 2 * count) slots *= 2;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
+    for (size_t i = 0; i < count; i++) {
+        const struct gt_winner *w = &h->winners[begin + i];
+        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align) & (slots - 1);
+        while (slot[at]) at = (at + 1) & (slots - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    fprintf(f, "static const uint32_t gt_%s_slots%d[] = {", h->name, gpu);
+    for (uint32_t i = 0; i < slots; i++) fprintf(f, "%s%" PRIu32 ",", i % 32 ? "" : "\n    ", slot[i]);
+    fprintf(f, "\n};\n");
+    free(slot);
+    *mask = slots - 1;
+    return OK;
+}
+
+/* The picks of one GPU: [begin, end). */
+static size_t end_of_gpu(const struct picks *picks, size_t begin)
+{
+    size_t end = begin;
+    while (end < picks->count && picks->list[end].gpu == picks->list[begin].gpu) end++;
+    return end;
+}
+
+static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t mask, FILE *f)
+{
+    const int number = h->picks->list[begin].gpu;
+    const struct gpu *gpu = &h->picks->gpus[number];
+    fprintf(f, "    {");
+    text_c_string(gpu->name, f);
+    fprintf(f, ", %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, h->name, number);
+    for (int op = 0; op <= 4; op++) {
+        size_t first = begin;
+        while (first < end && h->winners[first].op < op) first++;
+        fprintf(f, "%s%zu", op ? ", " : "", first - begin);
+    }
+    fprintf(f, "}, %" PRIu32 "u, gt_%s_slots%d, ", mask, h->name, number);
+    const struct {
+        const char *what;
+        int count;
+    } shared[] = {{"geometries", h->geometry_count},
+                  {"plans", h->plan_count},
+                  {"sources", h->picks->source_count},
+                  {"kernels", h->kernels.count}};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        if (i) fprintf(f, ", ");
+        if (shared[i].count) fprintf(f, "gt_%s_%s", h->name, shared[i].what);
+        else fprintf(f, "NULL");
+    }
+    fprintf(f, "},\n");
+}
+
+enum status header_write(const struct header *h, FILE *f)
+{
+    write_top(h, f);
+    write_geometries(h, f);
+    write_plans(h, f);
+    write_sources(h, f);
+    write_kernels(h, f);
+    uint32_t *masks = calloc((size_t)h->picks->gpu_count, sizeof *masks);
+    enum status st = masks ? OK : fail(E_MEMORY, "out of memory for %d GPUs", h->picks->gpu_count);
+    for (size_t begin = 0, end; !st && begin < h->picks->count; begin = end) {
+        const int gpu = h->picks->list[begin].gpu;
+        end = end_of_gpu(h->picks, begin);
+        fprintf(f, "static const struct gt_winner gt_%s_table%d[] = {\n", h->name, gpu);
+        for (size_t i = begin; i < end; i++) write_winner(&h->picks->list[i], &h->winners[i], f);
+        fprintf(f, "};\n");
+        st = write_slots(h, gpu, begin, end - begin, &masks[gpu], f);
+    }
+    fprintf(f, "static const struct gt_winner_gpu gt_%s_gpus[] = {\n", h->name);
+    for (size_t begin = 0, end; !st && begin < h->picks->count; begin = end) {
+        end = end_of_gpu(h->picks, begin);
+        write_gpu(h, begin, end, masks[h->picks->list[begin].gpu], f);
+    }
+    fprintf(f, "};\nstatic const struct gt_winner_set gt_%s = {", h->name);
+    text_c_string(h->generator, f);
+    fprintf(f, ", \"%s\", %d, gt_%s_gpus};\n\n#endif\n", h->date, h->picks->gpu_count, h->name);
+    free(masks);
+    return st;
+}

@@ -1,0 +1,41 @@
+/* export_header.h — winners as one C header: tables, the lookup over them and, with kernels, their launcher.
+ *
+ * What comes from the database is numbers, configurations that their templates have parsed and whose rules
+ * allow them, and names, which become string literals whatever bytes they hold.
+ */
+#ifndef GT_EXPORT_HEADER_H
+#define GT_EXPORT_HEADER_H
+
+#include "export_kernels.h"
+#include "export_picks.h"
+#include <stdio.h>
+
+struct header {
+    char name[64], guard[72]; /* gt_NAME is the table's name */
+    const char *generator;    /* version of this program */
+    char date[32];
+    const struct picks *picks;
+    bool with_kernels;
+
+    /* after header_prepare */
+    struct export_kernels kernels;
+    struct gt_winner *winners; /* one for each pick; config and when are not set */
+    struct gt_winner_geometry *geometries;
+    struct gt_winner_plan *plans;
+    int geometry_count, plan_count;
+};
+
+/* Fill in name and guard: "dir/H200-winners.h" gives gt_h200_winners and GT_H200_WINNERS_H, "h200.h" gives
+ * gt_h200_winners and GT_H200_H. Errors: E_USAGE (no letter or digit in it). */
+enum status header_name(const char *path, struct header *header);
+
+/* Work out how each winner is launched, and which kernels there are. Errors: E_MEMORY. */
+enum status header_prepare(struct header *header);
+
+/* Everything, after the kernels have been compiled. Errors: E_MEMORY; those of the stream are the caller's.
+ */
+enum status header_write(const struct header *header, FILE *stream);
+
+void header_free(struct header *header); /* takes a zeroed struct */
+
+#endif

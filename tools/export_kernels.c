@@ -1,0 +1,104 @@
+#include "export_kernels.h"
+
+#include "compile.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The same names, as far as both know them: one winner cuts k and needs a kernel that sums, another does not.
+ */
+static bool entries_agree(const char *const x[3], const char *const y[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (x[i] && y[i] && strcmp(x[i], y[i]) != 0) return false;
+    return true;
+}
+
+int kernels_number(struct export_kernels *kernels, const struct config *config, bool trans_a, bool trans_b,
+                   int arch, const char *const entry[3])
+{
+    for (int i = 0; i < kernels->count; i++) {
+        struct export_kernel *k = &kernels->list[i];
+        if (k->arch != arch || k->trans_a != trans_a || k->trans_b != trans_b ||
+            !config_same_kernel(&k->config, config) || !entries_agree(k->entry, entry))
+            continue;
+        for (int j = 0; j < 3; j++)
+            if (!k->entry[j]) k->entry[j] = entry[j];
+        return i;
+    }
+    struct export_kernel *grown = realloc(kernels->list, (size_t)(kernels->count + 1) * sizeof *grown);
+    if (!grown) return -1;
+    kernels->list = grown;
+    grown[kernels->count] = (struct export_kernel){.config = *config,
+                                                   .trans_a = trans_a,
+                                                   .trans_b = trans_b,
+                                                   .arch = arch,
+                                                   .entry = {entry[0], entry[1], entry[2]}};
+    return kernels->count++;
+}
+
+static enum status compile_one(struct export_kernel *k, const char *cache)
+{
+    struct compiled compiled;
+    char text[CONFIG_TEXT_MAX];
+    enum status st = compile_config(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+    if (st) return st;
+    config_format(&k->config, text);
+    if (!compiled.built) return fail(E_COMPILER, "%s does not compile: %s", text, compiled.log);
+    st = compile_read_cubin(compiled.path, compiled.checksum, &k->cubin, &k->cubin_bytes);
+    if (!st) st = compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, &k->ptx, &k->ptx_bytes);
+    return st == E_ABSENT ? OK : st;
+}
+
+enum status kernels_compile(struct export_kernels *kernels, void (*say)(int done, int count))
+{
+    char cache[4096];
+    enum status st = kernels->count ? compile_cache_folder(cache, sizeof cache) : OK;
+    for (int i = 0; !st && i < kernels->count; i++) {
+        st = compile_one(&kernels->list[i], cache);
+        if (!st) say(i + 1, kernels->count);
+    }
+    return st;
+}
+
+/* In words of 8 bytes: half the text of one number a byte, an eighth of the numbers to compile, and aligned
+ * as machine code has to be. */
+static void write_words(const char *name, const char *what, int number, const char *bytes, size_t length,
+                        FILE *stream)
+{
+    fprintf(stream, "static const uint64_t gt_%s_%s%d[] = {", name, what, number);
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = 0;
+        for (size_t j = 0; j < 8 && i + j < length; j++)
+            word |= (uint64_t)(unsigned char)bytes[i + j] << 8 * j;
+        if (i % 64 == 0) putc('\n', stream);
+        if (word < 10) fprintf(stream, "%d,", (int)word);
+        else fprintf(stream, "0x%" PRIx64 "u,", word);
+    }
+    fprintf(stream, "\n};\n");
+}
+
+void kernels_write(const struct export_kernels *kernels, const char *name, FILE *stream)
+{
+    if (kernels->count)
+        fprintf(stream, "/* Machine code, for machines that store the lowest byte first. */\n"
+                        "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n"
+                        "#error \"this header's kernels are stored for little-endian machines\"\n"
+                        "#endif\n");
+    for (int i = 0; i < kernels->count; i++) {
+        const struct export_kernel *k = &kernels->list[i];
+        write_words(name, "cubin", i, k->cubin, k->cubin_bytes, stream);
+        if (k->ptx) write_words(name, "ptx", i, k->ptx, k->ptx_bytes, stream);
+    }
+}
+
+void kernels_free(struct export_kernels *kernels)
+{
+    for (int i = 0; i < kernels->count; i++) {
+        free(kernels->list[i].cubin);
+        free(kernels->list[i].ptx);
+    }
+    free(kernels->list);
+    *kernels = (struct export_kernels){0};
+}

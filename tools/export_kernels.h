@@ -1,0 +1,36 @@
+/* export_kernels.h — the compiled kernels of a header: each once, however many winners it serves. */
+#ifndef GT_EXPORT_KERNELS_H
+#define GT_EXPORT_KERNELS_H
+
+#include "config.h"
+#include "gpu.h"
+#include <stdio.h>
+
+struct export_kernel {
+    struct config config;
+    bool trans_a, trans_b;
+    int arch;
+    const char *entry[3]; /* as in struct gt_winner_kernel */
+    char *cubin, *ptx;    /* malloc'ed; ptx is NULL where the kernel needs this one architecture */
+    size_t cubin_bytes, ptx_bytes;
+};
+
+struct export_kernels {
+    struct export_kernel *list;
+    int count;
+};
+
+/* Number of the kernel of a configuration; it is added if it is not there. -1: out of memory. */
+int kernels_number(struct export_kernels *kernels, const struct config *config, bool trans_a, bool trans_b,
+                   int arch, const char *const entry[3]);
+
+/* Compile them all, or take them from the cache. say is told of each as it ends. Errors: E_COMPILER, E_IO,
+ * E_MEMORY; a kernel that the compiler refuses is E_COMPILER too, since it once took it. */
+enum status kernels_compile(struct export_kernels *kernels, void (*say)(int done, int count));
+
+/* As arrays gt_NAME_cubin0, gt_NAME_ptx0, ... */
+void kernels_write(const struct export_kernels *kernels, const char *name, FILE *stream);
+
+void kernels_free(struct export_kernels *kernels); /* takes a zeroed struct */
+
+#endif

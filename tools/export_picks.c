@@ -1,0 +1,158 @@
+#include "export_picks.h"
+
+#include "export_geometry.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct picking {
+    struct picks *picks;
+    const struct pick_rules *rules;
+    size_t room;
+    enum status st;
+};
+
+/* One more element at the end of an array; NULL out of memory. */
+static void *append(void **array, int *count, size_t bytes)
+{
+    void *grown = realloc(*array, ((size_t)*count + 1) * bytes);
+    if (!grown) return NULL;
+    *array = grown;
+    return (char *)grown + (size_t)(*count)++ * bytes;
+}
+
+/* Number of the GPU; -1 out of memory. */
+static int number_gpu(struct picks *picks, const struct gpu *gpu)
+{
+    for (int i = 0; i < picks->gpu_count; i++)
+        if (strcmp(picks->gpus[i].name, gpu->name) == 0 && picks->gpus[i].arch == gpu->arch &&
+            picks->gpus[i].sm_count == gpu->sm_count)
+            return i;
+    void *list = picks->gpus;
+    struct gpu *added = append(&list, &picks->gpu_count, sizeof *added);
+    if (!added) return -1;
+    *added = *gpu;
+    picks->gpus = list;
+    return picks->gpu_count - 1;
+}
+
+static int number_source(struct picks *picks, const struct db_winner *w)
+{
+    for (int i = 0; i < picks->source_count; i++) {
+        const struct pick_source *s = &picks->sources[i];
+        if (s->predicted == w->predicted && s->cold == w->cold && strcmp(s->driver, w->driver) == 0 &&
+            strcmp(s->nvrtc, w->nvrtc) == 0 && strcmp(s->cublas, w->cublas) == 0)
+            return i;
+    }
+    void *list = picks->sources;
+    struct pick_source *added = append(&list, &picks->source_count, sizeof *added);
+    if (!added) return -1;
+    *added = (struct pick_source){.predicted = w->predicted, .cold = w->cold};
+    memcpy(added->driver, w->driver, sizeof added->driver);
+    memcpy(added->nvrtc, w->nvrtc, sizeof added->nvrtc);
+    memcpy(added->cublas, w->cublas, sizeof added->cublas);
+    picks->sources = list;
+    return picks->source_count - 1;
+}
+
+static bool take(void *self, const struct db_winner *w)
+{
+    struct picking *p = self;
+    struct picks *picks = p->picks;
+    if (w->unusable) {
+        if (picks->unusable++ == 0) snprintf(picks->why, sizeof picks->why, "%s", w->why);
+        return true;
+    }
+    if ((p->rules->measured_only && w->predicted) || (p->rules->no_cublas && !w->config.template))
+        return true;
+    if (picks->count == p->room) {
+        size_t room = p->room ? 2 * p->room : 256;
+        struct pick *grown = realloc(picks->list, room * sizeof *grown);
+        if (!grown) goto out_of_memory;
+        picks->list = grown;
+        p->room = room;
+    }
+    struct pick *pick = &picks->list[picks->count];
+    *pick = (struct pick){.problem = w->problem,
+                          .config = w->config,
+                          .gpu = number_gpu(picks, &w->gpu),
+                          .source = number_source(picks, w),
+                          .time_us = w->time_us,
+                          .ratio = w->ratio,
+                          .ratio_low = w->ratio_low,
+                          .ratio_high = w->ratio_high};
+    memcpy(pick->when, w->when, sizeof pick->when);
+    const struct gt_winner_shape shape = geometry_shape(&w->problem);
+    pick->align = gt_winner_align(&shape);
+    if (pick->gpu < 0 || pick->source < 0) goto out_of_memory;
+    picks->count++;
+    return true;
+out_of_memory:
+    p->st = fail(E_MEMORY, "out of memory for %zu winners", picks->count);
+    return false;
+}
+
+/* ---- order ---- */
+
+static int compare(int64_t x, int64_t y)
+{
+    return (x > y) - (x < y);
+}
+
+/* What a lookup asks for. */
+static int compare_key(const struct pick *x, const struct pick *y)
+{
+    const int64_t pairs[][2] = {{x->gpu, y->gpu},
+                                {x->problem.trans_a, y->problem.trans_a},
+                                {x->problem.trans_b, y->problem.trans_b},
+                                {x->problem.m, y->problem.m},
+                                {x->problem.n, y->problem.n},
+                                {x->problem.k, y->problem.k},
+                                {x->problem.batch, y->problem.batch},
+                                {x->align, y->align}};
+    int order = 0;
+    for (size_t i = 0; !order && i < sizeof pairs / sizeof *pairs; i++)
+        order = compare(pairs[i][0], pairs[i][1]);
+    return order;
+}
+
+/* Of several with one key the first is taken: measured, cold, without padding and scalars, then by text. */
+static int compare_picks(const void *a, const void *b, void *of)
+{
+    const struct pick *x = a, *y = b;
+    const struct pick_source *sources = of;
+    int order = compare_key(x, y);
+    if (!order) order = compare(sources[x->source].predicted, sources[y->source].predicted);
+    if (!order) order = compare(!sources[x->source].cold, !sources[y->source].cold);
+    if (order) return order;
+    char xt[PROBLEM_TEXT_MAX], yt[PROBLEM_TEXT_MAX];
+    problem_format(&x->problem, xt);
+    problem_format(&y->problem, yt);
+    order = compare((int64_t)strlen(xt), (int64_t)strlen(yt));
+    return order ? order : strcmp(xt, yt);
+}
+
+enum status picks_read(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
+                       struct picks *picks)
+{
+    *picks = (struct picks){.count = 0};
+    struct picking picking = {.picks = picks, .rules = rules};
+    enum status st = db_winners(db, filter, NULL, take, &picking);
+    if (!st) st = picking.st;
+    if (st || picks->count == 0) return st;
+    qsort_r(picks->list, picks->count, sizeof *picks->list, compare_picks, picks->sources);
+    size_t kept = 1;
+    for (size_t i = 1; i < picks->count; i++)
+        if (compare_key(&picks->list[kept - 1], &picks->list[i])) picks->list[kept++] = picks->list[i];
+    picks->doubles = (int64_t)(picks->count - kept);
+    picks->count = kept;
+    return OK;
+}
+
+void picks_free(struct picks *picks)
+{
+    free(picks->list);
+    free(picks->gpus);
+    free(picks->sources);
+    *picks = (struct picks){.count = 0};
+}
