@@ -2,9 +2,10 @@
  * launched. */
 #include "templates.h"
 
-#define GRID_Z_MAX     65535
-#define REGISTERS_MAX  255                /* a thread */
-#define SMEM_BYTES_MAX (INT64_C(1) << 20) /* more than any GPU has */
+#define GRID_Z_MAX        65535
+#define REGISTERS_MAX     255                /* a thread */
+#define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
+#define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
 extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[], text_gt_ptx_cuh[],
     text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[],
@@ -162,7 +163,8 @@ static const char *check_gpu(const struct config *config, int known, const struc
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
     if ((int64_t)THREADS * blocks > gpu->threads_per_sm)
         return "an SM does not hold the threads of MIN_BLOCKS blocks";
-    if (TM * TN + 2 * (TM + TN) > registers) return "accumulators and fragments do not fit in the registers";
+    if (TM * TN + 2 * (TM + TN) + REGISTERS_BESIDES > registers)
+        return "accumulators and fragments do not fit in the registers";
     return NULL;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "model.h"
 
+#include "model_resident.h"
 #include "model_skinny.h"
 #include "templates.h"
 #include <math.h>
@@ -293,6 +294,8 @@ struct prediction model_predict(const struct config *config, const struct proble
     if (problem->m == 0 || problem->n == 0 || problem->batch == 0) return p;
     if (strcmp(config->template->name, "skinny") == 0)
         return model_skinny_predict(config, problem, gpu, facts);
+    if (strcmp(config->template->name, "resident") == 0)
+        return model_resident_predict(config, problem, gpu, facts);
     struct tile t = describe(config, problem, gpu, facts);
     p.blocks_per_sm = occupancy(&t, gpu);
     p.waves = t.blocks / ((double)p.blocks_per_sm * gpu->sm_count);

@@ -81,9 +81,11 @@ static double row_efficiency(const struct shape *s)
     return bytes < 64 ? 0.75 : bytes < 128 ? 0.88 : bytes < 256 ? 0.96 : 1.0;
 }
 
+/* Of the streamed operand, and a block's share of C. */
 static double block_bytes(const struct shape *s)
 {
-    return 4 * s->k * fmin(s->columns, s->value[WARPS_X] * s->value[LANES_X] * s->value[TX]);
+    double columns = fmin(s->columns, s->value[WARPS_X] * s->value[LANES_X] * s->value[TX]);
+    return 4 * columns * (s->k + s->value[ROWS] / s->splits);
 }
 
 /* Issue slots of all warps of a block, for one scheduler of four. */
