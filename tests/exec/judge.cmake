@@ -9,10 +9,15 @@ target_link_libraries(gt_host_device PUBLIC gt_gpu gt_exec gt_reference PRIVATE 
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
   "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
 
-foreach(name test_judge test_clock test_trial)
+foreach(name test_judge test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)
   target_include_directories(${name} PRIVATE unit)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 600)
 endforeach()
+
+add_library(fake_rivals MODULE exec/fake_rivals.c)
+target_link_libraries(fake_rivals PRIVATE gt_flags)
+target_compile_definitions(test_rivals PRIVATE FAKE_RIVALS="$<TARGET_FILE:fake_rivals>")
+add_dependencies(test_rivals fake_rivals)

@@ -56,19 +56,6 @@ void kernel_close(struct kernel *kernel)
     *kernel = (struct kernel){0};
 }
 
-/* cublasLt and AUTOTUNE are for tune bench alone. */
-enum status rival_lt_open(struct site *at, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
-{
-    (void)at, (void)kernel, (void)detail;
-    return fail(E_ABSENT, "no cublasLt");
-}
-
-enum status rival_autotune_open(struct site *at, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
-{
-    (void)at, (void)kernel, (void)detail;
-    return fail(E_ABSENT, "no cuBLAS");
-}
-
 enum status rival_open(struct device *on, const struct problem *problem, struct kernel *kernel,
                        char version[16])
 {
@@ -78,6 +65,30 @@ enum status rival_open(struct device *on, const struct problem *problem, struct 
     snprintf(version, 16, "13.1.0");
     give(problem, kernel);
     return OK;
+}
+
+static bool searcher_there; /* a rival beyond cuBLAS */
+static int searched;
+
+static enum status search(struct site *on, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX],
+                          const char *what)
+{
+    searched++;
+    *kernel = (struct kernel){0};
+    if (!searcher_there) return fail(E_ABSENT, "no %s", what);
+    snprintf(detail, RIVAL_DETAIL_MAX, "%s", what);
+    give(&on->problem, kernel);
+    return OK;
+}
+
+enum status rival_lt_open(struct site *on, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+{
+    return search(on, kernel, detail, "cublasLt");
+}
+
+enum status rival_autotune_open(struct site *on, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+{
+    return search(on, kernel, detail, "autotune");
 }
 
 /* ---- ---- */
@@ -274,6 +285,31 @@ TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
     assert_int_equal(open_kernels, 0);
 }
 
+TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
+{
+    static struct line_up line_up;
+    char cublas[16];
+    struct timed *timed, *again;
+    const char *detail;
+    prepare("17x9x5");
+    searcher_there = true;
+    searched = 0;
+    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_int_equal(searched, 0); /* nobody has asked */
+    assert_ok(line_up_rival(&line_up, "lt", &timed, &detail));
+    assert_string_equal(detail, "cublasLt");
+    assert_ok(line_up_rival(&line_up, "lt", &again, &detail));
+    assert_ptr_equal(timed, again);
+    assert_int_equal(searched, 1);
+    searcher_there = false;
+    for (int i = 0; i < 2; i++)
+        assert_fails(line_up_rival(&line_up, "autotune", &timed, &detail), E_ABSENT, "no autotune");
+    assert_int_equal(searched, 2);
+    assert_fails(line_up_rival(&line_up, "nobody", &timed, &detail), E_INPUT, "'nobody'");
+    line_up_close(&line_up);
+    assert_int_equal(open_kernels, 0);
+}
+
 TEST(without_cublas_there_is_no_anchor_and_no_error)
 {
     static struct line_up line_up;
@@ -344,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_problem_that_does_not_fit_is_refused_with_the_sizes),
         cmocka_unit_test(preparing_again_frees_what_the_former_problem_held),
         cmocka_unit_test(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room),
+        cmocka_unit_test(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again),
         cmocka_unit_test(without_cublas_there_is_no_anchor_and_no_error),
         cmocka_unit_test(a_right_winner_is_verified_on_dozens_of_cases),
         cmocka_unit_test(a_winner_right_at_its_own_shape_only_is_found),

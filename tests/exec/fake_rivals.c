@@ -1,0 +1,303 @@
+#include "fake_rivals.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUCCESS = 0, INVALID_VALUE = 7, NOT_SUPPORTED = 15, AUTOTUNE = 999, COMPUTE_32F = 68 };
+
+struct fake_rivals fake_rivals;
+
+struct blas {
+    void *stream, *workspace;
+};
+
+struct object {
+    int64_t value[16];
+};
+
+struct answer {
+    uint64_t algorithm[8];
+    size_t workspace_bytes;
+    int state;
+    float waves;
+    int reserved[4];
+};
+
+int cublasCreate_v2(struct blas **handle);
+int cublasDestroy_v2(struct blas *handle);
+int cublasGetProperty(int which, int *value);
+int cublasSetStream_v2(struct blas *handle, void *stream);
+int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes);
+int cublasSetMathMode(struct blas *handle, int mode);
+int cublasSetPointerMode_v2(struct blas *handle, int mode);
+int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k,
+                              const float *alpha, const float *a, int lda, long long stride_a, const float *b,
+                              int ldb, long long stride_b, const float *beta, float *c, int ldc,
+                              long long stride_c, int batch);
+int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                 const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
+                 void *c, int type_c, int ldc, int compute, int algorithm);
+int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, int k,
+                               const void *alpha, const void *a, int type_a, int lda, long long stride_a,
+                               const void *b, int type_b, int ldb, long long stride_b, const void *beta,
+                               void *c, int type_c, int ldc, long long stride_c, int batch, int compute,
+                               int algorithm);
+int cublasLtCreate(struct object **handle);
+int cublasLtDestroy(struct object *handle);
+int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale);
+int cublasLtMatmulDescSetAttribute(struct object *desc, int what, const void *value, size_t bytes);
+int cublasLtMatmulDescDestroy(struct object *desc);
+int cublasLtMatrixLayoutCreate(struct object **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
+int cublasLtMatrixLayoutSetAttribute(struct object *layout, int what, const void *value, size_t bytes);
+int cublasLtMatrixLayoutDestroy(struct object *layout);
+int cublasLtMatmulPreferenceCreate(struct object **preference);
+int cublasLtMatmulPreferenceSetAttribute(struct object *preference, int what, const void *value,
+                                         size_t bytes);
+int cublasLtMatmulPreferenceDestroy(struct object *preference);
+int cublasLtMatmulAlgoGetHeuristic(struct object *handle, struct object *desc, struct object *a,
+                                   struct object *b, struct object *c, struct object *d,
+                                   struct object *preference, int wanted, struct answer *answers, int *count);
+int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha, const void *a,
+                   struct object *of_a, const void *b, struct object *of_b, const void *beta, const void *c,
+                   struct object *of_c, void *d, struct object *of_d, const uint64_t *algorithm,
+                   void *workspace, size_t workspace_bytes, void *stream);
+
+/* ---- products ---- */
+
+struct product {
+    int op_a, op_b;
+    int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c;
+};
+
+static void run(const struct product *p, const float *alpha, const float *a, const float *b,
+                const float *beta, float *c, int wrong)
+{
+    for (int64_t item = 0; item < p->batch; item++)
+        for (int64_t j = 0; j < p->n; j++)
+            for (int64_t i = 0; i < p->m; i++) {
+                double sum = 0;
+                for (int64_t l = 0; l < p->k && *alpha != 0; l++)
+                    sum += (double)a[item * p->stride_a + (p->op_a ? l + i * p->lda : i + l * p->lda)] *
+                           (double)b[item * p->stride_b + (p->op_b ? j + l * p->ldb : l + j * p->ldb)];
+                float *out = &c[item * p->stride_c + i + j * p->ldc];
+                *out = (float)((double)*alpha * sum + (*beta != 0 ? (double)*beta * (double)*out : 0));
+                if (wrong && i == 0 && j == 0) *out += 1;
+            }
+}
+
+int cublasCreate_v2(struct blas **handle)
+{
+    *handle = calloc(1, sizeof **handle);
+    fake_rivals.open++;
+    return SUCCESS;
+}
+
+int cublasDestroy_v2(struct blas *handle)
+{
+    free(handle);
+    fake_rivals.open--;
+    return SUCCESS;
+}
+
+int cublasGetProperty(int which, int *value)
+{
+    *value = which == 0 ? 13 : 1;
+    return SUCCESS;
+}
+
+int cublasSetStream_v2(struct blas *handle, void *stream)
+{
+    *handle = (struct blas){stream, NULL};
+    return SUCCESS;
+}
+
+int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes)
+{
+    handle->workspace = bytes ? workspace : NULL;
+    return SUCCESS;
+}
+
+int cublasSetMathMode(struct blas *handle, int mode)
+{
+    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+int cublasSetPointerMode_v2(struct blas *handle, int mode)
+{
+    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
+{
+    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, 0, lda, 0, b, 0, ldb, 0, beta, c,
+                                      0, ldc, 0, 1, COMPUTE_32F, -1);
+}
+
+int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k,
+                              const float *alpha, const float *a, int lda, long long stride_a, const float *b,
+                              int ldb, long long stride_b, const float *beta, float *c, int ldc,
+                              long long stride_c, int batch)
+{
+    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, 0, lda, stride_a, b, 0, ldb,
+                                      stride_b, beta, c, 0, ldc, stride_c, batch, COMPUTE_32F, -1);
+}
+
+int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                 const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
+                 void *c, int type_c, int ldc, int compute, int algorithm)
+{
+    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb,
+                                      0, beta, c, type_c, ldc, 0, 1, compute, algorithm);
+}
+
+/* The autotuner's choice is answer 0. */
+int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, int k,
+                               const void *alpha, const void *a, int type_a, int lda, long long stride_a,
+                               const void *b, int type_b, int ldb, long long stride_b, const void *beta,
+                               void *c, int type_c, int ldc, long long stride_c, int batch, int compute,
+                               int algorithm)
+{
+    const struct fake_answer *answer = &fake_rivals.answer[0];
+    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || compute != COMPUTE_32F)
+        return INVALID_VALUE;
+    if (algorithm == AUTOTUNE) fake_rivals.autotune_calls++;
+    if (algorithm == AUTOTUNE && answer->us <= 0) return NOT_SUPPORTED;
+    run(&(struct product){op_a, op_b, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c}, alpha, a,
+        b, beta, c, algorithm == AUTOTUNE && answer->wrong);
+    fake_rivals.spend(answer->us);
+    return SUCCESS;
+}
+
+/* ---- cublasLt: an object holds its attributes by number; sizes and type of a layout are attributes, too
+ * ---- */
+
+static int make(struct object **object)
+{
+    *object = calloc(1, sizeof **object);
+    fake_rivals.open++;
+    return *object ? SUCCESS : INVALID_VALUE;
+}
+
+static int destroy(struct object *object)
+{
+    free(object);
+    fake_rivals.open--;
+    return SUCCESS;
+}
+
+static int set(struct object *object, int what, const void *value, size_t bytes, size_t expected)
+{
+    if (what < 0 || what >= 16 || bytes != expected) return INVALID_VALUE;
+    object->value[what] = 0;
+    memcpy(&object->value[what], value, bytes);
+    return SUCCESS;
+}
+
+int cublasLtCreate(struct object **handle)
+{
+    return make(handle);
+}
+
+int cublasLtDestroy(struct object *handle)
+{
+    return destroy(handle);
+}
+
+int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale)
+{
+    return compute == COMPUTE_32F && scale == 0 ? make(desc) : INVALID_VALUE;
+}
+
+int cublasLtMatmulDescSetAttribute(struct object *desc, int what, const void *value, size_t bytes)
+{
+    return what == 3 || what == 4 ? set(desc, what, value, bytes, 4) : INVALID_VALUE;
+}
+
+int cublasLtMatmulDescDestroy(struct object *desc)
+{
+    return destroy(desc);
+}
+
+int cublasLtMatrixLayoutCreate(struct object **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
+{
+    int result = make(layout);
+    const int64_t values[] = {type, 0, (int64_t)rows, (int64_t)columns, ld, 1};
+    memcpy((*layout)->value, values, sizeof values);
+    return result;
+}
+
+int cublasLtMatrixLayoutSetAttribute(struct object *layout, int what, const void *value, size_t bytes)
+{
+    return what == 5   ? set(layout, what, value, bytes, 4)
+           : what == 6 ? set(layout, what, value, bytes, 8)
+                       : INVALID_VALUE;
+}
+
+int cublasLtMatrixLayoutDestroy(struct object *layout)
+{
+    return destroy(layout);
+}
+
+int cublasLtMatmulPreferenceCreate(struct object **preference)
+{
+    return make(preference);
+}
+
+int cublasLtMatmulPreferenceSetAttribute(struct object *preference, int what, const void *value, size_t bytes)
+{
+    return set(preference, what, value, bytes, what == 1 ? 8 : 4);
+}
+
+int cublasLtMatmulPreferenceDestroy(struct object *preference)
+{
+    return destroy(preference);
+}
+
+int cublasLtMatmulAlgoGetHeuristic(struct object *handle, struct object *desc, struct object *a,
+                                   struct object *b, struct object *c, struct object *d,
+                                   struct object *preference, int wanted, struct answer *answers, int *count)
+{
+    (void)desc, (void)a, (void)b, (void)c, (void)d;
+    if (!handle || !preference) return INVALID_VALUE;
+    fake_rivals.alignment_a = (unsigned)preference->value[5];
+    *count = fake_rivals.answers < wanted ? fake_rivals.answers : wanted;
+    for (int i = 0; i < *count; i++)
+        answers[i] = (struct answer){.algorithm = {(uint64_t)i},
+                                     .workspace_bytes = fake_rivals.answer[i].workspace_bytes,
+                                     .state = fake_rivals.answer[i].state};
+    return *count ? SUCCESS : NOT_SUPPORTED;
+}
+
+int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha, const void *a,
+                   struct object *of_a, const void *b, struct object *of_b, const void *beta, const void *c,
+                   struct object *of_c, void *d, struct object *of_d, const uint64_t *algorithm,
+                   void *workspace, size_t workspace_bytes, void *stream)
+{
+    enum { TRANSA = 3, TRANSB = 4, ROWS = 2, COLUMNS = 3, LD = 4, BATCH = 5, STRIDE = 6 };
+    const struct fake_answer *answer = &fake_rivals.answer[*algorithm];
+    const int op_a = (int)desc->value[TRANSA], op_b = (int)desc->value[TRANSB];
+    const struct product p = {op_a,
+                              op_b,
+                              of_d->value[ROWS],
+                              of_d->value[COLUMNS],
+                              of_a->value[op_a ? ROWS : COLUMNS],
+                              of_a->value[LD],
+                              of_b->value[LD],
+                              of_d->value[LD],
+                              of_d->value[BATCH],
+                              of_a->value[STRIDE],
+                              of_b->value[STRIDE],
+                              of_d->value[STRIDE]};
+    if (!handle || !stream || !workspace || workspace_bytes < answer->workspace_bytes || answer->us <= 0 ||
+        c != d || of_c != of_d || of_a->value[op_a ? COLUMNS : ROWS] != p.m ||
+        of_b->value[op_b ? ROWS : COLUMNS] != p.n || of_b->value[op_b ? COLUMNS : ROWS] != p.k ||
+        of_a->value[BATCH] != p.batch || of_b->value[BATCH] != p.batch)
+        return NOT_SUPPORTED;
+    run(&p, alpha, a, b, beta, d, answer->wrong);
+    fake_rivals.spend(answer->us);
+    return SUCCESS;
+}
