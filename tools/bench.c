@@ -36,11 +36,12 @@ static enum status build_op(struct crew *crew, struct bench_row *rows, size_t co
     return st;
 }
 
-enum status bench_choose(struct crew *crew, struct db *db, bool cold, struct bench_row *rows, size_t count)
+enum status bench_choose(struct crew *crew, struct db *db, struct known *pretuned, bool cold,
+                         struct bench_row *rows, size_t count)
 {
     enum status st = OK;
-    for (size_t i = 0; i < count && !st && db; i++) {
-        st = fastest_find(db, crew_worker(crew, 0), cold, &rows[i].problem, &rows[i].fastest);
+    for (size_t i = 0; i < count && !st; i++) {
+        st = fastest_find(db, pretuned, crew_worker(crew, 0), cold, &rows[i].problem, &rows[i].fastest);
         rows[i].known = st == OK;
         if (st == E_ABSENT) st = OK;
     }

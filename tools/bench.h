@@ -39,9 +39,10 @@ struct bench_row {
     struct bench_times times[BENCH_RUNNERS];
 };
 
-/* Look up and compile the kernels of all rows, whose problems are set. db may be NULL: nothing is known.
+/* Look up and compile the kernels of all rows, whose problems are set. db, pretuned: NULL if there is none.
  * Errors: those of the database and of the crew. */
-enum status bench_choose(struct crew *crew, struct db *db, bool cold, struct bench_row *rows, size_t count);
+enum status bench_choose(struct crew *crew, struct db *db, struct known *pretuned, bool cold,
+                         struct bench_row *rows, size_t count);
 
 /* Run one row on worker 0. What cannot run is told in the row. Errors: E_GPU, E_CHILD, E_INTERRUPTED. */
 enum status bench_run(struct crew *crew, const struct bench_plan *plan, double warm_s, struct bench_row *row);

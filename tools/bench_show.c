@@ -72,7 +72,8 @@ static const char *mark(const struct bench_row *row)
     if (!(cublas->time_us > 0)) return "no cuBLAS";
     if (cublas->ratio_high < 1) return "cuBLAS is faster";
     if (row->fastest.cublas_won) return "cuBLAS won its race";
-    return strcmp(row->fastest.how, "tuned") == 0 ? row->fastest.stale ? "stale" : NULL : row->fastest.how;
+    if (strcmp(row->fastest.how, "tuned") != 0) return row->fastest.how;
+    return row->fastest.stale ? "stale" : NULL;
 }
 
 static void add_row(struct table *t, const struct bench_row *row, const struct bench_plan *plan,

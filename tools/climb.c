@@ -1,6 +1,7 @@
 #include "climb.h"
 
 #include "db.h"
+#include "fastest.h"
 #include "field.h"
 #include "ladder.h"
 #include "model.h"
@@ -56,47 +57,19 @@ enum status climb_rungs(const char *only, struct climb *climb)
     return fail(E_USAGE, "the ladder has no rung '%s'; its rungs are %s", only, list);
 }
 
-static bool keep_measured(void *self, const struct db_winner *winner)
-{
-    struct db_winner *found = self;
-    if (winner->predicted || winner->unusable || !winner->config.template) return true;
-    *found = *winner;
-    return false;
-}
-
 /* What the database knows to be best. E_ABSENT: nothing, or there is no database. */
-static enum status from_database(const char *path, const struct gpu *gpu, const struct worker_info *worker,
+static enum status from_database(const char *path, const struct worker_info *worker,
                                  const struct problem *problem, struct config *config, const char **name)
 {
     char by_default[4096];
-    enum status st = OK;
-    if (!path) st = db_default_path(by_default, sizeof by_default);
-    if (st) return st;
+    enum status st = path ? OK : db_default_path(by_default, sizeof by_default);
     struct db *db = NULL;
-    if ((st = db_open(path ? path : by_default, DB_READ, &db))) return st;
-
-    struct db_winner winner = {.config.template = NULL};
-    struct db_filter filter = {.gpu = gpu->name, .problem = problem};
-    st = db_winners(db, &filter, NULL, keep_measured, &winner);
-    if (!st && winner.config.template) {
-        *config = winner.config;
-        *name = "tuned";
-    } else if (!st && worker) { /* cuBLAS won, or the search has not ended: the fastest trial */
-        struct db_context context = {.gpu = *gpu, .cold = true};
-        struct db_best best;
-        int count = 0;
-        memcpy(context.gpu_uuid, worker->uuid, sizeof context.gpu_uuid);
-        snprintf(context.driver, sizeof context.driver, "%s", worker->driver);
-        snprintf(context.nvrtc, sizeof context.nvrtc, "%s", worker->nvrtc);
-        snprintf(context.cublas, sizeof context.cublas, "%s", worker->cublas);
-        st = db_best(db, &context, problem, &best, 1, &count);
-        if (!st && count == 0) st = E_ABSENT;
-        if (!st) {
-            *config = best.config;
-            *name = "best so far";
-        }
-    } else if (!st) {
-        st = E_ABSENT;
+    struct fastest fastest;
+    if (!st) st = db_open(path ? path : by_default, DB_READ, &db);
+    if (!st) st = fastest_find(db, NULL, worker, true, problem, &fastest);
+    if (!st) {
+        *config = fastest.config;
+        *name = fastest.how;
     }
     db_close(db);
     return st;
@@ -140,7 +113,7 @@ enum status climb_add_tuned(struct crew *crew, const char *db_path, const struct
 {
     struct config config;
     const char *name = "model's best";
-    enum status st = from_database(db_path, gpu, worker, &climb->problem, &config, &name);
+    enum status st = from_database(db_path, worker, &climb->problem, &config, &name);
     if (st == E_ABSENT) st = from_model(crew, gpu, &climb->problem, &config);
     if (!st) climber_add(climb, name, &config);
     return st == E_ABSENT ? OK : st;

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "compile.h"
 #include "plot.h"
+#include "pretuned.h"
 #include "problem_list.h"
 
 #include <argp.h>
@@ -137,7 +138,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static enum status read_options(int argc, char **argv, struct options *options)
 {
     static const char about[] =
-        "Run the winners of the database against cublasSgemm, each judged once more and then timed in blocks "
+        "Run the winners of the database, or those that ship with the program where it has none, against "
+        "cublasSgemm, each judged once more and then timed in blocks "
         "that take turns in random order. Tunes nothing and stores nothing."
         "\v'x cuBLAS' is cuBLAS's time over the kernel's own, the median over the rounds, with its 95 % "
         "interval (low, high): above 1 the kernel is faster. It is the kernel's own ratio also where cuBLAS "
@@ -159,11 +161,27 @@ static enum status read_options(int argc, char **argv, struct options *options)
     return OK;
 }
 
-static enum status open_database(const char *path, struct db **db)
+/* What is known, of the GPU and beforehand: the database need not be there if winners ship with the program.
+ */
+struct sources {
+    struct db *db;
+    struct known pretuned;
+    struct notices notices;
+};
+
+static enum status open_database(const struct options *o, struct sources *from)
 {
-    char by_default[4096];
-    enum status st = path ? OK : db_default_path(by_default, sizeof by_default);
-    return st ? st : db_open(path ? path : by_default, DB_READ, db);
+    char by_default[4096], folder[4096];
+    const bool shipped = pretuned_folder(folder, sizeof folder) == OK;
+    enum status st = o->db ? OK : db_default_path(by_default, sizeof by_default);
+    if (!st) st = db_open(o->db ? o->db : by_default, DB_READ, &from->db);
+    return st == E_ABSENT && !o->db && shipped ? OK : st;
+}
+
+static enum status open_pretuned(const struct gpu *gpu, struct sources *from)
+{
+    notices_start(&from->notices, false);
+    return known_open(&from->pretuned, gpu, "", NULL, &from->notices);
 }
 
 static enum status measure_roofline(struct crew *crew, struct bench_place *place)
@@ -223,10 +241,10 @@ enum status cmd_bench(int argc, char **argv)
     struct options options = {.plan = {.rounds = 15, .block_ms = 20, .cold = true, .seed = 1}};
     struct crew *crew = NULL;
     struct bench_row *rows = NULL;
-    struct db *db = NULL;
+    struct sources from = {.db = NULL};
     char cache[4096];
     enum status st = read_options(argc, argv, &options);
-    if (!st) st = open_database(options.db, &db);
+    if (!st) st = open_database(&options, &from);
     if (!st) st = compile_cache_folder(cache, sizeof cache);
     if (st) goto out;
     rows = calloc(options.problems.count, sizeof *rows);
@@ -237,11 +255,14 @@ enum status cmd_bench(int argc, char **argv)
     for (size_t i = 0; i < options.problems.count; i++) rows[i].problem = options.problems.at[i];
     struct crew_options members = {cache, 0, &options.device, 1};
     st = crew_open(&members, &crew);
-    if (!st) st = bench_choose(crew, db, options.plan.cold, rows, options.problems.count);
+    if (!st) st = open_pretuned(&crew_worker(crew, 0)->gpu, &from);
+    if (!st)
+        st = bench_choose(crew, from.db, &from.pretuned, options.plan.cold, rows, options.problems.count);
     if (!st) st = bench_all(&options, crew, rows);
 out:
     crew_close(crew);
-    db_close(db);
+    known_close(&from.pretuned);
+    db_close(from.db);
     free(rows);
     problem_list_free(&options.problems);
     return st;

@@ -8,6 +8,7 @@
 #include "ladder_show.h"
 #include "paths.h"
 #include "plot.h"
+#include "problem_list.h"
 #include "table.h"
 
 #include <argp.h>
@@ -17,8 +18,7 @@
 #include <unistd.h>
 
 struct options {
-    struct problem *problems;
-    size_t count;
+    struct problem_list problems;
     const char *rung, *plot, *gpu, *db;
     enum table_format format;
     bool hot, compile_only;
@@ -52,44 +52,16 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static enum status add_problem(struct options *options, const char *text)
-{
-    struct problem problem;
-    enum status st = problem_parse(text, &problem);
-    if (st) return st;
-    struct problem *more = realloc(options->problems, (options->count + 1) * sizeof *more);
-    if (!more) return fail(E_MEMORY, "out of memory");
-    options->problems = more;
-    options->problems[options->count++] = problem;
-    return OK;
-}
-
-static enum status add_suite(struct options *options, const char *path)
-{
-    struct problem *read = NULL;
-    size_t count = 0;
-    enum status st = problem_read_suite(path, &read, &count);
-    if (st) return st;
-    struct problem *more = realloc(options->problems, (options->count + count + 1) * sizeof *more);
-    if (more) {
-        options->problems = more;
-        memcpy(more + options->count, read, count * sizeof *more);
-        options->count += count;
-    }
-    free(read);
-    return more ? OK : fail(E_MEMORY, "out of memory");
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct options *o = state->input;
     if (o->st) return 0; /* the first mistake is the one to tell */
     switch (key) {
     case KEY_SHAPE:
-        o->st = add_problem(o, value);
+        o->st = problem_list_add(&o->problems, value);
         break;
     case KEY_SUITE:
-        o->st = add_suite(o, value);
+        o->st = problem_list_add_suite(&o->problems, value);
         break;
     case KEY_RUNG:
         o->rung = value;
@@ -133,7 +105,8 @@ static enum status read_options(int argc, char **argv, struct options *options)
     static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
     if (argp_parse(&argp, argc, argv, 0, NULL, options)) return fail(E_USAGE, "cannot read the command line");
     if (options->st) return options->st;
-    if (options->count == 0) return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
+    if (options->problems.count == 0)
+        return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
     if (options->compile_only && options->plot)
         return fail(E_USAGE, "--plot draws measured times, which --compile-only does not take");
     return OK;
@@ -156,7 +129,7 @@ static enum status all_right(const struct options *o, const struct climb *climbs
 {
     int wrong = 0, all = 0;
     const struct climber *first = NULL;
-    for (size_t i = 0; i < o->count; i++) {
+    for (size_t i = 0; i < o->problems.count; i++) {
         for (int j = 0; j < climbs[i].count; j++, all++) {
             if (climbs[i].climber[j].time_us > 0) continue;
             if (!first) first = &climbs[i].climber[j];
@@ -174,20 +147,20 @@ static enum status climb_all(const struct options *o, struct crew *crew, struct 
     struct roofline roofline = {0, 0};
     bool live = isatty(STDERR_FILENO);
     enum status st = measure_roofline(crew, &roofline);
-    for (size_t i = 0; i < o->count && !st; i++) {
+    for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
-        climbs[i].problem = o->problems[i];
+        climbs[i].problem = o->problems.at[i];
         if (live)
-            fprintf(stderr, "\r\033[Kladder: %zu of %zu, %s", i + 1, o->count,
-                    ladder_shape(&o->problems[i], text));
+            fprintf(stderr, "\r\033[Kladder: %zu of %zu, %s", i + 1, o->problems.count,
+                    ladder_shape(&o->problems.at[i], text));
         st = climb_rungs(o->rung, &climbs[i]);
         if (!st && !o->rung) st = climb_add_tuned(crew, o->db, &worker->gpu, worker, &climbs[i]);
         if (!st) st = climb_build(crew, worker->gpu.arch, &climbs[i]);
         if (!st) st = climb_measure(crew, !o->hot, &climbs[i]);
     }
     if (live) fputs("\r\033[K", stderr);
-    if (!st) st = ladder_show(climbs, o->count, &roofline, worker, !o->hot, o->format);
-    if (!st && o->plot) st = ladder_draw(climbs, o->count, &roofline, worker->gpu.name, o->plot);
+    if (!st) st = ladder_show(climbs, o->problems.count, &roofline, worker, !o->hot, o->format);
+    if (!st && o->plot) st = ladder_draw(climbs, o->problems.count, &roofline, worker->gpu.name, o->plot);
     if (!st) st = all_right(o, climbs);
     return st;
 }
@@ -199,8 +172,8 @@ static enum status compile_all(const struct options *o, struct crew *crew, const
     bool done[2][2] = {{false}};
     size_t count = 0;
     enum status st = OK;
-    for (size_t i = 0; i < o->count && !st; i++) {
-        const struct problem *problem = &o->problems[i];
+    for (size_t i = 0; i < o->problems.count && !st; i++) {
+        const struct problem *problem = &o->problems.at[i];
         if (done[problem->trans_a][problem->trans_b]) continue;
         done[problem->trans_a][problem->trans_b] = true;
         climbs[count].problem = *problem;
@@ -246,7 +219,7 @@ enum status cmd_ladder(int argc, char **argv)
     if (!st) st = compile_cache_folder(cache, sizeof cache);
     if (st) goto out;
 
-    climbs = calloc(options.count, sizeof *climbs);
+    climbs = calloc(options.problems.count, sizeof *climbs);
     if (!climbs) {
         st = fail(E_MEMORY, "out of memory");
         goto out;
@@ -257,6 +230,6 @@ enum status cmd_ladder(int argc, char **argv)
 out:
     crew_close(crew);
     free(climbs);
-    free(options.problems);
+    problem_list_free(&options.problems);
     return st;
 }

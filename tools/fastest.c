@@ -28,20 +28,36 @@ static bool keep(void *self, const struct db_winner *winner)
     return false;
 }
 
-enum status fastest_find(struct db *db, const struct worker_info *worker, bool cold,
+static bool is_pretuned(struct known *pretuned, const struct problem *problem, struct fastest *fastest)
+{
+    struct known_winner winner;
+    if (!pretuned || known_exact(pretuned, problem, &winner, &fastest->config) || winner.predicted)
+        return false;
+    if (winner.config == KNOWN_CUBLAS) {
+        fastest->cublas_won = true;
+        return false;
+    }
+    fastest->how = "pretuned";
+    fastest->stale = winner.stale;
+    fastest->then_us = winner.time_us;
+    fastest->ratio = winner.ratio;
+    return true;
+}
+
+enum status fastest_find(struct db *db, struct known *pretuned, const struct worker_info *worker, bool cold,
                          const struct problem *problem, struct fastest *fastest)
 {
     struct db_context context;
     struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem};
     *fastest = (struct fastest){.how = NULL};
     describe(worker, cold, &context);
-    enum status st = db_winners(db, &filter, &context, keep, fastest);
+    enum status st = db ? db_winners(db, &filter, &context, keep, fastest) : OK;
     if (st && st != E_ABSENT) return st;
-    if (fastest->how) return OK;
+    if (fastest->how || is_pretuned(pretuned, problem, fastest)) return OK;
 
     struct db_best best;
     int count = 0;
-    st = db_best(db, &context, problem, &best, 1, &count);
+    st = db ? db_best(db, &context, problem, &best, 1, &count) : OK;
     if (!st && count == 0) st = fail(E_ABSENT, "nothing is known of this problem on this GPU");
     if (st) return st;
     fastest->config = best.config;

@@ -1,23 +1,26 @@
-/* fastest.h — the configuration that the database knows to be the fastest for a problem on a GPU of this
- * machine. */
+/* fastest.h — the configuration that is known to be the fastest for a problem on a GPU of this machine: from
+ * the database, or from the winners that ship with the program. */
 #ifndef GT_FASTEST_H
 #define GT_FASTEST_H
 
 #include "crew.h"
 #include "db.h"
+#include "known.h"
 
 struct fastest {
     struct config config;
-    const char *how; /* "tuned": the winner of a race; "best so far": the fastest trial */
+    const char *how; /* "tuned": the winner of a race; "pretuned": one that shipped; "best so far": the
+                        fastest trial */
     bool cublas_won; /* the race; the configuration is then the fastest trial */
     bool stale;      /* measured with another driver or in another way than now */
     double then_us;  /* its time when it was measured */
     double ratio;    /* to cuBLAS in the race that it won; 0: it won none */
 };
 
-/* The winner, of the cache policy asked for before the other; else the fastest trial of a search that has not
- * ended. E_ABSENT: nothing is known. Errors: those of the database. */
-enum status fastest_find(struct db *db, const struct worker_info *worker, bool cold,
+/* The database's winner, of the cache policy asked for before the other; else a pretuned one; else the
+ * fastest trial of a search that has not ended. db, pretuned: NULL if there is none. E_ABSENT: nothing is
+ * known. Errors: those of the database. */
+enum status fastest_find(struct db *db, struct known *pretuned, const struct worker_info *worker, bool cold,
                          const struct problem *problem, struct fastest *fastest);
 
 #endif
