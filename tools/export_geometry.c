@@ -262,8 +262,13 @@ static bool find_split(struct probe *probe, struct gt_winner_geometry *g)
         return true;
     }
     const struct gt_winner_shape shape = {.m = m, .n = n, .k = g->bk * splits};
+    const int64_t packed = gt_winner_pack_floats(g, &shape, INT64_MAX);
     const int64_t floats =
-        cut.workspace_bytes / 4 - cut.counters - gt_winner_pack_floats(g, &shape, INT64_MAX);
+        cut.workspace_bytes / 4 - cut.counters - (g->pack ? round_up(packed, g->pack_row) : 0);
+    if (floats == 0 && cut.counters == 0) {
+        g->parts = GT_WINNER_PARTS_IN_CLUSTER;
+        return true;
+    }
     if (cut.counters < 1 || floats < splits) return false;
     g->parts = GT_WINNER_PARTS_OF_TILES;
     g->counter_unit = cut.counters;
@@ -287,7 +292,8 @@ static int32_t find_parts_limit(struct probe *probe, const struct gt_winner_geom
     int64_t size[3];
     memcpy(size, probe->base, sizeof size);
     size[2] = round_up(g->bk * (int64_t)g->split, probe->step[2]);
-    if (g->split == 1 || size[2] > g->k_max) return 1;
+    if (g->parts == GT_WINNER_PARTS_NONE || g->parts == GT_WINNER_PARTS_IN_CLUSTER) return 1;
+    if (size[2] > g->k_max) return 1;
     const int64_t other = axis == 1 ? g->m_max : g->n_max;
     size[1 - axis] = other < 4096 ? other : 4096;
     if (size[1 - axis] < probe->step[1 - axis]) size[1 - axis] = probe->step[1 - axis];
@@ -322,7 +328,7 @@ static bool find_limits(struct probe *probe, struct gt_winner_geometry *g)
     const int64_t m = probe->step[0], n = probe->step[1], k = g->bk * (int64_t)g->split;
     g->parts_mib = find_parts_limit(probe, g);
     g->workspace_mib = 1;
-    if (g->split == 1 && !g->pack) return true;
+    if ((g->parts == GT_WINNER_PARTS_NONE || g->parts == GT_WINNER_PARTS_IN_CLUSTER) && !g->pack) return true;
     static const int sizes[][2] = {{1, 1}, {1, 4096}, {4096, 1}, {256, 256}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if ((g->workspace_mib = find_workspace_limit(probe, g, m * sizes[i][0], n * sizes[i][1], k)))

@@ -50,10 +50,10 @@ struct gt_winner_geometry {
     int32_t m_max, n_max, k_max;
 };
 enum gt_winner_parts {
-    GT_WINNER_PARTS_NONE = 0, /* k is not cut */
-    GT_WINNER_PARTS_OF_C = 1, /* a plain m x n for each; a kernel adds them */
-    GT_WINNER_PARTS_OF_TILES =
-        2 /* counters, then a piece for each block; the last block of a tile adds them */
+    GT_WINNER_PARTS_NONE = 0,      /* k is not cut */
+    GT_WINNER_PARTS_OF_C = 1,      /* a plain m x n for each; a kernel adds them */
+    GT_WINNER_PARTS_OF_TILES = 2,  /* counters, then one for each block; a tile's last block adds them */
+    GT_WINNER_PARTS_IN_CLUSTER = 3 /* in shared memory: a tile's blocks are a cluster, always of `split` */
 };
 
 /* One call. Everything that the kernels are told beside pointers and strides. */
@@ -234,7 +234,7 @@ static inline int64_t gt_winner_part_floats(const struct gt_winner_geometry *g,
                                             const struct gt_winner_shape *s, int64_t tiles, int64_t splits,
                                             int64_t limit)
 {
-    if (splits <= 1) return 0;
+    if (splits <= 1 || g->parts == GT_WINNER_PARTS_IN_CLUSTER) return 0;
     if (g->parts == GT_WINNER_PARTS_OF_TILES) {
         if (tiles > limit / (splits * g->part_floats + g->counter_share)) return -1;
         return tiles * splits * g->part_floats;
@@ -312,6 +312,10 @@ static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const 
     k_tiles = s->k > 0 ? gt_winner_ceil(s->k, g->bk) : 1;
     per_split = gt_winner_ceil(k_tiles, gt_winner_least(g->split, k_tiles));
     plan->splits = (int32_t)gt_winner_ceil(k_tiles, per_split);
+    if (g->parts == GT_WINNER_PARTS_IN_CLUSTER) {
+        plan->splits = g->split;
+        per_split = gt_winner_ceil(k_tiles, g->split);
+    }
     plan->k_per_split = (int32_t)(per_split * g->bk);
     plan->group = (int32_t)gt_winner_least(g->group, rows);
     if (!gt_winner_plan_workspace(g, s, rows * columns, plan)) return 0;
