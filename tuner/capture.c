@@ -182,7 +182,7 @@ static enum status lock_folder(const char *path, int *fd)
 {
     char copy[PATH_MAX];
     if (strlen(path) >= sizeof copy) return fail(E_IO, "the name of the capture is too long");
-    strcpy(copy, path);
+    memcpy(copy, path, strlen(path) + 1);
     *fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0) return fail(E_IO, "cannot write the capture %s: %s", path, strerror(errno));
     while (flock(*fd, LOCK_EX) != 0)

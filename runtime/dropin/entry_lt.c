@@ -92,7 +92,17 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
     return true;
 }
 
-/* NULL: not plain, or there is no memory. */
+/* Kept until the process ends. NULL: there is no room. */
+static struct form *make_form(const struct real_lt *real, const struct form_key *key, uint64_t hash)
+{
+    struct form *form = calloc(1, sizeof *form);
+    if (!form) return NULL;
+    form->key = *key;
+    form->plain = read_form(real, &key->a, &key->b, &key->d, form);
+    return memo_add(&forms, &form->entry, &form->key, hash);
+}
+
+/* NULL: not plain, or there is no room. */
 static struct form *form_of(const struct real_lt *real, int op_a, int op_b, lt_layout a, lt_layout b,
                             lt_layout d)
 {
@@ -102,14 +112,7 @@ static struct form *form_of(const struct real_lt *real, int op_a, int op_b, lt_l
     if (!form) {
         pthread_mutex_lock(&lock);
         form = memo_find(&forms, &key, hash);
-        if (!form && (form = calloc(1, sizeof *form))) {
-            form->key = key;
-            form->plain = read_form(real, a, b, d, form);
-            if (!memo_add(&forms, &form->entry, &form->key, hash)) {
-                free(form);
-                form = NULL;
-            }
-        }
+        if (!form) form = make_form(real, &key, hash);
         pthread_mutex_unlock(&lock);
     }
     return form && form->plain ? form : NULL;

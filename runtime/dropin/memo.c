@@ -28,14 +28,17 @@ static bool make_room(struct memo *memo)
     return true;
 }
 
-bool memo_add(struct memo *memo, struct memo_entry *entry, const void *key, uint64_t hash)
+void *memo_add(struct memo *memo, struct memo_entry *entry, const void *key, uint64_t hash)
 {
-    if (!make_room(memo)) return false;
+    if (!make_room(memo)) {
+        free(entry);
+        return NULL;
+    }
     entry->older = atomic_load(&memo->entries);
     entry->hash = hash;
     entry->key = key;
     put(atomic_load(&memo->table), entry);
     atomic_store(&memo->entries, entry);
     memo->count++;
-    return true;
+    return entry;
 }

@@ -54,7 +54,8 @@ static inline void *memo_find(struct memo *memo, const void *key, uint64_t hash)
     }
 }
 
-/* One thread at a time; the key must not be there. False: there is no room for more. */
-bool memo_add(struct memo *memo, struct memo_entry *entry, const void *key, uint64_t hash);
+/* Takes over an entry that malloc made and returns it; NULL where there is no room for more. The key, in the
+ * entry, must not be there. One thread at a time. */
+void *memo_add(struct memo *memo, struct memo_entry *entry, const void *key, uint64_t hash);
 
 #endif

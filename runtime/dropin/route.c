@@ -133,9 +133,7 @@ static struct route *make(const struct route_key *key, uint64_t hash)
     r->key = *key;
     r->nameable = name_problem(r);
     decide(r);
-    if (memo_add(&routes, &r->entry, &r->key, hash)) return r;
-    free(r);
-    return NULL;
+    return memo_add(&routes, &r->entry, &r->key, hash);
 }
 
 struct route *route_of(const struct asked *asked)
