@@ -99,7 +99,7 @@ static struct form *make_form(const struct real_lt *real, const struct form_key 
     if (!form) return NULL;
     form->key = *key;
     form->plain = read_form(real, &key->a, &key->b, &key->d, form);
-    return memo_add(&forms, &form->entry, &form->key, hash);
+    return memo_add(&forms, &form->entry, &form->key, hash); /* NOLINT: taken over, no leak */
 }
 
 /* NULL: not plain, or there is no room. */
