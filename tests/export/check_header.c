@@ -1,0 +1,164 @@
+/* check_header.c — the lookup of an exported header against the templates themselves and a search through all
+ * entries. */
+#include "many.h"
+
+#include "stats.h"
+#include "templates.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int failures;
+
+static void check(int holds, const char *what, const struct gt_winner_shape *s)
+{
+    if (holds) return;
+    if (failures++ < 10)
+        fprintf(stderr, "%s: %c%c %lldx%lldx%lld batch %lld\n", what, s->trans_a ? 't' : 'n',
+                s->trans_b ? 't' : 'n', (long long)s->m, (long long)s->n, (long long)s->k,
+                (long long)s->batch);
+}
+
+static struct problem problem_of(const struct gt_winner_shape *s)
+{
+    struct problem p = {.type = GEMM_SGEMM,
+                        .trans_a = s->trans_a,
+                        .trans_b = s->trans_b,
+                        .m = s->m,
+                        .n = s->n,
+                        .k = s->k,
+                        .lda = s->lda,
+                        .ldb = s->ldb,
+                        .ldc = s->ldc,
+                        .batch = s->batch,
+                        .stride_a = s->stride_a,
+                        .stride_b = s->stride_b,
+                        .stride_c = s->stride_c,
+                        .alpha = 1};
+    return p;
+}
+
+/* What may run the shape, asked of the template; and its distance, with the mathematics library. */
+static int may_run(const struct gt_winner *w, const struct gt_winner_shape *s, const struct gpu *gpu)
+{
+    struct config config;
+    const struct problem p = problem_of(s);
+    if (w->op != 2 * s->trans_a + s->trans_b) return 0;
+    if (strcmp(w->config, "cublas") == 0) return 1;
+    return config_parse(w->config, &config) == OK && !config.template->check(&config, &p, gpu);
+}
+
+static double distance(const struct gt_winner *w, const struct gt_winner_shape *s)
+{
+    const double pairs[4][2] = {{(double)w->m, (double)s->m},
+                                {(double)w->n, (double)s->n},
+                                {(double)w->k, (double)s->k},
+                                {(double)w->batch, (double)s->batch}};
+    const int32_t align = gt_winner_align(s);
+    double sum = 0;
+    for (int i = 0; i < 4; i++) sum += pow(log2(pairs[i][0] / pairs[i][1]), 2);
+    for (int i = 0; i < 3; i++) sum += ((w->align ^ align) >> 4 * i & 15) ? 1.0 / 16 : 0;
+    return sqrt(sum);
+}
+
+static void check_plan(const struct gt_winner_gpu *g, const struct gt_winner *w,
+                       const struct gt_winner_shape *s)
+{
+    struct gt_winner_plan plan;
+    struct config config;
+    struct launch_plan theirs;
+    const struct problem p = problem_of(s);
+    check(gt_winner_plan_make(g, w, s, &plan), "a winner that was found has no plan", s);
+    if (strcmp(w->config, "cublas") == 0 || config_parse(w->config, &config)) return;
+    config.template->plan(&config, &p, &theirs);
+    check(plan.kernels == theirs.kernels && plan.workspace_bytes == theirs.workspace_bytes &&
+              plan.splits == theirs.args.splits && plan.k_per_split == theirs.args.k_per_split &&
+              plan.group == theirs.args.group && plan.counters == theirs.args.counters &&
+              plan.batch_per_launch == theirs.batch_per_launch,
+          "a plan is not that of the template", s);
+    for (int i = 0, at = 0; i < 3; i++) {
+        if (!plan.grid[i][0]) continue;
+        check(memcmp(plan.grid[i], theirs.kernel[at].grid, sizeof plan.grid[i]) == 0 &&
+                  plan.threads[i] == theirs.kernel[at].threads &&
+                  plan.smem_bytes[i] == theirs.kernel[at].smem_bytes,
+              "a launch is not that of the template", s);
+        at++;
+    }
+}
+
+static struct gt_winner_shape shape_of(const struct gt_winner *w)
+{
+    struct gt_winner_shape s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k);
+    s.batch = w->batch;
+    s.lda = (s.lda + 3) / 4 * 4;
+    s.ldb = (s.ldb + 3) / 4 * 4;
+    s.ldc = (s.ldc + 3) / 4 * 4;
+    s.stride_a = 4 * s.m * s.lda + 4 * s.k * s.lda;
+    s.stride_b = 4 * s.n * s.ldb + 4 * s.k * s.ldb;
+    s.stride_c = s.m * s.ldc;
+    if ((w->align & 15) < (gt_winner_align(&s) & 15)) s.lda += w->align & 15;
+    return s;
+}
+
+static uint64_t random_state = 7;
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)stats_random_below(&random_state, (uint64_t)n);
+}
+
+static struct gt_winner_shape random_shape(void)
+{
+    int64_t size[3];
+    for (int i = 0; i < 3; i++) {
+        const int64_t about = (int64_t)1 << below(17);
+        size[i] = about + below(about);
+        if (below(4)) size[i] = (size[i] + 3) / 4 * 4;
+    }
+    struct gt_winner_shape s = gt_winner_shape_make((int)below(2), (int)below(2), size[0], size[1], size[2]);
+    if (below(8) == 0) s.batch = 1 + below(100000);
+    if (below(8) == 0) s.ldb += 1 + below(4);
+    return s;
+}
+
+int main(void)
+{
+    struct gpu gpu;
+    if (gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu)) return 2;
+    const struct gt_winner_gpu *g = gt_winner_gpu_find(&gt_many_winners, "NVIDIA H200", 90, 132);
+    if (!g || g->first[4] < 1000) return 2;
+
+    int exact = 0;
+    for (int32_t i = 0; i < g->first[4]; i++) {
+        const struct gt_winner_shape s = shape_of(&g->winners[i]);
+        struct gt_winner_match match;
+        check(gt_winner_find(g, &s, &match), "nothing is found for a winner's own shape", &s);
+        if (gt_winner_align(&s) != g->winners[i].align) continue; /* its alignment came from strides */
+        check(match.exact && match.winner == &g->winners[i] && match.distance == 0,
+              "a winner does not find itself", &s);
+        check_plan(g, match.winner, &s);
+        exact++;
+    }
+    check(exact > g->first[4] / 2, "too few winners were asked for", &(struct gt_winner_shape){0});
+
+    int found = 0;
+    for (int i = 0; i < 2000; i++) {
+        const struct gt_winner_shape s = random_shape();
+        struct gt_winner_match match;
+        double best = INFINITY;
+        for (int32_t j = 0; j < g->first[4]; j++)
+            if (distance(&g->winners[j], &s) < best && may_run(&g->winners[j], &s, &gpu))
+                best = distance(&g->winners[j], &s);
+        const int yes = gt_winner_find(g, &s, &match);
+        check(yes == !isinf(best), "something may run it, or is said to", &s);
+        if (!yes) continue;
+        found++;
+        check(may_run(match.winner, &s, &gpu), "what was found may not run it", &s);
+        check(fabs(distance(match.winner, &s) - best) < 0.05, "something else is nearer", &s);
+        check(fabs((double)match.distance - best) < 0.05, "the distance is wrong", &s);
+        check_plan(g, match.winner, &s);
+    }
+    printf("%d entries, %d exact, %d of 2000 nearest, %d wrong\n", (int)g->first[4], exact, found, failures);
+    return failures || found < 1000;
+}

@@ -1,0 +1,38 @@
+# Exported headers: written by the program itself, then compiled and run.
+add_executable(make_winners export/make_winners.c)
+target_link_libraries(make_winners PRIVATE gt_tools gt_db gt_base gt_flags m)
+target_compile_definitions(make_winners PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
+# gt_exported_header(NAME COUNT): export/NAME.h in the build folder, with about COUNT winners.
+function(gt_exported_header name count)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/export)
+  add_custom_command(OUTPUT ${folder}/${name}.h DEPENDS make_winners tune export/make_winners.c
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${folder}/${name}.db
+    COMMAND make_winners ${count} > ${folder}/${name}.jsonl
+    COMMAND tune import ${folder}/${name}.jsonl --db ${folder}/${name}.db > ${folder}/${name}.log
+    COMMAND tune export --db ${folder}/${name}.db --header ${folder}/${name}.h 2>> ${folder}/${name}.log
+    COMMENT "Exporting ${name}.h")
+endfunction()
+gt_exported_header(many 10000)
+gt_exported_header(few 20)
+
+# The flags are those that users compile with.
+add_executable(check_header export/check_header.c ${CMAKE_CURRENT_BINARY_DIR}/export/many.h)
+add_executable(check_header_cxx export/check_header.cpp ${CMAKE_CURRENT_BINARY_DIR}/export/many.h
+  ${CMAKE_CURRENT_BINARY_DIR}/export/few.h)
+add_executable(bench_header export/bench_header.c ${CMAKE_CURRENT_BINARY_DIR}/export/many.h)
+foreach(program check_header check_header_cxx bench_header)
+  target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/export)
+  target_compile_options(${program} PRIVATE -Wall -Wextra -Wpedantic -Werror)
+  target_link_libraries(${program} PRIVATE gt_flags)
+  target_compile_definitions(${program} PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME export_${program} COMMAND ${program})
+  set_tests_properties(export_${program} PROPERTIES LABELS cli TIMEOUT 300)
+endforeach()
+
+target_link_libraries(check_header PRIVATE gt_base m) # the templates, to hold against
+
+add_test(NAME export_kernels COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/kernels.sh $<TARGET_FILE:tune>
+  $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${GT_CUDA_INCLUDE})
+set_tests_properties(export_kernels PROPERTIES LABELS nvrtc TIMEOUT 600 SKIP_RETURN_CODE 77)

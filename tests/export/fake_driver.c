@@ -1,0 +1,88 @@
+/* fake_driver.c — the driver API as far as exported launchers use it: notes what it is asked, launches
+ * nothing. */
+#include "fake_driver.h"
+
+#include <string.h>
+
+struct fake_driver fake = {.major = 9};
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    (void)device;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? fake.major : fake.minor;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    fake.image = image;
+    fake.modules++;
+    *module = (CUmodule)&fake;
+    return fake.refuse_load ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    fake.modules -= module == (CUmodule)&fake;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    static const char *const names[] = {"gemm_pack", "gemm", "gemm_reduce"};
+    (void)module;
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *function = (CUfunction)&fake.function[i];
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    (void)attribute, (void)function;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        ((struct fake_function *)(void *)function)->smem_bytes = value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
+{
+    (void)to, (void)stream;
+    fake.cleared = value == 0 ? count : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
+                        unsigned threads_y, unsigned threads_z, unsigned smem_bytes, CUstream stream,
+                        void **parameters, void **extra)
+{
+    if (extra || threads_y != 1 || threads_z != 1 || x == 0 || y == 0 || z == 0 || z > 65535 ||
+        threads_x > 1024)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (fake.launch_count == FAKE_LAUNCHES_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct fake_launch *launch = &fake.launch[fake.launch_count++];
+    launch->kernel = (int)((struct fake_function *)(void *)function - fake.function);
+    launch->grid[0] = x;
+    launch->grid[1] = y;
+    launch->grid[2] = z;
+    launch->threads = threads_x;
+    launch->smem_bytes = smem_bytes;
+    launch->stream = stream;
+    launch->allowed = smem_bytes <= 48u << 10 || (int)smem_bytes <= fake.function[launch->kernel].smem_bytes;
+    memcpy(launch->args, parameters[0], sizeof launch->args);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,144 @@
+/* launch.c — the launcher of a header exported with kernels, on a driver that only notes what it is asked. */
+#include "kernels.h"
+
+#include "fake_driver.h"
+#include "gemm_args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures, batches;
+
+#define CHECK(holds)                                                                                         \
+    do {                                                                                                     \
+        if (!(holds)) {                                                                                      \
+            if (failures < 10) fprintf(stderr, "launch.c:%d: %s\n", __LINE__, #holds);                       \
+            failures++;                                                                                      \
+        }                                                                                                    \
+    } while (0)
+
+#define A         0x100000000u
+#define B         0x200000000u
+#define C         0x300000000u
+#define WORKSPACE 0x400000000u
+
+/* Every launch of one call: the kernels in order, each piece of the batch in turn, with the pointers moved.
+ */
+static void check_launches(const struct gt_winner_plan *plan, const struct gt_winner_shape *s)
+{
+    int at = 0;
+    for (int64_t first = 0; first < s->batch && plan->kernels; first += plan->batch_per_launch) {
+        const int64_t left = s->batch - first;
+        const unsigned items = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
+        for (int i = 0; i < 3; i++) {
+            struct gemm_args args;
+            const struct fake_launch *l = &fake.launch[at];
+            if (!plan->grid[i][0]) continue;
+            CHECK(at < fake.launch_count);
+            if (at++ >= fake.launch_count) return;
+            memcpy(&args, l->args, sizeof args);
+            CHECK(l->kernel == i && l->allowed);
+            CHECK(l->grid[0] == plan->grid[i][0] && l->grid[1] == plan->grid[i][1] && l->grid[2] == items);
+            CHECK(l->threads == plan->threads[i] && l->smem_bytes == plan->smem_bytes[i]);
+            CHECK((uintptr_t)args.a == A + (uint64_t)(4 * first * s->stride_a));
+            CHECK((uintptr_t)args.b == B + (uint64_t)(4 * first * s->stride_b));
+            CHECK((uintptr_t)args.c == C + (uint64_t)(4 * first * s->stride_c));
+            CHECK((uintptr_t)args.workspace == (plan->workspace_bytes ? WORKSPACE : 0));
+            CHECK(!args.alpha_device && !args.beta_device);
+            CHECK(args.m == s->m && args.n == s->n && args.k == s->k);
+            CHECK(args.lda == s->lda && args.ldb == s->ldb && args.ldc == s->ldc);
+            CHECK(args.stride_a == s->stride_a && args.stride_b == s->stride_b &&
+                  args.stride_c == s->stride_c);
+            CHECK(args.splits == plan->splits && args.k_per_split == plan->k_per_split);
+            CHECK(args.group == plan->group && args.counters == plan->counters);
+            CHECK(args.alpha == 1.5f && args.beta == 0.25f);
+        }
+    }
+    CHECK(at == fake.launch_count);
+}
+
+static void check_shape(const struct gt_winner_gpu *gpu, const struct gt_winner_loaded *loaded,
+                        const struct gt_winner *w, const struct gt_winner_shape *s)
+{
+    struct gt_winner_plan plan;
+    if (!gt_winner_plan_make(gpu, w, s, &plan)) return;
+    if (plan.kernels && s->batch / plan.batch_per_launch > FAKE_LAUNCHES_MAX / 4) return;
+    batches += s->batch > 1 && plan.kernels && s->batch > plan.batch_per_launch;
+    const CUdeviceptr workspace = plan.workspace_bytes ? WORKSPACE : 0;
+    fake.launch_count = 0;
+    fake.cleared = 0;
+    CHECK(gt_winner_clear(&plan, workspace, NULL) == CUDA_SUCCESS && fake.cleared == (size_t)plan.counters);
+    CHECK(gt_winner_launch(loaded, &plan, s, 1.5f, A, B, 0.25f, C, workspace, NULL) == CUDA_SUCCESS);
+    check_launches(&plan, s);
+    fake.launch_count = 0;
+    if (workspace)
+        CHECK(gt_winner_launch(loaded, &plan, s, 1, A, B, 0, C, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
+    if ((w->needs & 15) > 1)
+        CHECK(gt_winner_launch(loaded, &plan, s, 1, A + 4, B, 0, C, workspace, NULL) ==
+              CUDA_ERROR_INVALID_VALUE);
+    if (w->needs >> 8 == 1) {
+        CHECK(gt_winner_launch(loaded, &plan, s, 1, A, B, 0, C + 4, workspace, NULL) == CUDA_SUCCESS);
+        fake.launch_count = 0;
+    }
+    CHECK(fake.launch_count == 0);
+}
+
+static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner *w)
+{
+    struct gt_winner_loaded loaded;
+    const struct gt_winner_kernel *kernel = w->kernel >= 0 ? &gpu->kernels[w->kernel] : NULL;
+    if (strcmp(w->config, "cublas") == 0) {
+        CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_NOT_FOUND && fake.modules == 0);
+        return;
+    }
+    CHECK(kernel != NULL);
+    if (!kernel) return;
+    CHECK(memcmp(kernel->cubin,
+                 "\x7f"
+                 "ELF",
+                 4) == 0 &&
+          kernel->cubin_bytes > 1000);
+    CHECK(kernel->ptx && strstr((const char *)kernel->ptx, ".version") &&
+          strlen((const char *)kernel->ptx) + 1 == kernel->ptx_bytes);
+
+    fake.major = 8; /* older */
+    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_NO_BINARY_FOR_GPU && fake.modules == 0);
+    fake.major = 10; /* later */
+    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_SUCCESS && fake.image == kernel->ptx);
+    CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS && fake.modules == 0);
+    fake.major = 9;
+    fake.refuse_load = 1;
+    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_INVALID_IMAGE);
+    fake.refuse_load = 0;
+    fake.modules = 0;
+    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_SUCCESS && fake.image == kernel->cubin &&
+          fake.modules == 1);
+
+    const int64_t sizes[] = {0, 1, 4, 17, 64, 1000, 4096};
+    for (int i = 0; i < 7 * 7 * 7; i++) {
+        struct gt_winner_shape s =
+            gt_winner_shape_make(w->op / 2, w->op % 2, sizes[i % 7], sizes[i / 7 % 7], sizes[i / 49]);
+        check_shape(gpu, &loaded, w, &s);
+        if (i % 10) continue;
+        s.batch = 100000;
+        check_shape(gpu, &loaded, w, &s);
+    }
+    CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS && fake.modules == 0);
+}
+
+int main(void)
+{
+    int kernels = 0;
+    const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132);
+    if (!gpu) return 2;
+    CHECK(sizeof(struct gt_winner_args) == sizeof(struct gemm_args) &&
+          sizeof(struct gemm_args) == sizeof fake.launch[0].args);
+    for (int32_t i = 0; i < gpu->first[4]; i++) {
+        check_winner(gpu, &gpu->winners[i]);
+        kernels += gpu->winners[i].kernel >= 0;
+    }
+    CHECK(kernels > 3 && batches > 3);
+    printf("%d winners, %d with kernels, %d wrong\n", (int)gpu->first[4], kernels, failures);
+    return failures != 0;
+}

@@ -1,0 +1,102 @@
+/* make_winners.c — make_winners COUNT: so many winners as tune export --json would write them, for tests:
+ * random shapes, configurations that the rules allow (from the lists in tests/exec), invented times. Always
+ * the same ones.
+ */
+#include "exchange_json.h"
+#include "stats.h"
+#include "templates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIGS_MAX 256
+
+static struct config configs[CONFIGS_MAX];
+static size_t config_count;
+
+static int read_list(const char *path)
+{
+    char line[CONFIG_TEXT_MAX];
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    while (config_count < CONFIGS_MAX && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "|#\n")] = '\0';
+        for (size_t end = strlen(line); end > 0 && !strchr("0123456789", line[end - 1]);) line[--end] = '\0';
+        if (config_parse(line, &configs[config_count]) == OK) config_count++;
+    }
+    fclose(file);
+    return 1;
+}
+
+static uint64_t random_state = 20261120;
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)stats_random_below(&random_state, (uint64_t)n);
+}
+
+/* Around a power of two, often a multiple of four. */
+static int64_t size(void)
+{
+    const int64_t about = (int64_t)1 << (2 + below(11));
+    int64_t x = about + below(about);
+    return below(4) ? (x + 3) / 4 * 4 : x;
+}
+
+static struct problem make_problem(void)
+{
+    struct problem p = problem_make(size(), size(), size());
+    if (below(4) == 0) p.m = 1 + below(16);
+    if (below(8) == 0) p.n = 1 + below(16);
+    p.trans_a = below(2);
+    p.trans_b = below(2);
+    p.batch = below(8) ? 1 : 1 + below(64);
+    p.lda = problem_cols_a(&p) + (below(6) ? 0 : 1);
+    p.ldb = problem_cols_b(&p);
+    p.ldc = p.n;
+    p.stride_a = problem_rows_a(&p) * p.lda;
+    p.stride_b = problem_rows_b(&p) * p.ldb;
+    p.stride_c = p.m * p.ldc;
+    return p;
+}
+
+/* A configuration for the problem; without a template: cuBLAS. */
+static struct config choose(const struct problem *p, const struct gpu *gpu)
+{
+    for (int tries = 0; tries < 300; tries++) {
+        const struct config *config = &configs[below((int64_t)config_count)];
+        if (!config->template->check(config, p, gpu)) return *config;
+    }
+    return (struct config){.template = NULL};
+}
+
+int main(int argc, char **argv)
+{
+    struct gpu gpu;
+    const long count = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
+    if (count < 1 || gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu) ||
+        !read_list(GT_SOURCE_DIR "/tests/exec/simt.list") ||
+        !read_list(GT_SOURCE_DIR "/tests/exec/skinny.list") ||
+        !read_list(GT_SOURCE_DIR "/tests/exec/resident.list")) {
+        fprintf(stderr, "make_winners COUNT: %s\n", status_text());
+        return 2;
+    }
+    for (long i = 0; i < count; i++) {
+        struct db_winner w = {
+            .problem = make_problem(), .gpu = gpu, .cold = true, .exact = true, .rounds = 12};
+        if (i % 7 != 6) w.config = choose(&w.problem, &gpu);
+        w.time_us = problem_flop(&w.problem) / 5e7 + 2;
+        w.ratio = 0.95 + 0.001 * (double)below(400);
+        w.ratio_low = w.ratio - 0.01;
+        w.ratio_high = w.ratio + 0.01;
+        w.anchor_us = w.time_us * w.ratio;
+        snprintf(w.driver, sizeof w.driver, "580.95.05");
+        snprintf(w.when, sizeof w.when, "2026-11-20T12:00:%02ldZ", i % 60);
+        json_t *json = winner_to_json(&w, false);
+        if (!json || json_dumpf(json, stdout, 0)) return 1;
+        putchar('\n');
+        json_decref(json);
+    }
+    return 0;
+}
