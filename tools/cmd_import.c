@@ -295,7 +295,7 @@ static enum status convert(struct import *im, const char *bytes, size_t length, 
     if (!rows.failed) st = recorded_rows(bytes, length, r, write_row, &rows);
     fputs("\n]}\n", out.stream);
     if (!st && rows.failed) st = fail(E_IO, "cannot write %s", im->t4);
-    if (!st && r->rows == 0) st = fail(E_INPUT, "there is no result in the file");
+    if (!st && r->rows == 0) st = fail(E_INPUT, "there is no result in %s", r->path);
     return outfile_close(&out, st);
 }
 
@@ -322,12 +322,8 @@ static enum status import_file(struct import *im, const char *path)
         if (im->t4) st = fail(E_INPUT, "%s holds winners; --t4 is for results", path);
         else if (im->list) add_winners(im->table, path, bytes, length);
         else st = store(im, path, bytes, length, &r, true);
-    } else if (!(st = recorded_open(bytes, length, &r))) {
+    } else if (!(st = recorded_open(path, bytes, length, &r))) {
         st = r.format == RECORDED_UNKNOWN ? unknown(path) : import_results(im, path, bytes, length, &r);
-    } else {
-        char why[400];
-        snprintf(why, sizeof why, "%s", status_text());
-        st = fail(st, "%s: %s", path, why);
     }
     recorded_close(&r);
     free(bytes);

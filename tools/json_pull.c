@@ -53,8 +53,9 @@ json_t *pull_value(struct pull *p)
     if (value) {
         p->at += error.position;
         p->inside = true;
-    } else if (json_error_code(&error) == json_error_premature_end_of_input) {
-        p->cut = true;
+    } else if (json_error_code(&error) == json_error_premature_end_of_input ||
+               error.position >= p->end - p->at) {
+        p->cut = true; /* in the second case within a word or a number */
     } else {
         p->wrong = true;
     }

@@ -103,11 +103,11 @@ static void take_member(struct recorded *r, const char *key, json_t *value)
     }
 }
 
-enum status recorded_open(const char *bytes, size_t length, struct recorded *r)
+enum status recorded_open(const char *path, const char *bytes, size_t length, struct recorded *r)
 {
     struct pull p = {.at = bytes, .end = bytes + length};
     char key[KEY_MAX];
-    *r = (struct recorded){.unit_ms = 1, .parameters = json_array()};
+    *r = (struct recorded){.path = path, .unit_ms = 1, .parameters = json_array()};
     if (!r->parameters) return fail(E_MEMORY, "out of memory");
     if (pull_peek(&p) != '{' || !pull_enter(&p, '{')) return OK;
     while (pull_key(&p, key, sizeof key)) {
@@ -123,7 +123,7 @@ enum status recorded_open(const char *bytes, size_t length, struct recorded *r)
     }
     r->cut = p.cut;
     if (p.wrong && r->format != RECORDED_UNKNOWN)
-        return fail(E_INPUT, "it is not JSON at byte %zu", (size_t)(p.at - bytes));
+        return fail(E_INPUT, "%s is not JSON at byte %zu", r->path, (size_t)(p.at - bytes));
     return OK;
 }
 
@@ -308,6 +308,6 @@ enum status recorded_rows(const char *bytes, size_t length, struct recorded *r,
         }
     }
     r->cut = r->cut || p.cut;
-    if (p.wrong) return fail(E_INPUT, "it is not JSON at byte %zu", (size_t)(p.at - bytes));
+    if (p.wrong) return fail(E_INPUT, "%s is not JSON at byte %zu", r->path, (size_t)(p.at - bytes));
     return OK;
 }

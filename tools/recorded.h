@@ -38,6 +38,7 @@ struct recorded_row {
 };
 
 struct recorded {
+    const char *path;
     enum recorded_format format;
     char device[128], kernel[128], problem[128]; /* "" if not told */
     double unit_ms;                              /* of the file's times */
@@ -57,9 +58,9 @@ struct recorded {
  * RECORDED_BYTES_MAX), E_MEMORY. */
 enum status recorded_read(const char *path, char **bytes, size_t *length);
 
-/* What the file says of itself; format RECORDED_UNKNOWN if it is neither. Errors: E_INPUT (a known format,
- * but broken), E_MEMORY. */
-enum status recorded_open(const char *bytes, size_t length, struct recorded *recorded);
+/* What the file says of itself; path is for messages and must stay. Format RECORDED_UNKNOWN if it is neither.
+ * Errors: E_INPUT (a known format, but broken), E_MEMORY. */
+enum status recorded_open(const char *path, const char *bytes, size_t length, struct recorded *recorded);
 void recorded_close(struct recorded *recorded); /* takes a zeroed struct */
 
 /* Every row, and the sums. visit may be NULL; it returns false to stop. Errors: E_INPUT, E_MEMORY. */
