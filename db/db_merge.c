@@ -97,7 +97,7 @@ static enum status standing(struct db *db, int64_t decision, int64_t *winner)
 
 enum status db_challenge(struct db *db, int64_t decision, bool *won)
 {
-    struct evidence old, new;
+    struct evidence old = {.rounds = 0}, new = {.rounds = 0};
     int64_t winner;
     *won = false;
     enum status st = standing(db, decision, &winner);

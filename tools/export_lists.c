@@ -146,10 +146,30 @@ struct t4 {
     enum status st;
 };
 
+static bool same_gpu(const struct gpu *x, const struct gpu *y)
+{
+    const int64_t pairs[][2] = {{x->arch, y->arch},
+                                {x->sm_count, y->sm_count},
+                                {x->threads_per_sm, y->threads_per_sm},
+                                {x->blocks_per_sm, y->blocks_per_sm},
+                                {x->registers_per_sm, y->registers_per_sm},
+                                {x->smem_per_sm_bytes, y->smem_per_sm_bytes},
+                                {x->smem_per_block_bytes, y->smem_per_block_bytes},
+                                {x->smem_reserved_bytes, y->smem_reserved_bytes},
+                                {x->l2_bytes, y->l2_bytes},
+                                {x->memory_bytes, y->memory_bytes}};
+    bool same = strcmp(x->name, y->name) == 0 && strcmp(x->id, y->id) == 0 &&
+                strcmp(x->source, y->source) == 0 && x->clock_mhz == y->clock_mhz &&
+                x->memory_gb_per_s == y->memory_gb_per_s && x->fp32_tflops == y->fp32_tflops;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) same = same && pairs[i][0] == pairs[i][1];
+    return same;
+}
+
+/* Its number; gpu_count if it is not among them. */
 static int gpu_number(const struct t4 *t4, const struct gpu *gpu)
 {
     int i = 0;
-    while (i < t4->gpu_count && memcmp(&t4->gpus[i], gpu, sizeof *gpu) != 0) i++;
+    while (i < t4->gpu_count && !same_gpu(&t4->gpus[i], gpu)) i++;
     return i;
 }
 

@@ -83,6 +83,7 @@ static void take_metadata(struct recorded *r, const json_t *metadata)
     r->unit_ms = unit_of(json_string_value(json_object_get(metadata, "timeunit")));
     take_text(json_object_get(metadata, "device_name"), r->device, sizeof r->device);
     take_text(json_object_get(metadata, "kernel_name"), r->kernel, sizeof r->kernel);
+    take_text(json_object_get(metadata, "problem_size"), r->problem, sizeof r->problem);
     json_t *gpus = json_object_get(json_object_get(metadata, "gemmtune"), "gpus");
     if (!json_is_array(gpus)) return;
     json_decref(r->gpus);
