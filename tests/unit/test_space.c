@@ -193,10 +193,11 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
     space_free(space);
 }
 
+/* Of this process alone: others may keep the cores busy. */
 static double seconds(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -210,7 +211,11 @@ static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct c
     double took = seconds() - begin;
     print_message("%s on %s: %.3g raw, %zu legal, %.0f ms\n", shape, gpu->id, c->raw_count, c->count,
                   1e3 * took);
+#ifdef __SANITIZE_ADDRESS__
+    assert_true(took < 10);
+#else
     assert_true(took < 2);
+#endif
     assert_true(c->count * sizeof *c->config < 100 << 20);
     space_free(space);
 }
