@@ -164,12 +164,6 @@ static enum status nothing(struct export *e)
 
 /* ---- the header ---- */
 
-static void say_kernels(int done, int count)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%d of %d kernels%s", done, count, done == count ? "\n" : "");
-}
-
 static void say_left_out(const struct picks *picks)
 {
     if (picks->unusable)
@@ -194,7 +188,9 @@ static enum status write_header(struct export *e)
     if (!st) say_left_out(&picks);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
-    if (!st) st = kernels_compile(&header.kernels, say_kernels);
+    if (!st && header.kernels.count)
+        fprintf(stderr, "tune: %d kernels to take from the cache or compile\n", header.kernels.count);
+    if (!st) st = kernels_compile(&header.kernels);
     if (!st) st = outfile_open(e->output, &out);
     if (!st) st = outfile_close(&out, header_write(&header, out.stream));
     if (!st)

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* The same names, as far as both know them: one winner cuts k and needs a kernel that sums, another does not.
  */
@@ -47,18 +49,48 @@ static enum status compile_one(struct export_kernel *k, const char *cache)
     config_format(&k->config, text);
     if (!compiled.built) return fail(E_COMPILER, "%s does not compile: %s", text, compiled.log);
     st = compile_read_cubin(compiled.path, compiled.checksum, &k->cubin, &k->cubin_bytes);
-    if (!st) st = compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, &k->ptx, &k->ptx_bytes);
-    return st == E_ABSENT ? OK : st;
+    if (!st) st = compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+    if (st || !compiled.built) return st;
+    return compile_read_cubin(compiled.path, compiled.checksum, &k->ptx, &k->ptx_bytes);
 }
 
-enum status kernels_compile(struct export_kernels *kernels, void (*say)(int done, int count))
+/* What fills the cache ahead, every so-manieth kernel each; a kernel that fails here is told of by who reads
+ * the cache. A process and not a thread, since compilers crash. */
+static void compile_ahead(const struct export_kernels *kernels, const char *cache, int first, int step)
 {
-    char cache[4096];
-    enum status st = kernels->count ? compile_cache_folder(cache, sizeof cache) : OK;
-    for (int i = 0; !st && i < kernels->count; i++) {
-        st = compile_one(&kernels->list[i], cache);
-        if (!st) say(i + 1, kernels->count);
+    struct compiled compiled;
+    for (int i = first; i < kernels->count; i += step) {
+        const struct export_kernel *k = &kernels->list[i];
+        compile_config(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+        compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
     }
+}
+
+static void fill_cache(const struct export_kernels *kernels, const char *cache)
+{
+    pid_t children[64];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int started = 0, count = kernels->count < 64 ? kernels->count : 64;
+    if (cores > 0 && count > cores) count = (int)cores;
+    for (; count > 1 && started < count; started++) {
+        children[started] = fork();
+        if (children[started] < 0) break; /* then it takes longer */
+        if (children[started] == 0) {
+            compile_ahead(kernels, cache, started, count);
+            _exit(0); /* what the parent has open is not for us to close */
+        }
+    }
+    for (int i = 0; i < started; i++) waitpid(children[i], NULL, 0);
+}
+
+enum status kernels_compile(struct export_kernels *kernels)
+{
+    char cache[4096], version[16];
+    if (kernels->count == 0) return OK;
+    enum status st = compile_cache_folder(cache, sizeof cache);
+    if (!st) st = compile_load(version);
+    if (!st) fill_cache(kernels, cache);
+    for (int i = 0; !st && i < kernels->count; i++) st = compile_one(&kernels->list[i], cache);
     return st;
 }
 

@@ -24,9 +24,9 @@ struct export_kernels {
 int kernels_number(struct export_kernels *kernels, const struct config *config, bool trans_a, bool trans_b,
                    int arch, const char *const entry[3]);
 
-/* Compile them all, or take them from the cache. say is told of each as it ends. Errors: E_COMPILER, E_IO,
- * E_MEMORY; a kernel that the compiler refuses is E_COMPILER too, since it once took it. */
-enum status kernels_compile(struct export_kernels *kernels, void (*say)(int done, int count));
+/* Compile them all on all cores, or take them from the cache. Errors: E_COMPILER, E_IO, E_MEMORY; a kernel
+ * that the compiler refuses is E_COMPILER too, since it once took it. */
+enum status kernels_compile(struct export_kernels *kernels);
 
 /* As arrays gt_NAME_cubin0, gt_NAME_ptx0, ... */
 void kernels_write(const struct export_kernels *kernels, const char *name, FILE *stream);

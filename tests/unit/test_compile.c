@@ -97,6 +97,27 @@ TEST(a_damaged_entry_is_compiled_again_to_the_same_bytes)
     assert_string_equal(first.checksum, again.checksum);
 }
 
+TEST(ptx_is_text_for_an_architecture_and_those_after_it)
+{
+    struct compiled ptx, again, cubin;
+    struct config config;
+    char *text;
+    size_t length;
+    assert_ok(config_parse("ladder_coalesced BM=32 BN=32", &config));
+    assert_ok(compile_ptx(&config, false, false, 90, folder, &ptx));
+    assert_true(ptx.built);
+    assert_ok(compile_read_cubin(ptx.path, ptx.checksum, &text, &length));
+    assert_int_equal(strlen(text) + 1, length);
+    assert_non_null(strstr(text, ".target sm_90\n")); /* not sm_90a */
+    assert_non_null(strstr(text, ".entry gemm("));
+    free(text);
+    assert_ok(compile_ptx(&config, false, false, 90, folder, &again));
+    assert_true(again.cached);
+    assert_ok(compile_config(&config, false, false, 90, folder, &cubin));
+    assert_false(cubin.cached);
+    assert_string_not_equal(cubin.path, ptx.path);
+}
+
 TEST(every_architecture_of_the_project_compiles)
 {
     static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
@@ -379,6 +400,7 @@ int main(int argc, char **argv)
         IN_FOLDER(the_second_time_it_comes_from_the_cache),
         IN_FOLDER(another_definition_header_or_architecture_is_another_entry),
         IN_FOLDER(a_damaged_entry_is_compiled_again_to_the_same_bytes),
+        IN_FOLDER(ptx_is_text_for_an_architecture_and_those_after_it),
         IN_FOLDER(every_architecture_of_the_project_compiles),
         IN_FOLDER(a_refused_text_is_an_answer_with_the_line_that_says_why),
         IN_FOLDER(spills_are_reported),

@@ -125,19 +125,22 @@ struct job {
     const char *options[OPTIONS_MAX];
     int option_count;
     char key[CACHE_KEY_TEXT];
+    bool ptx; /* instead of machine code */
 };
 
 static enum status prepare(struct job *job, const struct source_text *sources, int count,
-                           const char *const *definitions, int definition_count, int arch)
+                           const char *const *definitions, int definition_count, int arch, bool ptx)
 {
-    *job = (struct job){.sources = sources, .source_count = count};
+    *job = (struct job){.sources = sources, .source_count = count, .ptx = ptx};
     if (count < 1 || count > SOURCES_MAX)
         return fail(E_COMPILER, "%d source texts; 1 to %d are possible", count, SOURCES_MAX);
     if (definition_count > OPTIONS_MAX - 4)
         return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, OPTIONS_MAX - 4);
     enum status st = compile_load(job->version);
     if (st) return st;
-    gpu_arch_name(arch, job->arch);
+    if (ptx)
+        snprintf(job->arch, sizeof job->arch, "compute_%d", arch); /* and all later ones; sm_90a is one */
+    else gpu_arch_name(arch, job->arch);
     snprintf(job->arch_option, sizeof job->arch_option, "-arch=%s", job->arch);
     job->options[job->option_count++] = job->arch_option;
     job->options[job->option_count++] = "-std=c++17";
@@ -221,24 +224,35 @@ static enum status refused(const struct job *job, nvrtcResult result, const char
     }
 }
 
-static enum status take_cubin(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
-                              const char *cache, struct compiled *out)
+/* What the program was compiled to; *bytes malloc'ed. */
+static enum status take_code(const struct job *job, nvrtcProgram program, char **bytes, size_t *size)
+{
+    const char *missing =
+        job->ptx ? library_bind(nvrtc_handle, ptx_entries, sizeof ptx_entries / sizeof *ptx_entries) : NULL;
+    if (missing) return fail(E_COMPILER, "the NVRTC library found lacks %s", missing);
+    nvrtcResult result = job->ptx ? nvrtc_ptx.GetPTXSize(program, size) : nvrtc.GetCUBINSize(program, size);
+    if (result != NVRTC_SUCCESS || *size == 0)
+        return fail(E_COMPILER, "NVRTC %s gave no code for %s", job->version, job->arch);
+    if (!(*bytes = malloc(*size)))
+        return fail(E_MEMORY, "out of memory for a compiled kernel of %zu bytes", *size);
+    result = job->ptx ? nvrtc_ptx.GetPTX(program, *bytes) : nvrtc.GetCUBIN(program, *bytes);
+    if (result == NVRTC_SUCCESS) return OK;
+    free(*bytes);
+    return fail(E_COMPILER, "NVRTC %s gave no code: %s", job->version, nvrtc.GetErrorString(result));
+}
+
+static enum status keep_code(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
+                             const char *cache, struct compiled *out)
 {
     struct kernel_facts facts = {.compile_ms = compile_ms};
     struct cache_entry entry;
+    char *bytes = NULL;
     size_t size = 0;
-    enum status st = ptxas_log_parse(log, &facts);
+    enum status st = job->ptx ? OK : ptxas_log_parse(log, &facts);
+    if (!st) st = take_code(job, program, &bytes, &size);
     if (st) return st;
-    if (nvrtc.GetCUBINSize(program, &size) != NVRTC_SUCCESS || size == 0)
-        return fail(E_COMPILER, "NVRTC %s gave no machine code for %s", job->version, job->arch);
-    char *cubin = malloc(size);
-    if (!cubin) return fail(E_MEMORY, "out of memory for a compiled kernel of %zu bytes", size);
-    nvrtcResult result = nvrtc.GetCUBIN(program, cubin);
-    if (result != NVRTC_SUCCESS)
-        st =
-            fail(E_COMPILER, "NVRTC %s gave no machine code: %s", job->version, nvrtc.GetErrorString(result));
-    if (!st) st = cache_store(cache, job->key, cubin, size, &facts, &entry);
-    free(cubin);
+    st = cache_store(cache, job->key, bytes, size, &facts, &entry);
+    free(bytes);
     if (st) return st;
     snprintf(out->path, sizeof out->path, "%s", entry.path);
     snprintf(out->checksum, sizeof out->checksum, "%s", entry.checksum);
@@ -264,7 +278,7 @@ static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
     return result;
 }
 
-static enum status start_program(const struct job *job, nvrtcProgram *program)
+static enum status build(const struct job *job, const char *cache, struct compiled *out)
 {
     const char *header_names[SOURCES_MAX], *header_texts[SOURCES_MAX];
     int headers = job->source_count - 1;
@@ -272,36 +286,32 @@ static enum status start_program(const struct job *job, nvrtcProgram *program)
         header_names[i] = job->sources[i + 1].name;
         header_texts[i] = job->sources[i + 1].text;
     }
-    nvrtcResult result = nvrtc.CreateProgram(program, job->sources[0].text, job->sources[0].name, headers,
-                                             headers ? header_texts : NULL, headers ? header_names : NULL);
-    if (result == NVRTC_SUCCESS) return OK;
-    return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
-}
-
-static enum status build(const struct job *job, const char *cache, struct compiled *out)
-{
     nvrtcProgram program = NULL;
     double start_ms = now_ms();
-    enum status st = start_program(job, &program);
-    if (st) return st;
-    nvrtcResult result = compile_afresh(program, job);
+    nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
+                                             headers ? header_texts : NULL, headers ? header_names : NULL);
+    if (result != NVRTC_SUCCESS)
+        return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
+    result = compile_afresh(program, job);
     double compile_ms = now_ms() - start_ms;
+    enum status st;
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
-    else st = take_cubin(job, program, log, compile_ms, cache, out);
+    else st = keep_code(job, program, log, compile_ms, cache, out);
     free(log);
     nvrtc.DestroyProgram(&program);
     return st;
 }
 
-enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
-                            int definition_count, int arch, const char *cache, struct compiled *out)
+static enum status compile_texts(const struct source_text *sources, int count, const char *const *definitions,
+                                 int definition_count, int arch, bool ptx, const char *cache,
+                                 struct compiled *out)
 {
     *out = (struct compiled){.built = false};
     struct job job;
     struct cache_entry entry;
-    enum status st = prepare(&job, sources, count, definitions, definition_count, arch);
+    enum status st = prepare(&job, sources, count, definitions, definition_count, arch, ptx);
     if (st) return st;
     st = cache_find(cache, job.key, &entry);
     if (st == E_ABSENT) return build(&job, cache, out);
@@ -314,8 +324,14 @@ enum status compile_sources(const struct source_text *sources, int count, const 
     return OK;
 }
 
-enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
-                           const char *cache, struct compiled *out)
+enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
+                            int definition_count, int arch, const char *cache, struct compiled *out)
+{
+    return compile_texts(sources, count, definitions, definition_count, arch, false, cache, out);
+}
+
+static enum status compile_for(const struct config *config, bool trans_a, bool trans_b, int arch, bool ptx,
+                               const char *cache, struct compiled *out)
 {
     const char *definitions[CONFIG_PARAMS_MAX + 2];
     char text[2048];
@@ -323,53 +339,20 @@ enum status compile_config(const struct config *config, bool trans_a, bool trans
         template_definitions(config, trans_a, trans_b, definitions, CONFIG_PARAMS_MAX + 2, text, sizeof text);
     if (count == 0)
         return fail(E_COMPILER, "the definitions of template %s do not fit", config->template->name);
-    return compile_sources(config->template->sources, config->template->source_count, definitions, count,
-                           arch, cache, out);
+    return compile_texts(config->template->sources, config->template->source_count, definitions, count, arch,
+                         ptx, cache, out);
 }
 
-static enum status take_ptx(const struct job *job, nvrtcProgram program, char **text, size_t *bytes)
+enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
+                           const char *cache, struct compiled *out)
 {
-    const char *missing = library_bind(nvrtc_handle, ptx_entries, sizeof ptx_entries / sizeof *ptx_entries);
-    if (missing) return fail(E_COMPILER, "the NVRTC library found lacks %s", missing);
-    if (nvrtc_ptx.GetPTXSize(program, bytes) != NVRTC_SUCCESS || *bytes == 0)
-        return fail(E_COMPILER, "NVRTC %s gave no PTX for %s", job->version, job->arch);
-    if (!(*text = malloc(*bytes))) return fail(E_MEMORY, "out of memory for a kernel of %zu bytes", *bytes);
-    nvrtcResult result = nvrtc_ptx.GetPTX(program, *text);
-    if (result == NVRTC_SUCCESS) return OK;
-    free(*text);
-    *text = NULL;
-    return fail(E_COMPILER, "NVRTC %s gave no PTX: %s", job->version, nvrtc.GetErrorString(result));
+    return compile_for(config, trans_a, trans_b, arch, false, cache, out);
 }
 
-enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, char **text,
-                        size_t *bytes)
+enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
+                        struct compiled *out)
 {
-    const char *definitions[CONFIG_PARAMS_MAX + 2];
-    char values[2048];
-    const struct template *t = config->template;
-    int count = template_definitions(config, trans_a, trans_b, definitions, CONFIG_PARAMS_MAX + 2, values,
-                                     sizeof values);
-    if (count == 0) return fail(E_COMPILER, "the definitions of template %s do not fit", t->name);
-    *text = NULL;
-    *bytes = 0;
-    struct job job;
-    nvrtcProgram program = NULL;
-    enum status st = prepare(&job, t->sources, t->source_count, definitions, count, arch);
-    if (st) return st;
-    /* sm_90a is one architecture, compute_90 is it and all later ones. */
-    snprintf(job.arch, sizeof job.arch, "compute_%d", arch);
-    snprintf(job.arch_option, sizeof job.arch_option, "-arch=%s", job.arch);
-    if ((st = start_program(&job, &program))) return st;
-    nvrtcResult result = compile_afresh(program, &job);
-    struct compiled refusal = {.built = false};
-    char *log = take_log(program);
-    if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
-    else if (result == NVRTC_SUCCESS) st = take_ptx(&job, program, text, bytes);
-    else if (!(st = refused(&job, result, log, &refusal)))
-        st = fail(E_ABSENT, "%s needs one architecture: %s", t->name, refusal.log);
-    free(log);
-    nvrtc.DestroyProgram(&program);
-    return st;
+    return compile_for(config, trans_a, trans_b, arch, true, cache, out);
 }
 
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length)

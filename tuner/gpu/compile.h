@@ -37,11 +37,10 @@ enum status compile_sources(const struct source_text *sources, int count, const 
 enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
                            const char *cache, struct compiled *out);
 
-/* The same as PTX for this architecture and all later ones, with a final NUL that counts; *text malloc'ed.
- * Nothing is kept in a cache. Errors: E_ABSENT (the kernel uses what only this architecture has), and those
- * above. */
-enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, char **text,
-                        size_t *bytes);
+/* The same as PTX, a text with a final NUL that counts, for this architecture and all later ones. Refused
+ * where the kernel uses what only this one has. Its facts are those of no compiler: 0 registers. */
+enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
+                        struct compiled *out);
 
 /* Read a cubin and check it against its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs).
  */
