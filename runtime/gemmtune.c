@@ -5,6 +5,7 @@
 #include "handle.h"
 #include "modules.h"
 #include "plan.h"
+#include "relaxed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +188,11 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     struct device current;
     pthread_mutex_lock(&driver_lock);
     enum status st = device_of_context(&current);
-    if (st == E_ABSENT) st = device_open(ordinal, &handle->own);
+    if (st == E_ABSENT) { /* then the driver is loaded */
+        CUstreamCaptureMode before = relaxed_begin();
+        st = device_open(ordinal, &handle->own);
+        relaxed_end(before);
+    }
     pthread_mutex_unlock(&driver_lock);
     if (st) return GT_NO_GPU;
     struct place *place;
@@ -216,12 +221,14 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
 static void free_place(struct place *place)
 {
     CUcontext popped;
+    CUstreamCaptureMode before = relaxed_begin();
     bool pushed = cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS;
     if (pushed) { /* else the context is gone, and with it what was in it */
         modules_close(place);
         blas_pool_close(&place->blas);
         cuda.CtxPopCurrent(&popped);
     }
+    relaxed_end(before);
     known_close(&place->known);
     pthread_mutex_destroy(&place->lock);
     free(place);

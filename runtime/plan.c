@@ -136,12 +136,14 @@ void plan_free(struct gt_plan *plan)
     *plan->link = plan->next;
     if (plan->next) plan->next->link = plan->link;
     pthread_mutex_unlock(&plan->handle->lock);
+    CUstreamCaptureMode before = relaxed_begin();
     bool pushed = cuda.CtxPushCurrent(plan->place->device.context) == CUDA_SUCCESS;
     for (struct way *way = plan->ways, *next; way; way = next) {
         next = way->next;
         way_free(way);
     }
     if (pushed) cuda.CtxPopCurrent(&popped);
+    relaxed_end(before);
     pthread_mutex_destroy(&plan->lock);
     free(plan);
 }

@@ -10,9 +10,17 @@ struct slot {
     struct device_buffer buffer;
 };
 
-struct captured {
+/* A stream of a capture. To ask a stream that is captured for its id would break the capture, whatever the
+ * thread's mode; but as none that takes part goes away before the end, its handle tells it from the others.
+ */
+struct member {
     cuuint64_t capture;
-    unsigned long long stream;
+    CUstream stream;
+    unsigned long long thread; /* whose CU_STREAM_PER_THREAD it is; 0: another stream */
+};
+
+struct captured {
+    struct member member;
     struct device_buffer buffer;
 };
 
@@ -69,22 +77,34 @@ int workspaces_count(const struct workspaces *w)
     return w->count;
 }
 
-static CUdeviceptr find_captured(const struct workspaces *w, cuuint64_t capture, unsigned long long stream)
+/* A number for this thread that no other ever has. */
+static unsigned long long thread_number(void)
 {
-    for (int i = 0; i < w->captured_count; i++)
-        if (w->captured[i].capture == capture && w->captured[i].stream == stream)
+    static _Atomic(unsigned long long) threads;
+    static _Thread_local unsigned long long number;
+    if (!number) number = atomic_fetch_add(&threads, 1) + 1;
+    return number;
+}
+
+static CUdeviceptr find_captured(const struct workspaces *w, const struct member *member)
+{
+    for (int i = 0; i < w->captured_count; i++) {
+        const struct member *m = &w->captured[i].member;
+        if (m->capture == member->capture && m->stream == member->stream && m->thread == member->thread)
             return w->captured[i].buffer.address;
+    }
     return 0;
 }
 
-static CUdeviceptr of_capture(struct workspaces *w, cuuint64_t capture, unsigned long long stream)
+static CUdeviceptr of_capture(struct workspaces *w, cuuint64_t capture, CUstream stream)
 {
+    const struct member member = {capture, stream, stream == CU_STREAM_PER_THREAD ? thread_number() : 0};
     pthread_mutex_lock(&w->lock);
-    CUdeviceptr found = find_captured(w, capture, stream);
+    CUdeviceptr found = find_captured(w, &member);
     size_t held = (size_t)w->captured_count * w->bytes;
     if (!found && w->captured_count < WORKSPACES_CAPTURED_MAX &&
         held + w->bytes <= WORKSPACES_CAPTURED_BYTES) {
-        struct captured fresh = {capture, stream, {0}};
+        struct captured fresh = {member, {0}};
         CUstreamCaptureMode mode = relaxed_begin();
         if (!allocate(w, &fresh.buffer)) w->captured[w->captured_count++] = fresh;
         relaxed_end(mode);
@@ -101,9 +121,9 @@ CUdeviceptr workspaces_of(struct workspaces *w, CUstream stream)
     unsigned long long id;
     /* Where the driver does not tell, somebody else's capture is in the way: better without. */
     if (cuda.StreamGetCaptureInfo(stream, &status, &capture, NULL, NULL, NULL) != CUDA_SUCCESS) return 0;
-    if (cuda.StreamGetId(stream, &id) != CUDA_SUCCESS) return 0;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
-        return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? of_capture(w, capture, id) : 0;
+        return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? of_capture(w, capture, stream) : 0;
+    if (cuda.StreamGetId(stream, &id) != CUDA_SUCCESS) return 0;
     for (int i = 0; i < w->count; i++) {
         struct slot *slot = &w->slots[i];
         unsigned long long owner = atomic_load_explicit(&slot->owner, memory_order_acquire);

@@ -5,7 +5,9 @@
  * the driver gives it once in the life of the process (a handle may come back for another stream, and
  * CU_STREAM_PER_THREAD is another one in each thread). The first streams each claim one of those that were
  * allocated with the plan; later ones get none. What is captured may run at any time, on any stream, so each
- * stream of each capture gets one of its own, which the graph keeps; these are allocated during the capture.
+ * stream of each capture gets one of its own, which the graph keeps; these are allocated during the capture,
+ * and told apart by the stream's handle, because the driver must not be asked for the id of a stream that is
+ * captured.
  */
 #ifndef GT_WORKSPACES_H
 #define GT_WORKSPACES_H

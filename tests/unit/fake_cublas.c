@@ -2,7 +2,7 @@
  * column-major, sums in double. It refuses arguments that cuBLAS refuses. FAKE_CUBLAS_POOL=1: calls without a
  * workspace of the caller's are welcome, too. FAKE_CUBLAS_FAIL=STATUS: every call answers that.
  */
-#include "fake_gpu.h"
+#include "fake_stream.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +39,8 @@ int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k,
 
 int cublasCreate_v2(struct blas **handle)
 {
+    *handle = NULL; /* the real one allocates device memory */
+    if (SAFE_RESULT != CUDA_SUCCESS) return NOT_INITIALIZED;
     *handle = calloc(1, sizeof **handle);
     fake_open++;
     return *handle ? SUCCESS : NOT_INITIALIZED;
@@ -46,6 +48,7 @@ int cublasCreate_v2(struct blas **handle)
 
 int cublasDestroy_v2(struct blas *handle)
 {
+    if (SAFE_RESULT != CUDA_SUCCESS) return NOT_INITIALIZED;
     free(handle);
     fake_open--;
     return SUCCESS;

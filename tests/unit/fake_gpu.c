@@ -2,15 +2,12 @@
  * no GPU.
  *
  * Device memory is host memory, so copies are real and cuBLAS's answers can be compared. Launches are
- * recorded, and computed by the definition if fake_computes says so. Streams have ids that are never used
- * again; during a capture, what the driver does not allow fails. FAKE_GPU_FAIL="cuName=RESULT" makes one
- * entry point fail, or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's,
- * FAKE_GPU_COMPUTES what fake_computes is at first.
+ * recorded, and computed by the definition if fake_computes says so. Streams and captures are in
+ * fake_stream.c. FAKE_GPU_FAIL="cuName=RESULT" makes one entry point fail, or the process die of signal
+ * -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_COMPUTES what fake_computes is at first.
  */
-#include "fake_gpu.h"
+#include "fake_stream.h"
 
-#include <cuda.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,37 +20,8 @@ int fake_computes;
 _Atomic int fake_loads;
 _Atomic int fake_open; /* buffers, modules, streams and contexts that were not released */
 
-static CUresult result_of(const char *name)
-{
-    const char *fail = getenv("FAKE_GPU_FAIL");
-    size_t length = strlen(name);
-    if (!fail || strncmp(fail, name, length) != 0 || fail[length] != '=') return CUDA_SUCCESS;
-    int result = atoi(fail + length + 1);
-    if (result < 0) raise(-result);
-    return (CUresult)result;
-}
-
-#define RESULT result_of(__func__)
-
-struct fake_stream {
-    unsigned long long id;
-    bool capturing;
-    cuuint64_t capture;
-};
-
-static int captures_under_way; /* in the mode that forbids others to allocate */
-static unsigned long long streams_made, captures_made;
-static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static _Thread_local CUcontext current;
 static int primary;
-
-/* What may not happen while somebody captures. */
-static CUresult unless_capturing(const char *name)
-{
-    if (captures_under_way > 0 && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return result_of(name);
-}
 
 CUresult cuInit(unsigned int flags)
 {
@@ -207,7 +175,7 @@ CUresult cuCtxPopCurrent(CUcontext *context)
 
 CUresult cuCtxSynchronize(void)
 {
-    return RESULT;
+    return fake_no_capture(__func__);
 }
 
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
@@ -219,7 +187,7 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 {
-    CUresult result = unless_capturing(__func__);
+    CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (bytes > (size_t)1 << 31) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -230,49 +198,53 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 
 CUresult cuMemFree(CUdeviceptr address)
 {
+    CUresult result = SAFE_RESULT;
+    if (result != CUDA_SUCCESS) return result;
     free((void *)(uintptr_t)address);
     fake_open--;
-    return RESULT;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
 {
-    memcpy((void *)(uintptr_t)to, from, bytes);
-    return RESULT;
+    CUresult result = SAFE_RESULT;
+    if (result == CUDA_SUCCESS) memcpy((void *)(uintptr_t)to, from, bytes);
+    return result;
 }
 
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return RESULT;
+    CUresult result = SAFE_RESULT;
+    if (result == CUDA_SUCCESS) memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return result;
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    (void)stream;
-    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
-    return RESULT;
+    CUresult result = fake_enqueue(stream, __func__);
+    if (result == CUDA_SUCCESS) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return result;
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
 {
-    (void)stream;
-    memset((void *)(uintptr_t)to, value, count);
-    return RESULT;
+    CUresult result = fake_enqueue(stream, __func__);
+    if (result == CUDA_SUCCESS) memset((void *)(uintptr_t)to, value, count);
+    return result;
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
 {
-    (void)stream;
-    for (size_t i = 0; i < count; i++) ((unsigned *)(uintptr_t)to)[i] = value;
-    return RESULT;
+    CUresult result = fake_enqueue(stream, __func__);
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) ((unsigned *)(uintptr_t)to)[i] = value;
+    return result;
 }
 
 static int module, functions[2];
 
 CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 {
-    CUresult result = image ? unless_capturing(__func__) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = image ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return result;
     *loaded = (CUmodule)(void *)&module;
     fake_open++;
@@ -282,8 +254,10 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 
 CUresult cuModuleUnload(CUmodule loaded)
 {
+    CUresult result = SAFE_RESULT;
+    if (result != CUDA_SUCCESS) return result;
     fake_open--;
-    return loaded == (CUmodule)(void *)&module ? RESULT : CUDA_ERROR_INVALID_HANDLE;
+    return loaded == (CUmodule)(void *)&module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule loaded, const char *name)
@@ -362,14 +336,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 {
     if (!stream || extra || block_y != 1 || block_z != 1) return CUDA_ERROR_INVALID_VALUE;
     if (!current) return CUDA_ERROR_INVALID_CONTEXT;
-    CUresult result = RESULT;
+    CUresult result = fake_enqueue(stream, __func__);
     if (result != CUDA_SUCCESS) return result;
     int at = next_launch();
     if (at >= FAKE_LAUNCHES_MAX) return CUDA_ERROR_LAUNCH_FAILED;
-    const struct fake_stream *s = (const struct fake_stream *)stream;
     fake_launches[at] = (struct fake_launch){
         .is_gemm = function == (CUfunction)(void *)&functions[0],
-        .captured = s->capturing,
+        .captured = fake_is_captured(stream),
         .stream = stream,
         .grid = {grid_x, grid_y, grid_z},
         .threads = block_x,
@@ -380,84 +353,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
-{
-    struct fake_stream *s = calloc(1, sizeof *s);
-    if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
-    s->id = __atomic_add_fetch(&streams_made, 1, __ATOMIC_RELAXED);
-    *stream = (CUstream)(void *)s;
-    fake_open++;
-    return flags == CU_STREAM_NON_BLOCKING ? RESULT : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuStreamDestroy(CUstream stream)
-{
-    fake_open--;
-    free((void *)stream);
-    return stream ? RESULT : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
-{
-    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-    *id = ((const struct fake_stream *)stream)->id;
-    return RESULT;
-}
-
-#undef cuStreamGetCaptureInfo_v2
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
-{
-    if (!stream || graph || dependencies || count) return CUDA_ERROR_INVALID_VALUE;
-    const struct fake_stream *s = (const struct fake_stream *)stream;
-    *status = s->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-    *id = s->capture;
-    return RESULT;
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    CUstreamCaptureMode before = thread_mode;
-    thread_mode = *mode;
-    *mode = before;
-    return RESULT;
-}
-
-CUresult cuStreamSynchronize(CUstream stream)
-{
-    return stream ? RESULT : CUDA_ERROR_INVALID_HANDLE;
-}
-
 CUresult cuGetErrorName(CUresult result, const char **name)
 {
-    *name = result == CUDA_ERROR_ILLEGAL_ADDRESS           ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-            : result == CUDA_ERROR_NO_DEVICE               ? "CUDA_ERROR_NO_DEVICE"
-            : result == CUDA_ERROR_INVALID_VALUE           ? "CUDA_ERROR_INVALID_VALUE"
-            : result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
-                                                           : NULL;
+    *name = result == CUDA_ERROR_ILLEGAL_ADDRESS              ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : result == CUDA_ERROR_NO_DEVICE                  ? "CUDA_ERROR_NO_DEVICE"
+            : result == CUDA_ERROR_INVALID_VALUE              ? "CUDA_ERROR_INVALID_VALUE"
+            : result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
+            : result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES    ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+                                                              : NULL;
     return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
-{
-    struct fake_stream *s = (struct fake_stream *)stream;
-    if (!s || s->capturing || mode != CU_STREAM_CAPTURE_MODE_GLOBAL) return CUDA_ERROR_INVALID_VALUE;
-    s->capturing = true;
-    s->capture = ++captures_made;
-    captures_under_way++;
-    return RESULT;
-}
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
-{
-    struct fake_stream *s = (struct fake_stream *)stream;
-    if (!s || !s->capturing) return CUDA_ERROR_INVALID_VALUE;
-    s->capturing = false;
-    captures_under_way--;
-    *graph = NULL;
-    return RESULT;
 }
 
 /* What the tests never call must be there all the same: the loader asks for all. */

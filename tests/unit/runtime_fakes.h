@@ -43,6 +43,7 @@ static inline const char *config_text(int place, const char *changes)
 static struct {
     struct fake_launch *launches;
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
+    void (*join)(void *captured, void *other);
 } fake;
 
 static CUstream stream;
@@ -74,6 +75,7 @@ static inline int fakes_setup(void **state)
     fake.launches = dlsym(gpu, "fake_launches");
     fake.launch_count = dlsym(gpu, "fake_launch_count");
     fake.open = dlsym(gpu, "fake_open");
+    *(void **)&fake.join = dlsym(gpu, "fake_join");
     fake.computes = dlsym(gpu, "fake_computes");
     fake.loads = dlsym(gpu, "fake_loads");
     fake.blas_calls = dlsym(gpu, "fake_blas_calls");

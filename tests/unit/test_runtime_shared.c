@@ -136,6 +136,82 @@ TEST(the_first_use_may_be_captured_and_only_launches_are)
     gt_close(handle);
 }
 
+static void *on_its_own_stream(void *plan)
+{
+    static const CUstream per_thread = CU_STREAM_PER_THREAD;
+    int kernels;
+    fake.join(stream, per_thread);
+    return workspace_on(plan, per_thread, &kernels);
+}
+
+TEST(streams_of_one_capture_never_share_a_workspace)
+{
+    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
+    CUgraph graph;
+    CUstream forked = new_stream();
+    void *workspaces[4];
+    int kernels;
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    fake.join(stream, forked);
+    workspaces[0] = workspace_on(plan, stream, &kernels);
+    workspaces[1] = workspace_on(plan, forked, &kernels);
+    for (int i = 2; i < 4; i++) { /* CU_STREAM_PER_THREAD is another stream in each */
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, on_its_own_stream, plan), 0);
+        pthread_join(thread, &workspaces[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_non_null(workspaces[i]);
+        for (int j = 0; j < i; j++) assert_ptr_not_equal(workspaces[i], workspaces[j]);
+    }
+    assert_ptr_equal(workspace_on(plan, forked, &kernels), workspaces[1]);
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    cuda.StreamDestroy(forked);
+    gt_close(handle);
+}
+
+/* From opening to closing, with a plan of every kind. */
+static void *whole_life(void *opaque)
+{
+    static const char *const texts[] = {"sgemm:nn:64x64x64", "sgemm:nt:64x64x64", "sgemm:tn:64x64x64"};
+    struct gt_handle *handle = NULL;
+    intptr_t wrong = gt_open(&handle, NULL);
+    for (int i = 0; i < 3 && !wrong; i++) {
+        struct gt_problem p = problem_of(texts[i]);
+        struct gt_plan *plan;
+        wrong = gt_gemm(handle, &p, &one, data[0], data[1], &zero, data[2], opaque);
+        if (!wrong) wrong = gt_plan(handle, &p, &plan);
+        if (!wrong) gt_plan_close(plan);
+    }
+    gt_close(handle);
+    return (void *)wrong;
+}
+
+TEST(captures_of_other_threads_are_not_disturbed)
+{
+    static const CUstreamCaptureMode modes[] = {
+        CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED};
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    put_winner("sgemm:nt:64x64x64", SIMT_SPLIT, 5, false);
+    put_winner("sgemm:tn:64x64x64", NULL, 5, false);
+    CUstream other = new_stream();
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        void *wrong;
+        CUgraph graph;
+        assert_int_equal(cuda.StreamBeginCapture(stream, modes[i]), CUDA_SUCCESS);
+        assert_int_equal(pthread_create(&thread, NULL, whole_life, other), 0);
+        pthread_join(thread, &wrong);
+        assert_null(wrong);
+        assert_null(whole_life(stream)); /* nor is this thread's, which takes part */
+        assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    }
+    cuda.CtxSetCurrent(NULL);
+    cuda.StreamDestroy(other);
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 8, EACH = 4 };
@@ -336,6 +412,8 @@ int main(void)
         ON_FAKES(workspaces_begin_cleared),
         ON_FAKES(without_memory_for_a_workspace_k_is_not_split),
         ON_FAKES(the_first_use_may_be_captured_and_only_launches_are),
+        ON_FAKES(streams_of_one_capture_never_share_a_workspace),
+        ON_FAKES(captures_of_other_threads_are_not_disturbed),
         ON_FAKES(threads_that_come_first_together_compile_once),
         ON_FAKES(problems_that_share_a_kernel_compile_it_once),
         ON_FAKES(cublas_serves_more_threads_than_it_has_handles),

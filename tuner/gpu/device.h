@@ -47,6 +47,7 @@ struct cuda_api {
     CUresult (*StreamCreate)(CUstream *, unsigned);
     CUresult (*StreamDestroy)(CUstream);
     CUresult (*StreamSynchronize)(CUstream);
+    /* Asked during a capture that the stream takes part in, it breaks the capture. */
     CUresult (*StreamGetId)(CUstream, unsigned long long *);
     /* The form of CUDA 11.3: (stream, status, id of the capture, NULL, NULL, NULL). */
     CUresult (*StreamGetCaptureInfo)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,

@@ -1,0 +1,201 @@
+/* fake_stream.c — the fake driver's streams and captures.
+ *
+ * Streams have ids that are never used again. What the driver refuses during a capture is refused here, and
+ * breaks the capture likewise: unsafe calls according to the modes of capture and thread, and whatever the
+ * mode a question or a wait for a stream that is captured (cuStreamGetId is such a question).
+ */
+#include "fake_stream.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPTURES_MAX 64 /* under way at once */
+
+struct fake_stream {
+    unsigned long long id;
+    cuuint64_t capture; /* the last it took part in; 0: none yet */
+};
+
+struct capture {
+    cuuint64_t id;
+    bool open, broken;
+    CUstreamCaptureMode mode;
+    pthread_t by;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the captures */
+static struct capture captures[CAPTURES_MAX];            /* by id, modulo their number */
+static cuuint64_t captures_made;
+static unsigned long long streams_made;
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static _Thread_local struct fake_stream per_thread;
+
+CUresult fake_result(const char *name)
+{
+    const char *fail = getenv("FAKE_GPU_FAIL");
+    size_t length = strlen(name);
+    if (!fail || strncmp(fail, name, length) != 0 || fail[length] != '=') return CUDA_SUCCESS;
+    int result = atoi(fail + length + 1);
+    if (result < 0) raise(-result);
+    return (CUresult)result;
+}
+
+static struct fake_stream *stream_of(CUstream stream)
+{
+    if (stream != CU_STREAM_PER_THREAD) return (struct fake_stream *)stream;
+    if (!per_thread.id) per_thread.id = __atomic_add_fetch(&streams_made, 1, __ATOMIC_RELAXED);
+    return &per_thread;
+}
+
+/* The capture that the stream takes part in, or NULL. The lock is held. */
+static struct capture *capture_of(CUstream stream)
+{
+    const struct fake_stream *s = stream_of(stream);
+    struct capture *c = &captures[s->capture % CAPTURES_MAX];
+    return s->capture && c->open && c->id == s->capture ? c : NULL;
+}
+
+static bool forbids(const struct capture *c)
+{
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+    if (pthread_equal(c->by, pthread_self())) return c->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+/* Break the captures that are in the way, or all. Were there any? */
+static bool breaks_captures(bool all)
+{
+    bool any = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < CAPTURES_MAX; i++)
+        if (captures[i].open && (all || forbids(&captures[i]))) any = captures[i].broken = true;
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+CUresult fake_safe_result(const char *name)
+{
+    return breaks_captures(false) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_result(name);
+}
+
+CUresult fake_no_capture(const char *name)
+{
+    return breaks_captures(true) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_result(name);
+}
+
+/* The default stream would wait for streams that are captured. */
+CUresult fake_enqueue(CUstream stream, const char *name)
+{
+    if (!stream) return breaks_captures(true) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : fake_result(name);
+    pthread_mutex_lock(&lock);
+    const struct capture *c = capture_of(stream);
+    bool broken = c && c->broken;
+    pthread_mutex_unlock(&lock);
+    return broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : fake_result(name);
+}
+
+bool fake_is_captured(CUstream stream)
+{
+    pthread_mutex_lock(&lock);
+    bool captured = capture_of(stream);
+    pthread_mutex_unlock(&lock);
+    return captured;
+}
+
+/* A call about a stream that may not be made while it is captured. */
+static CUresult unless_captured(CUstream stream, const char *name)
+{
+    pthread_mutex_lock(&lock);
+    struct capture *c = capture_of(stream);
+    if (c) c->broken = true;
+    pthread_mutex_unlock(&lock);
+    return c ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_result(name);
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    struct fake_stream *s = calloc(1, sizeof *s);
+    if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
+    s->id = __atomic_add_fetch(&streams_made, 1, __ATOMIC_RELAXED);
+    *stream = (CUstream)(void *)s;
+    fake_open++;
+    return flags == CU_STREAM_NON_BLOCKING ? RESULT : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamDestroy(CUstream stream)
+{
+    fake_open--;
+    free((void *)stream);
+    return stream ? RESULT : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
+{
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    *id = stream_of(stream)->id;
+    return unless_captured(stream, __func__);
+}
+
+#undef cuStreamGetCaptureInfo_v2
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
+{
+    if (!stream || graph || dependencies || count) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    const struct capture *c = capture_of(stream);
+    *status = !c          ? CU_STREAM_CAPTURE_STATUS_NONE
+              : c->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                          : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (c) *id = c->id;
+    pthread_mutex_unlock(&lock);
+    return RESULT;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    CUstreamCaptureMode before = thread_mode;
+    thread_mode = *mode;
+    *mode = before;
+    return RESULT;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = unless_captured(stream, __func__);
+    return result == CUDA_SUCCESS ? SAFE_RESULT : result;
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+    if (!stream || fake_is_captured(stream)) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    cuuint64_t id = ++captures_made;
+    stream_of(stream)->capture = id;
+    captures[id % CAPTURES_MAX] = (struct capture){id, true, false, mode, pthread_self()};
+    pthread_mutex_unlock(&lock);
+    return RESULT;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    *graph = NULL;
+    if (!stream) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    struct capture *c = capture_of(stream);
+    bool broken = c && c->broken;
+    if (c) c->open = false;
+    pthread_mutex_unlock(&lock);
+    return !c ? CUDA_ERROR_INVALID_VALUE : broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : RESULT;
+}
+
+void fake_join(void *captured, void *other)
+{
+    pthread_mutex_lock(&lock);
+    stream_of(other)->capture = stream_of(captured)->capture;
+    pthread_mutex_unlock(&lock);
+}
