@@ -1,3 +1,4 @@
+#include "db_exchange.h"
 #include "db_internal.h"
 
 #include <math.h>
@@ -220,7 +221,8 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
     char why[sizeof w->why] = "";
     if (w->predicted) return;                                       /* a prediction rests on no driver */
     if (now && strcmp(now->gpu.name, w->gpu.name) != 0) now = NULL; /* another GPU's versions say nothing */
-    if (protocol != DB_PROTOCOL)
+    if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
+    else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
                  DB_PROTOCOL);
     else if (now && changed(w->driver, now->driver))

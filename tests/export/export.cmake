@@ -36,3 +36,7 @@ target_link_libraries(check_header PRIVATE gt_base m) # the templates, to hold a
 add_test(NAME export_kernels COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/kernels.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${GT_CUDA_INCLUDE})
 set_tests_properties(export_kernels PROPERTIES LABELS nvrtc TIMEOUT 600 SKIP_RETURN_CODE 77)
+
+add_test(NAME export_gpu COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/gpu.sh $<TARGET_FILE:tune>
+  $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${GT_CUDA_INCLUDE})
+set_tests_properties(export_gpu PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)

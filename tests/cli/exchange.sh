@@ -1,0 +1,41 @@
+# Out of one database, into another, and several into one. Without a GPU the winners are predicted.
+export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver" SOURCE_DATE_EPOCH=1795000000
+code=0
+tune --shape 256x256x256 --shape sgemm:nt:8x512x512 --gpu h200 --budget 30s --max-trials 4 --db one.db >/dev/null 2>progress || code=$?
+if [ $code = 6 ]; then skip "no NVRTC"; fi
+[ $code = 0 ]
+
+t tune export --db one.db
+t tune export --db one.db --json --csv
+t tune export --db one.db --csv --with-kernels
+t tune export --db one.db --header h200.h
+t sed -n 1,5p h200.h
+t grep -c GT_H200_H h200.h
+t tune export --db one.db --header sub/h200.h
+t tune export --db one.db --header -.h
+t tune export --db one.db --json -o h200.jsonl
+t sh -c "wc -l < h200.jsonl"
+t sh -c "tune export --db one.db --csv | head -1"
+t tune export --db one.db --csv --shape 5x5x5
+t tune export --db one.db --csv --measured
+t tune export --db one.db --t4 -o trials.json
+t ls
+
+t tune import h200.jsonl --db two.db
+t tune import h200.jsonl --db two.db
+t tune query --db two.db --format csv
+t sh -c "echo '{\"problem\": 1}' >> h200.jsonl; tune import h200.jsonl --db two.db"
+t tune import --list h200.jsonl "$SOURCES/tests/data/kernel_tuner_cache.json" "$SOURCES/tests/data/kernel_tuner_t4.json" --format csv
+t tune import "$SOURCES/tests/data/kernel_tuner_cache.json" --db two.db
+head -c 9000 "$SOURCES/tests/data/kernel_tuner_cache.json" >cut.json
+t tune import --t4 whole.json cut.json
+t python3 -c 'import json; f = json.load(open("whole.json")); print(len(f["results"]), f["results"][9]["times"]["runtimes"])'
+t tune import progress --db two.db
+t tune import nowhere.json --db two.db
+
+t tune merge all.db
+t tune merge all.db one.db two.db
+t tune merge all.db two.db one.db
+t tune merge new.db one.db nowhere.db
+t ls
+t tune verify --db all.db

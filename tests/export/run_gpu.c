@@ -1,0 +1,171 @@
+/* run_gpu.c — the kernels of an exported header on a GPU, against sums in double precision: exact shapes and
+ * nearest ones, ragged sizes, batches, scalars, and a graph that captured a launch. Ends with 77 where there
+ * is no GPU. */
+#include "kernels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int failures, runs;
+
+static void must(CUresult result, const char *what)
+{
+    const char *name = "?";
+    if (result == CUDA_SUCCESS) return;
+    cuGetErrorName(result, &name);
+    fprintf(stderr, "%s: %s\n", what, name);
+    exit(1);
+}
+#define MUST(call) must(call, #call)
+
+static float *random_floats(int64_t count, unsigned seed)
+{
+    float *x = (float *)malloc((size_t)(count + 1) * sizeof *x);
+    if (!x) exit(1);
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(seed >> 8) / (float)(1 << 23) - 1.0f;
+    }
+    return x;
+}
+
+static CUdeviceptr upload(const float *x, int64_t count)
+{
+    CUdeviceptr p;
+    MUST(cuMemAlloc(&p, (size_t)(count + 4) * sizeof *x));
+    MUST(cuMemcpyHtoD(p, x, (size_t)count * sizeof *x));
+    return p;
+}
+
+/* One element, and the sum of the sizes of its terms. */
+static double element(const struct gt_winner_shape *s, const float *a, const float *b, int64_t i, int64_t j,
+                      double *size)
+{
+    double sum = 0;
+    *size = 0;
+    for (int64_t l = 0; l < s->k; l++) {
+        const double term = (double)a[s->trans_a ? l * s->lda + i : i * s->lda + l] *
+                            (double)b[s->trans_b ? j * s->ldb + l : l * s->ldb + j];
+        sum += term;
+        *size += fabs(term);
+    }
+    return sum;
+}
+
+static void compare(const struct gt_winner_shape *s, const float *a, const float *b, const float *before,
+                    const float *after, double alpha, double beta, const char *config)
+{
+    unsigned seed = 1;
+    for (int check = 0; check < 400; check++) {
+        seed = seed * 1664525u + 1013904223u;
+        const int64_t item = seed % (unsigned)s->batch, i = (seed >> 8) % s->m, j = (seed >> 4) % s->n;
+        const int64_t at = item * s->stride_c + i * s->ldc + j;
+        double size;
+        const double sum = element(s, a + item * s->stride_a, b + item * s->stride_b, i, j, &size);
+        const double right = alpha * sum + beta * (double)before[at];
+        const double bound =
+            4 * ldexp(1, -24) * (double)(s->k + 1) * (fabs(alpha) * size + fabs(beta * (double)before[at])) +
+            1e-30;
+        if (!(fabs((double)after[at] - right) <= bound)) {
+            fprintf(stderr, "%s for %lldx%lldx%lld: C[%lld,%lld] = %g, not %g\n", config, (long long)s->m,
+                    (long long)s->n, (long long)s->k, (long long)i, (long long)j, (double)after[at], right);
+            failures++;
+            return;
+        }
+    }
+}
+
+/* Enqueue, or capture into a graph and launch that. */
+static void launch(const struct gt_winner_loaded *kernel, const struct gt_winner_plan *plan,
+                   const struct gt_winner_shape *s, float alpha, CUdeviceptr a, CUdeviceptr b, float beta,
+                   CUdeviceptr c, CUdeviceptr workspace, CUstream stream, int captured)
+{
+    CUgraph graph;
+    CUgraphExec executable;
+    MUST(gt_winner_clear(plan, workspace, stream));
+    if (captured) MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    MUST(gt_winner_launch(kernel, plan, s, alpha, a, b, beta, c, workspace, stream));
+    if (captured) {
+        MUST(cuStreamEndCapture(stream, &graph));
+        MUST(cuGraphInstantiateWithFlags(&executable, graph, 0));
+        MUST(cuGraphLaunch(executable, stream));
+        MUST(cuStreamSynchronize(stream));
+        MUST(cuGraphExecDestroy(executable));
+        MUST(cuGraphDestroy(graph));
+    }
+    MUST(cuStreamSynchronize(stream));
+}
+
+static void run(const struct gt_winner_gpu *gpu, const struct gt_winner *w, struct gt_winner_shape s,
+                CUstream stream)
+{
+    struct gt_winner_loaded kernel;
+    struct gt_winner_plan plan;
+    if (w->kernel < 0 || !gt_winner_plan_make(gpu, w, &s, &plan)) return;
+    if ((double)s.m * (double)s.n * (double)s.k * (double)s.batch > 3e10) return;
+    const int64_t count_a = (s.batch - 1) * s.stride_a + (s.trans_a ? s.k : s.m) * s.lda;
+    const int64_t count_b = (s.batch - 1) * s.stride_b + (s.trans_b ? s.n : s.k) * s.ldb;
+    const int64_t count_c = (s.batch - 1) * s.stride_c + s.m * s.ldc;
+    if (count_a + count_b + count_c > 100000000) return;
+    float *a = random_floats(count_a, 1), *b = random_floats(count_b, 2), *c = random_floats(count_c, 3);
+    float *after = random_floats(count_c, 4);
+    const float scalars[][2] = {{1, 0}, {-1.5f, 0.5f}};
+    CUdeviceptr da = upload(a, count_a), db = upload(b, count_b), dc = upload(c, count_c), workspace = 0;
+    if (plan.workspace_bytes) MUST(cuMemAlloc(&workspace, (size_t)plan.workspace_bytes));
+    MUST(gt_winner_load(gpu, w, &kernel));
+    for (int i = 0; i < 2; i++) {
+        MUST(cuMemcpyHtoD(dc, c, (size_t)count_c * sizeof *c));
+        launch(&kernel, &plan, &s, scalars[i][0], da, db, scalars[i][1], dc, workspace, stream, i);
+        MUST(cuMemcpyDtoH(after, dc, (size_t)count_c * sizeof *c));
+        compare(&s, a, b, c, after, (double)scalars[i][0], (double)scalars[i][1], w->config);
+        runs++;
+    }
+    MUST(gt_winner_unload(&kernel));
+    if (workspace) MUST(cuMemFree(workspace));
+    MUST(cuMemFree(da));
+    MUST(cuMemFree(db));
+    MUST(cuMemFree(dc));
+    free(a);
+    free(b);
+    free(c);
+    free(after);
+}
+
+int main(void)
+{
+    CUdevice device;
+    CUcontext context;
+    CUstream stream;
+    char name[96];
+    int major, minor, sms;
+    if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS) {
+        printf("skipped: no GPU\n");
+        return 77;
+    }
+    MUST(cuDevicePrimaryCtxRetain(&context, device));
+    MUST(cuCtxSetCurrent(context));
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuDeviceGetName(name, sizeof name, device));
+    MUST(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+    MUST(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+    MUST(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+    const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, name, 10 * major + minor, sms);
+    if (!gpu) {
+        printf("skipped: no kernel for %s\n", name);
+        return 77;
+    }
+    for (int32_t i = 0; i < gpu->first[4]; i++) {
+        const struct gt_winner *w = &gpu->winners[i];
+        struct gt_winner_shape s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k);
+        run(gpu, w, s, stream);
+        s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m < 100 ? w->m : w->m - 3, w->n - w->n / 8,
+                                 w->k + 5);
+        run(gpu, w, s, stream);
+        s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m < 100 ? w->m : 96, w->n < 100 ? w->n : 96, 160);
+        s.batch = 7;
+        run(gpu, w, s, stream);
+    }
+    printf("%s: %d runs of %d winners, %d wrong\n", name, runs, (int)gpu->first[4], failures);
+    return failures || runs == 0;
+}
