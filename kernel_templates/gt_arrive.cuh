@@ -10,10 +10,8 @@ static __device__ __forceinline__ bool last_to_arrive(unsigned *counter, int blo
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence(); /* the part before the count */
-        const bool last = atomicAdd(counter, 1u) == blocks - 1u;
+        const bool last = count_in(counter) == blocks - 1u;
         if (last) *counter = 0;
-        __threadfence(); /* the others' parts after it */
         const float answer = last ? 1.0f : 0.0f;
         store_shared<1>(flag, &answer);
     }

@@ -16,8 +16,13 @@
  *   cp_async<V>(s, g, ok)    start s[0..V) = g[0..V), or zeros if not ok (g is not touched). It has
  *                            landed for this thread after a cp_async_wait that covers its group, for
  *                            the others after a __syncthreads() that follows
+ *   count_in(c)              *c += 1, and what it was; what this block stored before a __syncthreads()
+ *                            is seen, after their next one, by blocks that count later
  *   cp_async_commit()        close the group of the copies started since the last commit
  *   cp_async_wait<N>()       wait until at most the N youngest groups are in flight
+ *   cluster_barrier()        all threads of all blocks of the cluster (sm_90)
+ *   load_cluster<V>(v, s, r) v[0..V) = what lies at s, a place in this block's shared memory, in that of
+ *                            block r of the cluster
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
@@ -86,6 +91,38 @@ template <int V> static __device__ __forceinline__ void load_stream(float *v, co
                      : "l"(g), "r"((int)valid));
 }
 
+/* release and acquire: what was written to shared memory before is read after it. */
+static __device__ __forceinline__ void cluster_barrier()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+
+template <int V> static __device__ __forceinline__ void load_cluster(float *v, const float *s, unsigned rank)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+#if __CUDA_ARCH__ >= 900
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(there)
+        : "r"((unsigned)__cvta_generic_to_shared(s)), "r"(rank));
+    if constexpr (V == 4)
+        asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                     : "r"(there)
+                     : "memory");
+    else if constexpr (V == 2)
+        asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(v[0]), "=f"(v[1])
+                     : "r"(there)
+                     : "memory");
+    else asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v[0]) : "r"(there) : "memory");
+#else
+    static_assert(V == 0, "clusters need sm_90");
+#endif
+}
+
 template <int V> struct gt_vector;
 template <> struct gt_vector<1> {
     using type = float;
@@ -146,6 +183,14 @@ template <int V> static __device__ __forceinline__ void load_shared(float *v, co
 template <int V> static __device__ __forceinline__ void store_shared(float *s, const float *v)
 {
     gt_write<V>(s, v);
+}
+
+/* Release and acquire: two full fences (__threadfence) around a relaxed count would cost a microsecond more. */
+static __device__ __forceinline__ unsigned count_in(unsigned *counter)
+{
+    unsigned before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
 }
 
 /* A source size of 0 fills with zeros. 16-byte copies bypass L1 (.cg), which narrower ones cannot. */

@@ -91,15 +91,15 @@ template <int TILE_M, int TILE_N, int THREAD_COUNT, int MIN_BLOCKS_SM> struct ti
     static constexpr int GROUP_COUNT = COUNT < ON_THE_WAY ? COUNT : ON_THE_WAY;
     static constexpr int AT_ONCE = ON_THE_WAY / GROUP_COUNT < 8 ? ON_THE_WAY / GROUP_COUNT : 8;
 
-    /* scale is 1, which the assembler must not know (simt.cu). */
-    static __device__ __forceinline__ void store(float *part, const float (&sum)[TILE_M][TILE_N], float scale)
+    /* The product with alpha keeps the vectors of the stores from choosing the registers of the sums. */
+    static __device__ __forceinline__ void store(float *part, const float (&sum)[TILE_M][TILE_N], float alpha)
     {
         part += threadIdx.x * V;
 #pragma unroll
         for (int i = 0; i < COUNT; i += V) {
             float out[V];
 #pragma unroll
-            for (int e = 0; e < V; e++) out[e] = scale * sum[(i + e) / TILE_N][(i + e) % TILE_N];
+            for (int e = 0; e < V; e++) out[e] = alpha * sum[(i + e) / TILE_N][(i + e) % TILE_N];
             store_global<V>(part + i * THREAD_COUNT, out);
         }
     }

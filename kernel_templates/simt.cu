@@ -30,6 +30,7 @@
 #endif
 #include "gemm_args.h"
 #include "gt_arrive.cuh"
+#include "gt_cluster.cuh"
 #include "gt_compute.cuh"
 #include "gt_load.cuh"
 #include "gt_pack.cuh"
@@ -44,13 +45,14 @@
 /* Where the block's item of the batch begins in the workspace, and what lies where in it. */
 static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
 {
-    return workspace_item(PACK, REDUCE ? BM : 0, REDUCE ? BN : 0, args.m, args.n, args.k, args.splits);
+    return workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, args.m, args.n, args.k,
+                          CLUSTER ? 1 : args.splits);
 }
 
 static __device__ __forceinline__ float *base_of(const struct gemm_args &args,
                                                  const struct workspace_item &item)
 {
-    return args.workspace + (REDUCE ? args.counters : 0) + blockIdx.z * item.floats;
+    return args.workspace + (LAST_BLOCK ? args.counters : 0) + blockIdx.z * item.floats;
 }
 
 /* What the main loop reads: an operand, or what gemm_pack made of it, whose rows no vector straddles. */
@@ -105,6 +107,13 @@ static __device__ __forceinline__ void next_stage_ready()
 {
     if constexpr (ASYNC_A || ASYNC_B) cp_async_wait<STAGES - 2>();
     __syncthreads();
+}
+
+/* Nothing is on its way to shared memory any more, not even the zeros of copies beyond the last tile: after a
+ * barrier it may be used for something else. */
+static __device__ __forceinline__ void wait_for_copies()
+{
+    if constexpr (ASYNC_A || ASYNC_B) cp_async_wait<0>();
 }
 
 struct fragments {
@@ -186,15 +195,17 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     }
 }
 
-/* The block's sums go to its part of the tile. True for the last block of the tile, whose sums are then those
- * of all of k. */
-static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args, float (&sum)[TM][TN])
+/* The block's sums go to its part of the tile, times alpha. True for the last block of the tile, whose sums
+ * are then those of all of k. */
+static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args, float (&sum)[TM][TN],
+                                                   float alpha)
 {
     using part = tile_part<TM, TN, THREADS, MIN_BLOCKS>;
     const struct workspace_item item = item_of(args);
     float *const parts =
         base_of(args, item) + item.parts + (long long)blockIdx.x * args.splits * part::FLOATS;
-    part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, args.k < 0 ? 2.0f : 1.0f);
+    part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, alpha);
+    wait_for_copies();
     unsigned *const counter =
         reinterpret_cast<unsigned *>(args.workspace) + ((long long)blockIdx.z * gridDim.x + blockIdx.x);
     if (!last_to_arrive(counter, args.splits, gt_shared_memory())) return false;
@@ -202,7 +213,13 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+#if REDUCE > 1
+#define TOGETHER __cluster_dims__(1, REDUCE, 1)
+#else
+#define TOGETHER
+#endif
+
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
@@ -223,9 +240,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     long long ldc = args.ldc;
     float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
     if (args.k == 0) alpha = 0.0f;
+    if constexpr (CLUSTER) {
+        using shared = cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>;
+        float *const tile = gt_shared_memory();
+        wait_for_copies();
+        __syncthreads(); /* the stages have been read */
+        shared::put<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(tile, place.row, place.column, sum, alpha);
+        shared::add(tile, c + origin.m * ldc + origin.n, ldc, args.m - origin.m, args.n - origin.n, beta);
+        return;
+    }
     if (args.splits > 1) {
-        if constexpr (REDUCE) {
-            if (!reduce_tile(args, sum)) return;
+        if constexpr (LAST_BLOCK) {
+            if (!reduce_tile(args, sum, alpha)) return;
+            alpha = 1.0f;
         } else {
             const struct workspace_item item = item_of(args);
             c = base_of(args, item) + item.parts + (long long)blockIdx.y * args.m * args.n;

@@ -24,7 +24,14 @@
 #define STRIDE_A     ((BM + 3) / 4 * 4 + 4)
 #define STRIDE_B     ((BN + 3) / 4 * 4 + 4)
 #define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
-#define SMEM_BYTES   (4 * STAGES * STAGE_FLOATS)
+
+/* Who adds the parts of a k that is cut: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
+ * cluster of so many blocks. Those hold a tile of C in shared memory where the stages were. */
+#define LAST_BLOCK  (REDUCE == 1)
+#define CLUSTER     (REDUCE > 1 ? REDUCE : 0)
+#define STRIDE_C    ((BN + 3) / 4 * 4 + 4)
+#define SMEM_FLOATS (CLUSTER && BM * STRIDE_C > STAGES * STAGE_FLOATS ? BM * STRIDE_C : STAGES * STAGE_FLOATS)
+#define SMEM_BYTES  (4 * SMEM_FLOATS)
 
 /* Which operand the kernel gemm_pack copies into the workspace first. */
 #define PACK_A (PACK % 2 == 1)

@@ -14,8 +14,8 @@
 
 extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
     text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_pack_cuh[],
-    text_simt_workspace_h[];
+    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
+    text_gt_pack_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
@@ -29,6 +29,7 @@ static const struct source_text sources[] = {
     {"gt_reduce.cuh", text_gt_reduce_cuh},
     {"gt_reduce_rules.h", text_gt_reduce_rules_h},
     {"gt_arrive.cuh", text_gt_arrive_cuh},
+    {"gt_cluster.cuh", text_gt_cluster_cuh},
     {"gt_pack.cuh", text_gt_pack_cuh},
     {"simt_workspace.h", text_simt_workspace_h},
 };
@@ -82,9 +83,9 @@ static const struct param params[P_COUNT] = {
      "step of the last UNROLL at which registers go to shared memory and are refilled"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"REDUCE", PARAM_COMPILE, 0, 1,
-     "who adds the parts of SPLIT_K: 0 a second kernel, all of the GPU; 1 a tile's last block, without a "
-     "launch"},
+    {"REDUCE", PARAM_COMPILE, 0, 8,
+     "who adds the parts of SPLIT_K: 0 a second kernel; 1 a tile's last block; 2-8 a cluster of as many "
+     "(sm_90)"},
     {"GROUP", PARAM_LAUNCH, 1, 1024, "rows of tiles walked together: reuse of B in L2 against reuse of A"},
     {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
      "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
@@ -151,6 +152,8 @@ static const char *check_rules(const struct config *config, int known, const str
     if (known > P_##last && !(holds)) return why;
 #include "simt_rules.h"
 #undef RULE
+    if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
+        return "SPLIT_K must be the size of the cluster (REDUCE)";
     if (!problem) return NULL;
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
 #define RULE_OP(last, holds, why)                                                                            \
@@ -162,9 +165,11 @@ static const char *check_rules(const struct config *config, int known, const str
     return NULL;
 }
 
-static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
     if (!KNOWN(STAGES)) return NULL;
+    struct config seen = *all, *const config = &seen;
+    if (!KNOWN(REDUCE)) REDUCE = 0;
     const struct resources need = simt_resources(config);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     const int64_t registers =
@@ -172,6 +177,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
     if (KNOWN(LOADER) && LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
     if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
         return "an SM does not hold the threads of MIN_BLOCKS blocks";
@@ -181,7 +187,8 @@ static const char *check_gpu(const struct config *config, int known, const struc
     return NULL;
 }
 
-/* How k is cut: at most SPLIT_K runs of whole tiles, none of them empty. */
+/* How k is cut: at most SPLIT_K runs of whole tiles, none of them empty, unless a cluster has a fixed number.
+ */
 struct k_cut {
     int64_t tiles, tiles_per_split, splits;
 };
@@ -192,6 +199,10 @@ static struct k_cut cut_k(const struct config *config, int64_t k)
     if (cut.tiles == 0) cut.tiles = 1;
     cut.tiles_per_split = ceil_div(cut.tiles, smaller(SPLIT_K, cut.tiles));
     cut.splits = ceil_div(cut.tiles, cut.tiles_per_split);
+    if (CLUSTER) {
+        cut.splits = CLUSTER;
+        cut.tiles_per_split = ceil_div(cut.tiles, CLUSTER);
+    }
     return cut;
 }
 
@@ -200,8 +211,8 @@ static double item_bytes(const struct config *config, const struct problem *p, i
 {
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     double floats = 0;
-    if (parts && splits > 1)
-        floats = (double)splits * (REDUCE ? ceil(m / BM) * ceil(n / BN) * BM * BN : m * n);
+    if (parts && splits > 1 && !CLUSTER)
+        floats = (double)splits * (LAST_BLOCK ? ceil(m / BM) * ceil(n / BN) * BM * BN : m * n);
     if (PACK_A) floats += k * (double)packed_row(p->m);
     if (PACK_B) floats += k * (double)packed_row(p->n);
     if (PACK) floats = ceil(floats / PACK_LINE) * PACK_LINE;
@@ -273,14 +284,14 @@ static void plan_workspace(const struct config *config, const struct problem *p,
                            struct launch_plan *plan)
 {
     const int splits = plan->args.splits;
-    const struct workspace_item item =
-        workspace_item(PACK, REDUCE ? BM : 0, REDUCE ? BN : 0, p->m, p->n, p->k, splits);
+    const struct workspace_item item = workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, p->m,
+                                                      p->n, p->k, CLUSTER ? 1 : splits);
     plan->batch_per_launch = GRID_Z_MAX;
     if (item.floats == 0) return;
     const int64_t most = PACK ? WORKSPACE_BYTES_MAX : PARTS_BYTES_MAX;
     plan->batch_per_launch = smaller(GRID_Z_MAX, most / (4 * item.floats));
     const int64_t slice = smaller(p->batch, plan->batch_per_launch);
-    if (REDUCE && splits > 1)
+    if (LAST_BLOCK && splits > 1)
         plan->args.counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
     plan->workspace_bytes = 4 * (plan->args.counters + slice * item.floats);
 }
@@ -312,7 +323,8 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
         (struct kernel_launch){.entry = "gemm",
                                .grid = {(unsigned)(rows * columns), (unsigned)cut.splits, slice},
                                .threads = (unsigned)need.threads,
-                               .smem_bytes = (unsigned)need.smem_bytes};
+                               .smem_bytes = (unsigned)need.smem_bytes,
+                               .cluster = (unsigned)(CLUSTER)};
     if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, plan, slice);
 }
 

@@ -42,6 +42,8 @@ struct kernel_launch {
     unsigned grid[3];  /* grid[2] is the batch slice */
     unsigned threads;
     unsigned smem_bytes;
+    unsigned cluster; /* blocks along y that run together, as the kernel's text says: nothing to tell a
+                         launch; 0: no clusters */
 };
 
 /* How a configuration runs a problem. */

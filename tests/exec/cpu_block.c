@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WARP = 32, THREADS_MAX = 1024, WARPS_MAX = THREADS_MAX / WARP };
+enum { WARP = 32, BLOCK_MAX = 1024, CLUSTER_MAX = 8 };
+enum { THREADS_MAX = BLOCK_MAX * CLUSTER_MAX, WARPS_MAX = THREADS_MAX / WARP };
 
 struct gt_index {
     unsigned x, y, z;
@@ -18,6 +19,8 @@ struct gt_index {
 /* The interface of gt_cpu.h. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 void gt_barrier(int line);
+void gt_cluster_barrier(void);
+const float *gt_cluster_shared(const float *own, unsigned rank);
 void gt_warp_barrier(unsigned mask);
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 void gt_copy_issue(void *to, const void *from, int bytes, int valid);
@@ -37,7 +40,7 @@ struct copy {
     unsigned char data[16];
 };
 
-enum state { READY, AT_BARRIER, AT_WARP_BARRIER, DONE };
+enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_CLUSTER_BARRIER, DONE };
 
 struct thread {
     struct fiber *fiber;
@@ -50,12 +53,17 @@ struct thread {
     int copy_count, copy_room, groups;
 };
 
+/* Of all blocks of the cluster that runs, one after the other; without clusters that is one block. */
 static struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][8];
 static const struct grid *running;
 static const struct gemm_args *arguments;
-static int self, thread_count;
-static char *dynamic_shared;
+static int self;
+static int thread_count; /* of a block */
+static int cluster;      /* blocks that run together */
+static unsigned first_y; /* their first place in the grid */
+static char *dynamic_shared[CLUSTER_MAX];
+static int ended[CLUSTER_MAX]; /* threads */
 static void (*say_more)(void);
 
 void grid_on_broken(void (*say)(void))
@@ -70,7 +78,7 @@ static void broken(const char *format, ...)
     va_list values;
     va_start(values, format);
     fprintf(stderr, "broken kernel: block (%u,%u,%u) thread %d: ", gt_block_index.x, gt_block_index.y,
-            gt_block_index.z, self);
+            gt_block_index.z, self % thread_count);
     vfprintf(stderr, format, values);
     fprintf(stderr, "\n");
     va_end(values);
@@ -100,9 +108,29 @@ void gt_barrier(int line)
     wait_in(AT_BARRIER);
 }
 
+void gt_cluster_barrier(void)
+{
+    wait_in(AT_CLUSTER_BARRIER);
+}
+
+/* The same place in the shared memory of another block. */
+const float *gt_cluster_shared(const float *own, unsigned rank)
+{
+    const char *mine = dynamic_shared[self / thread_count];
+    if (rank >= (unsigned)cluster) broken("reads block %u of a cluster of %d", rank, cluster);
+    return (const float *)(const void *)(dynamic_shared[rank] + ((const char *)own - mine));
+}
+
+/* Lanes are counted within the block. */
+static int lane_of_self(void)
+{
+    return self % thread_count % WARP;
+}
+
 void gt_warp_barrier(unsigned mask)
 {
-    if (!(mask >> self % WARP & 1)) broken("waits at a warp barrier whose mask 0x%08x leaves it out", mask);
+    if (!(mask >> lane_of_self() & 1))
+        broken("waits at a warp barrier whose mask 0x%08x leaves it out", mask);
     threads[self].mask = mask;
     wait_in(AT_WARP_BARRIER);
 }
@@ -111,9 +139,9 @@ void gt_warp_exchange(unsigned mask, void *value, int bytes, int from)
 {
     if (bytes != 4 && bytes != 8) broken("shuffles a value of %d bytes", bytes);
     int turn = threads[self].exchanges++ % 2, warp = self / WARP;
-    memcpy(slots[warp][turn][self % WARP], value, (size_t)bytes);
+    memcpy(slots[warp][turn][lane_of_self()], value, (size_t)bytes);
     gt_warp_barrier(mask);
-    bool there = from >= 0 && from < WARP && warp * WARP + from < thread_count;
+    bool there = from >= 0 && from < WARP && warp * WARP + from < cluster * thread_count;
     if (there && !(mask >> from & 1)) broken("reads lane %d, which its mask 0x%08x leaves out", from, mask);
     if (there) memcpy(value, slots[warp][turn][from], (size_t)bytes);
 }
@@ -146,6 +174,20 @@ void gt_copy_commit(void)
     t->groups++;
 }
 
+/* Two copies of the same to the same place are no harm. */
+static void check_untouched(const struct copy *copy)
+{
+    for (int i = 0; i < copy->bytes; i++)
+        if ((unsigned char)copy->to[i] != 0xff && (unsigned char)copy->to[i] != copy->data[i])
+            broken("somebody wrote to %p while a copy was on its way there", (void *)copy->to);
+}
+
+static void land_one(const struct copy *copy)
+{
+    check_untouched(copy);
+    memcpy(copy->to, copy->data, (size_t)copy->bytes);
+}
+
 /* Land what belongs to groups before `end`, and the open ones too if asked. */
 static void land(int end, bool open)
 {
@@ -153,7 +195,7 @@ static void land(int end, bool open)
     int kept = 0;
     for (int i = 0; i < t->copy_count; i++) {
         const struct copy *copy = &t->copies[i];
-        if (copy->group < 0 ? open : copy->group < end) memcpy(copy->to, copy->data, (size_t)copy->bytes);
+        if (copy->group < 0 ? open : copy->group < end) land_one(copy);
         else t->copies[kept++] = *copy;
     }
     t->copy_count = kept;
@@ -171,7 +213,7 @@ void gt_copy_wait_all(void)
 
 float *gt_dynamic_shared(void)
 {
-    return (float *)(void *)dynamic_shared;
+    return (float *)(void *)dynamic_shared[self / thread_count];
 }
 
 void gt_misaligned(const void *address, int bytes)
@@ -206,20 +248,25 @@ static void thread_body(void *unused)
 {
     (void)unused;
     running->kernel(*arguments);
+    for (int i = 0; i < threads[self].copy_count; i++) check_untouched(&threads[self].copies[i]);
     threads[self].state = DONE;
+    /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
+    const int block = self / thread_count;
+    if (++ended[block] == thread_count)
+        poison(dynamic_shared[block], dynamic_shared[block] + running->smem_bytes);
 }
 
 static void resume(int thread)
 {
     self = thread;
-    gt_thread_index = (struct gt_index){(unsigned)thread, 0, 0};
+    gt_thread_index = (struct gt_index){(unsigned)(thread % thread_count), 0, 0};
+    gt_block_index.y = first_y + (unsigned)(thread / thread_count);
     fiber_enter(threads[thread].fiber);
 }
 
 /* Let the lanes go whose partners have all arrived. True if any may go on. */
-static bool release_warp(int warp)
+static bool release_warp(int first, int lanes)
 {
-    int first = warp * WARP, lanes = thread_count - first < WARP ? thread_count - first : WARP;
     bool released = false;
     for (int lane = 0; lane < lanes; lane++) {
         const struct thread *t = &threads[first + lane];
@@ -238,25 +285,39 @@ static bool release_warp(int warp)
     return released;
 }
 
-static bool release_block(void)
+static bool all_are(int first, int count, enum state state)
 {
-    for (int i = 0; i < thread_count; i++)
-        if (threads[i].state != AT_BARRIER) return false;
-    for (int i = 0; i < thread_count; i++) {
-        self = i;
-        if (threads[i].line != threads[0].line)
-            broken("barrier divergence: waits at line %d, thread 0 at line %d", threads[i].line,
-                   threads[0].line);
-    }
-    for (int i = 0; i < thread_count; i++) threads[i].state = READY;
+    for (int i = first; i < first + count; i++)
+        if (threads[i].state != state) return false;
     return true;
+}
+
+static bool release(int first, int count, enum state state)
+{
+    if (!all_are(first, count, state)) return false;
+    for (int i = first; i < first + count; i++) {
+        self = i;
+        if (state == AT_BARRIER && threads[i].line != threads[first].line)
+            broken("barrier divergence: waits at line %d, thread 0 at line %d", threads[i].line,
+                   threads[first].line);
+    }
+    for (int i = first; i < first + count; i++) threads[i].state = READY;
+    return true;
+}
+
+/* Barriers of blocks and of the cluster. True if any thread may go on. */
+static bool release_blocks(void)
+{
+    bool released = false;
+    for (int i = 0; i < cluster; i++) released |= release(i * thread_count, thread_count, AT_BARRIER);
+    return released || release(0, cluster * thread_count, AT_CLUSTER_BARRIER);
 }
 
 static void report_deadlock(void)
 {
     static const char *const doing[] = {"runs", "waits at __syncthreads", "waits at a warp barrier",
-                                        "has ended"};
-    for (int i = 1; i < thread_count; i++) {
+                                        "waits at a cluster barrier", "has ended"};
+    for (int i = 1; i < cluster * thread_count; i++) {
         self = i;
         if (threads[i].state != threads[0].state)
             broken("barrier divergence: it %s, thread 0 %s", doing[threads[i].state],
@@ -268,34 +329,33 @@ static void report_deadlock(void)
 /* One pass: every thread that can runs to its next barrier; a warp whose lanes meet goes on at once. */
 static void run_pass(void)
 {
-    int warps = (thread_count + WARP - 1) / WARP;
-    int warp_order[WARPS_MAX], lane_order[WARP];
+    static int warp_order[WARPS_MAX];
+    int lane_order[WARP], block_warps = (thread_count + WARP - 1) / WARP, warps = cluster * block_warps;
     permute(warp_order, warps, running->order);
     for (int w = 0; w < warps; w++) {
+        int block = warp_order[w] / block_warps, begin = warp_order[w] % block_warps * WARP;
+        int lanes = thread_count - begin < WARP ? thread_count - begin : WARP;
+        int first = block * thread_count + begin;
         do {
             permute(lane_order, WARP, running->order);
-            for (int l = 0; l < WARP; l++) {
-                int thread = warp_order[w] * WARP + lane_order[l];
-                if (thread < thread_count && threads[thread].state == READY) resume(thread);
-            }
-        } while (release_warp(warp_order[w]));
+            for (int l = 0; l < WARP; l++)
+                if (lane_order[l] < lanes && threads[first + lane_order[l]].state == READY)
+                    resume(first + lane_order[l]);
+        } while (release_warp(first, lanes));
     }
 }
 
-static bool all_done(void)
-{
-    for (int i = 0; i < thread_count; i++)
-        if (threads[i].state != DONE) return false;
-    return true;
-}
-
-static void run_block(void)
+/* The blocks (x, first_y .. first_y + cluster - 1, z), together. */
+static void run_cluster(void)
 {
     char *begin, *end;
     running->static_shared(&begin, &end);
     poison(begin, end);
-    poison(dynamic_shared, dynamic_shared + running->smem_bytes);
-    for (int i = 0; i < thread_count; i++) {
+    for (int i = 0; i < cluster; i++) {
+        poison(dynamic_shared[i], dynamic_shared[i] + running->smem_bytes);
+        ended[i] = 0;
+    }
+    for (int i = 0; i < cluster * thread_count; i++) {
         struct thread *t = &threads[i];
         if (!t->fiber) t->fiber = fiber_build();
         fiber_reset(t->fiber, thread_body, NULL);
@@ -304,31 +364,37 @@ static void run_block(void)
     }
     for (;;) {
         run_pass();
-        if (all_done()) return;
-        if (!release_block()) report_deadlock();
+        if (all_are(0, cluster * thread_count, DONE)) return;
+        if (!release_blocks()) report_deadlock();
     }
 }
 
 void grid_run(const struct grid *grid, const struct gemm_args *args)
 {
-    if (grid->threads < 1 || grid->threads > THREADS_MAX) broken("a block of %u threads", grid->threads);
+    thread_count = (int)grid->threads;
+    cluster = grid->cluster > 1 ? (int)grid->cluster : 1;
+    if (grid->threads < 1 || grid->threads > BLOCK_MAX) broken("a block of %u threads", grid->threads);
+    if (cluster > CLUSTER_MAX || grid->size[1] % (unsigned)cluster)
+        broken("clusters of %d blocks in a grid of %u", cluster, grid->size[1]);
+    if (cluster > 1 && thread_count % WARP) broken("a cluster of blocks that end within a warp");
     if (grid->size[0] < 1 || grid->size[0] > INT32_MAX || grid->size[1] < 1 || grid->size[1] > 65535 ||
         grid->size[2] < 1 || grid->size[2] > 65535)
         broken("a grid of %u x %u x %u blocks", grid->size[0], grid->size[1], grid->size[2]);
     running = grid;
     arguments = args;
-    thread_count = (int)grid->threads;
     random_state = grid->seed * 2 + 1;
     gt_block_size = (struct gt_index){grid->threads, 1, 1};
     gt_grid_size = (struct gt_index){grid->size[0], grid->size[1], grid->size[2]};
-    void *block = NULL;
-    if (posix_memalign(&block, 128, grid->smem_bytes ? grid->smem_bytes : 1)) abort();
-    dynamic_shared = block;
+    for (int i = 0; i < cluster; i++) {
+        void *block = NULL;
+        if (posix_memalign(&block, 128, grid->smem_bytes ? grid->smem_bytes : 1)) abort();
+        dynamic_shared[i] = block;
+    }
     for (unsigned z = 0; z < grid->size[2]; z++)
-        for (unsigned y = 0; y < grid->size[1]; y++)
+        for (first_y = 0; first_y < grid->size[1]; first_y += (unsigned)cluster)
             for (unsigned x = 0; x < grid->size[0]; x++) {
-                gt_block_index = (struct gt_index){x, y, z};
-                run_block();
+                gt_block_index = (struct gt_index){x, first_y, z};
+                run_cluster();
             }
-    free(block);
+    for (int i = 0; i < cluster; i++) free(dynamic_shared[i]);
 }

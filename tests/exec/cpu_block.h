@@ -24,6 +24,8 @@ struct grid {
     unsigned size[3];
     unsigned threads; /* a block, in x */
     unsigned smem_bytes;
+    unsigned
+        cluster; /* blocks, neighbours in y, that run together and read each other's shared memory; 0: none */
     enum block_order order;
     uint64_t seed;
 };

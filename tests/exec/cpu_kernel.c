@@ -180,11 +180,18 @@ static void launch(const struct cpu_kernel *kernel, const struct kernel_launch *
                         .size = {launch->grid[0], launch->grid[1], items},
                         .threads = launch->threads,
                         .smem_bytes = launch->smem_bytes,
+                        .cluster = launch->cluster,
                         .order = mode->order,
                         .seed = mode->seed};
     *(void **)&grid.kernel = dlsym(kernel->library, launch->entry);
     if (!grid.kernel) {
         fprintf(stderr, "broken kernel: it has no entry '%s'\n", launch->entry);
+        _exit(1);
+    }
+    char *begin, *end;
+    kernel->static_shared(&begin, &end);
+    if (grid.cluster > 1 && begin != end) {
+        fprintf(stderr, "broken kernel: a cluster's blocks would share their static memory here\n");
         _exit(1);
     }
     grid_run(&grid, args);

@@ -21,6 +21,7 @@
 #define __constant__    const
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __cluster_dims__(...) /* the host says it: struct kernel_launch */
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__       static __attribute__((section("gt_shared")))
@@ -34,6 +35,8 @@ extern "C" {
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
 void gt_barrier(int line); /* __syncthreads(): all threads of the block, at the same line */
+void gt_cluster_barrier(void); /* all threads of all blocks of the cluster */
+const float *gt_cluster_shared(const float *own, unsigned rank); /* the same place in another block's memory */
 void gt_warp_barrier(unsigned mask);
 /* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp).
  */
@@ -168,6 +171,15 @@ template <int N> static inline void cp_async_wait()
 {
     gt_copy_wait(N);
 }
+static inline void cluster_barrier()
+{
+    gt_cluster_barrier();
+}
+template <int V> static inline void load_cluster(float *v, const float *s, unsigned rank)
+{
+    const float *there = gt_cluster_shared(s, rank);
+    gt_move<V>(v, there, there);
+}
 static inline int thread_index()
 {
     return (int)threadIdx.x;
@@ -215,6 +227,10 @@ template <typename T> static inline T atomicAdd(T *p, T value)
     T old = *p;
     *p += value;
     return old;
+}
+static inline unsigned count_in(unsigned *counter)
+{
+    return atomicAdd(counter, 1u);
 }
 
 template <typename T> static inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32)

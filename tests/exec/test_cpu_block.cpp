@@ -17,14 +17,16 @@ static bool is_nan(float x)
 }
 
 static void run(void (*kernel)(struct gemm_args), unsigned threads, block_order order = ORDER_FORWARD,
-                unsigned blocks = 1, unsigned smem_bytes = 0)
+                unsigned blocks = 1, unsigned smem_bytes = 0, unsigned cluster = 0)
 {
     struct grid grid = {};
     struct gemm_args args = {};
     grid.kernel = kernel;
     grid.static_shared = gt_static_shared;
     grid.size[0] = blocks;
-    grid.size[1] = grid.size[2] = 1;
+    grid.size[1] = cluster ? cluster : 1;
+    grid.size[2] = 1;
+    grid.cluster = cluster;
     grid.threads = threads;
     grid.smem_bytes = smem_bytes;
     grid.order = order;
@@ -36,13 +38,14 @@ static void run(void (*kernel)(struct gemm_args), unsigned threads, block_order 
 }
 
 /* How a child that runs the kernel ends: its exit status. */
-static int status_of(void (*kernel)(struct gemm_args), unsigned threads, unsigned smem_bytes = 0)
+static int status_of(void (*kernel)(struct gemm_args), unsigned threads, unsigned smem_bytes = 0,
+                     unsigned cluster = 0)
 {
     int ended = 0;
     pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr)) _exit(1);
-        run(kernel, threads, ORDER_FORWARD, 1, smem_bytes);
+        run(kernel, threads, ORDER_FORWARD, 1, smem_bytes, cluster);
         _exit(0);
     }
     assert_true(waitpid(child, &ended, 0) == child && WIFEXITED(ended));
@@ -262,6 +265,64 @@ TEST(misaligned_and_outside_accesses_end_the_test)
     assert_int_not_equal(status_of(beyond_shared_memory, 1, 16), 0);
 }
 
+static void write_over_a_copy(const struct gemm_args args)
+{
+    float *shared = gt_shared_memory();
+    cp_async<1>(shared, args.a + 1, true);
+    cp_async_commit();
+    shared[0] = 5.0f;
+}
+
+TEST(who_writes_where_a_copy_is_on_its_way_ends_the_test)
+{
+    assert_int_equal(status_of(write_over_a_copy, 1, 16), BROKEN_KERNEL);
+}
+
+/* ---- clusters ---- */
+
+template <bool AWAIT, bool STAY> static void pass_on(const struct gemm_args args)
+{
+    float *shared = gt_shared_memory(), x;
+    shared[threadIdx.x] = (float)(100 * blockIdx.y + threadIdx.x);
+    if (AWAIT) cluster_barrier();
+    if (!STAY && blockIdx.y == 0) return;
+    if (!STAY) __syncthreads();
+    load_cluster<1>(&x, shared + threadIdx.x, (blockIdx.y + 1) % gridDim.y);
+    args.c[32 * blockIdx.y + threadIdx.x] = x;
+    if (STAY) cluster_barrier();
+}
+static void wait_alone(const struct gemm_args args)
+{
+    if (blockIdx.y == 0) cluster_barrier();
+}
+static void read_a_third_block(const struct gemm_args args)
+{
+    load_cluster<1>(args.c, gt_shared_memory(), 2);
+}
+
+TEST(blocks_of_a_cluster_read_each_others_memory_after_their_barrier)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(pass_on<true, true>, 32, (block_order)order, 1, 128, 3);
+        for (int i = 0; i < 96; i++) assert_true(out[i] == (float)((i / 32 + 1) % 3 * 100 + i % 32));
+    }
+    run(pass_on<false, true>, 32, ORDER_FORWARD, 1, 128, 2);
+    assert_true(is_nan(out[0]));
+}
+
+TEST(the_memory_of_a_block_that_has_ended_is_gone)
+{
+    run(pass_on<true, false>, 32, ORDER_FORWARD, 1, 128, 2);
+    assert_true(is_nan(out[32]));
+}
+
+TEST(misused_clusters_end_the_test)
+{
+    assert_int_equal(status_of(wait_alone, 32, 16, 2), BROKEN_KERNEL);
+    assert_int_equal(status_of(read_a_third_block, 32, 16, 2), BROKEN_KERNEL);
+    assert_int_equal(status_of(wait_alone, 16, 16, 2), BROKEN_KERNEL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +338,10 @@ int main(void)
         cmocka_unit_test(older_groups_land_first_and_an_invalid_copy_is_zero),
         cmocka_unit_test(a_copy_in_flight_spoils_its_target),
         cmocka_unit_test(misaligned_and_outside_accesses_end_the_test),
+        cmocka_unit_test(who_writes_where_a_copy_is_on_its_way_ends_the_test),
+        cmocka_unit_test(blocks_of_a_cluster_read_each_others_memory_after_their_barrier),
+        cmocka_unit_test(the_memory_of_a_block_that_has_ended_is_gone),
+        cmocka_unit_test(misused_clusters_end_the_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

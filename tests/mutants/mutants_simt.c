@@ -19,12 +19,21 @@
     "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 "                   \
     "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
 #define LAST_BLOCK                                                                                           \
-    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "                   \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=5"
+#define CLUSTER                                                                                              \
+    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=3 GROUP=1 SPLIT_K=3"
 
 const struct mutant mutants_simt[] = {
-    {"no barrier between stages", COPIES, "nn", {"simt.cu", "    __syncthreads();", ""}},
-    {"no barrier between stages in registers", WIDE, "nt", {"simt.cu", "    __syncthreads();", ""}},
+    {"no barrier between stages",
+     COPIES,
+     "nn",
+     {"simt.cu", "<STAGES - 2>();\n    __syncthreads();", "<STAGES - 2>();"}},
+    {"no barrier between stages in registers",
+     WIDE,
+     "nt",
+     {"simt.cu", "<STAGES - 2>();\n    __syncthreads();", "<STAGES - 2>();"}},
     {"no wait for copies", COPIES, "tn", {"simt.cu", "cp_async_wait<STAGES - 2>();", ";"}},
     {"wait for one group too few",
      COPIES,
@@ -64,7 +73,7 @@ const struct mutant mutants_simt[] = {
     {"alpha applied to the parts and to their sum",
      SPLIT,
      "nn",
-     {"simt.cu", "            alpha = 1.0f;\n", ""}},
+     {"simt.cu", "alpha = 1.0f;\n            beta", "beta"}},
     {"beta applied to the workspace", SPLIT, "nn", {"simt.cu", "            beta = 0.0f;\n", ""}},
     {"splits share a workspace", SPLIT, "nn", {"simt.cu", "(long long)blockIdx.y * args.m", "0LL * args.m"}},
     {"beta 0 reads C", COPIES, "nn", {"simt.cu", "if (beta == 0.0f)", "if (false)"}},
@@ -176,7 +185,7 @@ const struct mutant mutants_simt[] = {
      LAST_BLOCK,
      "nn",
      {"gt_arrive.cuh", "    }\n    __syncthreads();\n", "    }\n"}},
-    {"items behind no counters", LAST_BLOCK, "nn", {"simt.cu", "REDUCE ? args.counters : 0", "0"}},
+    {"items behind no counters", LAST_BLOCK, "nn", {"simt.cu", "LAST_BLOCK ? args.counters : 0", "0"}},
     {"the last block skips a split",
      LAST_BLOCK,
      "nn",
@@ -196,6 +205,36 @@ const struct mutant mutants_simt[] = {
     {"every block stores the tile",
      LAST_BLOCK,
      "nn",
-     {"simt.cu", "if (!reduce_tile(args, sum)) return;", "reduce_tile(args, sum);"}},
+     {"simt.cu", "if (!reduce_tile(args, sum, alpha)) return;", "reduce_tile(args, sum, alpha);"}},
+    {"arrival told where a copy lands",
+     LAST_BLOCK,
+     "tn",
+     {"simt.cu", "    wait_for_copies();\n    unsigned", "    unsigned"}},
+    {"sums put where a copy lands",
+     CLUSTER,
+     "tn",
+     {"simt.cu", "        wait_for_copies();\n        __syncthreads();", "        __syncthreads();"}},
+    {"sums put while stages are read",
+     CLUSTER,
+     "nn",
+     {"simt.cu", "        __syncthreads(); /* the stages have been read */\n", ""}},
+    {"sums of the cluster not awaited",
+     CLUSTER,
+     "nn",
+     {"gt_cluster.cuh", "        cluster_barrier();\n", ""}},
+    {"a block leaves its cluster before it has been read",
+     CLUSTER,
+     "nn",
+     {"gt_cluster.cuh", "        cluster_barrier(); /* shared memory", "        /* shared memory"}},
+    {"a block of the cluster forgotten",
+     CLUSTER,
+     "nn",
+     {"gt_cluster.cuh", "b = 1; b < BLOCKS", "b = 2; b < BLOCKS"}},
+    {"all blocks add the same rows", CLUSTER, "nn", {"gt_cluster.cuh", "blockIdx.y * SHARE", "0 * SHARE"}},
+    {"a share ends early",
+     CLUSTER,
+     "nn",
+     {"gt_cluster.cuh", "? begin + SHARE : VECTORS", "? begin + SHARE - 1 : VECTORS"}},
+    {"columns beyond the edge of C added", CLUSTER, "nn", {"gt_cluster.cuh", " || column >= n)", ")"}},
 };
 const int mutants_simt_count = sizeof mutants_simt / sizeof *mutants_simt;

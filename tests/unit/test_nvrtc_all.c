@@ -149,7 +149,7 @@ TEST(operands_are_packed_and_parts_added_on_every_architecture)
                     &config));
                 config_set(&config, "LOADER", archs[a] >= 80);
                 config_set(&config, "PACK", pack);
-                config_set(&config, "REDUCE", pack % 2);
+                config_set(&config, "REDUCE", pack == 3 && archs[a] >= 90 ? 2 : pack % 2);
                 job_add(&config, op, archs[a]);
             }
         }

@@ -87,7 +87,7 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                  {"STAGES", 1, "outside its range"},
                  {"LOADER", 2, "outside its range"},
                  {"PACK", 4, "outside its range"},
-                 {"REDUCE", 2, "outside its range"},
+                 {"REDUCE", 9, "outside its range"},
                  {"MIN_BLOCKS", 0, "outside its range"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = with(cases[i].name, cases[i].value);
@@ -432,6 +432,40 @@ TEST(the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_se
     assert_int_equal(plan.workspace_bytes, 0);
 }
 
+TEST(a_cluster_is_as_large_as_the_split_and_needs_no_workspace)
+{
+    struct config config = with("REDUCE", 4);
+    struct problem problem = square(1024);
+    struct launch_plan plan;
+    assert_refused(check(&config, &problem, &h200), "SPLIT_K must be the size of the cluster");
+    config_set(&config, "SPLIT_K", 4);
+    assert_taken(check(&config, &problem, &h200));
+    for (int k = 0; k <= 1024; k += 8) { /* from where some blocks have nothing to add */
+        problem = problem_make(1024, 1024, k);
+        config.template->plan(&config, &problem, &plan);
+        assert_int_equal(plan.kernels, 1);
+        assert_int_equal(plan.kernel[0].cluster, 4);
+        assert_int_equal(plan.kernel[0].grid[1], 4);
+        assert_int_equal(plan.workspace_bytes, 0);
+        assert_int_equal(plan.args.splits, 4);
+        assert_true(plan.args.k_per_split % 16 == 0 && 4 * plan.args.k_per_split >= k);
+    }
+    struct gpu ampere = h200;
+    ampere.arch = 80;
+    assert_refused(check(&config, &problem, &ampere), "sm_90");
+}
+
+TEST(the_tile_of_a_cluster_lies_where_the_stages_were_and_beyond)
+{
+    struct config config = base();
+    const int stages = config.template->resources(&config).smem_bytes;
+    assert_true(stages < 4 * 128 * 132);
+    config_set(&config, "REDUCE", 2);
+    assert_int_equal(config.template->resources(&config).smem_bytes, 4 * 128 * 132);
+    config_set(&config, "STAGES", 8);
+    assert_int_equal(config.template->resources(&config).smem_bytes, stages / 3 * 8);
+}
+
 TEST(the_reduction_has_a_thread_for_every_vector_and_way)
 {
     for (int splits = 2; splits <= 1024; splits++)
@@ -498,6 +532,8 @@ int main(void)
         cmocka_unit_test(packing_comes_first_and_has_a_block_for_every_tile),
         cmocka_unit_test(
             the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_second_kernel),
+        cmocka_unit_test(a_cluster_is_as_large_as_the_split_and_needs_no_workspace),
+        cmocka_unit_test(the_tile_of_a_cluster_lies_where_the_stages_were_and_beyond),
         cmocka_unit_test(the_reduction_has_a_thread_for_every_vector_and_way),
         cmocka_unit_test(the_texts_include_only_each_other),
     };

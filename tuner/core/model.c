@@ -50,6 +50,7 @@
 #define DRAM_LATENCY_US  0.8
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
 #define L2_BYTES_A_CLOCK 28.0 /* an SM, measured on A100 and H100 */
+#define CLUSTER_US       1.3  /* two barriers of a cluster */
 #define ONE_BLOCK_SHARE  1.5  /* more, where one block reads while most others have ended */
 #define L2_KEPT          0.6  /* of L2 that survives between uses */
 
@@ -64,6 +65,7 @@ struct tile {
     double reduce_bytes;            /* workspace written and read again */
     double pack_bytes;              /* operands copied first: read and written */
     bool last_block_adds;           /* the parts of its tile, instead of a second kernel */
+    bool cluster_adds;              /* the sums of its blocks, without a workspace */
 };
 
 enum name { BM, BN, BK, TM, TN, STAGES, LOADER, PACK, VA, VB, VC, UNROLL, MIN_BLOCKS, REDUCE, NAMES };
@@ -155,7 +157,8 @@ static struct tile describe(const struct config *config, const struct problem *p
     t.blocks = (double)grid[0] * grid[1] * (double)problem->batch;
     double k_a_block = t.splits > 1 ? plan.args.k_per_split : (double)problem->k;
     t.k_tiles = ceil(k_a_block / t.bk);
-    t.last_block_adds = value_of(config, REDUCE, 0) > 0;
+    t.last_block_adds = value_of(config, REDUCE, 0) == 1;
+    t.cluster_adds = value_of(config, REDUCE, 0) > 1;
     if (t.splits > 1)
         t.reduce_bytes = 8.0 * t.splits * (double)problem->m * (double)problem->n * (double)problem->batch;
     find_registers(&t, needs.accumulators, (int)value_of(config, MIN_BLOCKS, 1), gpu, facts);
@@ -267,10 +270,11 @@ static double memory_us(const struct tile *t, const struct problem *problem, con
 static double reduce_us(const struct tile *t, const struct gpu *gpu)
 {
     double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
+    double tile_bytes = 4 * t->bm * t->bn;
+    if (t->cluster_adds) return CLUSTER_US + tile_bytes / (L2_BYTES_A_CLOCK * gpu->clock_mhz);
     if (t->last_block_adds) {
-        double tile_bytes = 4 * t->splits * t->bm * t->bn;
         return ARRIVE_US + t->reduce_bytes / 2 / l2 +
-               tile_bytes / (ONE_BLOCK_SHARE * L2_BYTES_A_CLOCK * gpu->clock_mhz);
+               t->splits * tile_bytes / (ONE_BLOCK_SHARE * L2_BYTES_A_CLOCK * gpu->clock_mhz);
     }
     bool cached = t->reduce_bytes / 2 <= L2_KEPT * (double)gpu->l2_bytes;
     return SECOND_LAUNCH_US + t->reduce_bytes / (cached ? l2 / 2 : DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
