@@ -133,9 +133,9 @@ static void configuration_text(json_t *configuration, char *words, size_t room)
     json_object_foreach(configuration, key, value)
     {
         char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        const char *shown = json_is_string(value) ? json_string_value(value) : dumped ? dumped : "";
         if (used < room)
-            used += (size_t)snprintf(words + used, room - used, "%s%s=%s", used ? " " : "", key,
-                                     dumped ? dumped : "");
+            used += (size_t)snprintf(words + used, room - used, "%s%s=%s", used ? " " : "", key, shown);
         free(dumped);
     }
 }
