@@ -20,8 +20,8 @@
  *                                                                        +--> ROWS x TX sums a lane
  *     global --> 2 chunks of ROWS x CHUNK_K in shared memory ------------+
  *
- * All lanes of all WARPS_K warps that share columns divide k, and blocks divide it further (SPLIT_K). The sums
- * are added within a warp by shuffles, among warps through shared memory, and among blocks through the
+ * All lanes of all WARPS_K warps that share columns divide k, and blocks divide it further (SPLIT_K). The
+ * sums are added within a warp by shuffles, among warps through shared memory, and among blocks through the
  * workspace by the last block of a tile to arrive: always in the same order, so the same call gives the same
  * bits, whoever is last.
  *
@@ -46,14 +46,15 @@ struct view {
     const float *small, *stream;
     long long small_ld, stream_ld;
     int rows, columns, first_column; /* of the block's tile */
-    int begin, end, first, steps;    /* range of k; the first step takes the remainder, the others are whole */
+    int begin, end, first, steps; /* range of k; the first step takes the remainder, the others are whole */
 };
 
-static __device__ __forceinline__ struct view view_of(const struct gemm_args &args)
+/* Without `used` the operands are not touched. */
+static __device__ __forceinline__ struct view view_of(const struct gemm_args &args, bool used)
 {
     const float *a = args.a + blockIdx.z * args.stride_a, *b = args.b + blockIdx.z * args.stride_b;
-    const int begin = blockIdx.y * args.k_per_split;
-    const int length = args.k - begin < args.k_per_split ? args.k - begin : args.k_per_split;
+    const int begin = blockIdx.y * args.k_per_split, rest = args.k - begin;
+    const int length = !used ? 0 : rest < args.k_per_split ? rest : args.k_per_split;
     struct view v;
     v.small = SIDE == 0 ? a : b;
     v.stream = SIDE == 0 ? b : a;
@@ -64,8 +65,8 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
     v.first_column = blockIdx.x * TILE_X;
     v.begin = begin;
     v.end = begin + length;
-    v.steps = length > 0 ? (length - 1) / STEP_K + 1 : 0;
-    v.first = length - (v.steps - 1) * STEP_K;
+    v.steps = (length + STEP_K - 1) / STEP_K;
+    v.first = length > 0 ? length - (v.steps - 1) * STEP_K : 0;
     return v;
 }
 
@@ -93,7 +94,8 @@ static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const st
     }
 }
 
-/* sum += the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand a chunk ahead. */
+/* sum = the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand a chunk ahead. The
+ * loads come first: until they arrive there is time for all else. */
 static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], const struct view &view)
 {
     const struct place place = place_of(threadIdx.x);
@@ -104,7 +106,11 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
     stream.fetch<true>(f[0], true, view.first);
 #pragma unroll
     for (int d = 1; d < DEPTH; d++) stream.fetch<false>(f[d], d < view.steps, 0);
-    copy_chunk(buffers, view, 0);
+    copy_chunk<true>(buffers, view, 0);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int x = 0; x < TX; x++) sum[r][x] = 0.0f;
 
     const int lane_k = (place.warp_k * LANES_K) * K_LANE + place.lane_k * (STREAM_ALONG_K ? VX : K_LANE);
     int step = 0;
@@ -112,7 +118,7 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
     for (int chunk = 0; step < view.steps; chunk++) {
         chunk_ready();
         if ((chunk + 1) * STEPS < view.steps)
-            copy_chunk(buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view, chunk + 1);
+            copy_chunk<false>(buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view, chunk + 1);
         const float *small = buffers + chunk % 2 * BUFFER_FLOATS + lane_k;
 #pragma unroll 1
         for (int i = 0; i < STEPS && step < view.steps; i += DEPTH) {
@@ -126,21 +132,17 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
             small += DEPTH * STEP_K;
         }
     }
+    if constexpr (LOADER == 1) cp_async_wait<0>(); /* a range without k has not waited */
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
-    struct view view = view_of(args);
-    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) view.steps = 0;
-    float sum[ROWS][TX];
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int x = 0; x < TX; x++) sum[r][x] = 0.0f;
-    if (view.steps > 0) multiply_range(sum, view);
-
-    struct scaling scaling = {scalar_of(args.alpha_device, args.alpha), scalar_of(args.beta_device, args.beta)};
+    struct scaling scaling = {scalar_of(args.alpha_device, args.alpha),
+                              scalar_of(args.beta_device, args.beta)};
+    const struct view view = view_of(args, scaling.alpha != 0.0f);
     if (args.k == 0) scaling.alpha = 0.0f;
+    float sum[ROWS][TX];
+    multiply_range(sum, view);
     add_lanes_and_warps(args, view, sum, scaling);
     if (args.splits > 1 && last_to_arrive(args)) add_blocks(args, view, scaling);
 }

@@ -15,13 +15,14 @@
 #define CHUNK_K (STEPS * STEP_K)             /* k of the small operand in one of two buffers */
 
 /* Shared memory: two chunks of the small operand, rows of k, padded by one 16-byte vector so that stores down
- * a column meet different banks; afterwards the partial sums of all warps along k, PASS_ROWS rows at a time.
+ * a column meet different banks; afterwards the partial sums of all warps along k, all rows at once or
+ * eight at a time.
  * With few columns C runs along the rows: their stride is padded for that reading. */
 #define STRIDE_S      (CHUNK_K + 4)
 #define BUFFER_FLOATS (ROWS * STRIDE_S)
-#define PASS_ROWS     (ROWS < 8 ? ROWS : 8)
-#define PASSES        ((ROWS + PASS_ROWS - 1) / PASS_ROWS)
 #define STRIDE_SUM    (SIDE == 0 ? TILE_X : (TILE_X + 3) / 4 * 4 + 4)
+#define PASS_ROWS     (ROWS <= 8 || ROWS * WARPS_K * STRIDE_SUM <= 64 * THREADS ? ROWS : 8)
+#define PASSES        ((ROWS + PASS_ROWS - 1) / PASS_ROWS)
 #define SUM_FLOATS    (WARPS_K * PASS_ROWS * STRIDE_SUM)
 #define SMEM_FLOATS   (2 * BUFFER_FLOATS > SUM_FLOATS ? 2 * BUFFER_FLOATS : SUM_FLOATS)
 #define PART_FLOATS   (PASSES * PASS_ROWS * TILE_X) /* of a tile's sum over a split, in the workspace */
@@ -41,8 +42,7 @@ RULE(WARPS_K, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(STEPS, STEPS % DEPTH == 0, "STEPS must be a multiple of DEPTH")
 RULE(STEPS, CHUNK_K % 16 == 0, "a chunk of k (STEPS * WARPS_K * 32 / LANES_X * 4) must be a multiple of 16")
 RULE(WARPS_X, SIDE == 1 || TILE_X % VC == 0, "VC must divide the columns of a tile")
-RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0,
-     "VC must divide the rows that are stored together (ROWS, at most 8)")
+RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0, "VC must divide the rows that are stored together (ROWS, or 8)")
 #endif
 
 #ifdef RULE_OP

@@ -10,22 +10,34 @@
 #ifndef GT_SKINNY_SMALL_CUH
 #define GT_SKINNY_SMALL_CUH
 
-/* The k that belongs to a place counted from the block's first chunk; beyond the range: none. */
-static __device__ __forceinline__ int k_of_place(const struct view &view, int place, bool *valid)
+/* The k that belongs to a place of a chunk; beyond the range: none. */
+template <bool FIRST>
+static __device__ __forceinline__ int k_of_place(const struct view &view, int chunk, int place, bool *valid)
 {
-    const int k = view.begin + place - (place >= STEP_K ? STEP_K - view.first : 0);
-    *valid = place < STEP_K ? place < view.first : k < view.end;
+    int k = view.begin + view.first - STEP_K + place;
+    if constexpr (FIRST) {
+        if (place < STEP_K) k = view.begin + place;
+        *valid = k < (place < STEP_K ? view.begin + view.first : view.end);
+    } else {
+        k += chunk * CHUNK_K;
+        *valid = k < view.end;
+    }
     return k;
 }
 
 /* A thread's loads that are on their way together, where they pass through registers. */
 #define SMALL_AT_ONCE (LOADER == 1 ? 1 : 4)
 
+/* The FIRST chunk is copied without a loop if that is not longer than this: behind a loop the compiler would
+ * move the first loads of the stream. Later there are fewer registers to spare, and a loop it is. */
+#define COPIES_AT_FIRST 16
+
 /* One vector of WIDTH on its way: `fetch` and `put`, of which an asynchronous copy needs the first alone. */
 template <int WIDTH> struct small_vector {
     float value[WIDTH];
 
-    /* `to` is where it shall lie, `present` whether it is this thread's at all, `valid` whether it is not zero. */
+    /* `to` is where it shall lie, `present` whether it is this thread's at all, `valid` whether it is not
+     * zero. */
     __device__ __forceinline__ void fetch(float *to, const float *from, bool present, bool valid)
     {
         if constexpr (LOADER == 1) {
@@ -38,67 +50,95 @@ template <int WIDTH> struct small_vector {
     }
 };
 
-/* Rows contiguous along k: vectors of VS k. */
+/* Rows contiguous along k: vectors of VS k. LINE threads lie side by side along k, DOWN such lines below each
+ * other, so that a thread's vectors differ by whole rows. */
+template <bool FIRST>
 static __device__ __forceinline__ void copy_rows(float *buffer, const struct view &view, int chunk)
 {
-    constexpr int VECTORS = CHUNK_K / VS, COUNT = ROWS * VECTORS;
-#pragma unroll 1
-    for (int first = threadIdx.x; first < COUNT; first += SMALL_AT_ONCE * THREADS) {
-        struct small_vector<VS> vector[SMALL_AT_ONCE];
+    constexpr int VECTORS = CHUNK_K / VS, LINE = VECTORS < THREADS ? VECTORS : THREADS, DOWN = THREADS / LINE;
+    constexpr int PLACES = (VECTORS + LINE - 1) / LINE, TURNS = (ROWS + DOWN - 1) / DOWN;
+    constexpr int UNROLL = FIRST && PLACES * TURNS <= COPIES_AT_FIRST ? TURNS : LOADER == 1 ? 2 : 1;
+    const int first_row = threadIdx.x / LINE;
 #pragma unroll
-        for (int i = 0; i < SMALL_AT_ONCE; i++) {
-            const int n = first + i * THREADS, row = n / VECTORS, place = n % VECTORS * VS;
-            bool valid;
-            const int k = k_of_place(view, chunk * CHUNK_K + place, &valid);
-            vector[i].fetch(buffer + row * STRIDE_S + place, view.small + row * view.small_ld + k, n < COUNT,
-                            valid && row < view.rows);
-        }
-        if constexpr (LOADER == 0)
+    for (int p = 0; p < PLACES; p++) {
+        const int place = (threadIdx.x % LINE + p * LINE) * VS;
+        bool valid;
+        const int k = k_of_place<FIRST>(view, chunk, place, &valid);
+        const bool present =
+            (VECTORS % LINE == 0 || place < CHUNK_K) && (THREADS % LINE == 0 || first_row < DOWN);
+        const float *from = view.small + first_row * view.small_ld + k;
+        float *const to = buffer + first_row * STRIDE_S + place;
+#pragma unroll(UNROLL)
+        for (int t = 0; t < TURNS; t += SMALL_AT_ONCE) {
+            struct small_vector<VS> vector[SMALL_AT_ONCE];
 #pragma unroll
-            for (int i = 0; i < SMALL_AT_ONCE; i++) {
-                const int n = first + i * THREADS;
-                if (n < COUNT)
-                    store_shared<VS>(buffer + n / VECTORS * STRIDE_S + n % VECTORS * VS, vector[i].value);
+            for (int i = 0; i < SMALL_AT_ONCE && t + i < TURNS; i++) {
+                const int row = first_row + (t + i) * DOWN;
+                vector[i].fetch(to + (t + i) * DOWN * STRIDE_S, from,
+                                present && (ROWS % DOWN == 0 || row < ROWS), valid && row < view.rows);
+                from += DOWN * view.small_ld;
             }
+            if constexpr (LOADER == 0)
+#pragma unroll
+                for (int i = 0; i < SMALL_AT_ONCE && t + i < TURNS; i++)
+                    if (present && (ROWS % DOWN == 0 || first_row + (t + i) * DOWN < ROWS))
+                        store_shared<VS>(to + (t + i) * DOWN * STRIDE_S, vector[i].value);
+        }
     }
 }
 
-/* Rows side by side in memory: vectors of VS rows, transposed; an asynchronous copy moves single floats. A warp
- * takes 8 rows of a few k, so that it reads whole sectors of 32 bytes and its stores meet all banks. */
+/* Rows side by side in memory: vectors of VS rows, transposed; an asynchronous copy moves single floats. A
+ * warp takes 8 rows of a few k, so that it reads whole sectors of 32 bytes and its stores meet all banks.
+ * LINE warps lie side by side along k, DOWN such lines below each other. */
+template <bool FIRST>
 static __device__ __forceinline__ void copy_transposed(float *buffer, const struct view &view, int chunk)
 {
-    constexpr int WIDTH = LOADER == 1 ? 1 : VS;
-    constexpr int LANES_ROW = 8 / WIDTH, WARP_K = 4 * WIDTH, ACROSS = CHUNK_K / WARP_K;
-    constexpr int COUNT = (ROWS + 7) / 8 * ACROSS, WARPS = THREADS / 32;
-    const int lane = threadIdx.x % 32, lane_row = lane % LANES_ROW * WIDTH, lane_k = lane / LANES_ROW;
-#pragma unroll 1
-    for (int first = threadIdx.x / 32; first < COUNT; first += SMALL_AT_ONCE * WARPS) {
-        struct small_vector<WIDTH> vector[SMALL_AT_ONCE];
+    constexpr int WIDTH = LOADER == 1 ? 1 : VS, WARP_K = 4 * WIDTH, ACROSS = CHUNK_K / WARP_K;
+    constexpr int WARPS = THREADS / 32, LINE = ACROSS < WARPS ? ACROSS : WARPS, DOWN = WARPS / LINE;
+    constexpr int PLACES = (ACROSS + LINE - 1) / LINE, TURNS = ((ROWS + 7) / 8 + DOWN - 1) / DOWN;
+    constexpr int UNROLL = FIRST && PLACES * TURNS <= COPIES_AT_FIRST ? PLACES : LOADER == 1 ? 2 : 1;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int lane_row = lane % (8 / WIDTH) * WIDTH, lane_k = lane / (8 / WIDTH);
 #pragma unroll
-        for (int i = 0; i < SMALL_AT_ONCE; i++) {
-            const int n = first + i * WARPS, row = n / ACROSS * 8 + lane_row;
-            const int place = n % ACROSS * WARP_K + lane_k;
-            bool valid;
-            const int k = k_of_place(view, chunk * CHUNK_K + place, &valid);
-            vector[i].fetch(buffer + row * STRIDE_S + place, view.small + k * view.small_ld + row, row < ROWS,
-                            valid && row < view.rows);
-        }
-        if constexpr (LOADER == 0)
+    for (int t = 0; t < TURNS; t++) {
+        const int row = (warp / LINE + t * DOWN) * 8 + lane_row;
+        if (row >= ROWS || (WARPS % LINE != 0 && warp / LINE >= DOWN)) break;
+        const int first_place = warp % LINE * WARP_K + lane_k;
+        float *const to = buffer + row * STRIDE_S + first_place;
+        bool valid;
+        const float *from =
+            view.small + k_of_place<FIRST>(view, chunk, first_place, &valid) * view.small_ld + row;
+#pragma unroll(UNROLL)
+        for (int p = 0; p < PLACES; p += SMALL_AT_ONCE) {
+            struct small_vector<WIDTH> vector[SMALL_AT_ONCE];
 #pragma unroll
-            for (int i = 0; i < SMALL_AT_ONCE; i++) {
-                const int n = first + i * WARPS, row = n / ACROSS * 8 + lane_row;
-                float *to = buffer + row * STRIDE_S + n % ACROSS * WARP_K + lane_k;
-#pragma unroll
-                for (int e = 0; e < WIDTH; e++)
-                    if (row + e < ROWS) store_shared<1>(to + e * STRIDE_S, &vector[i].value[e]);
+            for (int i = 0; i < SMALL_AT_ONCE && p + i < PLACES; i++) {
+                const int on = (p + i) * LINE * WARP_K;
+                const int k = k_of_place<FIRST>(view, chunk, first_place + on, &valid);
+                if constexpr (FIRST) from = view.small + k * view.small_ld + row;
+                vector[i].fetch(to + on, from, ACROSS % LINE == 0 || first_place + on < CHUNK_K,
+                                valid && row < view.rows);
+                if constexpr (!FIRST) from += LINE * WARP_K * view.small_ld;
             }
+            if constexpr (LOADER == 0)
+#pragma unroll
+                for (int i = 0; i < SMALL_AT_ONCE && p + i < PLACES; i++) {
+                    const int on = (p + i) * LINE * WARP_K;
+                    const bool inside = ACROSS % LINE == 0 || first_place + on < CHUNK_K;
+#pragma unroll
+                    for (int e = 0; e < WIDTH; e++)
+                        if (inside && row + e < ROWS)
+                            store_shared<1>(to + on + e * STRIDE_S, &vector[i].value[e]);
+                }
+        }
     }
 }
 
+template <bool FIRST>
 static __device__ __forceinline__ void copy_chunk(float *buffer, const struct view &view, int chunk)
 {
-    if constexpr (SMALL_ALONG_K) copy_rows(buffer, view, chunk);
-    else copy_transposed(buffer, view, chunk);
+    if constexpr (SMALL_ALONG_K) copy_rows<FIRST>(buffer, view, chunk);
+    else copy_transposed<FIRST>(buffer, view, chunk);
     if constexpr (LOADER == 1) cp_async_commit();
 }
 

@@ -1,5 +1,5 @@
-/* skinny_stream.cuh — a lane's part of the streamed operand: which columns and k are its own, and fragments of
- * them on their way from global memory to registers. */
+/* skinny_stream.cuh — a lane's part of the streamed operand: which columns and k are its own, and fragments
+ * of them on their way from global memory to registers. */
 #ifndef GT_SKINNY_STREAM_CUH
 #define GT_SKINNY_STREAM_CUH
 
@@ -67,8 +67,8 @@ struct stream {
         }
     }
 
-    /* Fetch a step's fragment and move on. `valid` switches all of it off; GUARD is for a step of only `count`
-     * k: what lies beyond is zero. */
+    /* Fetch a step's fragment and move on. `valid` switches all of it off; GUARD is for a step of only
+     * `count` k: what lies beyond is zero. */
     template <bool GUARD> __device__ __forceinline__ void fetch(struct fragment &f, bool valid, int count)
     {
         if constexpr (GUARD)
@@ -80,7 +80,7 @@ struct stream {
 #pragma unroll
                 for (int i = 0; i < K_LANE; i += VX)
                     load_stream<VX>(f.value + x * K_LANE + i, from[x] + i * LANES_K,
-                                   GUARD ? k + i * LANES_K < count : valid);
+                                    GUARD ? k + i * LANES_K < count : valid);
                 from[x] += GUARD ? count : STEP_K;
             }
         } else {
@@ -90,7 +90,7 @@ struct stream {
 #pragma unroll
                 for (int p = 0; p < PIECES; p++)
                     load_stream<VX>(f.value + i * TX + p * VX, from[p] + i * ld,
-                                   GUARD ? k + i < count : valid);
+                                    GUARD ? k + i < count : valid);
 #pragma unroll
             for (int p = 0; p < PIECES; p++) from[p] += on;
         }

@@ -1,5 +1,5 @@
-/* skinny_sum.cuh — from the sums of lanes to C: over the lanes of a warp, the warps of a block, the blocks of a
- * tile. Every addition has its place; who comes first changes nothing. */
+/* skinny_sum.cuh — from the sums of lanes to C: over the lanes of a warp, the warps of a block, the blocks of
+ * a tile. Every addition has its place; who comes first changes nothing. */
 #ifndef GT_SKINNY_SUM_CUH
 #define GT_SKINNY_SUM_CUH
 
@@ -51,7 +51,8 @@ static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS][TX], int lan
 
 /* The lane's rows of this pass, to where the block adds its warps. */
 static __device__ __forceinline__ void store_rows(float *shared, const float (&sum)[ROWS][TX],
-                                                  const struct place &place, const struct held &held, int pass)
+                                                  const struct place &place, const struct held &held,
+                                                  int pass)
 {
     constexpr int WIDTH = STREAM_ALONG_K ? (TX % 4 == 0 ? 4 : TX % 2 == 0 ? 2 : 1) : VX;
     constexpr int MOST = (ROWS + LANES_K - 1) / LANES_K;
@@ -104,7 +105,14 @@ static __device__ __forceinline__ float *part_of(const struct gemm_args &args, i
     return args.workspace + args.counters + (tile * args.splits + split) * PART_FLOATS;
 }
 
-/* The block's sum over its lanes and warps, to C or, if blocks share the tile, to the workspace. */
+/* Vectors of a pass that a thread takes, `threads` at a time. */
+static constexpr __device__ int turns_of(int threads)
+{
+    return (PASS_VECTORS + threads - 1) / threads;
+}
+
+/* The block's sum over its lanes and warps, to C or, if blocks share the tile, to the workspace: there all of
+ * the tile, whether inside C or not. */
 static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
                                                            const struct view &view, float (&sum)[ROWS][TX],
                                                            const struct scaling &scaling)
@@ -120,9 +128,11 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
         __syncthreads(); /* the chunks, or the last pass, have been read */
         store_rows(shared, sum, place, held, pass);
         __syncthreads();
-        for (int v = threadIdx.x; v < PASS_VECTORS; v += THREADS) {
+#pragma unroll
+        for (int turn = 0; turn < turns_of(THREADS); turn++) {
+            const int v = threadIdx.x + turn * THREADS;
+            if (PASS_VECTORS % THREADS != 0 && v >= PASS_VECTORS) break;
             const struct spot spot = spot_of(v);
-            if (!is_inside(view, spot, pass)) continue;
             float total[VC];
 #pragma unroll
             for (int e = 0; e < VC; e++) total[e] = 0.0f;
@@ -138,7 +148,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
                 for (int e = 0; e < VC; e++) total[e] += value[e];
             }
             if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
-            else store_spot(args, view, spot, pass, total, scaling);
+            else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, scaling);
         }
     }
 }
@@ -150,12 +160,10 @@ static __device__ __forceinline__ bool last_to_arrive(const struct gemm_args &ar
     __shared__ int last;
     __syncthreads();
     if (threadIdx.x == 0) {
-        unsigned *counter = reinterpret_cast<unsigned *>(args.workspace) +
-                            ((long long)blockIdx.z * gridDim.x + blockIdx.x);
-        __threadfence(); /* the part before the count */
-        last = atomicAdd(counter, 1u) == args.splits - 1u;
+        unsigned *counter =
+            reinterpret_cast<unsigned *>(args.workspace) + ((long long)blockIdx.z * gridDim.x + blockIdx.x);
+        last = count_in(counter) == args.splits - 1u;
         if (last) *counter = 0;
-        __threadfence(); /* the others' parts after it */
     }
     __syncthreads();
     return last;
@@ -170,38 +178,95 @@ static constexpr __device__ int join_ways()
     return ways;
 }
 
+/* What is on its way together when the parts are added: up to 4 vectors of a thread, and as many parts of
+ * each as its registers hold. Every trip to L2 costs half a microsecond. */
+#define JOIN_WIDTH (THREADS / join_ways())
+#define JOIN_TURNS turns_of(JOIN_WIDTH)
+#define JOIN_GROUP (JOIN_TURNS < 4 ? JOIN_TURNS : 4)
+
+static constexpr __device__ int join_at_once()
+{
+    const int limit = 65536 / (THREADS * MIN_BLOCKS);
+    const int spare = (limit < 255 ? limit : 255) - JOIN_GROUP * VC - 28;
+    const int floats = spare >= 64 ? 64 : spare >= 32 ? 32 : 16;
+    return floats / (JOIN_GROUP * VC) > 1 ? floats / (JOIN_GROUP * VC) : 1;
+}
+
+/* total[t] = parts begin .. end - 1 of vectors JOIN_WIDTH apart, in ascending order. */
+static __device__ __forceinline__ void add_parts(float (&total)[JOIN_GROUP][VC], const float *part, int begin,
+                                                 int end, const bool (&mine)[JOIN_GROUP])
+{
+    constexpr int AT_ONCE = join_at_once();
+#pragma unroll
+    for (int t = 0; t < JOIN_GROUP; t++)
+#pragma unroll
+        for (int e = 0; e < VC; e++) total[t][e] = 0.0f;
+    part += begin * (long long)PART_FLOATS;
+#pragma unroll 1
+    for (int s = begin; s < end; s += AT_ONCE) {
+        float x[AT_ONCE][JOIN_GROUP][VC];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+            for (int t = 0; t < JOIN_GROUP; t++) {
+#pragma unroll
+                for (int e = 0; e < VC; e++) x[i][t][e] = 0.0f;
+                if (s + i < end && mine[t])
+                    load_own<VC>(x[i][t], part + i * (long long)PART_FLOATS + t * JOIN_WIDTH * VC);
+            }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+            for (int t = 0; t < JOIN_GROUP; t++)
+#pragma unroll
+                for (int e = 0; e < VC; e++) total[t][e] += x[i][t][e];
+        part += AT_ONCE * (long long)PART_FLOATS;
+    }
+}
+
+/* total of the first way += those of the others, which have added later splits; one vector a thread. */
+static __device__ __forceinline__ void add_ways(float (&total)[JOIN_GROUP][VC], int v, int way)
+{
+    constexpr int WAYS = join_ways();
+    float *const shared = gt_shared_memory();
+    __syncthreads();
+    if (v < PASS_VECTORS) store_shared<VC>(shared + (way * PASS_VECTORS + v) * VC, total[0]);
+    __syncthreads();
+    if (v < PASS_VECTORS && way == 0)
+#pragma unroll
+        for (int w = 1; w < WAYS; w++) {
+            float value[VC];
+            load_shared<VC>(value, shared + (w * PASS_VECTORS + v) * VC);
+#pragma unroll
+            for (int e = 0; e < VC; e++) total[0][e] += value[e];
+        }
+}
+
 /* C from the parts of all splits, in ascending order. Threads that a small tile leaves idle share the splits:
  * each adds a run of neighbours, and the first of them adds the runs. */
 static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, const struct view &view,
                                                   const struct scaling &scaling)
 {
     constexpr int WAYS = join_ways();
-    constexpr int WIDTH = THREADS / WAYS;
-    const int way = threadIdx.x / WIDTH, run = (args.splits + WAYS - 1) / WAYS, begin = way * run;
+    const int way = threadIdx.x / JOIN_WIDTH, run = (args.splits + WAYS - 1) / WAYS, begin = way * run;
     const int end = begin + run < args.splits ? begin + run : args.splits;
-    float *const shared = gt_shared_memory();
+#pragma unroll 1
     for (int pass = 0; pass < PASSES; pass++)
-        for (int v = threadIdx.x % WIDTH; v < (PASS_VECTORS + WIDTH - 1) / WIDTH * WIDTH; v += WIDTH) {
-            const struct spot spot = spot_of(v);
-            const bool inside = v < PASS_VECTORS && is_inside(view, spot, pass);
-            float total[VC];
-            if (inside)
-                add_splits<VC>(total, part_of(args, 0) + pass * PASS_ROWS * TILE_X + v * VC, PART_FLOATS,
-                               begin, end);
-            if constexpr (WAYS > 1) {
-                __syncthreads();
-                if (inside) store_shared<VC>(shared + (way * PASS_VECTORS + v) * VC, total);
-                __syncthreads();
-                if (inside && way == 0)
+#pragma unroll 1
+        for (int first = threadIdx.x % JOIN_WIDTH; first < JOIN_TURNS * JOIN_WIDTH;
+             first += JOIN_GROUP * JOIN_WIDTH) {
+            float total[JOIN_GROUP][VC];
+            bool mine[JOIN_GROUP];
 #pragma unroll
-                    for (int w = 1; w < WAYS; w++) {
-                        float value[VC];
-                        load_shared<VC>(value, shared + (w * PASS_VECTORS + v) * VC);
+            for (int t = 0; t < JOIN_GROUP; t++) mine[t] = first + t * JOIN_WIDTH < PASS_VECTORS;
+            add_parts(total, part_of(args, 0) + pass * PASS_ROWS * TILE_X + first * VC, begin, end, mine);
+            if constexpr (WAYS > 1) add_ways(total, first, way);
 #pragma unroll
-                        for (int e = 0; e < VC; e++) total[e] += value[e];
-                    }
+            for (int t = 0; t < JOIN_GROUP; t++) {
+                const struct spot spot = spot_of(first + t * JOIN_WIDTH);
+                if (way == 0 && mine[t] && is_inside(view, spot, pass))
+                    store_spot(args, view, spot, pass, total[t], scaling);
             }
-            if (inside && way == 0) store_spot(args, view, spot, pass, total, scaling);
         }
 }
 

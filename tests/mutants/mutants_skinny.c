@@ -10,13 +10,20 @@
 #define COLUMNS_ALONG                                                                                        \
     "skinny SIDE=1 ROWS=9 TX=2 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=2 WARPS_K=1 DEPTH=1 STEPS=2 LOADER=0 "       \
     "MIN_BLOCKS=1 SPLIT_K=1"
+#define COLUMNS_PAIRS                                                                                        \
+    "skinny SIDE=1 ROWS=9 TX=2 VX=1 VS=2 VC=1 LANES_X=2 WARPS_X=2 WARPS_K=1 DEPTH=1 STEPS=2 LOADER=0 "       \
+    "MIN_BLOCKS=1 SPLIT_K=1"
 /* Blocks share tiles, and threads the adding of their parts. */
 #define SPLIT                                                                                                \
     "skinny SIDE=0 ROWS=3 TX=1 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=1 WARPS_K=4 DEPTH=1 STEPS=1 LOADER=0 "       \
     "MIN_BLOCKS=1 SPLIT_K=21"
 #define SPLIT_WIDE                                                                                           \
-    "skinny SIDE=0 ROWS=10 TX=4 VX=4 VS=1 VC=4 LANES_X=8 WARPS_X=2 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=1 "      \
+    "skinny SIDE=0 ROWS=10 TX=8 VX=4 VS=1 VC=4 LANES_X=32 WARPS_X=1 WARPS_K=1 DEPTH=2 STEPS=4 LOADER=1 "     \
     "MIN_BLOCKS=1 SPLIT_K=3"
+/* The lines of the small operand do not fill the block. */
+#define IDLE                                                                                                 \
+    "skinny SIDE=0 ROWS=6 TX=2 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=3 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "       \
+    "MIN_BLOCKS=1 SPLIT_K=1"
 
 const struct mutant mutants_skinny[] = {
     {"chunk read before it is there", ROWS_ACROSS, "nn", {"skinny_small.cuh", "    __syncthreads();", ""}},
@@ -36,20 +43,32 @@ const struct mutant mutants_skinny[] = {
     {"short step multiplied at the wrong k",
      COLUMNS_ALONG,
      "nn",
-     {"skinny_small.cuh", "(place >= STEP_K ? STEP_K - view.first : 0)", "0"}},
+     {"skinny_small.cuh", "view.begin + view.first - STEP_K + place", "view.begin + place"}},
     {"small operand not zero beyond its k",
      COLUMNS_ALONG,
      "nt",
-     {"skinny_small.cuh", "? place < view.first : k < view.end", "? true : k < view.end"}},
+     {"skinny_small.cuh", "k < (place < STEP_K ? view.begin + view.first : view.end)", "true"}},
     {"small operand read beyond its rows",
      COLUMNS_ALONG,
      "nt",
-     {"skinny_small.cuh", "n < COUNT,\n                            valid && row < view.rows",
-      "n < COUNT,\n                            valid"}},
-    {"transposed store beyond the rows",
+     {"skinny_small.cuh", "valid && row < view.rows);\n                from",
+      "valid);\n                from"}},
+    {"every row of the small operand is its first",
      COLUMNS_ALONG,
+     "nt",
+     {"skinny_small.cuh", "from += DOWN * view.small_ld;", ""}},
+    {"idle threads copy on",
+     IDLE,
      "nn",
-     {"skinny_small.cuh", "if (row + e < ROWS) store", "store"}},
+     {"skinny_small.cuh", "(THREADS % LINE == 0 || first_row < DOWN)", "true"}},
+    {"transposed copy beyond the rows",
+     ROWS_ACROSS,
+     "tn",
+     {"skinny_small.cuh", "row >= ROWS || (WARPS", "(WARPS"}},
+    {"transposed store of a vector beyond the rows",
+     COLUMNS_PAIRS,
+     "nn",
+     {"skinny_small.cuh", "inside && row + e < ROWS", "inside"}},
     {"stream read beyond the end of k",
      ROWS_ACROSS,
      "nn",
@@ -86,10 +105,7 @@ const struct mutant mutants_skinny[] = {
      COLUMNS_ALONG,
      "nn",
      {"skinny_rules.h", "(SIDE == 0 ? TRANS_B : !TRANS_A)", "(SIDE == 0 ? TRANS_B : TRANS_A)"}},
-    {"alpha of 0 reads A and B",
-     ROWS_ACROSS,
-     "nn",
-     {"skinny.cu", "== 0.0f) view.steps = 0", "== 3.5f) view.steps = 0"}},
+    {"alpha of 0 reads A and B", ROWS_ACROSS, "nn", {"skinny.cu", "!used ? 0 : rest", "rest"}},
     {"batch stride of the stream ignored",
      ROWS_ACROSS,
      "nn",
@@ -138,12 +154,20 @@ const struct mutant mutants_skinny[] = {
     {"runs added before they are there",
      SPLIT,
      "nn",
-     {"skinny_sum.cuh", "VC, total);\n                __syncthreads();", "VC, total);"}},
+     {"skinny_sum.cuh", "VC, total[0]);\n    __syncthreads();", "VC, total[0]);"}},
     {"second pass of rows lost",
      SPLIT_WIDE,
      "nn",
-     {"skinny_sum.cuh", "for (int pass = 0; pass < PASSES; pass++)\n        for",
-      "for (int pass = 0; pass < 1; pass++)\n        for"}},
+     {"skinny_sum.cuh", "for (int pass = 0; pass < PASSES; pass++)\n#pragma unroll 1",
+      "for (int pass = 0; pass < 1; pass++)\n#pragma unroll 1"}},
+    {"vectors after the first few not added up",
+     SPLIT_WIDE,
+     "nn",
+     {"skinny_sum.cuh", "first < JOIN_TURNS * JOIN_WIDTH", "first < JOIN_WIDTH"}},
+    {"neighbouring vectors added from one place",
+     SPLIT_WIDE,
+     "nn",
+     {"skinny_sum.cuh", " + t * JOIN_WIDTH * VC", ""}},
     {"beta ignored", ROWS_ACROSS, "nn", {"skinny_sum.cuh", "if (scaling.beta == 0.0f)", "if (true)"}},
     {"rows of C beyond its edge",
      COLUMNS_ALONG,

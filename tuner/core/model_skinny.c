@@ -1,5 +1,6 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
- * bytes on their way sustain, unless arithmetic takes longer, and what a launch, waves and the last sums add.
+ * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
+ * add. The constants were fitted to what an H200 measured (tests/unit/test_model_skinny.c).
  */
 #include "model_skinny.h"
 
@@ -7,31 +8,46 @@
 #include <math.h>
 
 /* Issue slots of a warp. */
-#define LDS_SLOTS  2.0  /* a 16-byte vector of the small operand, the same for all or for many lanes */
-#define LDG_SLOTS  4.0  /* a load of the streamed operand with its address */
-#define STEP_SLOTS 24.0 /* branches, pointers */
-#define FILLED     0.85 /* of the issue slots, with enough warps */
+#define LDS_SLOTS  2.0   /* a 16-byte vector of the small operand, the same for all or for many lanes */
+#define LDG_SLOTS  4.0   /* a load of the streamed operand with its address */
+#define STEP_SLOTS 24.0  /* branches, pointers */
+#define COPY_SLOTS 20.0  /* a vector of the small operand on its way to shared memory */
+#define WARP_SLOTS 400.0 /* before the first load and after the last */
+#define FILLED     0.85  /* of the issue slots, with enough warps */
+
+#define LANE_SUM_SLOTS 3.5 /* an exchange with another lane */
+
+#define K_LANE       4.0 /* k of a fragment */
+#define LINE_FLOATS  32  /* of memory */
+#define SECTOR_BYTES 32.0
+#define CROSSING     0.5 /* of a line at either end of a row, where it is not this block's */
+#define BLEND        3.0 /* of two limits that hide each other in part */
 
 #define REGISTERS_BASE 44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
 
-#define LATENCY_US       0.80 /* of device memory under load */
+#define LATENCY_US       0.85 /* of device memory under load */
+#define SYNC_US          0.12 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
-#define L2_BYTES_A_CLOCK 28.0 /* an SM */
-#define LAUNCH_US        2.2
-#define FILL_US          1.0  /* until the first fragment is there */
-#define BLOCK_SUM_US     0.25 /* over lanes and warps, a pass of eight rows */
-#define ARRIVE_US        1.2  /* fence, count, fence */
-#define L2_TRIP_US       0.6  /* eight parts are read in one */
+#define L2_BYTES_A_CLOCK 24.0 /* an SM, all of them reading */
+#define LAUNCH_US        2.6
+#define FILL_US          1.0 /* until the first fragment is there */
+#define BLOCK_SUM_US     0.3 /* over lanes and warps, a pass of rows */
+#define ARRIVE_US        1.0 /* store, count */
+#define L2_TRIP_US       0.6 /* parts on their way together */
 
-enum name { SIDE, ROWS, TX, VX, LANES_X, WARPS_X, WARPS_K, DEPTH, MIN_BLOCKS, NAMES };
-static const char *const names[NAMES] = {"SIDE",    "ROWS",    "TX",    "VX",        "LANES_X",
-                                         "WARPS_X", "WARPS_K", "DEPTH", "MIN_BLOCKS"};
+enum name { SIDE, ROWS, TX, VX, VS, VC, LANES_X, WARPS_X, WARPS_K, DEPTH, STEPS, LOADER, MIN_BLOCKS, NAMES };
+static const char *const names[NAMES] = {"SIDE",  "ROWS",    "TX",        "VX",      "VS",
+                                         "VC",    "LANES_X", "WARPS_X",   "WARPS_K", "DEPTH",
+                                         "STEPS", "LOADER",  "MIN_BLOCKS"};
 
 struct shape {
     double value[NAMES];
     double columns, tiles, splits, k, blocks; /* k and blocks of a launch; k of a block */
     int threads, smem_bytes, registers;
-    bool along_k; /* the streamed operand is contiguous along k */
+    bool along_k;       /* the streamed operand is contiguous along k */
+    bool small_along_k; /* the small one, too */
+    double ld;          /* of the streamed operand */
+    bool aligned;       /* rows of the streamed operand begin at whole lines of memory */
 };
 
 static struct shape describe(const struct config *config, const struct problem *p, const struct gpu *gpu,
@@ -49,6 +65,10 @@ static struct shape describe(const struct config *config, const struct problem *
     struct shape s = {.threads = needs.threads, .smem_bytes = needs.smem_bytes};
     for (int i = 0; i < NAMES; i++) s.value[i] = config->value[place[i]];
     s.along_k = s.value[SIDE] == 0 ? p->trans_b : !p->trans_a;
+    s.small_along_k = s.value[SIDE] == 0 ? !p->trans_a : p->trans_b;
+    const int64_t ld = s.value[SIDE] == 0 ? p->ldb : p->lda;
+    s.ld = (double)ld;
+    s.aligned = ld % LINE_FLOATS == 0 || LINE_FLOATS % ld == 0;
     s.columns = (double)(s.value[SIDE] == 0 ? p->n : p->m);
     s.tiles = plan.kernel[0].grid[0];
     s.splits = plan.args.splits;
@@ -72,13 +92,16 @@ static int occupancy(const struct shape *s, const struct gpu *gpu)
     return blocks > 1 ? blocks : 1;
 }
 
-/* Share of what is fetched that is used, and of the bandwidth that such short rows reach. */
+/* Share of the bandwidth that rows of this length reach; those that do not begin at whole lines fetch a part
+ * of two more. */
 static double row_efficiency(const struct shape *s)
 {
-    double lanes = s->along_k ? 32 / s->value[LANES_X] : s->value[LANES_X];
+    double lanes = s->along_k ? 32 / s->value[LANES_X] * s->value[WARPS_K]
+                              : s->value[LANES_X] * s->value[WARPS_X] * s->value[TX] / s->value[VX];
     double bytes = lanes * s->value[VX] * 4;
-    if (bytes < 32) return 0.75 * bytes / 32;
-    return bytes < 64 ? 0.75 : bytes < 128 ? 0.88 : bytes < 256 ? 0.96 : 1.0;
+    if (!s->along_k && s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] >= s->ld) return 1;
+    double share = bytes < 64 ? 0.75 : bytes < 128 ? 0.88 : bytes < 256 ? 0.96 : 1.0;
+    return s->aligned ? share : share / (1 + CROSSING * 4 * LINE_FLOATS / bytes);
 }
 
 /* Of the streamed operand, and a block's share of C. */
@@ -88,39 +111,79 @@ static double block_bytes(const struct shape *s)
     return 4 * columns * (s->k + s->value[ROWS] / s->splits);
 }
 
+static double block_steps(const struct shape *s)
+{
+    return ceil(s->k / (s->value[WARPS_K] * (32 / s->value[LANES_X]) * K_LANE));
+}
+
+/* Vectors that a block copies to shared memory, a warp's share of them at a time. */
+static double block_copies(const struct shape *s)
+{
+    double k = block_steps(s) * s->value[WARPS_K] * (32 / s->value[LANES_X]) * K_LANE;
+    if (s->small_along_k) return s->value[ROWS] * k / s->value[VS] / 32;
+    double vectors = ceil(s->value[ROWS] / 8) * 8 * k / 32;
+    return s->value[LOADER] == 1 ? vectors : vectors * (0.5 + 0.5 / s->value[VS]);
+}
+
 /* Issue slots of all warps of a block, for one scheduler of four. */
 static double block_slots(const struct shape *s)
 {
-    double lane_k = 4, lanes_k = 32 / s->value[LANES_X];
-    double steps = ceil(s->k / (s->value[WARPS_K] * lanes_k * lane_k));
-    double vectors = s->along_k ? lane_k / s->value[VX] : 1;
-    double step = s->value[ROWS] * (lane_k * s->value[TX] + LDS_SLOTS * vectors) +
-                  LDG_SLOTS * lane_k * s->value[TX] / s->value[VX] + STEP_SLOTS;
-    return steps * step * s->threads / 32 / 4;
+    double vectors = s->along_k ? K_LANE / s->value[VX] : 1, sums = s->value[ROWS] * s->value[TX];
+    double step = K_LANE * sums + s->value[ROWS] * LDS_SLOTS * vectors +
+                  LDG_SLOTS * K_LANE * s->value[TX] / s->value[VX] + STEP_SLOTS;
+    double last = WARP_SLOTS + (s->value[LANES_X] < 32 ? LANE_SUM_SLOTS * sums : 0);
+    return ((block_steps(s) * step + last) * s->threads / 32 + COPY_SLOTS * block_copies(s)) / 4;
+}
+
+/* Bytes side by side in memory that a load of a warp meets, and how many such pieces it meets. */
+static double piece_bytes(const struct shape *s)
+{
+    return 4 * s->value[VX] * (s->along_k ? 32 / s->value[LANES_X] : s->value[LANES_X]);
+}
+
+static double pieces(const struct shape *s)
+{
+    return s->along_k ? s->value[LANES_X] : 32 / s->value[LANES_X];
+}
+
+/* Lines of memory that a block's loads look up, one a clock and SM. */
+static double block_lines(const struct shape *s)
+{
+    double loads = block_steps(s) * s->threads / 32 * K_LANE * s->value[TX] / s->value[VX];
+    return loads * pieces(s) * (ceil(piece_bytes(s) / (4 * LINE_FLOATS)) + (s->aligned ? 0 : 0.5));
+}
+
+/* Of what an SM is sent of the streamed operand, the share that it wants: whole sectors travel. */
+static double sector_share(const struct shape *s)
+{
+    double bytes = piece_bytes(s);
+    return bytes / (ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES + (s->aligned ? 0 : SECTOR_BYTES / 2));
 }
 
 /* A wave of `blocks` blocks: by bandwidth, by what is on its way, by arithmetic. */
 static void wave(const struct shape *s, const struct gpu *gpu, double blocks, struct prediction *p)
 {
-    double an_sm = ceil(blocks / gpu->sm_count), bytes = block_bytes(s);
+    double an_sm = ceil(blocks / gpu->sm_count), bytes = block_bytes(s), steps = block_steps(s);
     double ahead = s->value[DEPTH] > 1 ? s->value[DEPTH] - 0.5 : 0.7; /* fragments on their way, on average */
-    double flying = s->threads * 16 * s->value[TX] * ahead;
+    double barriers = ceil(steps / s->value[STEPS]) - 1;
+    double waiting = steps * LATENCY_US / ahead + barriers * SYNC_US * log2(s->threads / 32.0);
     double dram = DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * row_efficiency(s);
     double small = 4 * s->value[ROWS] * s->k;
     double l2 = L2_BYTES_A_CLOCK * gpu->clock_mhz;
-    p->memory_us +=
-        fmax(fmax(blocks * bytes / dram, bytes * LATENCY_US / flying), an_sm * (bytes + small) / l2);
+    double memory = fmax(blocks * bytes / dram, an_sm * (bytes / sector_share(s) + small) / l2);
+    memory = fmax(memory, an_sm * block_lines(s) / gpu->clock_mhz);
+    p->memory_us += pow(pow(memory, BLEND) + pow(waiting, BLEND), 1 / BLEND);
     p->compute_us += an_sm * block_slots(s) / (FILLED * gpu->clock_mhz);
 }
 
-/* The last block of a tile adds its parts, eight at a time. */
+/* The last block of a tile adds its parts, some tens of bytes of each thread at a time. */
 static double join_us(const struct shape *s)
 {
     if (s->splits <= 1) return 0;
-    double tile = s->value[ROWS] * s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] / 4;
-    double ways = fmax(1, fmin(s->value[WARPS_K], floor(s->threads / fmin(tile, s->threads))));
-    double turns = ceil(tile / s->threads) * ceil(s->splits / ways / 8);
-    return ARRIVE_US + L2_TRIP_US * turns;
+    double vectors = s->value[ROWS] * s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] / s->value[VC];
+    double ways = fmax(1, fmin(s->value[WARPS_K], floor(s->threads / fmin(vectors, s->threads))));
+    double turns = ceil(vectors / s->threads), at_once = fmax(1, 64 / s->value[VC] / fmin(turns, 4));
+    return ARRIVE_US + L2_TRIP_US * ceil(turns / 4) * ceil(s->splits / ways / at_once);
 }
 
 struct prediction model_skinny_predict(const struct config *config, const struct problem *problem,
@@ -137,10 +200,10 @@ struct prediction model_skinny_predict(const struct config *config, const struct
         p.compute_us *= full;
     }
     if (rest > 0) wave(&s, gpu, rest, &p);
-    double passes = ceil(s.value[ROWS] / 8);
+    double passes = ceil(s.value[ROWS] * s.value[TX] / 64);
     p.overhead_us = LAUNCH_US + FILL_US * (1 + (ceil(p.waves) - 1) / (1 + p.blocks_per_sm)) +
                     BLOCK_SUM_US * passes + join_us(&s);
     double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
-    p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, 4), 0.25) : 0);
+    p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, BLEND), 1 / BLEND) : 0);
     return p;
 }
