@@ -14,7 +14,7 @@ foreach(name test_judge test_clock test_trial test_rivals)
   target_include_directories(${name} PRIVATE unit)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
 
 add_library(fake_rivals MODULE exec/fake_rivals.c)
