@@ -50,9 +50,10 @@
 #define DRAM_LATENCY_US  0.8
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
 #define L2_BYTES_A_CLOCK 28.0 /* an SM, measured on A100 and H100 */
-#define CLUSTER_US       1.3  /* two barriers of a cluster */
-#define ONE_BLOCK_SHARE  1.5  /* more, where one block reads while most others have ended */
-#define L2_KEPT          0.6  /* of L2 that survives between uses */
+#define CLUSTER_US       0.2  /* for each block of a cluster: two barriers, and waiting for the slowest */
+#define GPC_SMS          16.5 /* a cluster stays within one; on average (size - 1) / 3 SMs of each are left over */
+#define ONE_BLOCK_SHARE  1.5 /* more, where one block reads while most others have ended */
+#define L2_KEPT          0.6 /* of L2 that survives between uses */
 
 /* What the arithmetic needs to know of a configuration. */
 struct tile {
@@ -226,13 +227,22 @@ static double blocks_us(double b, const struct tile *t, double slots, const stru
     return t->k_tiles * fmax(cycles, LOAD_CYCLES / tiles_ahead) / gpu->clock_mhz;
 }
 
+/* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. On an H200 32 clusters of 4
+ * large blocks, 64 of 4 with two blocks an SM, and 16 of 8 took two waves; 14 of 8 took one. */
+static double usable_sms(const struct tile *t, const struct gpu *gpu)
+{
+    if (!t->cluster_adds) return gpu->sm_count;
+    double left_over = gpu->sm_count / GPC_SMS * (t->splits - 1) / 3;
+    return fmax(1, floor((gpu->sm_count - left_over) / t->splits)) * t->splits;
+}
+
 static double compute_us(const struct tile *t, const struct gpu *gpu, int resident)
 {
     double slots = k_slots(t, gpu);
-    double at_once = (double)resident * gpu->sm_count;
+    double sms = usable_sms(t, gpu), at_once = resident * sms;
     double full = floor(t->blocks / at_once), rest = t->blocks - full * at_once;
     double time = full > 0 ? full * blocks_us(resident, t, slots, gpu) : 0;
-    if (rest > 0) time += blocks_us(ceil(rest / gpu->sm_count), t, slots, gpu);
+    if (rest > 0) time += blocks_us(ceil(rest / sms), t, slots, gpu);
     return t->spills ? time * SPILL_SLOWDOWN : time;
 }
 
@@ -271,7 +281,7 @@ static double reduce_us(const struct tile *t, const struct gpu *gpu)
 {
     double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
     double tile_bytes = 4 * t->bm * t->bn;
-    if (t->cluster_adds) return CLUSTER_US + tile_bytes / (L2_BYTES_A_CLOCK * gpu->clock_mhz);
+    if (t->cluster_adds) return CLUSTER_US * t->splits + tile_bytes / (L2_BYTES_A_CLOCK * gpu->clock_mhz);
     if (t->last_block_adds) {
         return ARRIVE_US + t->reduce_bytes / 2 / l2 +
                t->splits * tile_bytes / (ONE_BLOCK_SHARE * L2_BYTES_A_CLOCK * gpu->clock_mhz);
