@@ -9,11 +9,11 @@
  * batch item b to workspace + ((int64)b * splits + s) * m * n, row-major with leading dimension n, and
  * `gemm_reduce` adds the splits in ascending order and applies alpha, beta. Repeatable bit by bit.
  *
- * A template may instead let the last block of a tile to arrive add the parts (skinny). It counts arrivals in
- * `counters` unsigned integers at the start of the workspace and lays out the rest of it as it likes. They
- * must be 0 when a launch begins, and every launch leaves them 0: whoever allocates a workspace zeroes its
- * first 4 * counters bytes once. Launches that may overlap (several streams) need a workspace each, as with
- * any workspace.
+ * A template may lay out its workspace in another way, have a kernel before `gemm` that copies operands there
+ * (simt_workspace.h), and let the last block of a tile to arrive add the parts. It counts arrivals in
+ * `counters` unsigned integers at the start of the workspace. They must be 0 when a launch begins, and every
+ * launch leaves them 0: whoever allocates a workspace zeroes its first 4 * counters bytes once. Launches that
+ * may overlap (several streams) need a workspace each, as with any workspace.
  */
 #ifndef GT_GEMM_ARGS_H
 #define GT_GEMM_ARGS_H

@@ -16,9 +16,12 @@
  *       registers, loaded two tiles ahead, stored one ahead
  *
  * A lies in shared memory as [k][m] and B as [k][n]; an operand that lies otherwise in memory is transposed
- * on its way through registers. One barrier a tile. The main loop holds no branch and no guard: a ragged end
- * of k is the first tile and handled before the loop; rows and columns beyond the edge of C read what lies at
- * the edge, and are not stored.
+ * on its way through registers, or by a kernel before this one, which also mends rows that no vector fits
+ * (PACK, gt_pack.cuh). Blocks may share a tile of C and cut k among them (SPLIT_K); their parts are added by
+ * a kernel behind this one (REDUCE 0, gt_reduce.cuh), by the last of them to arrive (1, gt_arrive.cuh) or by
+ * all of them, as a cluster (2 to 8, gt_cluster.cuh). One barrier a tile. The main loop holds no branch and
+ * no guard: a ragged end of k is the first tile and handled before the loop; rows and columns beyond the edge
+ * of C read what lies at the edge, and are not stored.
  *
  * Parameters (-D), each against what: template_simt.c; which go together: simt_rules.h; what limits speed:
  * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.

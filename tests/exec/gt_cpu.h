@@ -34,9 +34,10 @@ extern "C" {
 /* Set by the scheduler before a fiber runs. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
-void gt_barrier(int line); /* __syncthreads(): all threads of the block, at the same line */
+void gt_barrier(int line);     /* __syncthreads(): all threads of the block, at the same line */
 void gt_cluster_barrier(void); /* all threads of all blocks of the cluster */
-const float *gt_cluster_shared(const float *own, unsigned rank); /* the same place in another block's memory */
+const float *gt_cluster_shared(const float *own,
+                               unsigned rank); /* the same place in another block's memory */
 void gt_warp_barrier(unsigned mask);
 /* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp).
  */

@@ -20,7 +20,7 @@ struct loaded {
 bool kernel_refused(CUresult result)
 {
     return result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_OUT_OF_MEMORY ||
-           result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+           result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || result == CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 static enum status check(CUresult result, const char *what)
