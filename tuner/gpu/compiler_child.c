@@ -8,6 +8,7 @@
 
 #include <argp.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,10 @@ static enum status find_architecture(int arch, struct gpu *gpu)
 {
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
         if (architectures[i].arch != arch) continue;
-        *gpu = (struct gpu){.arch = arch, .sm_count = 1, .registers_per_sm = 64 << 10};
+        *gpu =
+            (struct gpu){.arch = arch,
+                         .sm_count = INT_MAX, /* any: the cubin is right for all GPUs of the architecture */
+                         .registers_per_sm = 64 << 10};
         snprintf(gpu->name, sizeof gpu->name, "any GPU of compute capability %d.%d", arch / 10, arch % 10);
         gpu->threads_per_sm = architectures[i].threads_per_sm;
         gpu->blocks_per_sm = architectures[i].blocks_per_sm;
