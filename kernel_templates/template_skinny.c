@@ -6,7 +6,7 @@
 #define GRID_X_MAX          INT64_C(2147483647)
 #define GRID_Z_MAX          65535
 #define REGISTERS_MAX       255 /* a thread */
-#define REGISTERS_BESIDES   28 /* pointers and a vector of the small operand */
+#define REGISTERS_BESIDES   28  /* pointers and a vector of the small operand */
 #define COUNTERS_UNIT       64  /* what follows them begins at a multiple of 256 bytes */
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],

@@ -44,7 +44,8 @@ enum status gpu_read(const char *path, struct gpu *gpu);
  * Errors: E_ABSENT with the list of known ids. */
 enum status gpu_find(const char *folder, const char *name, struct gpu *gpu);
 
-/* True if two names mean one GPU: case, blanks, punctuation and a leading "NVIDIA" or "GeForce" do not count. */
+/* True if two names mean one GPU: case, blanks, punctuation and a leading "NVIDIA" or "GeForce" do not count.
+ */
 bool gpu_same_name(const char *x, const char *y);
 
 /* All descriptors of a folder, sorted by id; malloc'ed, owned by the caller. */

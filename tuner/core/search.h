@@ -1,7 +1,8 @@
-/* search.h — strategies that choose which candidate to try next. They see indices and times, no GPU, no database.
+/* search.h — strategies that choose which candidate to try next. They see indices and times, no GPU, no
+ * database.
  *
- * Candidates come ordered by the model, best first. next() may be called several times before tell(): compilation
- * runs ahead of measuring. One file and one row of the table a strategy.
+ * Candidates come ordered by the model, best first. next() may be called several times before tell():
+ * compilation runs ahead of measuring. One file and one row of the table a strategy.
  */
 #ifndef GT_SEARCH_H
 #define GT_SEARCH_H
@@ -35,8 +36,8 @@ enum status search_start(const char *strategy, const struct config *candidates, 
                          struct search **search);
 enum search_answer search_next(struct search *search, size_t *index);
 
-/* The time of a candidate, INFINITY if it is unusable. Also used to replay what an earlier run measured: telling an
- * index that was not asked for marks it as done. */
+/* The time of a candidate, INFINITY if it is unusable. Also used to replay what an earlier run measured:
+ * telling an index that was not asked for marks it as done. */
 void search_tell(struct search *search, size_t index, double time_us);
 void search_stop(struct search *search);
 
