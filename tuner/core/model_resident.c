@@ -48,7 +48,7 @@ static struct shape describe(const struct config *config, const struct problem *
 {
     static _Thread_local const struct template *known;
     static _Thread_local int place[NAMES];
-    if (known != config->template) {
+    if (!known || known != config->template) {
         for (int i = 0; i < NAMES; i++) place[i] = template_param(config->template, names[i]);
         known = config->template;
     }
