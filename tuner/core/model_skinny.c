@@ -60,7 +60,7 @@ static struct shape describe(const struct config *config, const struct problem *
         known = config->template;
     }
     struct launch_plan plan;
-    config->template->plan(config, p, &plan); /* NOLINT(clang-analyzer-core.NullDereference): never null */
+    config->template->plan(config, p, &plan);
     struct resources needs = config->template->resources(config);
     struct shape s = {.threads = needs.threads, .smem_bytes = needs.smem_bytes};
     for (int i = 0; i < NAMES; i++) s.value[i] = config->value[place[i]];
