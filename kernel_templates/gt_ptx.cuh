@@ -21,12 +21,40 @@
  *   cp_async_commit()        close the group of the copies started since the last commit
  *   cp_async_wait<N>()       wait until at most the N youngest groups are in flight
  *   cluster_barrier()        all threads of all blocks of the cluster (sm_90)
+ *   cluster_arrive(), cluster_wait()   the two halves of a barrier that orders no memory: after it all blocks
+ *                            of the cluster have begun, and their shared memory may be written
+ *   wait_for_predecessors()  what the stream holds before this kernel has ended, and what it wrote is seen:
+ *                            the kernel may be launched before that, and touches global memory only after
+ *   let_successors_start()   kernels that wait so may be launched once all blocks have come here or ended
  *   load_cluster<V>(v, s, r) v[0..V) = what lies at s, a place in this block's shared memory, in that of
  *                            block r of the cluster
+ *   store_cluster<V>(s, v, r) the other way; only after such a barrier
+ *
+ * A barrier that threads pass in two steps, each with work of its own in between: `struct mbarrier`, 8 bytes
+ * of shared memory. Its phases follow each other; a phase is complete when `count` arrivals have been made
+ * and as many bytes have been copied as were announced. What a thread did before it arrived is seen by who
+ * waited for that phase.
+ *
+ *   mbarrier_init(b, count)  by one thread; the others may use b after mbarrier_ready() of that thread
+ *                            and a __syncthreads()
+ *   mbarrier_ready()
+ *   mbarrier_arrive(b, who)  one arrival if `who`. One lane may arrive for its warp after a __syncwarp()
+ *   mbarrier_arrive_expect(b, bytes, who)
+ *                            the same, and so many bytes of bulk copies belong to the phase, started
+ *                            before or after (sm_90)
+ *   mbarrier_arrive_copies(b) one arrival once all cp_async that this thread has started are there;
+ *                            whoever waits for the phase sees them
+ *   mbarrier_wait(b, parity) until phase 0, 2, 4 ... (parity 0) or 1, 3, 5 ... (parity 1) is complete;
+ *                            that is the phase that runs, or the one before it
+ *   bulk_copy(s, g, bytes, b, ok)
+ *                            start s[0..bytes/4) = g[0..bytes/4) if ok; counts as copied for the phase
+ *                            of b that runs. Bytes and addresses are multiples of 16 (sm_90)
+ *   bulk_copy_fence()        between stores of this thread to shared memory and bulk copies to the same
+ *                            place, which somebody starts who has waited for this thread afterwards
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
- * #pragma unroll. cp_async needs sm_80.
+ * #pragma unroll. cp_async and mbarriers need sm_80.
  */
 #ifndef GT_PTX_CUH
 #define GT_PTX_CUH
@@ -91,11 +119,40 @@ template <int V> static __device__ __forceinline__ void load_stream(float *v, co
                      : "l"(g), "r"((int)valid));
 }
 
+/* Programmatic dependent launch (sm_90): without a launch that allows it, both are nothing. */
+static __device__ __forceinline__ void wait_for_predecessors()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void let_successors_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 /* release and acquire: what was written to shared memory before is read after it. */
 static __device__ __forceinline__ void cluster_barrier()
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void cluster_arrive()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void cluster_wait()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 #endif
 }
 
@@ -118,6 +175,27 @@ template <int V> static __device__ __forceinline__ void load_cluster(float *v, c
                      : "r"(there)
                      : "memory");
     else asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v[0]) : "r"(there) : "memory");
+#else
+    static_assert(V == 0, "clusters need sm_90");
+#endif
+}
+
+template <int V> static __device__ __forceinline__ void store_cluster(float *s, const float *v, unsigned rank)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+#if __CUDA_ARCH__ >= 900
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(there)
+        : "r"((unsigned)__cvta_generic_to_shared(s)), "r"(rank));
+    if constexpr (V == 4)
+        asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(there), "f"(v[0]), "f"(v[1]),
+                     "f"(v[2]), "f"(v[3])
+                     : "memory");
+    else if constexpr (V == 2)
+        asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(there), "f"(v[0]), "f"(v[1])
+                     : "memory");
+    else asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(v[0]) : "memory");
 #else
     static_assert(V == 0, "clusters need sm_90");
 #endif
@@ -185,7 +263,8 @@ template <int V> static __device__ __forceinline__ void store_shared(float *s, c
     gt_write<V>(s, v);
 }
 
-/* Release and acquire: two full fences (__threadfence) around a relaxed count would cost a microsecond more. */
+/* Release and acquire: two full fences (__threadfence) around a relaxed count would cost a microsecond more.
+ */
 static __device__ __forceinline__ unsigned count_in(unsigned *counter)
 {
     unsigned before;
@@ -223,6 +302,97 @@ template <int N> static __device__ __forceinline__ void cp_async_wait()
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+struct mbarrier {
+    unsigned long long state;
+};
+
+static __device__ __forceinline__ unsigned gt_address_of(const struct mbarrier *b)
+{
+    return (unsigned)__cvta_generic_to_shared(b);
+}
+
+static __device__ __forceinline__ void mbarrier_init(struct mbarrier *b, int count)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(gt_address_of(b)), "r"(count) : "memory");
+#endif
+}
+
+/* Bulk copies see shared memory through another proxy than threads do. */
+static __device__ __forceinline__ void bulk_copy_fence()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void mbarrier_ready()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+    bulk_copy_fence();
+}
+
+/* Predicated, as the loads are. */
+static __device__ __forceinline__ void mbarrier_arrive(struct mbarrier *b, bool who)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("{.reg .pred p; .reg .b64 state; setp.ne.b32 p, %1, 0; "
+                 "@p mbarrier.arrive.shared.b64 state, [%0];}" ::"r"(gt_address_of(b)),
+                 "r"((int)who)
+                 : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void mbarrier_arrive_expect(struct mbarrier *b, unsigned bytes, bool who)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{.reg .pred p; .reg .b64 state; setp.ne.b32 p, %2, 0; "
+                 "@p mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;}" ::"r"(gt_address_of(b)),
+                 "r"(bytes), "r"((int)who)
+                 : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void mbarrier_arrive_copies(struct mbarrier *b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(gt_address_of(b)) : "memory");
+#endif
+}
+
+/* From sm_90 on the hardware lets a thread sleep for a while before it says no. */
+static __device__ __forceinline__ void mbarrier_wait(struct mbarrier *b, unsigned parity)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{.reg .pred p;\n"
+                 "again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n"
+                 "@!p bra again;}" ::"r"(gt_address_of(b)),
+                 "r"(parity)
+                 : "memory");
+#elif __CUDA_ARCH__ >= 800
+    asm volatile("{.reg .pred p;\n"
+                 "again: mbarrier.test_wait.parity.shared.b64 p, [%0], %1;\n"
+                 "@!p bra again;}" ::"r"(gt_address_of(b)),
+                 "r"(parity)
+                 : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void bulk_copy(float *s, const float *g, unsigned bytes, struct mbarrier *b,
+                                                 bool valid)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %4, 0; "
+        "@p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];}" ::"r"(
+            (unsigned)__cvta_generic_to_shared(s)),
+        "l"(g), "r"(bytes), "r"(gt_address_of(b)), "r"((int)valid)
+        : "memory");
 #endif
 }
 

@@ -11,6 +11,7 @@
 
 enum { WARP = 32, BLOCK_MAX = 1024, CLUSTER_MAX = 8 };
 enum { THREADS_MAX = BLOCK_MAX * CLUSTER_MAX, WARPS_MAX = THREADS_MAX / WARP };
+enum { MBARRIERS_MAX = 128, MBARRIER_BYTES = 8, MBARRIER_MARK = 0xb5 };
 
 struct gt_index {
     unsigned x, y, z;
@@ -21,12 +22,18 @@ extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_s
 void gt_barrier(int line);
 void gt_cluster_barrier(void);
 const float *gt_cluster_shared(const float *own, unsigned rank);
+float *gt_cluster_target(float *own, unsigned rank);
 void gt_warp_barrier(unsigned mask);
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 void gt_copy_issue(void *to, const void *from, int bytes, int valid);
 void gt_copy_commit(void);
 void gt_copy_wait(int pending);
 void gt_copy_wait_all(void);
+void gt_mbarrier_init(void *barrier, int count);
+void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
+void gt_mbarrier_arrive_copies(void *barrier);
+void gt_mbarrier_wait(void *barrier, unsigned parity);
+void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 float *gt_dynamic_shared(void);
 void gt_misaligned(const void *address, int bytes);
 
@@ -40,17 +47,38 @@ struct copy {
     unsigned char data[16];
 };
 
-enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_CLUSTER_BARRIER, DONE };
+/* A bulk copy, or the arrival of a thread as soon as its first copies have landed: both are held back until
+ * the phase of the barrier lacks nothing else. */
+struct held_back {
+    char *to; /* NULL: an arrival */
+    int bytes;
+    unsigned char *data;
+    int thread, copies; /* its copies up to this number */
+};
+
+struct mbarrier {
+    char *at;
+    int count, pending; /* arrivals of a phase, and those that this one still lacks */
+    int64_t bytes;      /* that arrivals of this phase have announced */
+    unsigned phase;
+    struct held_back *held;
+    int held_count, held_room;
+};
+
+enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_CLUSTER_BARRIER, AT_MBARRIER, DONE };
 
 struct thread {
     struct fiber *fiber;
     enum state state;
+    bool met;      /* the other blocks of the cluster at a barrier */
     int line;      /* of the barrier it waits at */
     unsigned mask; /* of the warp barrier it waits at */
+    const struct mbarrier *mbarrier;
+    unsigned parity; /* of the phase of mbarrier that it waits for */
     int exchanges; /* shuffles so far: their slots alternate, so a fast lane overwrites nothing that is still
                       read */
     struct copy *copies;
-    int copy_count, copy_room, groups;
+    int copy_count, copy_room, groups, copies_landed;
 };
 
 /* Of all blocks of the cluster that runs, one after the other; without clusters that is one block. */
@@ -63,7 +91,9 @@ static int thread_count; /* of a block */
 static int cluster;      /* blocks that run together */
 static unsigned first_y; /* their first place in the grid */
 static char *dynamic_shared[CLUSTER_MAX];
-static int ended[CLUSTER_MAX]; /* threads */
+static int ended[CLUSTER_MAX];                   /* threads */
+static struct mbarrier mbarriers[MBARRIERS_MAX]; /* of the blocks that run */
+static int mbarrier_count;
 static void (*say_more)(void);
 
 void grid_on_broken(void (*say)(void))
@@ -94,6 +124,16 @@ __attribute__((no_sanitize("address"))) static void poison(char *begin, const ch
         *(volatile uint32_t *)(volatile void *)p = 0x7fc0dead;
 }
 
+static uint64_t random_state;
+
+static unsigned draw(unsigned below) /* xorshift64* */
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return (unsigned)((random_state * UINT64_C(2685821657736338717) >> 33) % below);
+}
+
 /* ---- barriers, called by the fibers ---- */
 
 static void wait_in(enum state state)
@@ -117,8 +157,14 @@ void gt_cluster_barrier(void)
 const float *gt_cluster_shared(const float *own, unsigned rank)
 {
     const char *mine = dynamic_shared[self / thread_count];
-    if (rank >= (unsigned)cluster) broken("reads block %u of a cluster of %d", rank, cluster);
+    if (rank >= (unsigned)cluster) broken("uses block %u of a cluster of %d", rank, cluster);
     return (const float *)(const void *)(dynamic_shared[rank] + ((const char *)own - mine));
+}
+
+float *gt_cluster_target(float *own, unsigned rank)
+{
+    if (!threads[self].met) broken("writes to block %u, which may not have begun", rank);
+    return own + (gt_cluster_shared(own, rank) - own);
 }
 
 /* Lanes are counted within the block. */
@@ -175,16 +221,16 @@ void gt_copy_commit(void)
 }
 
 /* Two copies of the same to the same place are no harm. */
-static void check_untouched(const struct copy *copy)
+static void check_untouched(const char *to, const unsigned char *data, int bytes)
 {
-    for (int i = 0; i < copy->bytes; i++)
-        if ((unsigned char)copy->to[i] != 0xff && (unsigned char)copy->to[i] != copy->data[i])
-            broken("somebody wrote to %p while a copy was on its way there", (void *)copy->to);
+    for (int i = 0; i < bytes; i++)
+        if ((unsigned char)to[i] != 0xff && (unsigned char)to[i] != data[i])
+            broken("somebody wrote to %p while a copy was on its way there", (const void *)to);
 }
 
 static void land_one(const struct copy *copy)
 {
-    check_untouched(copy);
+    check_untouched(copy->to, copy->data, copy->bytes);
     memcpy(copy->to, copy->data, (size_t)copy->bytes);
 }
 
@@ -198,6 +244,7 @@ static void land(int end, bool open)
         if (copy->group < 0 ? open : copy->group < end) land_one(copy);
         else t->copies[kept++] = *copy;
     }
+    t->copies_landed += t->copy_count - kept;
     t->copy_count = kept;
 }
 
@@ -211,6 +258,158 @@ void gt_copy_wait_all(void)
     land(threads[self].groups, true);
 }
 
+/* ---- barriers with phases ---- */
+
+static struct mbarrier *mbarrier_at(const void *at)
+{
+    for (int i = 0; i < mbarrier_count; i++) {
+        if (mbarriers[i].at != at) continue;
+        for (int b = 0; b < MBARRIER_BYTES; b++)
+            if ((unsigned char)mbarriers[i].at[b] != MBARRIER_MARK)
+                broken("somebody wrote over the mbarrier at %p", at);
+        return &mbarriers[i];
+    }
+    broken("uses an mbarrier at %p, which nobody has initialised", at);
+}
+
+void gt_mbarrier_init(void *at, int count)
+{
+    if ((uintptr_t)at % MBARRIER_BYTES) broken("has an mbarrier at the misaligned %p", at);
+    if (count < 1) broken("has an mbarrier of %d arrivals", count);
+    for (int i = 0; i < mbarrier_count; i++)
+        if (mbarriers[i].at == at) broken("initialises the mbarrier at %p twice", at);
+    if (mbarrier_count == MBARRIERS_MAX) broken("has more than %d mbarriers", MBARRIERS_MAX);
+    struct mbarrier *b = &mbarriers[mbarrier_count++];
+    memset(at, MBARRIER_MARK, MBARRIER_BYTES);
+    *b = (struct mbarrier){
+        .at = at, .count = count, .pending = count, .held = b->held, .held_room = b->held_room};
+}
+
+static struct held_back *hold_back(struct mbarrier *b)
+{
+    if (b->held_count == b->held_room) {
+        b->held_room = b->held_room ? 2 * b->held_room : 64;
+        b->held = realloc(b->held, (size_t)b->held_room * sizeof *b->held);
+        if (!b->held) abort();
+    }
+    struct held_back *held = &b->held[b->held_count++];
+    *held = (struct held_back){.thread = self};
+    return held;
+}
+
+/* What a thread has copied up to a number: the copies that have not landed are in order. */
+static void land_copies_of(int thread, int end)
+{
+    struct thread *t = &threads[thread];
+    const int landing = end - t->copies_landed;
+    if (landing <= 0) return;
+    for (int i = 0; i < landing; i++) land_one(&t->copies[i]);
+    t->copy_count -= landing;
+    t->copies_landed = end;
+    memmove(t->copies, t->copies + landing, (size_t)t->copy_count * sizeof *t->copies);
+}
+
+/* The next phase, if this one lacks nothing but what is held back. */
+static void complete(struct mbarrier *b)
+{
+    int64_t bytes = 0;
+    int arrivals = 0;
+    for (int i = 0; i < b->held_count; i++) {
+        if (b->held[i].to) bytes += b->held[i].bytes;
+        else arrivals++;
+    }
+    if (b->pending > arrivals || b->bytes != bytes) return;
+    for (int i = 0; i < b->held_count; i++) {
+        struct held_back *held = &b->held[i];
+        if (!held->to) {
+            land_copies_of(held->thread, held->copies);
+            continue;
+        }
+        check_untouched(held->to, held->data, held->bytes);
+        memcpy(held->to, held->data, (size_t)held->bytes);
+        free(held->data);
+    }
+    b->held_count = 0;
+    b->bytes = 0;
+    b->pending = b->count;
+    b->phase++;
+}
+
+/* Others may be anywhere when this thread goes on. */
+static void let_others_run(void)
+{
+    if (running->order != ORDER_RANDOM || draw(2)) wait_in(READY);
+}
+
+void gt_mbarrier_arrive(void *at, unsigned bytes, int who)
+{
+    if (who) {
+        struct mbarrier *b = mbarrier_at(at);
+        if (b->pending == 0) broken("arrives at the mbarrier at %p, which expects nobody any more", at);
+        b->pending--;
+        b->bytes += bytes;
+        complete(b);
+    }
+    let_others_run();
+}
+
+void gt_mbarrier_arrive_copies(void *at)
+{
+    struct mbarrier *b = mbarrier_at(at);
+    const struct thread *t = &threads[self];
+    hold_back(b)->copies = t->copies_landed + t->copy_count;
+    complete(b);
+    let_others_run();
+}
+
+void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
+{
+    if (bytes % 16) broken("copies %u bytes in bulk", bytes);
+    if ((uintptr_t)to % 16) broken("copies in bulk to the misaligned %p", to);
+    if ((uintptr_t)from % 16) broken("copies in bulk from the misaligned %p", from);
+    if (bytes == 0) return;
+    struct held_back *held = hold_back(mbarrier_at(at));
+    held->to = to;
+    held->bytes = (int)bytes;
+    held->data = malloc(bytes);
+    if (!held->data) abort();
+    memcpy(held->data, from, bytes); /* checked by the address sanitizer */
+    memset(to, 0xff, bytes);
+}
+
+static bool is_complete(const struct mbarrier *b, unsigned parity)
+{
+    return b->phase % 2 != parity;
+}
+
+void gt_mbarrier_wait(void *at, unsigned parity)
+{
+    struct thread *t = &threads[self];
+    t->mbarrier = mbarrier_at(at);
+    t->parity = parity;
+    if (parity > 1) broken("waits for the parity %u", parity);
+    if (!is_complete(t->mbarrier, parity)) wait_in(AT_MBARRIER);
+}
+
+/* True if any thread may go on. */
+static bool release_mbarriers(void)
+{
+    bool released = false;
+    for (int i = 0; i < cluster * thread_count; i++) {
+        struct thread *t = &threads[i];
+        if (t->state == AT_MBARRIER && is_complete(t->mbarrier, t->parity)) t->state = READY;
+        released |= t->state == READY;
+    }
+    return released;
+}
+
+static void check_nothing_held_back(void)
+{
+    for (int i = 0; i < mbarrier_count; i++)
+        if (mbarriers[i].held_count > 0)
+            broken("ends before what it has copied in bulk, or with arrivals still to come");
+}
+
 float *gt_dynamic_shared(void)
 {
     return (float *)(void *)dynamic_shared[self / thread_count];
@@ -222,16 +421,6 @@ void gt_misaligned(const void *address, int bytes)
 }
 
 /* ---- the scheduler ---- */
-
-static uint64_t random_state;
-
-static unsigned draw(unsigned below) /* xorshift64* */
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return (unsigned)((random_state * UINT64_C(2685821657736338717) >> 33) % below);
-}
 
 static void permute(int *list, int count, enum block_order order)
 {
@@ -248,7 +437,10 @@ static void thread_body(void *unused)
 {
     (void)unused;
     running->kernel(*arguments);
-    for (int i = 0; i < threads[self].copy_count; i++) check_untouched(&threads[self].copies[i]);
+    for (int i = 0; i < threads[self].copy_count; i++) {
+        const struct copy *copy = &threads[self].copies[i];
+        check_untouched(copy->to, copy->data, copy->bytes);
+    }
     threads[self].state = DONE;
     /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
     const int block = self / thread_count;
@@ -301,7 +493,10 @@ static bool release(int first, int count, enum state state)
             broken("barrier divergence: waits at line %d, thread 0 at line %d", threads[i].line,
                    threads[first].line);
     }
-    for (int i = first; i < first + count; i++) threads[i].state = READY;
+    for (int i = first; i < first + count; i++) {
+        threads[i].met |= state == AT_CLUSTER_BARRIER;
+        threads[i].state = READY;
+    }
     return true;
 }
 
@@ -315,15 +510,20 @@ static bool release_blocks(void)
 
 static void report_deadlock(void)
 {
-    static const char *const doing[] = {"runs", "waits at __syncthreads", "waits at a warp barrier",
-                                        "waits at a cluster barrier", "has ended"};
+    static const char *const doing[] = {"runs",
+                                        "waits at __syncthreads",
+                                        "waits at a warp barrier",
+                                        "waits at a cluster barrier",
+                                        "waits at an mbarrier",
+                                        "has ended"};
     for (int i = 1; i < cluster * thread_count; i++) {
         self = i;
         if (threads[i].state != threads[0].state)
             broken("barrier divergence: it %s, thread 0 %s", doing[threads[i].state],
                    doing[threads[0].state]);
     }
-    broken("barrier divergence: a warp waits with different masks");
+    broken(threads[0].state == AT_MBARRIER ? "waits for a phase of an mbarrier that never ends"
+                                           : "barrier divergence: a warp waits with different masks");
 }
 
 /* One pass: every thread that can runs to its next barrier; a warp whose lanes meet goes on at once. */
@@ -360,13 +560,17 @@ static void run_cluster(void)
         if (!t->fiber) t->fiber = fiber_build();
         fiber_reset(t->fiber, thread_body, NULL);
         t->state = READY;
-        t->exchanges = t->copy_count = t->groups = 0;
+        t->met = false;
+        t->exchanges = t->copy_count = t->groups = t->copies_landed = 0;
     }
+    mbarrier_count = 0;
     for (;;) {
         run_pass();
-        if (all_are(0, cluster * thread_count, DONE)) return;
-        if (!release_blocks()) report_deadlock();
+        if (all_are(0, cluster * thread_count, DONE)) break;
+        bool released = release_mbarriers();
+        if (!release_blocks() && !released) report_deadlock();
     }
+    check_nothing_held_back();
 }
 
 void grid_run(const struct grid *grid, const struct gemm_args *args)

@@ -6,7 +6,8 @@
  * now and then.
  *
  * Static __shared__ arrays and gt_shared_memory() hold NaN when a block starts. An asynchronous copy makes
- * its target NaN when it is issued and fills it only when its own thread waits for its group.
+ * its target NaN when it is issued and fills it only when its own thread waits for its group, or when a phase
+ * of an mbarrier lacks nothing else. Fences are nothing here: one that is missing does not show.
  */
 #ifndef GT_CPU_H
 #define GT_CPU_H
@@ -37,7 +38,8 @@ extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_s
 void gt_barrier(int line);     /* __syncthreads(): all threads of the block, at the same line */
 void gt_cluster_barrier(void); /* all threads of all blocks of the cluster */
 const float *gt_cluster_shared(const float *own,
-                               unsigned rank); /* the same place in another block's memory */
+                               unsigned rank);       /* the same place in another block's memory */
+float *gt_cluster_target(float *own, unsigned rank); /* to write to: it must be known to have begun */
 void gt_warp_barrier(unsigned mask);
 /* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp).
  */
@@ -49,6 +51,15 @@ void gt_copy_issue(void *to, const void *from, int bytes, int valid);
 void gt_copy_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_copy_wait(int pending); /* until at most `pending` of the youngest groups are in flight */
 void gt_copy_wait_all(void);    /* committed or not */
+
+/* What becomes of a barrier in shared memory is known to the scheduler; its 8 bytes are no one's. */
+void gt_mbarrier_init(void *barrier, int count);
+/* One arrival that announces bytes, if who. Others may run before this thread goes on. */
+void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
+void gt_mbarrier_arrive_copies(void *barrier); /* once the copies of this thread so far have landed */
+void gt_mbarrier_wait(void *barrier, unsigned parity);
+/* Spoils its target at once and lands as late as it may: when only it is missing for the barrier's phase. */
+void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
 float *gt_dynamic_shared(void); /* exactly as many bytes as the launch asked for */
 
@@ -172,7 +183,43 @@ template <int N> static inline void cp_async_wait()
 {
     gt_copy_wait(N);
 }
+static inline void wait_for_predecessors() {} /* kernels run one after the other here */
+static inline void let_successors_start() {}
+struct mbarrier {
+    unsigned long long state;
+};
+static inline void mbarrier_init(struct mbarrier *b, int count)
+{
+    gt_mbarrier_init(b, count);
+}
+static inline void mbarrier_ready() {}
+static inline void mbarrier_arrive(struct mbarrier *b, bool who)
+{
+    gt_mbarrier_arrive(b, 0, who);
+}
+static inline void mbarrier_arrive_expect(struct mbarrier *b, unsigned bytes, bool who)
+{
+    gt_mbarrier_arrive(b, bytes, who);
+}
+static inline void mbarrier_arrive_copies(struct mbarrier *b)
+{
+    gt_mbarrier_arrive_copies(b);
+}
+static inline void mbarrier_wait(struct mbarrier *b, unsigned parity)
+{
+    gt_mbarrier_wait(b, parity);
+}
+static inline void bulk_copy(float *s, const float *g, unsigned bytes, struct mbarrier *b, bool valid)
+{
+    if (valid) gt_bulk_copy(s, g, bytes, b);
+}
+static inline void bulk_copy_fence() {}
 static inline void cluster_barrier()
+{
+    gt_cluster_barrier();
+}
+static inline void cluster_arrive() {}
+static inline void cluster_wait()
 {
     gt_cluster_barrier();
 }
@@ -180,6 +227,11 @@ template <int V> static inline void load_cluster(float *v, const float *s, unsig
 {
     const float *there = gt_cluster_shared(s, rank);
     gt_move<V>(v, there, there);
+}
+template <int V> static inline void store_cluster(float *s, const float *v, unsigned rank)
+{
+    float *there = gt_cluster_target(s, rank);
+    gt_move<V>(there, v, there);
 }
 static inline int thread_index()
 {
