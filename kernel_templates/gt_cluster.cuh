@@ -21,25 +21,6 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK
     static constexpr int SHARE = (VECTORS + BLOCKS - 1) / BLOCKS;
     static constexpr int AT_ONCE = BLOCKS * V * 8 <= 64 ? 8 : BLOCKS * V <= 64 ? 64 / (BLOCKS * V) : 1;
 
-    /* A thread's sums, in pieces as in store_tile, from (row, column) of the tile on, times alpha: the
-     * product keeps the vectors of the stores from choosing the registers of the sums. */
-    template <int TM_, int TN_, int CM, int CN, int GRID_M, int GRID_N>
-    static __device__ __forceinline__ void put(float *tile, int row, int column, const float (&sum)[TM_][TN_],
-                                               float alpha)
-    {
-        tile += row * STRIDE + column;
-#pragma unroll
-        for (int i = 0; i < TM_; i++)
-#pragma unroll
-            for (int j = 0; j < TN_; j += CN) {
-                float out[CN];
-#pragma unroll
-                for (int e = 0; e < CN; e++) out[e] = alpha * sum[i][j + e];
-                store_shared<CN>(tile + (i / CM * (GRID_M * CM) + i % CM) * STRIDE + j / CN * (GRID_N * CN),
-                                 out);
-            }
-    }
-
     /* c: the tile's first element, of m x n that are left of C. All blocks call this once they have put. */
     static __device__ __forceinline__ void add(const float *tile, float *c, long long ldc, int m, int n,
                                                float beta)

@@ -8,7 +8,7 @@
  *   start(...)              the first tile, at x0 and k0 of a matrix with leading dimension ld
  *   fetch<GUARD>(...)       into registers, and move on
  *   put(stage)              from registers into a stage of shared memory
- *   copy<GUARD>(stage, ...) cp.async into a stage, and move on (only where x is contiguous)
+ *   copy<GUARD>(stage, ...) cp.async into a stage, and move on; by single floats where k is contiguous
  *
  * `valid` switches the whole tile off. GUARD is for a tile of only `count` k: what lies beyond is zero. A
  * vector of V floats never straddles an edge: the problem's alignment says so. An x beyond the matrix's edge
@@ -215,6 +215,23 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, true> {
 #pragma unroll
                     for (int e = 0; e < V; e++)
                         store_shared<1>(corner + (j * COLUMNS * V + e) * STRIDE + i * ROWS, &value[i][j][e]);
+    }
+
+    template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
+    {
+        float *corner = stage + column * V * STRIDE + row;
+#pragma unroll
+        for (int i = 0; i < PASSES_X; i++) {
+#pragma unroll
+            for (int j = 0; j < PASSES_K; j++)
+                if (has(i, j))
+#pragma unroll
+                    for (int e = 0; e < V; e++)
+                        cp_async<1>(corner + (j * COLUMNS * V + e) * STRIDE + i * ROWS,
+                                    from[i] + j * COLUMNS * V + e,
+                                    valid && (!GUARD || (column + j * COLUMNS) * V + e < count));
+            from[i] += GUARD ? count : TILE_K;
+        }
     }
 };
 

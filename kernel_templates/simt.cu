@@ -40,6 +40,7 @@
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
+#include "gt_teams.cuh"
 
 #define RULE(last, holds, why)    static_assert(holds, why);
 #define RULE_OP(last, holds, why) static_assert(holds, why);
@@ -129,16 +130,18 @@ struct fragments {
     }
 };
 
-/* Where the first piece of a thread's rows and columns lies within the block's tile. */
+/* Where the first piece of a thread's rows and columns lies within the block's tile, and which share of each
+ * tile of k is its team's. */
 struct thread_place {
-    int row, column;
+    int row, column, team;
 };
 
 static __device__ __forceinline__ struct thread_place place_of(int thread)
 {
-    const int warp = thread / 32;
+    const int warp = thread / 32 % WARPS;
     const struct lane_place lane = lane_place_of<LANES_M, LANES_N>(thread % 32);
-    return {warp / WARPS_N * WM + lane.m * CHUNK_M, warp % WARPS_N * WN + lane.n * CHUNK_N};
+    return {warp / WARPS_N * WM + lane.m * CHUNK_M, warp % WARPS_N * WN + lane.n * CHUNK_N,
+            thread / 32 / WARPS};
 }
 
 /* sum += A * B over the block's range of k. */
@@ -161,8 +164,9 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     in.fetch<false>(range.tiles > 1, 0);
     next_stage_ready();
 
-    const float *at_a = stages + place_of(thread).row,
-                *at_b = stages + BK * STRIDE_A + place_of(thread).column;
+    const struct thread_place place = place_of(thread);
+    const float *at_a = stages + place.team * (TEAM_K * STRIDE_A) + place.row,
+                *at_b = stages + BK * STRIDE_A + place.team * (TEAM_K * STRIDE_B) + place.column;
     struct fragments f;
     f.load(0, at_a, at_b, 0);
     int next = STAGE_FLOATS, free = (STAGES - 1) * STAGE_FLOATS, now = 0;
@@ -170,7 +174,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     for (int left = range.tiles; left > 0; left--) {
         in.copy<false>(stages + free, left > STAGES - 1, 0);
 #pragma unroll 1
-        for (int k = 0; k < BK - UNROLL; k += UNROLL)
+        for (int k = 0; k < TEAM_K - UNROLL; k += UNROLL)
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 f.load((u + 1) % 2, at_a, at_b, k + u + 1);
@@ -183,7 +187,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
                 in.fetch<false>(left > 2, 0);
             }
             if (u < UNROLL - 1) {
-                f.load((u + 1) % 2, at_a, at_b, BK - UNROLL + u + 1);
+                f.load((u + 1) % 2, at_a, at_b, TEAM_K - UNROLL + u + 1);
             } else {
                 next_stage_ready();
                 at_a += next - now;
@@ -224,6 +228,8 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
+    wait_for_predecessors();
+    let_successors_start();
     struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
 
@@ -243,16 +249,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     long long ldc = args.ldc;
     float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
     if (args.k == 0) alpha = 0.0f;
-    if constexpr (CLUSTER) {
-        using shared = cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>;
-        float *const tile = gt_shared_memory();
-        wait_for_copies();
-        __syncthreads(); /* the stages have been read */
-        shared::put<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(tile, place.row, place.column, sum, alpha);
-        shared::add(tile, c + origin.m * ldc + origin.n, ldc, args.m - origin.m, args.n - origin.n, beta);
-        return;
-    }
-    if (args.splits > 1) {
+    if (!CLUSTER && args.splits > 1) {
         if constexpr (LAST_BLOCK) {
             if (!reduce_tile(args, sum, alpha)) return;
             alpha = 1.0f;
@@ -263,6 +260,28 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
             alpha = 1.0f;
             beta = 0.0f;
         }
+    }
+    if constexpr (CLUSTER || WARPS_K > 1) {
+        using teams = team_tiles<BM, BN, STRIDE_C, VC, THREADS, WARPS_K>;
+        float *const tile = gt_shared_memory();
+        wait_for_copies();
+        __syncthreads(); /* the stages have been read */
+        teams::put<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(tile + place.team * TILE_FLOATS, place.row,
+                                                               place.column, sum, alpha);
+        const int rows = args.m - origin.m, columns = args.n - origin.n;
+        c += origin.m * ldc + origin.n;
+        if constexpr (WARPS_K > 1) {
+            __syncthreads();
+            teams::add(tile, [=](int row, int column, const float *total) {
+                if (CLUSTER) store_shared<VC>(tile + row * STRIDE_C + column, total);
+                else if (row >= rows || column >= columns) return;
+                else if (beta == 0.0f) store_scaled<VC, false>(c + row * ldc + column, total, 1.0f, beta);
+                else store_scaled<VC, true>(c + row * ldc + column, total, 1.0f, beta);
+            });
+        }
+        if constexpr (CLUSTER)
+            cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>::add(tile, c, ldc, rows, columns, beta);
+        return;
     }
     const int row = origin.m + place.row, column = origin.n + place.column;
     if (beta == 0.0f)
@@ -276,6 +295,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
 #if !REDUCE
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const struct gemm_args args)
 {
+    wait_for_predecessors();
+    let_successors_start();
     const struct workspace_item item = item_of(args);
     reduce_splits<VC>(args, base_of(args, item) + item.parts);
 }
@@ -284,6 +305,8 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const s
 #if PACK
 extern "C" __global__ void __launch_bounds__(PACK_THREADS) gemm_pack(const struct gemm_args args)
 {
+    wait_for_predecessors();
+    let_successors_start();
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return; /* then A and B are not read */
     const struct workspace_item item = item_of(args);
     float *const base = base_of(args, item);

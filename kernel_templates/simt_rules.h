@@ -13,7 +13,9 @@
 #define LANES_M (WM / TM) /* the lane grid of a warp */
 #define LANES_N (WN / TN)
 #define WARPS_N (BN / WN)
-#define THREADS (32 * (BM / WM) * (BN / WN))
+#define WARPS   ((BM / WM) * (BN / WN)) /* that share out the tile of C; WARPS_K such teams share out k */
+#define THREADS (32 * WARPS * WARPS_K)
+#define TEAM_K  (BK / WARPS_K) /* k of a tile that each team multiplies */
 
 /* Width of the contiguous pieces that a thread's rows (columns) consist of. */
 #define CHUNK_M (TM % 4 == 0 ? 4 : TM % 2 == 0 ? 2 : 1)
@@ -26,11 +28,14 @@
 #define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
 
 /* Who adds the parts of a k that is cut: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
- * cluster of so many blocks. Those hold a tile of C in shared memory where the stages were. */
+ * cluster of so many blocks. Clusters hold a tile of C in shared memory where the stages were; teams, each
+ * one. */
 #define LAST_BLOCK  (REDUCE == 1)
 #define CLUSTER     (REDUCE > 1 ? REDUCE : 0)
 #define STRIDE_C    ((BN + 3) / 4 * 4 + 4)
-#define SMEM_FLOATS (CLUSTER && BM * STRIDE_C > STAGES * STAGE_FLOATS ? BM * STRIDE_C : STAGES * STAGE_FLOATS)
+#define TILE_FLOATS (BM * STRIDE_C)
+#define SUMS_FLOATS (CLUSTER || WARPS_K > 1 ? WARPS_K * TILE_FLOATS : 0)
+#define SMEM_FLOATS (SUMS_FLOATS > STAGES * STAGE_FLOATS ? SUMS_FLOATS : STAGES * STAGE_FLOATS)
 #define SMEM_BYTES  (4 * SMEM_FLOATS)
 
 /* Which operand the kernel gemm_pack copies into the workspace first. */
@@ -42,8 +47,8 @@
 #define ALONG_N (!TRANS_B || PACK_B)
 
 /* Which operand reaches shared memory by cp.async. */
-#define ASYNC_A (LOADER == 1 && ALONG_M)
-#define ASYNC_B (LOADER == 1 && ALONG_N)
+#define ASYNC_A (LOADER == 3 || (LOADER == 1 && ALONG_M))
+#define ASYNC_B (LOADER == 3 || (LOADER == 1 && ALONG_N))
 
 #endif
 
@@ -53,20 +58,27 @@ RULE(WN, BN % WN == 0, "BN must be a multiple of WN")
 RULE(TM, WM % TM == 0, "WM must be a multiple of TM")
 RULE(TN, WN % TN == 0, "WN must be a multiple of TN")
 RULE(TN, (LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
-RULE(WN, THREADS <= 1024, "a block holds at most 1024 threads")
+RULE(WN, 32 * WARPS <= 1024, "a block holds at most 1024 threads")
+RULE(WARPS_K, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(BK, BK % 2 == 0, "BK must be even: the fragments alternate between two sets of registers")
+RULE(WARPS_K, BK % WARPS_K == 0, "BK must be a multiple of WARPS_K")
 RULE(UNROLL, UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
-RULE(UNROLL, BK % UNROLL == 0, "BK must be a multiple of UNROLL")
+RULE(UNROLL, TEAM_K % UNROLL == 0, "BK must be a multiple of UNROLL for each of WARPS_K")
 RULE(STORE_AT, STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
 RULE(VA, VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
 RULE(VB, VB == 1 || VB == 2 || VB == 4, "VB must be 1, 2 or 4")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
+RULE(REDUCE, WARPS_K == 1 || !LAST_BLOCK,
+     "the last block (REDUCE 1) adds the sums of one team: WARPS_K must be 1")
 RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (4, 2 or 1, as TN allows)")
 #endif
 
 #ifdef RULE_OP
 RULE_OP(VA, (ALONG_M ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
 RULE_OP(VB, (ALONG_N ? BN : BK) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
+RULE_OP(VA, LOADER != 3 || ALONG_M || VA == 1, "LOADER 3 transposes by single floats: VA must be 1")
+RULE_OP(VB, LOADER != 3 || ALONG_N || VB == 1, "LOADER 3 transposes by single floats: VB must be 1")
+RULE_OP(PACK, LOADER != 3 || !ALONG_M || !ALONG_N, "LOADER 3 has nothing to transpose: that is LOADER 1")
 RULE_OP(PACK, LOADER == 0 || ASYNC_A || ASYNC_B,
         "LOADER 1 has nothing to copy: both operands are transposed on the way")
 #endif

@@ -15,7 +15,7 @@
 extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
     text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
     text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
-    text_gt_pack_cuh[], text_simt_workspace_h[];
+    text_gt_pack_cuh[], text_gt_teams_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
@@ -31,6 +31,7 @@ static const struct source_text sources[] = {
     {"gt_arrive.cuh", text_gt_arrive_cuh},
     {"gt_cluster.cuh", text_gt_cluster_cuh},
     {"gt_pack.cuh", text_gt_pack_cuh},
+    {"gt_teams.cuh", text_gt_teams_cuh},
     {"simt_workspace.h", text_simt_workspace_h},
 };
 
@@ -43,6 +44,7 @@ enum {
     P_WN,
     P_TM,
     P_TN,
+    P_WARPS_K,
     P_STAGES,
     P_LOADER,
     P_PACK,
@@ -67,10 +69,15 @@ static const struct param params[P_COUNT] = {
     {"TM", PARAM_COMPILE, 1, 32,
      "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
     {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
+    {"WARPS_K", PARAM_COMPILE, 1, 16,
+     "teams of warps that share out the k of a tile: more warps an SM without smaller tiles, but their sums "
+     "are added"},
     {"STAGES", PARAM_COMPILE, 2, 8,
      "tiles in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"LOADER", PARAM_COMPILE, 0, 1,
-     "0: through registers; 1: cp.async for operands that need no transposing (sm_80)"},
+    {"LOADER", PARAM_COMPILE, 0, 3,
+     "0: through registers; 1: cp.async for operands that need no transposing (sm_80); 3: for both, the "
+     "others by "
+     "single floats"},
     {"PACK", PARAM_COMPILE, 0, 3,
      "operands copied into the workspace first: 0 none, 1 A, 2 B, 3 both; any then takes wide loads and "
      "cp.async"},
@@ -109,6 +116,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define WN         (config->value[P_WN])
 #define TM         (config->value[P_TM])
 #define TN         (config->value[P_TN])
+#define WARPS_K    (config->value[P_WARPS_K])
 #define STAGES     (config->value[P_STAGES])
 #define LOADER     (config->value[P_LOADER])
 #define PACK       (config->value[P_PACK])
@@ -176,7 +184,7 @@ static const char *check_gpu(const struct config *all, int known, const struct g
         smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
-    if (KNOWN(LOADER) && LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (KNOWN(LOADER) && LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
     if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
@@ -298,7 +306,7 @@ static void plan_workspace(const struct config *config, const struct problem *p,
 
 static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    *plan = (struct launch_plan){.waits = true};
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = simt_resources(config);
@@ -337,6 +345,7 @@ const struct template template_simt = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
+    .optional = 1u << P_WARPS_K,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = simt_resources,

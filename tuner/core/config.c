@@ -38,8 +38,12 @@ enum status config_parse(const char *text, struct config *config)
         c.value[i] = (int32_t)value;
         seen[i] = true;
     }
-    for (int i = 0; i < t->param_count; i++)
-        if (!seen[i]) return fail(E_INPUT, "%s: the parameter %s is missing", t->name, t->params[i].name);
+    for (int i = 0; i < t->param_count; i++) {
+        if (seen[i]) continue;
+        c.value[i] = t->params[i].least;
+        if (!(t->optional >> i & 1))
+            return fail(E_INPUT, "%s: the parameter %s is missing", t->name, t->params[i].name);
+    }
     *config = c;
     return OK;
 }
