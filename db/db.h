@@ -153,11 +153,16 @@ struct db_brief {
 enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
                           struct db_brief *brief);
 
-/* All winners of GPUs of this architecture, in one go. Rows that hold impossible values are passed over and
- * counted. visit returns false to stop; it must not use db. */
-enum status db_brief_each(struct db *db, const struct gpu *gpu,
-                          bool (*visit)(void *self, const struct db_brief *brief), void *self,
-                          int64_t *broken);
+/* The winners of GPUs of this architecture for the problems with these numbers, in that order. Rows that hold
+ * impossible values are passed over and counted. visit returns false to stop; it must not use db. */
+enum status db_brief_of(struct db *db, const struct gpu *gpu, const int64_t *problems, int count,
+                        bool (*visit)(void *self, const struct db_brief *brief), void *self, int64_t *broken);
+
+/* Every problem that is stored, with its number, whether it has a winner or not; those that hold impossible
+ * values are passed over. visit returns false to stop; it must not use db. */
+enum status db_problems_each(struct db *db,
+                             bool (*visit)(void *self, int64_t number, const struct problem *problem),
+                             void *self);
 
 /* The race behind a winner. Arrays are malloc'ed, owned by the caller: db_evidence_free. */
 struct db_evidence {

@@ -1,6 +1,7 @@
 #include "db_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Many winners share few configurations: each is parsed once, if it is met again soon. */
@@ -93,38 +94,76 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
     return fail(E_ABSENT, "%s has no winner for %s on %s", db->path, text, gpu->name);
 }
 
-enum status db_brief_each(struct db *db, const struct gpu *gpu,
-                          bool (*visit)(void *self, const struct db_brief *brief), void *self,
-                          int64_t *broken)
+enum status db_problems_each(struct db *db,
+                             bool (*visit)(void *self, int64_t number, const struct problem *problem),
+                             void *self)
 {
-    int64_t own_gpu;
-    *broken = 0;
-    enum status st = db_find_gpu(db, gpu, &own_gpu);
-    if (st) return st;
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "SELECT " BRIEF_COLUMNS " "
-                    "FROM gpus g "
-                    "CROSS JOIN winners w ON w.gpu_id = g.id "
-                    "CROSS JOIN decisions d ON d.id = w.decision_id "
-                    "CROSS JOIN problems p ON p.id = w.problem_id "
-                    "JOIN runs r ON r.id = d.run_id "
-                    "LEFT JOIN configs c ON c.id = d.config_id "
-                    "WHERE g.arch = ?1",
-                    &stmt);
+    enum status st = db_prepare(db, "SELECT id, text FROM problems", &stmt);
     if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu->arch);
-    struct parsed *table = sqlite3_malloc64(PARSED_MAX * sizeof *table);
-    if (!table) return fail(E_MEMORY, "out of memory while reading winners");
-    memset(table, 0, PARSED_MAX * sizeof *table);
     bool row;
-    while (!(st = db_step(db, stmt, &row, "read the winners")) && row) {
-        struct db_brief brief;
-        if (!read_brief(db, stmt, own_gpu, table, PARSED_MAX, &brief)) ++*broken;
-        else if (!visit(self, &brief)) break;
+    while (!(st = db_step(db, stmt, &row, "read the problems")) && row) {
+        char text[PROBLEM_TEXT_MAX];
+        struct problem problem;
+        struct reader r = read_start(stmt);
+        const int64_t number = read_long(&r, "problem_id", 1, INT64_MAX);
+        read_text(&r, "problem", text, sizeof text);
+        if (!r.bad && !problem_parse(text, &problem) && !visit(self, number, &problem)) break;
     }
     sqlite3_reset(stmt);
-    sqlite3_free(table);
+    return st;
+}
+
+/* The winners of one problem. */
+struct brief_reading {
+    struct db *db;
+    int64_t own_gpu;
+    int arch;
+    struct parsed *table;
+    bool (*visit)(void *self, const struct db_brief *brief);
+    void *self;
+    int64_t *broken;
+};
+
+static enum status read_problem(const struct brief_reading *r, int64_t problem, bool *go_on)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(r->db,
+                                "SELECT " BRIEF_COLUMNS " "
+                                "FROM gpus g "
+                                "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
+                                "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                "CROSS JOIN problems p ON p.id = w.problem_id "
+                                "JOIN runs r ON r.id = d.run_id "
+                                "LEFT JOIN configs c ON c.id = d.config_id "
+                                "WHERE g.arch = ?1",
+                                &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, r->arch);
+    bind_int(&b, problem);
+    bool row;
+    while (*go_on && !(st = db_step(r->db, stmt, &row, "read the winners")) && row) {
+        struct db_brief brief;
+        if (!read_brief(r->db, stmt, r->own_gpu, r->table, PARSED_MAX, &brief)) ++*r->broken;
+        else *go_on = r->visit(r->self, &brief);
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+enum status db_brief_of(struct db *db, const struct gpu *gpu, const int64_t *problems, int count,
+                        bool (*visit)(void *self, const struct db_brief *brief), void *self, int64_t *broken)
+{
+    struct brief_reading reading = {
+        .db = db, .arch = gpu->arch, .visit = visit, .self = self, .broken = broken};
+    *broken = 0;
+    enum status st = db_find_gpu(db, gpu, &reading.own_gpu);
+    if (st) return st;
+    if (!(reading.table = calloc(PARSED_MAX, sizeof *reading.table)))
+        return fail(E_MEMORY, "out of memory while reading winners");
+    bool go_on = true;
+    for (int i = 0; !st && go_on && i < count; i++) st = read_problem(&reading, problems[i], &go_on);
+    free(reading.table);
     return st;
 }

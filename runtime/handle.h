@@ -7,6 +7,7 @@
  * lookup.c      what to choose: exact, nearest, predicted, fallback
  * nearest.c     which measured problems are like a given one
  * known.c       the winners known for a GPU
+ * shape.c       where a problem lies among others
  * pretuned.c    winners as text
  * workspaces.c  memory for split-K, one a stream
  * blas_pool.c   cuBLAS for any thread

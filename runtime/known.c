@@ -3,12 +3,12 @@
 #include "pretuned.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIGS_MAX (1 << 20)
+#define CONFIGS_MAX   (1 << 20)
+#define READ_TOGETHER 128 /* problems whose winners are read at a time */
 
 void known_driver(char version[DB_TEXT_MAX])
 {
@@ -76,10 +76,7 @@ static enum status add_config(struct known *known, const struct config *config, 
 static struct known_winner describe(const struct known *known, const struct db_brief *brief, bool pretuned)
 {
     struct known_winner w = {.problem = brief->problem,
-                             .log_m = log2f(1 + (float)brief->problem.m),
-                             .log_n = log2f(1 + (float)brief->problem.n),
-                             .log_k = log2f(1 + (float)brief->problem.k),
-                             .log_batch = log2f(1 + (float)brief->problem.batch),
+                             .shape = shape_of(&brief->problem),
                              .config = KNOWN_CUBLAS,
                              .pretuned = pretuned,
                              .cold = brief->cold,
@@ -174,6 +171,7 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
 void known_close(struct known *known)
 {
     db_close(known->db);
+    free(known->problems);
     free(known->winners);
     free(known->configs);
     free(known->places);
@@ -186,6 +184,7 @@ static void lose_database(struct known *known)
     notice(known->notices, NOTICE_DATABASE, "tuned winners are no longer used: %s", status_text());
     db_close(known->db);
     known->db = NULL;
+    known->problem_count = 0;
 }
 
 static bool usable(const struct known_winner *w)
@@ -225,20 +224,84 @@ enum status known_exact(struct known *known, const struct problem *problem, stru
     return add_config(known, config, &winner->config);
 }
 
+/* ---- what is near ---- */
+
+static bool add_problem(void *self, int64_t id, const struct problem *problem)
+{
+    struct adding *adding = self;
+    struct known *known = adding->known;
+    if (known->problem_count == known->problem_room) {
+        size_t room = known->problem_room ? 2 * known->problem_room : 256;
+        struct known_problem *grown = realloc(known->problems, room * sizeof *grown);
+        if (!grown) {
+            adding->st = fail(E_MEMORY, "out of memory while reading problems");
+            return false;
+        }
+        known->problems = grown;
+        known->problem_room = room;
+    }
+    known->problems[known->problem_count++] = (struct known_problem){.shape = shape_of(problem), .id = id};
+    return true;
+}
+
+/* The winners of some problems. What was read before something broke has been checked row by row. */
+static enum status read_winners(struct known *known, struct known_problem *const problems[], int count)
+{
+    struct adding adding = {.known = known};
+    int64_t ids[KNOWN_SPREAD], broken = 0;
+    for (int i = 0; i < count; i++) {
+        problems[i]->read = true;
+        ids[i] = problems[i]->id;
+    }
+    enum status st = db_brief_of(known->db, &known->gpu, ids, count, add_own, &adding, &broken);
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
+    if (st) lose_database(known);
+    else if (broken)
+        notice(known->notices, NOTICE_DATABASE,
+               "winners of the database (%" PRId64
+               " of the first that are needed) are passed over: they hold "
+               "impossible values or belong to kernels that this library does not have",
+               broken);
+    return OK;
+}
+
 enum status known_load(struct known *known)
 {
     if (known->loaded || !known->db) return OK;
     struct adding adding = {.known = known};
-    int64_t broken = 0;
-    enum status st = db_brief_each(known->db, &known->gpu, add_own, &adding, &broken);
-    if (st == E_MEMORY || adding.st) return st ? st : adding.st;
+    known->problem_count = 0;
+    enum status st = db_problems_each(known->db, add_problem, &adding);
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
     known->loaded = true;
-    if (st) lose_database(known); /* what was read until then has been checked row by row */
-    else if (broken)
-        notice(known->notices, NOTICE_DATABASE,
-               "%" PRId64
-               " winners of the database are passed over: they hold impossible values or belong to "
-               "kernels that this library does not have",
-               broken);
-    return OK;
+    if (st) {
+        lose_database(known);
+        return OK;
+    }
+    struct known_problem *spread[KNOWN_SPREAD];
+    const size_t step = (known->problem_count + KNOWN_SPREAD - 1) / KNOWN_SPREAD;
+    int count = 0;
+    for (size_t i = 0; i < known->problem_count; i += step) spread[count++] = &known->problems[i];
+    return read_winners(known, spread, count);
+}
+
+enum status known_read_near(struct known *known, const struct shape *shape, double within, bool *more)
+{
+    struct known_problem *nearest[READ_TOGETHER];
+    double distances[READ_TOGETHER];
+    int count = 0;
+    for (size_t i = 0; i < known->problem_count; i++) {
+        struct known_problem *p = &known->problems[i];
+        if (p->read) continue;
+        const double distance = shape_distance(&p->shape, shape);
+        if (!(distance < (count == READ_TOGETHER ? distances[count - 1] : within))) continue;
+        int at = count < READ_TOGETHER ? count++ : count - 1;
+        for (; at > 0 && distances[at - 1] > distance; at--) {
+            nearest[at] = nearest[at - 1];
+            distances[at] = distances[at - 1];
+        }
+        nearest[at] = p;
+        distances[at] = distance;
+    }
+    *more = count > 0;
+    return count ? read_winners(known, nearest, count) : OK;
 }

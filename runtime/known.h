@@ -1,8 +1,9 @@
 /* known.h — the winners known for one GPU: the user's database, and those that ship as text.
  *
  * A question for exactly one problem is answered by the database's index, so that opening costs nothing
- * however many winners there are. The first question for anything else reads all of them into memory. Knows
- * no CUDA.
+ * however many winners there are. The first question for anything else reads where its problems lie; winners
+ * are read for those problems only that turn out to be near, and for some that are spread over all of them.
+ * Knows no CUDA.
  *
  * Not for several threads at once.
  */
@@ -11,19 +12,27 @@
 
 #include "db.h"
 #include "notice.h"
+#include "shape.h"
 #include <stddef.h>
 
 #define KNOWN_CUBLAS (-1)
 
 struct known_winner {
     struct problem problem;
-    float log_m, log_n, log_k, log_batch; /* base 2 of 1 + size */
-    int config;                           /* index into configs, or KNOWN_CUBLAS */
+    struct shape shape; /* of the problem */
+    int config;         /* index into configs, or KNOWN_CUBLAS */
     bool pretuned, stale, cold, predicted;
     bool exact;              /* judged bit by bit; one that was not serves its own problem only */
     bool other_gpu, changed; /* then only its configuration is of use */
     double time_us, anchor_us, ratio;
     char when[24];
+};
+
+/* A problem of the database. */
+struct known_problem {
+    struct shape shape;
+    bool read; /* its winners are among those below, if it has any */
+    int64_t id;
 };
 
 struct known {
@@ -32,7 +41,9 @@ struct known {
     struct notices *notices;
     struct db *db; /* NULL: none */
     bool loaded;
-    struct known_winner *winners; /* the pretuned, and once loaded the user's */
+    struct known_problem *problems; /* once loaded */
+    size_t problem_count, problem_room;
+    struct known_winner *winners; /* the pretuned, and what was read of the user's */
     size_t count, room;
     struct config *configs; /* each one once */
     int config_count, config_room;
@@ -52,8 +63,15 @@ void known_close(struct known *known); /* takes a zeroed struct */
 enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
                         struct config *config);
 
-/* Read the rest. Errors: E_MEMORY. */
+/* Read where the database's problems lie, and the winners of KNOWN_SPREAD of them, spread evenly. Errors:
+ * E_MEMORY. */
+#define KNOWN_SPREAD 256
 enum status known_load(struct known *known);
+
+/* Read the winners of the nearest problems whose distance from shape is less than within and whose winners
+ * have not been read. *more: some were read, and there may be others; winners have moved. Errors: E_MEMORY.
+ */
+enum status known_read_near(struct known *known, const struct shape *shape, double within, bool *more);
 
 /* The driver's version as NVIDIA's kernel module tells it: "580.95.05"; "" if it does not. */
 void known_driver(char version[DB_TEXT_MAX]);

@@ -171,10 +171,8 @@ static void list_neighbour(struct listing *l, const struct neighbour *n, bool cu
     list(l, &c);
 }
 
-static void list_nearest(struct listing *l)
+static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], int count)
 {
-    struct neighbour near[NEAREST_MAX];
-    int count = nearest_find(l->known, l->problem, l->alignment, near);
     const struct neighbour cublas = expect_cublas(l, near, count);
     for (int kept = 0; kept < NEAREST_KEPT && kept < count; kept++) {
         int best = kept;
@@ -272,11 +270,14 @@ enum status lookup_others(struct known *known, const struct problem *problem, in
 {
     struct listing l = {.known = known, .problem = problem, .alignment = alignment, .choices = choices};
     *count = 0;
-    enum status st = known_load(known);
-    if (st) return st;
+    struct neighbour near[NEAREST_MAX];
     struct modelled best[MODEL_KEPT];
+    int near_count;
+    enum status st = known_load(known);
+    if (!st) st = nearest_find(known, problem, alignment, near, &near_count);
+    if (st) return st;
     int modelled = ask_model(&l, best);
-    list_nearest(&l);
+    list_nearest(&l, near, near_count);
     list_predicted(&l);
     double least = model_roofline_us(problem, known->gpu.fp32_tflops, known->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)

@@ -26,29 +26,6 @@ const char *nearest_illegal(const struct config *config, const struct problem *p
     return config->template->check(config, &p, gpu);
 }
 
-static bool is_tight(const struct problem *p)
-{
-    return p->lda == problem_cols_a(p) && p->ldb == problem_cols_b(p) && p->ldc == p->n;
-}
-
-static double square(double x)
-{
-    return x * x;
-}
-
-double nearest_distance(const struct known_winner *w, const struct problem *p)
-{
-    double shape = square(w->log_m - log2(1 + (double)p->m)) + square(w->log_n - log2(1 + (double)p->n)) +
-                   square(w->log_k - log2(1 + (double)p->k)) +
-                   square(w->log_batch - log2(1 + (double)p->batch));
-    const struct problem *q = &w->problem;
-    int differ = (problem_align_a(p) != problem_align_a(q)) + (problem_align_b(p) != problem_align_b(q)) +
-                 (problem_align_c(p) != problem_align_c(q));
-    bool other_scalars = p->alpha != q->alpha || p->beta != q->beta;
-    return sqrt(shape) + 0.25 * differ + 0.02 * (is_tight(p) != is_tight(q)) + 0.02 * other_scalars +
-           0.1 * !w->cold;
-}
-
 /* Insert by distance; the farthest falls out of a full list. */
 static int insert(struct neighbour *list, int count, int room, struct neighbour fresh)
 {
@@ -84,24 +61,49 @@ static void transfer(const struct known *known, const struct problem *problem, s
     n->time_us = here.time_us * pow(w->time_us / there.time_us, exp(-n->distance));
 }
 
-int nearest_find(const struct known *known, const struct problem *problem, int alignment,
-                 struct neighbour neighbours[NEAREST_MAX])
+/* Measured here, with the kernels of now, and good for other problems than its own. */
+static bool serves_others(const struct known_winner *w)
 {
-    enum { LISTED = 4 * NEAREST_MAX }; /* some of which will be illegal, or farther than they look */
-    struct neighbour list[LISTED];
-    int listed = 0, count = 0;
+    return !w->predicted && !w->changed && !w->other_gpu && w->time_us > 0 &&
+           (w->exact || w->config == KNOWN_CUBLAS);
+}
+
+/* Some of which will be illegal, or farther than they look. */
+enum { LISTED = 4 * NEAREST_MAX };
+
+static int list_read(const struct known *known, const struct shape *shape, struct neighbour list[LISTED])
+{
+    int listed = 0;
     for (size_t i = 0; i < known->count; i++) {
         const struct known_winner *w = &known->winners[i];
-        const struct problem *q = &w->problem;
-        if (w->predicted || w->changed || w->other_gpu || w->time_us <= 0) continue;
-        if (!w->exact && w->config != KNOWN_CUBLAS) continue;
-        if (q->type != problem->type || q->trans_a != problem->trans_a || q->trans_b != problem->trans_b)
-            continue;
-        struct neighbour n = {w, nearest_distance(w, problem), 0};
+        if (!serves_others(w)) continue;
+        struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* Of equals the user's own goes first. */
         if (w->pretuned) n.distance = nextafter(n.distance, INFINITY);
         listed = insert(list, listed, LISTED, n);
+    }
+    return listed;
+}
+
+/* Times that more is read, for one question: a part of the database that holds nothing but predictions, or
+ * another GPU's winners, is not read to its end. */
+#define READINGS_MAX 8
+
+enum status nearest_find(struct known *known, const struct problem *problem, int alignment,
+                         struct neighbour neighbours[NEAREST_MAX], int *count)
+{
+    struct neighbour list[LISTED];
+    const struct shape shape = shape_of(problem);
+    int listed = list_read(known, &shape, list);
+    *count = 0;
+    for (int reading = 0; reading < READINGS_MAX; reading++) {
+        bool more;
+        enum status st = known_read_near(
+            known, &shape, listed == LISTED ? list[LISTED - 1].distance : NEAREST_RADIUS, &more);
+        if (st) return st;
+        if (!more) break;
+        listed = list_read(known, &shape, list);
     }
     for (int i = 0; i < listed; i++) {
         const struct known_winner *w = list[i].winner;
@@ -110,7 +112,7 @@ int nearest_find(const struct known *known, const struct problem *problem, int a
              known->configs[w->config].template->check(&known->configs[w->config], &w->problem, &known->gpu)))
             continue;
         transfer(known, problem, &list[i]);
-        count = insert(neighbours, count, NEAREST_MAX, list[i]);
+        *count = insert(neighbours, *count, NEAREST_MAX, list[i]);
     }
-    return count;
+    return OK;
 }

@@ -12,21 +12,17 @@
 
 struct neighbour {
     const struct known_winner *winner;
-    double distance; /* see nearest_distance, waves included once known */
+    double distance; /* of their shapes, 0.1 more for times taken with a hot cache, waves included once known
+                      */
     double time_us;  /* what its configuration, or cuBLAS, is expected to take for the problem */
 };
 
-/* How far a measured problem is from another of the same type and op: the root of the summed squares of log2
- * of the ratio of each size, 1 where one size has doubled. To that 0.25 for each operand whose alignment
- * differs, 0.02 each for other leading dimensions and another alpha or beta, 0.1 for times taken with a hot
- * cache. */
-double nearest_distance(const struct known_winner *winner, const struct problem *problem);
-
 /* The measured and exactly judged winners of this GPU within the radius whose configuration is legal for the
  * problem and for operands aligned to so many bytes, nearest first, at most NEAREST_MAX. The distance grows
- * by the difference in how full the last wave is. */
-int nearest_find(const struct known *known, const struct problem *problem, int alignment,
-                 struct neighbour neighbours[NEAREST_MAX]);
+ * by the difference in how full the last wave is. Reads from the database what is near, and only that.
+ * Errors: E_MEMORY. */
+enum status nearest_find(struct known *known, const struct problem *problem, int alignment,
+                         struct neighbour neighbours[NEAREST_MAX], int *count);
 
 /* The problem with leading dimensions, or strides of the batch, that admit no vector access wider than the
  * alignment in bytes: what a template's check says of it holds for the problem with such operands. */

@@ -16,13 +16,13 @@
 
 static char store_folder[64], store_path[128];
 
-static int store_remove(const char *path, const struct stat *info, int kind, struct FTW *place)
+static inline int store_remove(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
     (void)info, (void)kind, (void)place;
     return remove(path);
 }
 
-static int store_setup(void **state)
+static inline int store_setup(void **state)
 {
     (void)state;
     const char *base =
@@ -35,7 +35,7 @@ static int store_setup(void **state)
     return setenv("XDG_CACHE_HOME", cache, 1);
 }
 
-static int store_teardown(void **state)
+static inline int store_teardown(void **state)
 {
     (void)state;
     return nftw(store_folder, store_remove, 16, FTW_DEPTH | FTW_PHYS);

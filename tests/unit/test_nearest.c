@@ -69,10 +69,7 @@ static struct known_winner *add(const char *text, const char *changes, double ti
     *w = (struct known_winner){
         .config = KNOWN_CUBLAS, .cold = true, .exact = true, .time_us = time_us, .anchor_us = cublas_us};
     assert_ok(problem_parse(text, &w->problem));
-    w->log_m = log2f(1 + (float)w->problem.m);
-    w->log_n = log2f(1 + (float)w->problem.n);
-    w->log_k = log2f(1 + (float)w->problem.k);
-    w->log_batch = log2f(1 + (float)w->problem.batch);
+    w->shape = shape_of(&w->problem);
     if (!changes) return w;
     known.configs[w->config = known.config_count++] = simt(changes);
     return w;
@@ -82,14 +79,17 @@ static double distance(const char *text)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    return nearest_distance(&known.winners[0], &p);
+    const struct shape shape = shape_of(&p);
+    return shape_distance(&known.winners[0].shape, &shape);
 }
 
 static int near(const char *text, int alignment, struct neighbour *list)
 {
     struct problem p;
+    int count;
     assert_ok(problem_parse(text, &p));
-    return nearest_find(&known, &p, alignment, list);
+    assert_ok(nearest_find(&known, &p, alignment, list, &count));
+    return count;
 }
 
 static struct choice first(const char *text)

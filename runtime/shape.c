@@ -1,0 +1,43 @@
+#include "shape.h"
+
+#include <math.h>
+
+static bool is_tight(const struct problem *p)
+{
+    return p->lda == problem_cols_a(p) && p->ldb == problem_cols_b(p) && p->ldc == p->n;
+}
+
+static float log_size(int64_t size)
+{
+    return log2f(1 + (float)size);
+}
+
+struct shape shape_of(const struct problem *p)
+{
+    return (struct shape){
+        .log_m = log_size(p->m),
+        .log_n = log_size(p->n),
+        .log_k = log_size(p->k),
+        .log_batch = log_size(p->batch),
+        .alpha = (float)p->alpha,
+        .beta = (float)p->beta,
+        .kind = (uint8_t)(4 * (int)p->type + 2 * p->trans_a + p->trans_b),
+        .align = {(uint8_t)problem_align_a(p), (uint8_t)problem_align_b(p), (uint8_t)problem_align_c(p)},
+        .tight = is_tight(p)};
+}
+
+static float square(float x)
+{
+    return x * x;
+}
+
+double shape_distance(const struct shape *x, const struct shape *y)
+{
+    if (x->kind != y->kind) return INFINITY;
+    const float sizes = square(x->log_m - y->log_m) + square(x->log_n - y->log_n) +
+                        square(x->log_k - y->log_k) + square(x->log_batch - y->log_batch);
+    const int differ =
+        (x->align[0] != y->align[0]) + (x->align[1] != y->align[1]) + (x->align[2] != y->align[2]);
+    const bool other_scalars = x->alpha != y->alpha || x->beta != y->beta;
+    return sqrt((double)sizes) + 0.25 * differ + 0.02 * (x->tight != y->tight) + 0.02 * other_scalars;
+}

@@ -1,0 +1,104 @@
+/* store_many.c — store_many FILE TRIALS PROBLEMS WINNERS: a database as large as years of tuning would make
+ * it, by the code that stores what a tuner measures; times are invented. For measuring by hand what its size
+ * costs (docs/results/host-database.md): ten million trials take about 10 minutes and 7 GB.
+ *
+ * The trials are of the first PROBLEMS problems, evenly; WINNERS problems have a winner each.
+ */
+#include "unit/store.h"
+
+#include <inttypes.h>
+
+#define COMMITTED_TOGETHER 100000
+
+static void must(enum status st)
+{
+    if (!st) return;
+    fprintf(stderr, "store_many: %s\n", status_text());
+    exit(1);
+}
+
+static struct problem number_problem(int64_t i)
+{
+    return problem_make(64 + 4 * (i % 317), 64 + 4 * (i / 317), 256 + 64 * (i % 7));
+}
+
+static void put_winners(struct db *db, int64_t run, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const struct db_winner w = {.problem = number_problem(i),
+                                    .config = store_config((int)(i % 50)),
+                                    .time_us = 10 + 1e-3 * (double)i,
+                                    .anchor_us = 11,
+                                    .ratio = 1.1,
+                                    .cold = true,
+                                    .exact = true,
+                                    .rounds = 8};
+        must(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    }
+}
+
+static void attempt(struct db *db, int64_t run, int64_t problem, int64_t config, int64_t *id)
+{
+    sqlite3_stmt *stmt = NULL;
+    must(db_prepare(db,
+                    "INSERT INTO attempts (run_id, problem_id, config_id, started_us) "
+                    "VALUES (?1, ?2, ?3, ?4)",
+                    &stmt));
+    struct binder b = bind_start(stmt);
+    bind_int(&b, run);
+    bind_int(&b, problem);
+    bind_int(&b, config);
+    bind_int(&b, db_now_us());
+    must(db_run(db, &b, NULL, "attempt"));
+    *id = sqlite3_last_insert_rowid(db->handle);
+}
+
+static void put_trials(struct db *db, int64_t run, int64_t count, int64_t problems)
+{
+    const int64_t each = count / problems;
+    int64_t *configs = calloc((size_t)each, sizeof *configs), id;
+    if (!configs) must(fail(E_MEMORY, "out of memory"));
+    must(db_begin(db));
+    for (int64_t i = 0; i < each; i++) {
+        const struct config config = store_config((int)i);
+        must(db_add_config(db, &config, &configs[i]));
+    }
+    for (int64_t i = 0, problem = 0; i < each * problems; i++) {
+        const struct problem p = number_problem(i / each);
+        if (i % each == 0) must(db_add_problem(db, &p, &problem));
+        const struct outcome o = store_outcome(10 + (double)((i * 7919) % each));
+        attempt(db, run, problem, configs[i % each], &id);
+        must(db_insert_trial(db, id, &o, 0));
+        if ((i + 1) % COMMITTED_TOGETHER && i + 1 < each * problems) continue;
+        must(db_exec(db, "DELETE FROM attempts", "end attempts"));
+        must(db_end(db, OK));
+        if (i + 1 < each * problems) must(db_begin(db));
+        printf("\r%" PRId64 " trials", i + 1);
+        fflush(stdout);
+    }
+    printf("\n");
+    free(configs);
+}
+
+int main(int argc, char **argv)
+{
+    const int64_t trials = argc == 5 ? strtoll(argv[2], NULL, 10) : 0,
+                  problems = argc == 5 ? strtoll(argv[3], NULL, 10) : 0,
+                  winners = argc == 5 ? strtoll(argv[4], NULL, 10) : 0;
+    if (problems < 1 || trials < problems || trials / problems > INT_MAX || winners < 0) {
+        fprintf(stderr, "usage: store_many FILE TRIALS PROBLEMS WINNERS\n");
+        return 2;
+    }
+    struct db *db;
+    must(db_open(argv[1], DB_WRITE, &db));
+    must(db_exec(db, "PRAGMA synchronous = OFF", "write without waiting"));
+    must(db_exec(db, "PRAGMA cache_size = -2000000", "use memory"));
+    struct db_context context = store_context();
+    int64_t run;
+    must(db_run_start(db, &context, "store_many", 1, &run));
+    put_winners(db, run, winners);
+    put_trials(db, run, trials, problems);
+    must(db_run_end(db, run, "finished"));
+    db_close(db);
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* What is read of a large database for one question is what would have been found had all been read. */
+#include "nearest.h"
+#include "store.h"
+
+enum { WINNERS = 3000 };
+
+static struct notices quiet = {.quiet = true};
+
+static int64_t below(int64_t n)
+{
+    return rand() % n;
+}
+
+/* Everywhere, and crowded in one place, where the nearest are hidden behind others that do not count. */
+static struct problem some_problem(bool crowded)
+{
+    int64_t size[3];
+    for (int i = 0; i < 3; i++)
+        size[i] = crowded ? 500 + below(40) : (int64_t)exp2(2 + 0.01 * (double)below(1100));
+    for (int i = 0; i < 3; i++)
+        if (below(4)) size[i] = (size[i] + 3) / 4 * 4;
+    char text[PROBLEM_TEXT_MAX];
+    static const char *const ops[] = {"nn", "nt", "tn", "tt"}, *const ends[] = {"", ":beta=1", ":batch=4",
+                                                                                ""};
+    snprintf(text, sizeof text, "sgemm:%s:%dx%dx%d%s", ops[crowded ? 0 : below(4)], (int)size[0],
+             (int)size[1], (int)size[2], ends[below(4)]);
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return p;
+}
+
+static struct config some_config(void)
+{
+    struct config config = {.template = template_find("simt")};
+    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    static const char *const names[] = {"BM", "BN", "BK",     "WM",     "WN",
+                                        "TM", "TN", "STAGES", "UNROLL", "STORE_AT"};
+    static const int values[] = {64, 64, 16, 32, 32, 4, 8, 2, 16, 8};
+    for (int i = 0; i < 10; i++) assert_true(config_set(&config, names[i], values[i]));
+    const int wide = below(2) ? 4 : 1;
+    assert_true(config_set(&config, "VA", wide) && config_set(&config, "VB", wide) &&
+                config_set(&config, "VC", wide));
+    assert_true(config_set(&config, "GROUP", 1 + (int)below(8)));
+    return config;
+}
+
+static void put_many(void)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context(), other = context, hot = context;
+    snprintf(other.gpu.name, sizeof other.gpu.name, "NVIDIA H100 PCIe");
+    other.gpu.sm_count = 114;
+    hot.cold = false;
+    const int64_t runs[] = {store_run(db, &context), store_run(db, &hot), store_run(db, &other)};
+    assert_int_equal(sqlite3_exec(db->handle, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
+    for (int i = 0; i < WINNERS; i++) {
+        const int kind = below(8) ? 0 : 1 + (int)below(2);
+        struct db_winner w = {.problem = some_problem(i % 3 == 0),
+                              .time_us = 10 + (double)below(1000),
+                              .cold = kind != 1,
+                              .exact = below(9) != 0,
+                              .rounds = 8};
+        if (below(12)) w.config = some_config();
+        w.predicted = w.config.template && below(10) == 0;
+        if (!w.predicted) w.anchor_us = w.time_us * 1.1, w.ratio = 1.1;
+        assert_ok(db_set_winner(db, runs[kind], &w, NULL, 0, NULL, 0));
+    }
+    db_close(db);
+}
+
+static void open_known(struct known *known)
+{
+    struct db_context context = store_context();
+    assert_ok(known_open(known, &context.gpu, store_path, "", &quiet));
+    assert_ok(known_load(known));
+}
+
+TEST(what_is_read_is_what_is_near)
+{
+    struct known all, some;
+    srand(5);
+    put_many();
+    open_known(&all);
+    for (bool more = true; more;) {
+        const struct shape shapes[4] = {{.kind = 0}, {.kind = 1}, {.kind = 2}, {.kind = 3}};
+        more = false;
+        for (int i = 0; i < 4; i++) {
+            bool again;
+            assert_ok(known_read_near(&all, &shapes[i], 1e9, &again));
+            more |= again;
+        }
+    }
+    for (size_t i = 0; i < all.problem_count; i++) assert_true(all.problems[i].read);
+    assert_true(all.count > all.problem_count / 2);
+
+    int found = 0;
+    size_t most = 0;
+    for (int question = 0; question < 300; question++) {
+        /* Each starts anew now and then, so that what earlier questions read does not help. */
+        if (question % 20 == 0) open_known(&some);
+        const struct problem p = some_problem(question % 2 == 0);
+        const int alignment = 4 << below(3);
+        struct neighbour right[NEAREST_MAX], list[NEAREST_MAX];
+        int right_count, count;
+        assert_ok(nearest_find(&all, &p, alignment, right, &right_count));
+        assert_ok(nearest_find(&some, &p, alignment, list, &count));
+        assert_int_equal(count, right_count);
+        for (int i = 0; i < count; i++) {
+            assert_true(list[i].distance == right[i].distance);
+            found += !problem_equal(&list[i].winner->problem, &p);
+        }
+        most = some.count > most ? some.count : most;
+        if (question % 20 == 19) known_close(&some);
+    }
+    assert_true(found > 1000);
+    assert_true(most < all.count);
+    known_close(&all);
+}
+
+TEST(a_part_that_holds_nothing_of_use_is_not_read_to_its_end)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    assert_int_equal(sqlite3_exec(db->handle, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
+    for (int i = 0; i < WINNERS; i++) {
+        const struct db_winner w = {.problem = problem_make(1000 + i / 60, 1000 + i % 60, 1000),
+                                    .config = some_config(),
+                                    .time_us = 10,
+                                    .predicted = true,
+                                    .cold = true};
+        assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    }
+    db_close(db);
+    struct known known;
+    struct neighbour list[NEAREST_MAX];
+    int count;
+    open_known(&known);
+    const struct problem p = problem_make(1001, 1001, 1001);
+    assert_ok(nearest_find(&known, &p, 16, list, &count));
+    assert_int_equal(count, 0);
+    assert_true(known.count > KNOWN_SPREAD && known.count < WINNERS / 2);
+    known_close(&known);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_read_is_what_is_near, store_setup, store_teardown),
+        cmocka_unit_test_setup_teardown(a_part_that_holds_nothing_of_use_is_not_read_to_its_end, store_setup,
+                                        store_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
