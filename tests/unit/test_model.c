@@ -1,6 +1,7 @@
 /* test_model.c — predictions against what was measured on an H200, and the claims of arithmetic. */
 #include "ladder.h"
 #include "model.h"
+#include "model_registers.h"
 #include "space.h"
 #include "templates.h"
 #include "unit.h"
@@ -209,6 +210,42 @@ TEST(kernels_that_must_spill_rank_behind)
                 1.5 * changed("MIN_BLOCKS", 2, "4096x4096x4096"));
 }
 
+/* What the compiler did: 16 floats on their way, in a loop over a part of the tile, leave 8x8 too little of
+ * 128. */
+TEST(a_deep_tile_spills_where_two_blocks_share_an_sm_and_not_where_one_has_it)
+{
+    struct gpu gpu = gpu_of("h200");
+    struct problem p = problem("4096x4096x4096");
+    struct config c = config(H88);
+    config_set(&c, "BK", 32);
+    config_set(&c, "UNROLL", 8);
+    config_set(&c, "STORE_AT", 4);
+    double two = model_predict(&c, &p, &gpu, NULL).time_us;
+    config_set(&c, "MIN_BLOCKS", 1);
+    assert_true(two > 1.25 * model_predict(&c, &p, &gpu, NULL).time_us);
+}
+
+TEST(registers_go_to_whole_warps_of_a_scheduler)
+{
+    struct gpu gpu = gpu_of("h200");
+    assert_int_equal(registers_limit(&gpu, 256, 2), 128);
+    assert_int_equal(registers_limit(&gpu, 128, 3), 168);
+    assert_int_equal(registers_limit(&gpu, 192, 3), 96);  /* 18 warps: 5 on two of the schedulers */
+    assert_int_equal(registers_limit(&gpu, 96, 3), 168);  /* 9 warps: 3 on one */
+    assert_int_equal(registers_limit(&gpu, 288, 1), 168); /* likewise */
+    assert_int_equal(registers_limit(&gpu, 128, 1), 255);
+    assert_int_equal(registers_blocks(&gpu, 128, 168), 3);
+    assert_int_equal(registers_blocks(&gpu, 64, 136), 6); /* 3 warps a scheduler, not 7.5 blocks an SM */
+    assert_int_equal(registers_blocks(&gpu, 256, 129), 1);
+    assert_int_equal(registers_blocks(&gpu, 1024, 80), 0);
+}
+
+TEST(spilling_is_even_odds_at_the_need_and_certain_far_below)
+{
+    assert_float_equal(registers_spill_chance(128, 128), 0.5, 1e-9);
+    assert_true(registers_spill_chance(168, 128) > 0.99 && registers_spill_chance(88, 128) < 0.01);
+}
+
 TEST(facts_of_the_compiler_replace_the_estimate)
 {
     struct gpu gpu = gpu_of("h200");
@@ -284,6 +321,9 @@ int main(void)
         cmocka_unit_test(scalar_loads_cost_more_than_vectors),
         cmocka_unit_test(a_long_k_with_few_tiles_wants_splits_and_many_tiles_do_not),
         cmocka_unit_test(kernels_that_must_spill_rank_behind),
+        cmocka_unit_test(a_deep_tile_spills_where_two_blocks_share_an_sm_and_not_where_one_has_it),
+        cmocka_unit_test(registers_go_to_whole_warps_of_a_scheduler),
+        cmocka_unit_test(spilling_is_even_odds_at_the_need_and_certain_far_below),
         cmocka_unit_test(facts_of_the_compiler_replace_the_estimate),
         cmocka_unit_test(occupancy_is_the_least_that_registers_shared_memory_and_threads_allow),
         cmocka_unit_test(half_the_lanes_take_twice_the_time),

@@ -6,6 +6,7 @@
  */
 #include "model.h"
 
+#include "model_registers.h"
 #include "model_resident.h"
 #include "model_skinny.h"
 #include "templates.h"
@@ -34,13 +35,14 @@
 #define BARRIER_CYCLES 200.0 /* of a lone block; others fill it better than in proportion */
 #define LOAD_CYCLES    700.0 /* global memory, between L2 and device memory */
 
-/* Registers of a thread besides C, fitted to what the compiler (CUDA 13.0, sm_90a) took of 72 kernels: root
- * mean square error 13. It gives up to REGISTERS_SPARED of them without spilling. */
-#define REGISTERS_BASE    59
-#define REGISTERS_STAGED  1.28 /* for a float on its way through registers */
-#define REGISTERS_POINTER 1.75 /* for a pointer of a loader */
-#define REGISTERS_SPARED  30
-#define SPILL_SLOWDOWN    2.0
+/* Registers of a thread besides C, fitted to 11,081 kernels (CUDA 13.0, sm_90a): without REGISTERS_NEEDED it
+ * is as likely as not to spill, REGISTERS_LIKED more are what it takes where it may. */
+#define REGISTERS_NEEDED    29
+#define REGISTERS_LIKED     31
+#define REGISTERS_LOAD      1.8 /* for the address of each load of a tile */
+#define REGISTERS_LOOP_LOAD 0.5 /* the same where part of a tile is a loop, */
+#define REGISTERS_LOOP      24  /* which takes more itself */
+#define SPILL_SLOWDOWN      2.0
 
 /* Latencies and fixed costs. */
 #define LAUNCH_US        2.2
@@ -61,7 +63,7 @@ struct tile {
     int threads, smem_bytes, registers, register_limit;
     bool async_a, async_b;   /* past the registers, by cp.async */
     bool across_a, across_b; /* lie across the rows of a stage in shared memory: transposed on the way */
-    bool spills;
+    double spills;           /* how likely, 0..1 */
     double blocks, splits, k_tiles; /* the grid, and steps of BK a block */
     double reduce_bytes;            /* workspace written and read again */
     double pack_bytes;              /* operands copied first: read and written */
@@ -86,29 +88,29 @@ static double value_of(const struct config *config, enum name name, double other
     return place[name] < 0 ? otherwise : config->value[place[name]];
 }
 
-/* Registers that the compiler would like: C, tiles on their way, the loaders' pointers, and the rest. */
-static double wanted_registers(const struct tile *t, int accumulators)
+/* Registers without which the compiler spills: C, tiles on their way, the loads' addresses, and the rest. */
+static double needed_registers(const struct tile *t, int accumulators)
 {
-    double staged = 0;
-    if (!t->async_a) staged += t->va * ceil(t->bm * t->bk / t->va / t->threads);
-    if (!t->async_b) staged += t->vb * ceil(t->bn * t->bk / t->vb / t->threads);
-    double pointers = fmax(1, t->bm * fmin(8, t->bk) / t->va / t->threads);
-    return accumulators + REGISTERS_STAGED * staged + REGISTERS_POINTER * pointers + REGISTERS_BASE;
+    double loads_a = ceil(t->bm * t->bk / t->va / t->threads);
+    double loads_b = ceil(t->bn * t->bk / t->vb / t->threads);
+    double staged = (t->async_a ? 0 : t->va * loads_a) + (t->async_b ? 0 : t->vb * loads_b);
+    double addresses = t->unroll < t->bk ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * (loads_a + loads_b)
+                                         : REGISTERS_LOAD * (loads_a + loads_b);
+    return accumulators + staged + addresses + REGISTERS_NEEDED;
 }
 
 static void find_registers(struct tile *t, int accumulators, int min_blocks, const struct gpu *gpu,
                            const struct kernel_facts *facts)
 {
-    int limit = gpu->registers_per_sm / (t->threads * (min_blocks > 0 ? min_blocks : 1)) / 8 * 8;
-    if (limit > 255) limit = 255;
     if (facts) {
         t->registers = facts->registers;
         t->spills = facts->spill_bytes > 0;
         return;
     }
-    double wanted = wanted_registers(t, accumulators);
-    t->registers = (int)fmin(wanted, limit);
-    t->spills = wanted > limit + REGISTERS_SPARED;
+    double needed = needed_registers(t, accumulators);
+    int limit = registers_limit(gpu, t->threads, min_blocks);
+    t->registers = (int)fmin(needed + REGISTERS_LIKED, limit);
+    t->spills = registers_spill_chance(needed, limit);
 }
 
 static const struct kernel_launch *main_launch(const struct launch_plan *plan)
@@ -168,8 +170,7 @@ static struct tile describe(const struct config *config, const struct problem *p
 
 static int occupancy(const struct tile *t, const struct gpu *gpu)
 {
-    int registers = t->registers > 16 ? t->registers : 16;
-    int blocks = gpu->registers_per_sm / ((registers + 7) / 8 * 8 * t->threads);
+    int blocks = registers_blocks(gpu, t->threads, t->registers);
     int by_threads = gpu->threads_per_sm / t->threads;
     int by_smem = gpu->smem_per_sm_bytes / (t->smem_bytes + gpu->smem_reserved_bytes + 1);
     if (by_threads < blocks) blocks = by_threads;
@@ -243,7 +244,7 @@ static double compute_us(const struct tile *t, const struct gpu *gpu, int reside
     double full = floor(t->blocks / at_once), rest = t->blocks - full * at_once;
     double time = full > 0 ? full * blocks_us(resident, t, slots, gpu) : 0;
     if (rest > 0) time += blocks_us(ceil(rest / sms), t, slots, gpu);
-    return t->spills ? time * SPILL_SLOWDOWN : time;
+    return time * (1 + fmax(0, 2 * t->spills - 1) * (SPILL_SLOWDOWN - 1));
 }
 
 /* Bytes of device memory that the blocks read, given what L2 keeps: bands of `group` rows of tiles walk along

@@ -4,6 +4,7 @@
  */
 #include "model_skinny.h"
 
+#include "model_registers.h"
 #include "templates.h"
 #include <math.h>
 
@@ -23,7 +24,9 @@
 #define CROSSING     0.5 /* of a line at either end of a row, where it is not this block's */
 #define BLEND        3.0 /* of two limits that hide each other in part */
 
-#define REGISTERS_BASE 44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
+#define REGISTERS_BASE   44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
+#define REGISTERS_SPARED 22 /* that it can do without before it spills */
+#define SPILL_SLOWDOWN   2.0
 
 #define LATENCY_US       0.85 /* of device memory under load */
 #define SYNC_US          0.12 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
@@ -44,6 +47,7 @@ struct shape {
     double value[NAMES];
     double columns, tiles, splits, k, blocks; /* k and blocks of a launch; k of a block */
     int threads, smem_bytes, registers;
+    double spills;      /* how likely, 0..1 */
     bool along_k;       /* the streamed operand is contiguous along k */
     bool small_along_k; /* the small one, too */
     double ld;          /* of the streamed operand */
@@ -74,16 +78,16 @@ static struct shape describe(const struct config *config, const struct problem *
     s.splits = plan.args.splits;
     s.k = s.splits > 1 ? plan.args.k_per_split : (double)p->k;
     s.blocks = s.tiles * s.splits * (double)p->batch;
-    int limit = gpu->registers_per_sm / (int)(s.threads * s.value[MIN_BLOCKS]) / 8 * 8;
+    int limit = registers_limit(gpu, s.threads, (int)s.value[MIN_BLOCKS]);
     double wanted = s.value[TX] * (s.value[ROWS] + 4 * s.value[DEPTH]) + REGISTERS_BASE;
-    s.registers = facts ? facts->registers : (int)fmin(fmin(wanted, limit), 255);
+    s.registers = facts ? facts->registers : (int)fmin(wanted, limit);
+    s.spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(wanted - REGISTERS_SPARED, limit);
     return s;
 }
 
 static int occupancy(const struct shape *s, const struct gpu *gpu)
 {
-    int registers = s->registers > 16 ? (s->registers + 7) / 8 * 8 : 16;
-    int blocks = gpu->registers_per_sm / (registers * s->threads);
+    int blocks = registers_blocks(gpu, s->threads, s->registers);
     int by_threads = gpu->threads_per_sm / s->threads;
     int by_smem = gpu->smem_per_sm_bytes / (s->smem_bytes + gpu->smem_reserved_bytes + 1);
     if (by_threads < blocks) blocks = by_threads;
@@ -205,5 +209,6 @@ struct prediction model_skinny_predict(const struct config *config, const struct
                     BLOCK_SUM_US * passes + join_us(&s);
     double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
     p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, BLEND), 1 / BLEND) : 0);
+    p.time_us *= 1 + fmax(0, 2 * s.spills - 1) * (SPILL_SLOWDOWN - 1);
     return p;
 }

@@ -1,0 +1,21 @@
+/* model_registers.h — what the register file of an SM gives to threads, blocks and the compiler.
+ *
+ * A scheduler has a quarter of the file and holds whole warps, each thread of which has registers by the
+ * eight.
+ */
+#ifndef GT_MODEL_REGISTERS_H
+#define GT_MODEL_REGISTERS_H
+
+#include "gpu.h"
+
+/* The most that the compiler may take of a thread so that `blocks` blocks fit on an SM; at most 255. */
+int registers_limit(const struct gpu *gpu, int threads, int blocks);
+
+/* Blocks whose threads take so many registers each; 0 if not even one fits. */
+int registers_blocks(const struct gpu *gpu, int threads, int registers);
+
+/* How likely the compiler is to spill, 0..1, where it is as likely as not to do with `needed` registers and
+ * may take `limit`. */
+double registers_spill_chance(double needed, int limit);
+
+#endif
