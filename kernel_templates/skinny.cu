@@ -21,9 +21,9 @@
  *     global --> 2 chunks of ROWS x CHUNK_K in shared memory ------------+
  *
  * All lanes of all WARPS_K warps that share columns divide k, and blocks divide it further (SPLIT_K). The
- * sums are added within a warp by shuffles, among warps through shared memory, and among blocks through the
- * workspace by the last block of a tile to arrive: always in the same order, so the same call gives the same
- * bits, whoever is last.
+ * sums are added within a warp by shuffles, among warps through shared memory, and among blocks by a cluster
+ * (REDUCE 2 to 8) or through the workspace by the last block of a tile to arrive (REDUCE 1): always in the
+ * same order, so the same call gives the same bits, whoever is last.
  *
  * Parameters (-D), each against what: template_skinny.c; which go together: skinny_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
@@ -34,6 +34,7 @@
 #include "gt_ptx.cuh"
 #endif
 #include "gemm_args.h"
+#include "gt_arrive.cuh"
 #include "gt_reduce.cuh"
 #include "gt_store.cuh"
 
@@ -54,7 +55,7 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 {
     const float *a = args.a + blockIdx.z * args.stride_a, *b = args.b + blockIdx.z * args.stride_b;
     const int begin = blockIdx.y * args.k_per_split, rest = args.k - begin;
-    const int length = !used ? 0 : rest < args.k_per_split ? rest : args.k_per_split;
+    const int length = !used || rest < 0 ? 0 : rest < args.k_per_split ? rest : args.k_per_split;
     struct view v;
     v.small = SIDE == 0 ? a : b;
     v.stream = SIDE == 0 ? b : a;
@@ -135,14 +136,24 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
     if constexpr (LOADER == 1) cp_async_wait<0>(); /* a range without k has not waited */
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+#if REDUCE > 1
+#define TOGETHER __cluster_dims__(1, REDUCE, 1)
+#else
+#define TOGETHER
+#endif
+
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
+    wait_for_predecessors();
+    let_successors_start();
     struct scaling scaling = {scalar_of(args.alpha_device, args.alpha),
                               scalar_of(args.beta_device, args.beta)};
     const struct view view = view_of(args, scaling.alpha != 0.0f);
     if (args.k == 0) scaling.alpha = 0.0f;
     float sum[ROWS][TX];
+    if constexpr (CLUSTER) join_cluster();
     multiply_range(sum, view);
     add_lanes_and_warps(args, view, sum, scaling);
-    if (args.splits > 1 && last_to_arrive(args)) add_blocks(args, view, scaling);
+    if constexpr (CLUSTER) add_cluster(args, view, scaling);
+    else if (args.splits > 1 && last_of_tile(args)) add_blocks(args, view, scaling);
 }

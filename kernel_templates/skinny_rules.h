@@ -17,15 +17,25 @@
 /* Shared memory: two chunks of the small operand, rows of k, padded by one 16-byte vector so that stores down
  * a column meet different banks; afterwards the partial sums of all warps along k, all rows at once or
  * eight at a time.
- * With few columns C runs along the rows: their stride is padded for that reading. */
+ * With few columns C runs along the rows: their stride is padded for that reading. Blocks of a cluster have an
+ * inbox besides, for the sums of all of them over their share of the tile. */
 #define STRIDE_S      (CHUNK_K + 4)
 #define BUFFER_FLOATS (ROWS * STRIDE_S)
 #define STRIDE_SUM    (SIDE == 0 ? TILE_X : (TILE_X + 3) / 4 * 4 + 4)
 #define PASS_ROWS     (ROWS <= 8 || ROWS * WARPS_K * STRIDE_SUM <= 64 * THREADS ? ROWS : 8)
 #define PASSES        ((ROWS + PASS_ROWS - 1) / PASS_ROWS)
 #define SUM_FLOATS    (WARPS_K * PASS_ROWS * STRIDE_SUM)
-#define SMEM_FLOATS   (2 * BUFFER_FLOATS > SUM_FLOATS ? 2 * BUFFER_FLOATS : SUM_FLOATS)
-#define PART_FLOATS   (PASSES * PASS_ROWS * TILE_X) /* of a tile's sum over a split, in the workspace */
+#define WORK_FLOATS   (2 * BUFFER_FLOATS > SUM_FLOATS ? 2 * BUFFER_FLOATS : SUM_FLOATS)
+#define PART_FLOATS   (PASSES * PASS_ROWS * TILE_X) /* of a tile's sum over a split */
+#define SMEM_FLOATS   (CLUSTER ? INBOX_FULL_AT + 2 : WORK_FLOATS)
+
+/* Who adds the parts of a k that is cut: 1 the last block of a tile to arrive, from the workspace; 2 to 8 a
+ * cluster of so many blocks, each of which adds SHARE vectors of the tile for all. Behind the inbox,
+ * the mbarrier that counts its bytes. */
+#define CLUSTER      (REDUCE > 1 ? REDUCE : 0)
+#define SHARE        ((PART_FLOATS / VC + REDUCE - 1) / REDUCE)
+#define INBOX_AT     ((WORK_FLOATS + 3) / 4 * 4)
+#define INBOX_FULL_AT (INBOX_AT + (REDUCE * SHARE * VC + 3) / 4 * 4)
 
 /* Which operand is streamed, and whether it and the small one are contiguous along k in memory. */
 #define STREAM_ALONG_K (SIDE == 0 ? TRANS_B : !TRANS_A)

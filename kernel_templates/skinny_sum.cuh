@@ -111,8 +111,59 @@ static constexpr __device__ int turns_of(int threads)
     return (PASS_VECTORS + threads - 1) / threads;
 }
 
-/* The block's sum over its lanes and warps, to C or, if blocks share the tile, to the workspace: there all of
- * the tile, whether inside C or not. */
+static __device__ __forceinline__ struct mbarrier *inbox_full()
+{
+    return reinterpret_cast<struct mbarrier *>(gt_shared_memory() + INBOX_FULL_AT);
+}
+
+/* Early, so that nobody waits when the sums are there. */
+static __device__ __forceinline__ void join_cluster()
+{
+    const int left = PART_FLOATS / VC - (int)blockIdx.y * SHARE;
+    const int vectors = left < 0 ? 0 : left < SHARE ? left : SHARE;
+    if (threadIdx.x == 0) {
+        mbarrier_init(inbox_full(), 1);
+        mbarrier_ready();
+        mbarrier_arrive_expect(inbox_full(), REDUCE * vectors * VC * 4, true);
+    }
+    cluster_arrive();
+}
+
+/* A vector of the block's part of the tile, to the block of the cluster whose share it belongs to. */
+static __device__ __forceinline__ void send_vector(int vector, const float *sum)
+{
+    const int owner = vector / SHARE;
+    float *const inbox = gt_shared_memory() + INBOX_AT;
+    send<VC>(inbox + ((int)blockIdx.y * SHARE + vector - owner * SHARE) * VC, sum, inbox_full(), owner);
+}
+
+/* The block's share of C from its inbox: the parts of all blocks, in ascending order. */
+static __device__ __forceinline__ void add_cluster(const struct gemm_args &args, const struct view &view,
+                                                   const struct scaling &scaling)
+{
+    const float *const inbox = gt_shared_memory() + INBOX_AT;
+    mbarrier_wait(inbox_full(), 0);
+#pragma unroll
+    for (int turn = 0; turn < (SHARE + THREADS - 1) / THREADS; turn++) {
+        const int mine = threadIdx.x + turn * THREADS, vector = blockIdx.y * SHARE + mine;
+        const int pass = vector / PASS_VECTORS;
+        const struct spot spot = spot_of(vector - pass * PASS_VECTORS);
+        if (mine >= SHARE || pass >= PASSES || !is_inside(view, spot, pass)) continue;
+        float total[VC];
+        load_shared<VC>(total, inbox + mine * VC);
+#pragma unroll
+        for (int b = 1; b < REDUCE; b++) {
+            float value[VC];
+            load_shared<VC>(value, inbox + (b * SHARE + mine) * VC);
+#pragma unroll
+            for (int e = 0; e < VC; e++) total[e] += value[e];
+        }
+        store_spot(args, view, spot, pass, total, scaling);
+    }
+}
+
+/* The block's sum over its lanes and warps, to C or, if blocks share the tile, to its cluster or to the
+ * workspace: there all of the tile, whether inside C or not. */
 static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
                                                            const struct view &view, float (&sum)[ROWS][TX],
                                                            const struct scaling &scaling)
@@ -123,6 +174,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
 
     float *const shared = gt_shared_memory();
     float *const part = part_of(args, blockIdx.y);
+    if constexpr (CLUSTER) cluster_wait();
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++) {
         __syncthreads(); /* the chunks, or the last pass, have been read */
@@ -147,26 +199,19 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
 #pragma unroll
                 for (int e = 0; e < VC; e++) total[e] += value[e];
             }
-            if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
+            if constexpr (CLUSTER) send_vector(pass * PASS_VECTORS + v, total);
+            else if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
             else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, scaling);
         }
     }
 }
 
-/* Whether all other blocks of the tile have stored their parts. The counter goes back to 0 for the next
- * launch. */
-static __device__ __forceinline__ bool last_to_arrive(const struct gemm_args &args)
+/* Whether all other blocks of the tile have stored their parts. */
+static __device__ __forceinline__ bool last_of_tile(const struct gemm_args &args)
 {
-    __shared__ int last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned *counter =
-            reinterpret_cast<unsigned *>(args.workspace) + ((long long)blockIdx.z * gridDim.x + blockIdx.x);
-        last = count_in(counter) == args.splits - 1u;
-        if (last) *counter = 0;
-    }
-    __syncthreads();
-    return last;
+    unsigned *const counters = reinterpret_cast<unsigned *>(args.workspace);
+    return last_to_arrive(counters + ((long long)blockIdx.z * gridDim.x + blockIdx.x), args.splits,
+                          gt_shared_memory());
 }
 
 /* Threads that share a vector of C when the parts are added: as many as there are, but no more than the

@@ -33,6 +33,7 @@ void gt_mbarrier_init(void *barrier, int count);
 void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
 void gt_mbarrier_arrive_copies(void *barrier);
 void gt_mbarrier_wait(void *barrier, unsigned parity);
+void gt_send(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 float *gt_dynamic_shared(void);
 void gt_misaligned(const void *address, int bytes);
@@ -362,19 +363,30 @@ void gt_mbarrier_arrive_copies(void *at)
     let_others_run();
 }
 
-void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
+static void send(void *to, const void *from, unsigned bytes, struct mbarrier *b)
 {
-    if (bytes % 16) broken("copies %u bytes in bulk", bytes);
-    if ((uintptr_t)to % 16) broken("copies in bulk to the misaligned %p", to);
-    if ((uintptr_t)from % 16) broken("copies in bulk from the misaligned %p", from);
-    if (bytes == 0) return;
-    struct held_back *held = hold_back(mbarrier_at(at));
+    struct held_back *held = hold_back(b);
     held->to = to;
     held->bytes = (int)bytes;
     held->data = malloc(bytes);
     if (!held->data) abort();
     memcpy(held->data, from, bytes); /* checked by the address sanitizer */
     memset(to, 0xff, bytes);
+}
+
+void gt_send(void *to, const void *from, unsigned bytes, void *at)
+{
+    struct mbarrier *b = mbarrier_at(at);
+    send(to, from, bytes, b);
+    complete(b);
+}
+
+void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
+{
+    if (bytes % 16) broken("copies %u bytes in bulk", bytes);
+    if ((uintptr_t)to % 16) broken("copies in bulk to the misaligned %p", to);
+    if ((uintptr_t)from % 16) broken("copies in bulk from the misaligned %p", from);
+    if (bytes > 0) send(to, from, bytes, mbarrier_at(at));
 }
 
 static bool is_complete(const struct mbarrier *b, unsigned parity)

@@ -58,6 +58,7 @@ void gt_mbarrier_init(void *barrier, int count);
 void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
 void gt_mbarrier_arrive_copies(void *barrier); /* once the copies of this thread so far have landed */
 void gt_mbarrier_wait(void *barrier, unsigned parity);
+void gt_send(void *to, const void *from, unsigned bytes, void *barrier); /* both of another block */
 /* Spoils its target at once and lands as late as it may: when only it is missing for the barrier's phase. */
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
@@ -228,10 +229,11 @@ template <int V> static inline void load_cluster(float *v, const float *s, unsig
     const float *there = gt_cluster_shared(s, rank);
     gt_move<V>(v, there, there);
 }
-template <int V> static inline void store_cluster(float *s, const float *v, unsigned rank)
+template <int V> static inline void send(float *s, const float *v, struct mbarrier *b, unsigned rank)
 {
     float *there = gt_cluster_target(s, rank);
-    gt_move<V>(there, v, there);
+    if ((uintptr_t)there % (4 * V)) gt_misaligned(there, 4 * V);
+    gt_send(there, v, 4 * V, gt_cluster_target(reinterpret_cast<float *>(b), rank));
 }
 static inline int thread_index()
 {

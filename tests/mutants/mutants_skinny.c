@@ -5,25 +5,25 @@
  */
 #define ROWS_ACROSS                                                                                          \
     "skinny SIDE=0 ROWS=5 TX=2 VX=1 VS=1 VC=1 LANES_X=8 WARPS_X=2 WARPS_K=2 DEPTH=2 STEPS=2 LOADER=1 "       \
-    "MIN_BLOCKS=1 SPLIT_K=1"
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 /* Few columns, A along k (nn), the small operand transposed through registers. */
 #define COLUMNS_ALONG                                                                                        \
     "skinny SIDE=1 ROWS=9 TX=2 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=2 WARPS_K=1 DEPTH=1 STEPS=2 LOADER=0 "       \
-    "MIN_BLOCKS=1 SPLIT_K=1"
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 #define COLUMNS_PAIRS                                                                                        \
     "skinny SIDE=1 ROWS=9 TX=2 VX=1 VS=2 VC=1 LANES_X=2 WARPS_X=2 WARPS_K=1 DEPTH=1 STEPS=2 LOADER=0 "       \
-    "MIN_BLOCKS=1 SPLIT_K=1"
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 /* Blocks share tiles, and threads the adding of their parts. */
 #define SPLIT                                                                                                \
     "skinny SIDE=0 ROWS=3 TX=1 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=1 WARPS_K=4 DEPTH=1 STEPS=1 LOADER=0 "       \
-    "MIN_BLOCKS=1 SPLIT_K=21"
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=21"
 #define SPLIT_WIDE                                                                                           \
     "skinny SIDE=0 ROWS=10 TX=8 VX=4 VS=1 VC=4 LANES_X=32 WARPS_X=1 WARPS_K=1 DEPTH=2 STEPS=4 LOADER=1 "     \
-    "MIN_BLOCKS=1 SPLIT_K=3"
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=3"
 /* The lines of the small operand do not fill the block. */
 #define IDLE                                                                                                 \
     "skinny SIDE=0 ROWS=6 TX=2 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=3 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "       \
-    "MIN_BLOCKS=1 SPLIT_K=1"
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 
 const struct mutant mutants_skinny[] = {
     {"chunk read before it is there", ROWS_ACROSS, "nn", {"skinny_small.cuh", "    __syncthreads();", ""}},
