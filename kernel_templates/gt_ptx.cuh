@@ -21,14 +21,9 @@
  *   cp_async_commit()        close the group of the copies started since the last commit
  *   cp_async_wait<N>()       wait until at most the N youngest groups are in flight
  *   cluster_barrier()        all threads of all blocks of the cluster (sm_90)
- *   cluster_arrive(), cluster_wait()   the two halves of a barrier that orders no memory: after it all blocks
- *                            of the cluster have begun, and their shared memory may be written
- *   wait_for_predecessors()  what the stream holds before this kernel has ended, and what it wrote is seen:
- *                            the kernel may be launched before that, and touches global memory only after
- *   let_successors_start()   kernels that wait so may be launched once all blocks have come here or ended
- *   load_cluster<V>(v, s, r) v[0..V) = what lies at s, a place in this block's shared memory, in that of
- *                            block r of the cluster
- *   store_cluster<V>(s, v, r) the other way; only after such a barrier
+ *   cluster_arrive(), cluster_wait()  the two halves of a barrier that orders mbarrier_ready() alone: after
+ * it all blocks of the cluster have begun, and one may send to them load_cluster<V>(v, s, r) v[0..V) = what
+ * lies at s, a place in this block's shared memory, in that of block r of the cluster
  *
  * A barrier that threads pass in two steps, each with work of its own in between: `struct mbarrier`, 8 bytes
  * of shared memory. Its phases follow each other; a phase is complete when `count` arrivals have been made
@@ -40,17 +35,16 @@
  *   mbarrier_ready()
  *   mbarrier_arrive(b, who)  one arrival if `who`. One lane may arrive for its warp after a __syncwarp()
  *   mbarrier_arrive_expect(b, bytes, who)
- *                            the same, and so many bytes of bulk copies belong to the phase, started
- *                            before or after (sm_90)
- *   mbarrier_arrive_copies(b) one arrival once all cp_async that this thread has started are there;
- *                            whoever waits for the phase sees them
- *   mbarrier_wait(b, parity) until phase 0, 2, 4 ... (parity 0) or 1, 3, 5 ... (parity 1) is complete;
- *                            that is the phase that runs, or the one before it
+ *                            the same, and so many bytes of bulk copies (or sent ones) belong to the phase,
+ * started before or after (sm_90) mbarrier_arrive_copies(b) one arrival once all cp_async that this thread
+ * has started are there; whoever waits for the phase sees them mbarrier_wait(b, parity) until phase 0, 2, 4
+ * ... (parity 0) or 1, 3, 5 ... (parity 1) is complete; that is the phase that runs, or the one before it
  *   bulk_copy(s, g, bytes, b, ok)
  *                            start s[0..bytes/4) = g[0..bytes/4) if ok; counts as copied for the phase
  *                            of b that runs. Bytes and addresses are multiples of 16 (sm_90)
- *   bulk_copy_fence()        between stores of this thread to shared memory and bulk copies to the same
- *                            place, which somebody starts who has waited for this thread afterwards
+ *   send<V>(s, v, b, r)      v[0..V) to the place s, in the shared memory of block r of the cluster; counts
+ * as copied for the phase of its b (sm_90) bulk_copy_fence()        between stores of this thread to shared
+ * memory and bulk copies to the same place, which somebody starts who has waited for this thread afterwards
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
@@ -119,21 +113,6 @@ template <int V> static __device__ __forceinline__ void load_stream(float *v, co
                      : "l"(g), "r"((int)valid));
 }
 
-/* Programmatic dependent launch (sm_90): without a launch that allows it, both are nothing. */
-static __device__ __forceinline__ void wait_for_predecessors()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-static __device__ __forceinline__ void let_successors_start()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
 /* release and acquire: what was written to shared memory before is read after it. */
 static __device__ __forceinline__ void cluster_barrier()
 {
@@ -175,27 +154,6 @@ template <int V> static __device__ __forceinline__ void load_cluster(float *v, c
                      : "r"(there)
                      : "memory");
     else asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v[0]) : "r"(there) : "memory");
-#else
-    static_assert(V == 0, "clusters need sm_90");
-#endif
-}
-
-template <int V> static __device__ __forceinline__ void store_cluster(float *s, const float *v, unsigned rank)
-{
-    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
-#if __CUDA_ARCH__ >= 900
-    unsigned there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;"
-        : "=r"(there)
-        : "r"((unsigned)__cvta_generic_to_shared(s)), "r"(rank));
-    if constexpr (V == 4)
-        asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(there), "f"(v[0]), "f"(v[1]),
-                     "f"(v[2]), "f"(v[3])
-                     : "memory");
-    else if constexpr (V == 2)
-        asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(there), "f"(v[0]), "f"(v[1])
-                     : "memory");
-    else asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(v[0]) : "memory");
 #else
     static_assert(V == 0, "clusters need sm_90");
 #endif
@@ -393,6 +351,37 @@ static __device__ __forceinline__ void bulk_copy(float *s, const float *g, unsig
             (unsigned)__cvta_generic_to_shared(s)),
         "l"(g), "r"(bytes), "r"(gt_address_of(b)), "r"((int)valid)
         : "memory");
+#endif
+}
+
+/* One trip: neither a fence nor a barrier, which would wait for the way to L2 and back. */
+template <int V>
+static __device__ __forceinline__ void send(float *s, const float *v, struct mbarrier *b, unsigned rank)
+{
+    static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
+#if __CUDA_ARCH__ >= 900
+    unsigned to, count;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(to)
+        : "r"((unsigned)__cvta_generic_to_shared(s)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(count) : "r"(gt_address_of(b)), "r"(rank));
+    if constexpr (V == 4)
+        asm volatile(
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, [%1];" ::
+                "r"(to),
+            "r"(count), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3])
+            : "memory");
+    else if constexpr (V == 2)
+        asm volatile(
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%2, %3}, [%1];" ::"r"(to),
+            "r"(count), "f"(v[0]), "f"(v[1])
+            : "memory");
+    else
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %2, [%1];" ::"r"(to),
+                     "r"(count), "f"(v[0])
+                     : "memory");
+#else
+    static_assert(V == 0, "clusters need sm_90");
 #endif
 }
 

@@ -228,8 +228,6 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
-    wait_for_predecessors();
-    let_successors_start();
     struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
 
@@ -295,8 +293,6 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
 #if !REDUCE
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const struct gemm_args args)
 {
-    wait_for_predecessors();
-    let_successors_start();
     const struct workspace_item item = item_of(args);
     reduce_splits<VC>(args, base_of(args, item) + item.parts);
 }
@@ -305,8 +301,6 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const s
 #if PACK
 extern "C" __global__ void __launch_bounds__(PACK_THREADS) gemm_pack(const struct gemm_args args)
 {
-    wait_for_predecessors();
-    let_successors_start();
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return; /* then A and B are not read */
     const struct workspace_item item = item_of(args);
     float *const base = base_of(args, item);

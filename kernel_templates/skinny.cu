@@ -144,8 +144,6 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
-    wait_for_predecessors();
-    let_successors_start();
     struct scaling scaling = {scalar_of(args.alpha_device, args.alpha),
                               scalar_of(args.beta_device, args.beta)};
     const struct view view = view_of(args, scaling.alpha != 0.0f);

@@ -306,7 +306,7 @@ static void plan_workspace(const struct config *config, const struct problem *p,
 
 static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.waits = true};
+    *plan = (struct launch_plan){.kernels = 0};
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = simt_resources(config);

@@ -184,8 +184,6 @@ template <int N> static inline void cp_async_wait()
 {
     gt_copy_wait(N);
 }
-static inline void wait_for_predecessors() {} /* kernels run one after the other here */
-static inline void let_successors_start() {}
 struct mbarrier {
     unsigned long long state;
 };
