@@ -11,7 +11,7 @@
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
     text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
-    text_gt_reduce_rules_h[];
+    text_gt_reduce_rules_h[], text_gt_arrive_cuh[];
 
 static const struct source_text sources[] = {
     {"skinny.cu", text_skinny_cu},
@@ -24,6 +24,7 @@ static const struct source_text sources[] = {
     {"gt_store.cuh", text_gt_store_cuh},
     {"gt_reduce.cuh", text_gt_reduce_cuh},
     {"gt_reduce_rules.h", text_gt_reduce_rules_h},
+    {"gt_arrive.cuh", text_gt_arrive_cuh},
 };
 
 /* In the order of params. */
@@ -41,6 +42,7 @@ enum {
     P_STEPS,
     P_LOADER,
     P_MIN_BLOCKS,
+    P_REDUCE,
     P_SPLIT_K,
     P_COUNT
 };
@@ -64,8 +66,10 @@ static const struct param params[P_COUNT] = {
      "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80)"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
+    {"REDUCE", PARAM_COMPILE, 1, 8,
+     "who adds the parts of SPLIT_K: 1 a tile's last block; 2-8 a cluster of as many blocks (sm_90)"},
     {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
-     "blocks that share columns along k: fill the GPU evenly, but the last one adds their parts"},
+     "blocks that share columns along k: fill the GPU evenly, but their parts must be added"},
 };
 
 static int64_t smaller(int64_t x, int64_t y)
@@ -92,6 +96,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define STEPS      (config->value[P_STEPS])
 #define LOADER     (config->value[P_LOADER])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define REDUCE     (config->value[P_REDUCE])
 #define SPLIT_K    (config->value[P_SPLIT_K])
 #include "skinny_rules.h"
 
@@ -118,6 +123,8 @@ static const char *check_rules(const struct config *config, int known, const str
     if (known > P_##last && !(holds)) return why;
 #include "skinny_rules.h"
 #undef RULE
+    if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
+        return "SPLIT_K must be the size of the cluster (REDUCE)";
     if (!problem) return NULL;
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
 #define RULE_OP(last, holds, why)                                                                            \
@@ -127,9 +134,11 @@ static const char *check_rules(const struct config *config, int known, const str
     return NULL;
 }
 
-static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
     if (!KNOWN(STEPS)) return NULL;
+    struct config seen = *all, *const config = &seen;
+    if (!KNOWN(REDUCE)) REDUCE = 1;
     const struct resources need = skinny_resources(config);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     const int64_t registers =
@@ -137,6 +146,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
     if (KNOWN(LOADER) && LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
     if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
         return "an SM does not hold the threads of MIN_BLOCKS blocks";
@@ -158,8 +168,8 @@ static int64_t columns_of(const struct config *config, const struct problem *p)
     return SIDE == 0 ? p->n : p->m;
 }
 
-/* How k is cut: SPLIT_K runs at most, none of them empty, which begin where the widest vectors may, and whole
- * lines of memory where k is contiguous. */
+/* How k is cut: SPLIT_K runs at most, none of them empty (unless a cluster has a fixed number), which begin
+ * where the widest vectors may, and whole lines of memory where k is contiguous. */
 struct k_cut {
     int64_t k_per_split, splits;
 };
@@ -171,6 +181,10 @@ static struct k_cut cut_k(const struct config *config, const struct problem *p)
     const int64_t units = p->k > 0 ? ceil_div(p->k, unit) : 1;
     struct k_cut cut = {.k_per_split = ceil_div(units, smaller(SPLIT_K, units)) * unit};
     cut.splits = ceil_div(p->k > 0 ? p->k : 1, cut.k_per_split);
+    if (CLUSTER) {
+        cut.splits = CLUSTER;
+        cut.k_per_split = ceil_div(units, CLUSTER) * unit;
+    }
     return cut;
 }
 
@@ -192,7 +206,7 @@ static const char *check_problem(const struct config *config, int known, const s
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
     if (!KNOWN(SPLIT_K)) return NULL;
     const int64_t splits = cut_k(config, p).splits;
-    if (splits > 1 && item_bytes(config, p, splits) > WORKSPACE_BYTES_MAX)
+    if (splits > 1 && !CLUSTER && item_bytes(config, p, splits) > WORKSPACE_BYTES_MAX)
         return "SPLIT_K needs more than 64 MiB of workspace";
     return NULL;
 }
@@ -234,7 +248,7 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
                                     .k_per_split = (int)cut.k_per_split,
                                     .group = 1};
     plan->batch_per_launch = GRID_Z_MAX;
-    if (cut.splits > 1) {
+    if (cut.splits > 1 && !CLUSTER) {
         plan->batch_per_launch = smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes(config, p, cut.splits));
         const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
         plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
@@ -244,7 +258,8 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
         .entry = "gemm",
         .grid = {(unsigned)tiles, (unsigned)cut.splits, (unsigned)smaller(p->batch, plan->batch_per_launch)},
         .threads = (unsigned)need.threads,
-        .smem_bytes = (unsigned)need.smem_bytes};
+        .smem_bytes = (unsigned)need.smem_bytes,
+        .cluster = (unsigned)(CLUSTER)};
 }
 
 extern const struct template template_skinny;
