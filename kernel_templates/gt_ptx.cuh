@@ -21,9 +21,11 @@
  *   cp_async_commit()        close the group of the copies started since the last commit
  *   cp_async_wait<N>()       wait until at most the N youngest groups are in flight
  *   cluster_barrier()        all threads of all blocks of the cluster (sm_90)
- *   cluster_arrive(), cluster_wait()  the two halves of a barrier that orders mbarrier_ready() alone: after
- * it all blocks of the cluster have begun, and one may send to them load_cluster<V>(v, s, r) v[0..V) = what
- * lies at s, a place in this block's shared memory, in that of block r of the cluster
+ *   cluster_arrive(), cluster_wait()
+ *                            the two halves of a barrier that orders mbarrier_ready() alone: after it all
+ *                            blocks of the cluster have begun, and one may send to them
+ *   load_cluster<V>(v, s, r) v[0..V) = what lies at s, a place in this block's shared memory, in that of
+ *                            block r of the cluster
  *
  * A barrier that threads pass in two steps, each with work of its own in between: `struct mbarrier`, 8 bytes
  * of shared memory. Its phases follow each other; a phase is complete when `count` arrivals have been made
@@ -35,16 +37,19 @@
  *   mbarrier_ready()
  *   mbarrier_arrive(b, who)  one arrival if `who`. One lane may arrive for its warp after a __syncwarp()
  *   mbarrier_arrive_expect(b, bytes, who)
- *                            the same, and so many bytes of bulk copies (or sent ones) belong to the phase,
- * started before or after (sm_90) mbarrier_arrive_copies(b) one arrival once all cp_async that this thread
- * has started are there; whoever waits for the phase sees them mbarrier_wait(b, parity) until phase 0, 2, 4
- * ... (parity 0) or 1, 3, 5 ... (parity 1) is complete; that is the phase that runs, or the one before it
+ *                            the same, and so many bytes of bulk copies or of send belong to the phase,
+ *                            started before or after (sm_90)
+ *   mbarrier_arrive_copies(b) one arrival once all cp_async that this thread has started are there;
+ *                            whoever waits for the phase sees them
+ *   mbarrier_wait(b, parity) until phase 0, 2, 4 ... (parity 0) or 1, 3, 5 ... (parity 1) is complete;
+ *                            that is the phase that runs, or the one before it
  *   bulk_copy(s, g, bytes, b, ok)
  *                            start s[0..bytes/4) = g[0..bytes/4) if ok; counts as copied for the phase
  *                            of b that runs. Bytes and addresses are multiples of 16 (sm_90)
- *   send<V>(s, v, b, r)      v[0..V) to the place s, in the shared memory of block r of the cluster; counts
- * as copied for the phase of its b (sm_90) bulk_copy_fence()        between stores of this thread to shared
- * memory and bulk copies to the same place, which somebody starts who has waited for this thread afterwards
+ *   send<V>(s, v, b, r)      v[0..V) to the place s, in the shared memory of block r of the cluster;
+ *                            counts as copied for the phase of b there (sm_90)
+ *   bulk_copy_fence()        between stores of this thread to shared memory and bulk copies to the same
+ *                            place, which somebody starts who has waited for this thread afterwards
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
