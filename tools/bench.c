@@ -54,9 +54,9 @@ enum status bench_choose(struct crew *crew, struct db *db, struct known *pretune
 static enum status prepare(struct crew *crew, const struct bench_plan *plan, const struct problem *problem,
                            double warm_s, bool *cublas)
 {
-    json_t *answer = NULL;
-    enum status st =
-        crew_ask(crew, 0, request_prepare(problem, plan->cold, SEED, warm_s), CREW_PREPARE_S, &answer);
+    json_t *answer = NULL, *request = request_prepare(problem, plan->cold, SEED, warm_s);
+    json_object_set_new(request, "one_by_one", json_boolean(plan->one_by_one));
+    enum status st = crew_ask(crew, 0, request, CREW_PREPARE_S, &answer);
     *cublas = !st && json_number_value(json_object_get(answer, "anchor_us")) > 0;
     json_decref(answer);
     return st;

@@ -18,6 +18,7 @@ struct bench_plan {
     int rounds; /* 1 .. BENCH_ROUNDS_MAX */
     double block_ms;
     bool cold;
+    bool one_by_one;            /* short calls launched one by one instead of in captured graphs */
     bool wanted[BENCH_RUNNERS]; /* of the rivals; OWN runs wherever there is one */
     uint64_t seed;
 };

@@ -43,6 +43,7 @@ static const struct column columns[] = {
     {"config", NULL, COLUMN_TEXT, 0},
     {"rounds", NULL, COLUMN_NUMBER, 0},
     {"cold", NULL, COLUMN_BOOL, 0},
+    {"launch", NULL, COLUMN_TEXT, 0},
     {"gpu", NULL, COLUMN_TEXT, 0},
     {"driver", NULL, COLUMN_TEXT, 0},
     {"cublas", NULL, COLUMN_TEXT, 0},
@@ -116,6 +117,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_text(t, or_null(config));
     table_number(t, plan->rounds);
     table_bool(t, plan->cold);
+    table_text(t, plan->one_by_one ? "stream" : "graph");
     table_text(t, place->worker->gpu.name);
     table_text(t, or_null(place->worker->driver));
     table_text(t, or_null(place->worker->cublas));
@@ -142,11 +144,12 @@ enum status bench_show(const struct bench_row *rows, size_t count, const struct 
     for (size_t i = 0; i < count; i++) add_row(table, &rows[i], plan, place);
     const struct worker_info *worker = place->worker;
     if (format == TABLE_TEXT)
-        printf("%s, driver %s, %s%s; measured roofline %.1f TFLOPS and %.0f GB/s; operands %s; medians of %d "
-               "blocks of %g ms\n\n",
-               worker->gpu.name, worker->driver, worker->cublas[0] ? "cuBLAS " : "no cuBLAS", worker->cublas,
-               place->tflops, place->gb_per_s, plan->cold ? "rotated beyond the cache" : "left in the cache",
-               plan->rounds, plan->block_ms);
+        printf(
+            "%s, driver %s, %s%s; measured roofline %.1f TFLOPS and %.0f GB/s; operands %s; short calls %s; "
+            "medians of %d blocks of %g ms\n\n",
+            worker->gpu.name, worker->driver, worker->cublas[0] ? "cuBLAS " : "no cuBLAS", worker->cublas,
+            place->tflops, place->gb_per_s, plan->cold ? "rotated beyond the cache" : "left in the cache",
+            plan->one_by_one ? "launched one by one" : "in captured graphs", plan->rounds, plan->block_ms);
     enum status st = table_print(table, format, stdout);
     table_free(table);
     if (!st) {

@@ -34,6 +34,7 @@ enum {
     KEY_GPU,
     KEY_DB,
     KEY_HOT,
+    KEY_LAUNCH,
     KEY_ROUNDS,
     KEY_BLOCK,
     KEY_SEED
@@ -51,6 +52,10 @@ static const struct argp_option option_list[] = {
     {"gpu", KEY_GPU, "N", 0, "number of the GPU to run on (default 0)", 0},
     {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
     {"hot", KEY_HOT, NULL, 0, "leave the operands in the L2 cache between calls instead of rotating them", 0},
+    {"launch", KEY_LAUNCH, "HOW", 0,
+     "how calls below 50 us are launched: graph (default; captured graphs of many, so that the GPU's time is "
+     "measured alone) or stream (one by one, as most programs do)",
+     0},
     {"rounds", KEY_ROUNDS, "N", 0, "blocks of each kernel (default 15, at most 101)", 0},
     {"block-ms", KEY_BLOCK, "MS", 0, "length of a block (default 20)", 0},
     {"seed", KEY_SEED, "N", 0, "of the order in which blocks run (default 1)", 0},
@@ -115,6 +120,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
         break;
     case KEY_HOT:
         o->plan.cold = false;
+        break;
+    case KEY_LAUNCH:
+        o->plan.one_by_one = strcmp(value, "stream") == 0;
+        if (!o->plan.one_by_one && strcmp(value, "graph") != 0)
+            o->st = fail(E_USAGE, "--launch %.40s is neither graph nor stream", value);
         break;
     case KEY_ROUNDS:
         o->st = parse_whole("--rounds", value, BENCH_ROUNDS_MAX, &o->plan.rounds);

@@ -6,6 +6,7 @@ t tune bench
 t tune bench --shape 12x
 t tune bench --suite nosuch.txt
 t tune bench --shape 64x64x64 --rival nosuch
+t tune bench --shape 64x64x64 --launch later
 t tune bench --shape 64x64x64 --rounds 0
 t tune bench --shape 64x64x64 --rounds 2.5
 t tune bench --shape 64x64x64 --plot ratios.jpg

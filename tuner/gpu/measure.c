@@ -110,7 +110,7 @@ enum status timed_start(struct stopwatch *watch, const struct workload *work, co
     if (!st) st = record(&t, 1);
     if (!st) st = device_check(cuda.EventSynchronize(watch->event[1]), "timing a first call");
     if (!st) st = elapsed(&t, 0, 1, &t.call_us);
-    if (!st && t.call_us < GRAPH_BELOW_US) {
+    if (!st && t.call_us < GRAPH_BELOW_US && !watch->one_by_one) {
         st = capture(&t);
         if (!st) st = estimate_from_graph(&t);
     }

@@ -18,6 +18,8 @@
 struct stopwatch {
     struct device *device;
     struct nvml nvml;
+    bool one_by_one; /* short calls, too, are launched as most programs do, not through a captured graph: the
+                        host's time counts where it is longer than the GPU's */
     CUevent event[MEASURE_BLOCKS_MAX + 1];
 };
 

@@ -133,21 +133,22 @@ static enum status measure_anchor(struct worker *w, double warm_s, double *sampl
 static json_t *answer_prepare(struct worker *w, const json_t *request)
 {
     const char *text;
-    int cold;
+    int cold, one_by_one = 0;
     json_int_t seed;
     double warm_s, spent_s, samples[ANCHOR_SAMPLES];
     json_error_t error;
     struct problem problem;
     struct judgement judgement = {.right = true};
     int count;
-    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F}", "problem", &text, "cold", &cold,
-                       "seed", &seed, "warm_s", &warm_s))
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F, s?b}", "problem", &text, "cold",
+                       &cold, "seed", &seed, "warm_s", &warm_s, "one_by_one", &one_by_one))
         return message_failure(unpack_failed("prepare", &error));
     if (seed < 0 || !(warm_s >= 0))
         return message_failure(fail(E_INPUT, "prepare: seed or warm_s is negative"));
     enum status st = problem_parse(text, &problem);
     if (st) return message_failure(st);
     line_up_close(&w->line_up);
+    w->site.watch.one_by_one = one_by_one;
     st = site_prepare(&w->site, &problem, cold, (uint64_t)seed);
     if (!st) st = line_up_open(&w->site, &w->line_up, w->cublas);
     if (!st) st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), samples, &count, &spent_s, &judgement);
