@@ -239,6 +239,104 @@ static void batches_are_answered_where_they_have_strides(void **state)
     operands_free(&o);
 }
 
+/* Every function with strides or 64-bit sizes: answered where there is a winner, passed on as it is where
+ * there is none. */
+
+#define OF(o)                                                                                                \
+    const struct problem *p = &(o)->problem;                                                                 \
+    const int b = p->trans_b, a = p->trans_a;                                                                \
+    const int64_t m = p->n, n = p->m, k = p->k
+
+static int sgemm_64(const struct operand_set *o)
+{
+    OF(o);
+    return cublasSgemm_v2_64(blas_context, b, a, m, n, k, &one, o->b, p->ldb, o->a, p->lda, &zero, o->c,
+                             p->ldc);
+}
+
+static int sgemm_strided_64(const struct operand_set *o)
+{
+    OF(o);
+    return cublasSgemmStridedBatched_64(blas_context, b, a, m, n, k, &one, o->b, p->ldb, p->stride_b, o->a,
+                                        p->lda, p->stride_a, &zero, o->c, p->ldc, p->stride_c, p->batch);
+}
+
+static int gemm_ex_64(const struct operand_set *o)
+{
+    OF(o);
+    return cublasGemmEx_64(blas_context, b, a, m, n, k, &one, o->b, BLAS_R_32F, p->ldb, o->a, BLAS_R_32F,
+                           p->lda, &zero, o->c, BLAS_R_32F, p->ldc, BLAS_COMPUTE_32F, -1);
+}
+
+static int gemm_strided_ex(const struct operand_set *o)
+{
+    OF(o);
+    return cublasGemmStridedBatchedEx(blas_context, b, a, (int)m, (int)n, (int)k, &one, o->b, BLAS_R_32F,
+                                      (int)p->ldb, p->stride_b, o->a, BLAS_R_32F, (int)p->lda, p->stride_a,
+                                      &zero, o->c, BLAS_R_32F, (int)p->ldc, p->stride_c, (int)p->batch,
+                                      BLAS_COMPUTE_32F, -1);
+}
+
+static int gemm_strided_ex_64(const struct operand_set *o)
+{
+    OF(o);
+    return cublasGemmStridedBatchedEx_64(blas_context, b, a, m, n, k, &one, o->b, BLAS_R_32F, p->ldb,
+                                         p->stride_b, o->a, BLAS_R_32F, p->lda, p->stride_a, &zero, o->c,
+                                         BLAS_R_32F, p->ldc, p->stride_c, p->batch, BLAS_COMPUTE_32F, -1);
+}
+
+static int gemm_ex_32(const struct operand_set *o)
+{
+    return gemm_ex(o, BLAS_COMPUTE_32F);
+}
+
+static void every_form_is_answered_or_passed_on_as_it_is(void **state)
+{
+    static const struct {
+        const char *name;
+        int (*call)(const struct operand_set *o);
+        bool batch;
+    } forms[] = {{"cublasSgemm", sgemm_of, false},
+                 {"cublasSgemm_64", sgemm_64, false},
+                 {"cublasGemmEx", gemm_ex_32, false},
+                 {"cublasGemmEx_64", gemm_ex_64, false},
+                 {"cublasSgemmStridedBatched", sgemm_strided, true},
+                 {"cublasSgemmStridedBatched_64", sgemm_strided_64, true},
+                 {"cublasGemmStridedBatchedEx", gemm_strided_ex, true},
+                 {"cublasGemmStridedBatchedEx_64", gemm_strided_ex_64, true}};
+    static const char *const known[] = {"sgemm:tn:16x24x32:lda=20:ldb=28:ldc=36",
+                                        "sgemm:tn:16x24x32:batch=3:lda=20:ldb=28:ldc=36:stride_a=700"};
+    static const char *const unknown[] = {"sgemm:nt:12x20x8:lda=16:ldb=24:ldc=28",
+                                          "sgemm:nt:12x20x8:batch=2:lda=16:ldb=24:ldc=28:stride_b=500"};
+    (void)state;
+    put_winner(known[0], SIMT, 5, false);
+    put_winner(known[1], SIMT, 5, false);
+    arrive();
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct operand_set o = operands_make(known[forms[i].batch], 0);
+        assert_went(forms[i].call(&o), 1, 0);
+        operands_check(&o, 1, forms[i].name);
+        operands_free(&o);
+        o = operands_make(unknown[forms[i].batch], 0);
+        assert_went(forms[i].call(&o), 0, 1);
+        operands_check(&o, 1, forms[i].name);
+        const struct problem *p = &o.problem;
+        const struct program_blas_last *x = &program_blas_last;
+        assert_true(x->a == o.b && x->b == o.a && x->c == o.c && x->batch == p->batch);
+        assert_true(x->op_a == p->trans_b && x->op_b == p->trans_a && x->m == p->n && x->n == p->m &&
+                    x->k == p->k && x->lda == p->ldb && x->ldb == p->lda && x->ldc == p->ldc);
+        operands_free(&o);
+    }
+    /* Pointers to matrices are cuBLAS's to follow, even to one that would have a winner. */
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    const float *a[] = {o.a}, *b[] = {o.b};
+    float *c[] = {o.c};
+    assert_went(cublasSgemmBatched_64(blas_context, 0, 0, 24, 16, 32, &one, b, 24, a, 32, &zero, c, 24, 1), 0,
+                1);
+    operands_check(&o, 1, "cublasSgemmBatched_64");
+    operands_free(&o);
+}
+
 /* ---- cublasLt ---- */
 
 struct lt_call {
@@ -583,6 +681,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(gemm_ex_is_answered_in_strict_fp32_only),
     SCENARIO(what_cublas_calls_itself_is_left_alone),
     SCENARIO(batches_are_answered_where_they_have_strides),
+    SCENARIO(every_form_is_answered_or_passed_on_as_it_is),
     SCENARIO(lt_in_its_plain_form_is_answered),
     SCENARIO(lt_in_any_other_form_goes_to_cublas),
     SCENARIO(a_kernel_that_is_not_there_yet_is_not_prepared_in_a_capture),
