@@ -39,8 +39,9 @@
  *   mbarrier_arrive_expect(b, bytes, who)
  *                            the same, and so many bytes of bulk copies or of send belong to the phase,
  *                            started before or after (sm_90)
- *   mbarrier_arrive_copies(b) one arrival once all cp_async that this thread has started are there;
- *                            whoever waits for the phase sees them
+ *   mbarrier_arrive_copies(b, who)
+ *                            one arrival if `who`, as soon as all cp_async that this thread has started
+ *                            have landed; whoever waits for the phase sees them
  *   mbarrier_wait(b, parity) until phase 0, 2, 4 ... (parity 0) or 1, 3, 5 ... (parity 1) is complete;
  *                            that is the phase that runs, or the one before it
  *   bulk_copy(s, g, bytes, b, ok)
@@ -50,6 +51,8 @@
  *                            counts as copied for the phase of b there (sm_90)
  *   bulk_copy_fence()        between stores of this thread to shared memory and bulk copies to the same
  *                            place, which somebody starts who has waited for this thread afterwards
+ *   one_lane()               true in one lane of a warp that is whole; what a bulk copy is given by that lane
+ *                            costs least
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
@@ -69,6 +72,18 @@ static __device__ __forceinline__ int thread_index()
     int x;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
     return x;
+}
+
+/* The assembler knows what this means: what that lane does it need not repeat for others. */
+static __device__ __forceinline__ bool one_lane()
+{
+#if __CUDA_ARCH__ >= 900
+    int yes;
+    asm volatile("{.reg .pred p; elect.sync _|p, 0xffffffff; selp.s32 %0, 1, 0, p;}" : "=r"(yes));
+    return yes != 0;
+#else
+    return thread_index() % 32 == 0;
+#endif
 }
 
 static __device__ __forceinline__ int block_index()
@@ -321,10 +336,13 @@ static __device__ __forceinline__ void mbarrier_arrive_expect(struct mbarrier *b
 #endif
 }
 
-static __device__ __forceinline__ void mbarrier_arrive_copies(struct mbarrier *b)
+static __device__ __forceinline__ void mbarrier_arrive_copies(struct mbarrier *b, bool who)
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(gt_address_of(b)) : "memory");
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %1, 0; "
+                 "@p cp.async.mbarrier.arrive.noinc.shared.b64 [%0];}" ::"r"(gt_address_of(b)),
+                 "r"((int)who)
+                 : "memory");
 #endif
 }
 

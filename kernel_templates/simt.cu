@@ -81,16 +81,73 @@ static __device__ __forceinline__ struct source source_of_b(const struct gemm_ar
     return {base_of(args, item) + item.b, row, row};
 }
 
+/* The barrier of a stage (TWO_STEPS) lies in the gap behind A's first row. */
+static __device__ __forceinline__ struct mbarrier *barrier_of(float *stage)
+{
+    return reinterpret_cast<struct mbarrier *>(stage + STRIDE_A - 4);
+}
+
+/* At a stage's barrier each warp arrives when it has stored what it had in registers, and thus is done with
+ * the stage before the one it reads; and each thread, as soon as its cp.async have landed. Bulk copies are
+ * counted by their bytes. */
+static __device__ __forceinline__ void start_barriers(float *stages, int thread)
+{
+    if constexpr (!TWO_STEPS) return;
+    if (thread == 0) {
+#pragma unroll
+        for (int i = 0; i < STAGES; i++)
+            mbarrier_init(barrier_of(stages + i * STAGE_FLOATS),
+                          THREADS / 32 + (!BULK && (ASYNC_A || ASYNC_B) ? THREADS : 0));
+        mbarrier_ready();
+    }
+    __syncthreads();
+}
+
 /* Both operands on their way to a stage. */
 struct operands {
-    operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>, ASYNC_A> a;
-    operand<tile_loader<BN, BK, STRIDE_B, VB, THREADS, !ALONG_N>, ASYNC_B> b;
+    operand<loader_of<BULK && ASYNC_A, BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>::type, ASYNC_A,
+            BULK && ASYNC_A>
+        a;
+    operand<loader_of<BULK && ASYNC_B, BN, BK, STRIDE_B, VB, THREADS, !ALONG_N>::type, ASYNC_B,
+            BULK && ASYNC_B>
+        b;
+    bool leads; /* its warp */
 
-    template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
+    /* awaited: a stage that next_stage_ready() will ask for. */
+    template <bool GUARD>
+    __device__ __forceinline__ void copy(float *stage, bool valid, bool awaited, int count)
     {
-        a.copy_async<GUARD>(stage, valid, count);
-        b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count);
-        if constexpr (ASYNC_A || ASYNC_B) cp_async_commit();
+        if constexpr (BULK) {
+            a.copy_async<GUARD>(stage, valid, count, barrier_of(stage));
+            b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count, barrier_of(stage));
+        } else {
+            a.copy_async<GUARD>(stage, valid, count);
+            b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count);
+            if constexpr (ASYNC_A || ASYNC_B) {
+                if constexpr (TWO_STEPS) mbarrier_arrive_copies(barrier_of(stage), awaited);
+                else cp_async_commit();
+            }
+        }
+    }
+
+    /* valid, count: as they were when the stage was copied. */
+    template <bool GUARD> __device__ __forceinline__ void arrive(float *stage, bool valid, int count)
+    {
+        if constexpr (!TWO_STEPS) return;
+        __syncwarp();
+        if constexpr (BULK) {
+            const unsigned bytes = a.bulk_bytes<GUARD>(count) + b.bulk_bytes<GUARD>(count);
+            mbarrier_arrive_expect(barrier_of(stage), valid ? bytes : 0, leads);
+        } else {
+            mbarrier_arrive(barrier_of(stage), leads);
+        }
+    }
+
+    /* What bulk copies leave of a first tile that is short. */
+    __device__ __forceinline__ void clear(float *stage, int count, int thread)
+    {
+        a.clear_rest(stage, count, thread);
+        b.clear_rest(stage + BK * STRIDE_A, count, thread);
     }
 
     template <bool GUARD> __device__ __forceinline__ void fetch(bool valid, int count)
@@ -106,18 +163,25 @@ struct operands {
     }
 };
 
-/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
-static __device__ __forceinline__ void next_stage_ready()
+/* The stage that comes next is complete and everybody may read it; the one that was read, or (TWO_STEPS) the
+ * one before that, is free. parity: of the turns around all stages. */
+static __device__ __forceinline__ void next_stage_ready(float *stage, unsigned parity)
 {
-    if constexpr (ASYNC_A || ASYNC_B) cp_async_wait<STAGES - 2>();
-    __syncthreads();
+    if constexpr (TWO_STEPS) {
+        mbarrier_wait(barrier_of(stage), parity);
+    } else {
+        if constexpr (ASYNC_A || ASYNC_B) cp_async_wait<STAGES - 2>();
+        __syncthreads();
+    }
 }
 
 /* Nothing is on its way to shared memory any more, not even the zeros of copies beyond the last tile: after a
  * barrier it may be used for something else. */
 static __device__ __forceinline__ void wait_for_copies()
 {
-    if constexpr (ASYNC_A || ASYNC_B) cp_async_wait<0>();
+    if constexpr (BULK || !(ASYNC_A || ASYNC_B)) return;
+    if constexpr (TWO_STEPS) cp_async_commit();
+    cp_async_wait<0>();
 }
 
 struct fragments {
@@ -144,6 +208,11 @@ static __device__ __forceinline__ struct thread_place place_of(int thread)
             thread / 32 / WARPS};
 }
 
+static __device__ __forceinline__ int following(int stage)
+{
+    return stage == (STAGES - 1) * STAGE_FLOATS ? 0 : stage + STAGE_FLOATS;
+}
+
 /* sum += A * B over the block's range of k. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct k_range range,
                                                 float (&sum)[TM][TN])
@@ -156,23 +225,30 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     in.a.start(a.matrix, a.ld, origin.m, a.x_end, range.begin, thread);
     in.b.start(b.matrix, b.ld, origin.n, b.x_end, range.begin, thread);
 
+    in.leads = thread % 32 == 0;
+    start_barriers(stages, thread);
+
     in.fetch<true>(true, range.first);
-    in.copy<true>(stages, true, range.first);
+    in.copy<true>(stages, true, true, range.first);
 #pragma unroll
-    for (int i = 1; i < STAGES - 1; i++) in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, 0);
+    for (int i = 1; i < TILES_AHEAD; i++)
+        in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, i <= range.tiles, 0);
+    in.clear(stages, range.first, thread);
     in.put(stages);
+    in.arrive<true>(stages, true, range.first);
     in.fetch<false>(range.tiles > 1, 0);
-    next_stage_ready();
+    next_stage_ready(stages, 0);
 
     const struct thread_place place = place_of(thread);
     const float *at_a = stages + place.team * (TEAM_K * STRIDE_A) + place.row,
                 *at_b = stages + BK * STRIDE_A + place.team * (TEAM_K * STRIDE_B) + place.column;
     struct fragments f;
     f.load(0, at_a, at_b, 0);
-    int next = STAGE_FLOATS, free = (STAGES - 1) * STAGE_FLOATS, now = 0;
+    int next = STAGE_FLOATS, free = TILES_AHEAD * STAGE_FLOATS, now = 0;
+    unsigned parity = 0;
 #pragma unroll 1
     for (int left = range.tiles; left > 0; left--) {
-        in.copy<false>(stages + free, left > STAGES - 1, 0);
+        in.copy<false>(stages + (TILES_AHEAD == 1 ? next : free), left > TILES_AHEAD, left >= TILES_AHEAD, 0);
 #pragma unroll 1
         for (int k = 0; k < TEAM_K - UNROLL; k += UNROLL)
 #pragma unroll
@@ -184,21 +260,23 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         for (int u = 0; u < UNROLL; u++) {
             if (u == STORE_AT) {
                 in.put(stages + next);
+                in.arrive<false>(stages + next, left > 1, 0);
                 in.fetch<false>(left > 2, 0);
             }
             if (u < UNROLL - 1) {
                 f.load((u + 1) % 2, at_a, at_b, TEAM_K - UNROLL + u + 1);
             } else {
-                next_stage_ready();
+                next_stage_ready(stages + next, parity);
                 at_a += next - now;
                 at_b += next - now;
                 f.load((u + 1) % 2, at_a, at_b, 0);
             }
             add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
         }
-        free = now;
+        free = TWO_STEPS ? following(free) : now;
+        parity ^= following(next) == 0;
         now = next;
-        next = next == (STAGES - 1) * STAGE_FLOATS ? 0 : next + STAGE_FLOATS;
+        next = following(next);
     }
 }
 
@@ -220,6 +298,34 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
     return true;
 }
 
+using cluster = cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>;
+static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
+
+/* The sums of all teams of the block, and of all blocks of its cluster, to m x n elements of C from c on. */
+static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], float alpha, float beta,
+                                                  float *c, long long ldc, int m, int n)
+{
+    const struct thread_place place = place_of(thread_index());
+    float *const tiles = gt_shared_memory(), *const inbox = tiles + INBOX_AT;
+    if constexpr (CLUSTER) cluster::wait_for_others();
+    if constexpr (WARPS_K > 1) {
+        wait_for_copies();
+        __syncthreads(); /* the stages have been read */
+        hand_out<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(
+            place.row, place.column, sum, alpha,
+            place_in_tile<CHUNK_N, STRIDE_C>{tiles + place.team * TILE_FLOATS});
+        __syncthreads();
+        if constexpr (CLUSTER)
+            team_tiles<BM, BN, STRIDE_C, CHUNK_N, THREADS, WARPS_K>::add(tiles,
+                                                                         cluster::owner<CHUNK_N>{inbox});
+        else team_tiles<BM, BN, STRIDE_C, VC, THREADS, WARPS_K>::add_to_c(tiles, c, ldc, m, n, beta);
+    } else if constexpr (CLUSTER) {
+        hand_out<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(place.row, place.column, sum, alpha,
+                                                             cluster::owner<CHUNK_N>{inbox});
+    }
+    if constexpr (CLUSTER) cluster::add(inbox, c, ldc, m, n, beta);
+}
+
 #if REDUCE > 1
 #define TOGETHER __cluster_dims__(1, REDUCE, 1)
 #else
@@ -239,6 +345,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     for (int i = 0; i < TM; i++)
 #pragma unroll
         for (int j = 0; j < TN; j++) sum[i][j] = zero;
+    if constexpr (CLUSTER) cluster::join(gt_shared_memory() + INBOX_AT);
     if (range.tiles > 0) multiply(args, range, sum);
 
     const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
@@ -260,25 +367,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
         }
     }
     if constexpr (CLUSTER || WARPS_K > 1) {
-        using teams = team_tiles<BM, BN, STRIDE_C, VC, THREADS, WARPS_K>;
-        float *const tile = gt_shared_memory();
-        wait_for_copies();
-        __syncthreads(); /* the stages have been read */
-        teams::put<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(tile + place.team * TILE_FLOATS, place.row,
-                                                               place.column, sum, alpha);
-        const int rows = args.m - origin.m, columns = args.n - origin.n;
         c += origin.m * ldc + origin.n;
-        if constexpr (WARPS_K > 1) {
-            __syncthreads();
-            teams::add(tile, [=](int row, int column, const float *total) {
-                if (CLUSTER) store_shared<VC>(tile + row * STRIDE_C + column, total);
-                else if (row >= rows || column >= columns) return;
-                else if (beta == 0.0f) store_scaled<VC, false>(c + row * ldc + column, total, 1.0f, beta);
-                else store_scaled<VC, true>(c + row * ldc + column, total, 1.0f, beta);
-            });
-        }
-        if constexpr (CLUSTER)
-            cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>::add(tile, c, ldc, rows, columns, beta);
+        share_sums(sum, alpha, beta, c, ldc, args.m - origin.m, args.n - origin.n);
         return;
     }
     const int row = origin.m + place.row, column = origin.n + place.column;

@@ -28,15 +28,17 @@
 #define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
 
 /* Who adds the parts of a k that is cut: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
- * cluster of so many blocks. Clusters hold a tile of C in shared memory where the stages were; teams, each
- * one. */
-#define LAST_BLOCK  (REDUCE == 1)
-#define CLUSTER     (REDUCE > 1 ? REDUCE : 0)
-#define STRIDE_C    ((BN + 3) / 4 * 4 + 4)
-#define TILE_FLOATS (BM * STRIDE_C)
-#define SUMS_FLOATS (CLUSTER || WARPS_K > 1 ? WARPS_K * TILE_FLOATS : 0)
-#define SMEM_FLOATS (SUMS_FLOATS > STAGES * STAGE_FLOATS ? SUMS_FLOATS : STAGES * STAGE_FLOATS)
-#define SMEM_BYTES  (4 * SMEM_FLOATS)
+ * cluster of so many blocks. Teams hold a tile of C each where the stages were; the inbox of a cluster lies
+ * behind them. */
+#define LAST_BLOCK   (REDUCE == 1)
+#define CLUSTER      (REDUCE > 1 ? REDUCE : 0)
+#define STRIDE_C     ((BN + 3) / 4 * 4 + 4)
+#define TILE_FLOATS  (BM * STRIDE_C)
+#define SUMS_FLOATS  (WARPS_K > 1 ? WARPS_K * TILE_FLOATS : 0)
+#define INBOX_AT     (SUMS_FLOATS > STAGES * STAGE_FLOATS ? SUMS_FLOATS : STAGES * STAGE_FLOATS)
+#define INBOX_FLOATS (REDUCE > 1 ? REDUCE * ((BM + REDUCE - 1) / (REDUCE + !REDUCE)) * STRIDE_C : 0)
+#define SMEM_FLOATS  (INBOX_AT + (CLUSTER ? INBOX_FLOATS + 2 : 0)) /* and an mbarrier */
+#define SMEM_BYTES   (4 * SMEM_FLOATS)
 
 /* Which operand the kernel gemm_pack copies into the workspace first. */
 #define PACK_A (PACK % 2 == 1)
@@ -46,9 +48,15 @@
 #define ALONG_M (TRANS_A || PACK_A)
 #define ALONG_N (!TRANS_B || PACK_B)
 
-/* Which operand reaches shared memory by cp.async. */
-#define ASYNC_A (LOADER == 3 || (LOADER == 1 && ALONG_M))
-#define ASYNC_B (LOADER == 3 || (LOADER == 1 && ALONG_N))
+/* Which operand reaches shared memory past the registers: by cp.async, or row by row in bulk. */
+#define ASYNC_A (LOADER == 3 || (LOADER > 0 && ALONG_M))
+#define ASYNC_B (LOADER == 3 || (LOADER > 0 && ALONG_N))
+#define BULK    (LOADER == 4)
+
+/* Whether threads arrive within a tile at the barrier at its end. Who has passed that knows only that the
+ * others are done with the tile before, so copies run one tile less ahead than stages would allow. */
+#define TWO_STEPS   (LOADER == 2 || LOADER == 4)
+#define TILES_AHEAD (TWO_STEPS ? STAGES - 2 : STAGES - 1)
 
 #endif
 
@@ -65,6 +73,8 @@ RULE(WARPS_K, BK % WARPS_K == 0, "BK must be a multiple of WARPS_K")
 RULE(UNROLL, UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
 RULE(UNROLL, TEAM_K % UNROLL == 0, "BK must be a multiple of UNROLL for each of WARPS_K")
 RULE(STORE_AT, STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
+RULE(LOADER, !TWO_STEPS || STAGES > 2,
+     "LOADER 2 and 4 need 3 STAGES: one that is read, one that may still be, one that is filled")
 RULE(VA, VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
 RULE(VB, VB == 1 || VB == 2 || VB == 4, "VB must be 1, 2 or 4")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
@@ -79,6 +89,8 @@ RULE_OP(VB, (ALONG_N ? BN : BK) % VB == 0, "VB must divide the side of B's tile 
 RULE_OP(VA, LOADER != 3 || ALONG_M || VA == 1, "LOADER 3 transposes by single floats: VA must be 1")
 RULE_OP(VB, LOADER != 3 || ALONG_N || VB == 1, "LOADER 3 transposes by single floats: VB must be 1")
 RULE_OP(PACK, LOADER != 3 || !ALONG_M || !ALONG_N, "LOADER 3 has nothing to transpose: that is LOADER 1")
-RULE_OP(PACK, LOADER == 0 || ASYNC_A || ASYNC_B,
-        "LOADER 1 has nothing to copy: both operands are transposed on the way")
+RULE_OP(VA, !BULK || !ALONG_M || VA == 4, "LOADER 4 copies whole vectors: VA must be 4")
+RULE_OP(VB, !BULK || !ALONG_N || VB == 4, "LOADER 4 copies whole vectors: VB must be 4")
+RULE_OP(PACK, LOADER == 0 || LOADER == 2 || ASYNC_A || ASYNC_B,
+        "LOADER 1 and 4 have nothing to copy: both operands are transposed on the way")
 #endif

@@ -74,10 +74,10 @@ static const struct param params[P_COUNT] = {
      "are added"},
     {"STAGES", PARAM_COMPILE, 2, 8,
      "tiles in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"LOADER", PARAM_COMPILE, 0, 3,
-     "0: through registers; 1: cp.async for operands that need no transposing (sm_80); 3: for both, the "
-     "others by "
-     "single floats"},
+    {"LOADER", PARAM_COMPILE, 0, 4,
+     "0: through registers; 1: cp.async for operands that need no transposing (sm_80), 2: the same, and a "
+     "barrier in two "
+     "steps; 3: cp.async for both, the others by single floats; 4: as 2, by bulk copies (sm_90)"},
     {"PACK", PARAM_COMPILE, 0, 3,
      "operands copied into the workspace first: 0 none, 1 A, 2 B, 3 both; any then takes wide loads and "
      "cp.async"},
@@ -168,7 +168,7 @@ static const char *check_rules(const struct config *config, int known, const str
     if (known > P_##last && !(holds)) return why;
 #include "simt_rules.h"
 #undef RULE_OP
-    if (KNOWN(STORE_AT) && ASYNC_A && ASYNC_B && STORE_AT != UNROLL / 2)
+    if (KNOWN(STORE_AT) && ASYNC_A && ASYNC_B && !TWO_STEPS && STORE_AT != UNROLL / 2)
         return "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken";
     return NULL;
 }
@@ -184,6 +184,7 @@ static const char *check_gpu(const struct config *all, int known, const struct g
         smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
+    if (KNOWN(LOADER) && BULK && gpu->arch < 90) return "LOADER 4 needs bulk copies (sm_90)";
     if (KNOWN(LOADER) && LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";

@@ -200,9 +200,9 @@ static inline void mbarrier_arrive_expect(struct mbarrier *b, unsigned bytes, bo
 {
     gt_mbarrier_arrive(b, bytes, who);
 }
-static inline void mbarrier_arrive_copies(struct mbarrier *b)
+static inline void mbarrier_arrive_copies(struct mbarrier *b, bool who)
 {
-    gt_mbarrier_arrive_copies(b);
+    if (who) gt_mbarrier_arrive_copies(b);
 }
 static inline void mbarrier_wait(struct mbarrier *b, unsigned parity)
 {
@@ -236,6 +236,10 @@ template <int V> static inline void send(float *s, const float *v, struct mbarri
 static inline int thread_index()
 {
     return (int)threadIdx.x;
+}
+static inline bool one_lane()
+{
+    return threadIdx.x % 32 == 0;
 }
 static inline int block_index()
 {
