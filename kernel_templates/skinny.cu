@@ -75,6 +75,24 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 #include "skinny_stream.cuh"
 #include "skinny_sum.cuh"
 
+/* sum += small * stream for one fragment, the small operand as it lies: vectors of 4 rows. */
+static __device__ __forceinline__ void multiply_k_major(float (&sum)[ROWS][TX], const struct fragment &stream,
+                                                        const float *small)
+{
+    constexpr int PIECE = STREAM_ALONG_K ? VX : K_LANE; /* k of a lane that follow each other */
+#pragma unroll
+    for (int r = 0; r < ROWS; r += 4)
+#pragma unroll
+        for (int i = 0; i < K_LANE; i++) {
+            float s[4];
+            load_shared<4>(s, small + offset_of(i / PIECE * PIECE * LANES_K) + i % PIECE * ROWS_S + r);
+#pragma unroll
+            for (int e = 0; e < 4 && r + e < ROWS; e++)
+#pragma unroll
+                for (int x = 0; x < TX; x++) sum[r + e][x] = fmaf(s[e], stream.at(i, x), sum[r + e][x]);
+        }
+}
+
 /* sum += small * stream for one fragment; `small` points at the lane's first k of the step. */
 static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const struct fragment &stream,
                                                 const float *small)
@@ -120,20 +138,21 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
         chunk_ready();
         if ((chunk + 1) * STEPS < view.steps)
             copy_chunk<false>(buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view, chunk + 1);
-        const float *small = buffers + chunk % 2 * BUFFER_FLOATS + lane_k;
+        const float *small = buffers + chunk % 2 * BUFFER_FLOATS + offset_of(lane_k);
 #pragma unroll 1
         for (int i = 0; i < STEPS && step < view.steps; i += DEPTH) {
 #pragma unroll
             for (int d = 0; d < DEPTH; d++)
                 if (step + d < view.steps) {
-                    multiply(sum, f[d], small + d * STEP_K);
+                    if constexpr (K_MAJOR) multiply_k_major(sum, f[d], small + offset_of(d * STEP_K));
+                    else multiply(sum, f[d], small + d * STEP_K);
                     stream.fetch<false>(f[d], step + d + DEPTH < view.steps, 0);
                 }
             step += DEPTH;
-            small += DEPTH * STEP_K;
+            small += offset_of(DEPTH * STEP_K);
         }
     }
-    if constexpr (LOADER == 1) cp_async_wait<0>(); /* a range without k has not waited */
+    if constexpr (LOADER > 0) cp_async_wait<0>(); /* a range without k has not waited */
 }
 
 #if REDUCE > 1

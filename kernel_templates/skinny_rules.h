@@ -17,10 +17,12 @@
 /* Shared memory: two chunks of the small operand, rows of k, padded by one 16-byte vector so that stores down
  * a column meet different banks; afterwards the partial sums of all warps along k, all rows at once or
  * eight at a time.
- * With few columns C runs along the rows: their stride is padded for that reading. Blocks of a cluster have an
- * inbox besides, for the sums of all of them over their share of the tile. */
+ * As it lies (LOADER 2) the small operand is k of rows instead, four of them padded by one vector: lanes that
+ * read the same row of every fourth k meet different banks.
+ * With few columns C runs along the rows: their stride is padded for that reading. Blocks of a cluster have
+ * an inbox besides, for the sums of all of them over their share of the tile. */
 #define STRIDE_S      (CHUNK_K + 4)
-#define BUFFER_FLOATS (ROWS * STRIDE_S)
+#define BUFFER_FLOATS (K_MAJOR ? CHUNK_K / 4 * GROUP_S : ROWS * STRIDE_S)
 #define STRIDE_SUM    (SIDE == 0 ? TILE_X : (TILE_X + 3) / 4 * 4 + 4)
 #define PASS_ROWS     (ROWS <= 8 || ROWS * WARPS_K * STRIDE_SUM <= 64 * THREADS ? ROWS : 8)
 #define PASSES        ((ROWS + PASS_ROWS - 1) / PASS_ROWS)
@@ -29,12 +31,16 @@
 #define PART_FLOATS   (PASSES * PASS_ROWS * TILE_X) /* of a tile's sum over a split */
 #define SMEM_FLOATS   (CLUSTER ? INBOX_FULL_AT + 2 : WORK_FLOATS)
 
+#define K_MAJOR (LOADER == 2)
+#define ROWS_S  ((ROWS + 3) / 4 * 4)
+#define GROUP_S (4 * ROWS_S + 4)
+
 /* Who adds the parts of a k that is cut: 1 the last block of a tile to arrive, from the workspace; 2 to 8 a
  * cluster of so many blocks, each of which adds SHARE vectors of the tile for all. Behind the inbox,
  * the mbarrier that counts its bytes. */
-#define CLUSTER      (REDUCE > 1 ? REDUCE : 0)
-#define SHARE        ((PART_FLOATS / VC + REDUCE - 1) / REDUCE)
-#define INBOX_AT     ((WORK_FLOATS + 3) / 4 * 4)
+#define CLUSTER       (REDUCE > 1 ? REDUCE : 0)
+#define SHARE         ((PART_FLOATS / VC + REDUCE - 1) / REDUCE)
+#define INBOX_AT      ((WORK_FLOATS + 3) / 4 * 4)
 #define INBOX_FULL_AT (INBOX_AT + (REDUCE * SHARE * VC + 3) / 4 * 4)
 
 /* Which operand is streamed, and whether it and the small one are contiguous along k in memory. */
@@ -51,10 +57,15 @@ RULE(LANES_X, 32 % LANES_X == 0, "LANES_X must divide the 32 lanes of a warp")
 RULE(WARPS_K, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(STEPS, STEPS % DEPTH == 0, "STEPS must be a multiple of DEPTH")
 RULE(STEPS, CHUNK_K % 16 == 0, "a chunk of k (STEPS * WARPS_K * 32 / LANES_X * 4) must be a multiple of 16")
+RULE(LOADER, LOADER != 2 || (ROWS + VS - 1) / VS <= THREADS,
+     "LOADER 2 needs a thread for each vector of the rows")
 RULE(WARPS_X, SIDE == 1 || TILE_X % VC == 0, "VC must divide the columns of a tile")
 RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0, "VC must divide the rows that are stored together (ROWS, or 8)")
 #endif
 
 #ifdef RULE_OP
+RULE_OP(LOADER, LOADER != 2 || !SMALL_ALONG_K, "LOADER 2 needs a small operand that lies across k")
+RULE_OP(LOADER, LOADER != 2 || !STREAM_ALONG_K || LANES_K * VX % 4 == 0,
+        "with LOADER 2 the lanes along k must read at least four k at once")
 RULE_OP(VX, STREAM_ALONG_K || TX % VX == 0, "VX must divide TX where the streamed operand runs across k")
 #endif

@@ -1,8 +1,8 @@
 /* skinny_small.cuh — the small operand on its way to shared memory, a chunk of k at a time.
  *
  * In shared memory a chunk is ROWS rows of CHUNK_K floats, STRIDE_S apart, whichever way the operand lies in
- * global memory; what lies beyond its rows or its k is zero. The block's first step of k is the short one, so
- * the places between its end and the second step stay empty:
+ * global memory, or with K_MAJOR CHUNK_K times ROWS_S rows; what lies beyond its rows or its k is zero. The
+ * block's first step of k is the short one, so the places between its end and the second step stay empty:
  *
  *     place in the chunks    0 .. first .. STEP_K ........ 2 STEP_K ..
  *     k - begin              0 .. first  |  first ........ first + STEP_K ..
@@ -26,7 +26,7 @@ static __device__ __forceinline__ int k_of_place(const struct view &view, int ch
 }
 
 /* A thread's loads that are on their way together, where they pass through registers. */
-#define SMALL_AT_ONCE (LOADER == 1 ? 1 : 4)
+#define SMALL_AT_ONCE (LOADER > 0 ? 1 : 4)
 
 /* The FIRST chunk is copied without a loop if that is not longer than this: behind a loop the compiler would
  * move the first loads of the stream. Later there are fewer registers to spare, and a loop it is. */
@@ -134,18 +134,48 @@ static __device__ __forceinline__ void copy_transposed(float *buffer, const stru
     }
 }
 
+/* Where a place's first row lies. */
+static constexpr __device__ __forceinline__ int offset_of(int place)
+{
+    return K_MAJOR ? place / 4 * GROUP_S + place % 4 * ROWS_S : place;
+}
+
+/* Rows side by side in memory, as they lie: vectors of VS rows. LINE threads lie side by side along a k, DOWN
+ * such lines below each other. No more k than the range still has. */
+template <bool FIRST>
+static __device__ __forceinline__ void copy_as_it_lies(float *buffer, const struct view &view, int chunk)
+{
+    constexpr int LINE = (ROWS + VS - 1) / VS, DOWN = THREADS / LINE;
+    const int left = (view.steps - chunk * STEPS) * STEP_K, end = left < CHUNK_K ? left : CHUNK_K;
+    const int row = threadIdx.x % LINE * VS;
+    const int first_k = FIRST ? view.begin : view.begin + view.first - STEP_K + chunk * CHUNK_K;
+    const long long behind_first = FIRST ? (view.first - STEP_K) * view.small_ld : 0;
+    int place = threadIdx.x / LINE;
+    if (THREADS % LINE != 0 && place >= DOWN) return;
+    const float *from = view.small + row + (first_k + place) * view.small_ld;
+#pragma unroll 4
+    for (; place < end; place += DOWN) {
+        bool valid;
+        k_of_place<FIRST>(view, chunk, place, &valid);
+        cp_async<VS>(buffer + offset_of(place) + row, from + (FIRST && place >= STEP_K ? behind_first : 0),
+                     valid && row < view.rows);
+        from += DOWN * view.small_ld;
+    }
+}
+
 template <bool FIRST>
 static __device__ __forceinline__ void copy_chunk(float *buffer, const struct view &view, int chunk)
 {
-    if constexpr (SMALL_ALONG_K) copy_rows<FIRST>(buffer, view, chunk);
+    if constexpr (K_MAJOR) copy_as_it_lies<FIRST>(buffer, view, chunk);
+    else if constexpr (SMALL_ALONG_K) copy_rows<FIRST>(buffer, view, chunk);
     else copy_transposed<FIRST>(buffer, view, chunk);
-    if constexpr (LOADER == 1) cp_async_commit();
+    if constexpr (LOADER > 0) cp_async_commit();
 }
 
 /* The chunk that was copied last is complete for everybody, and the one before it is free. */
 static __device__ __forceinline__ void chunk_ready()
 {
-    if constexpr (LOADER == 1) cp_async_wait<0>();
+    if constexpr (LOADER > 0) cp_async_wait<0>();
     __syncthreads();
 }
 

@@ -62,8 +62,9 @@ static const struct param params[P_COUNT] = {
     {"WARPS_K", PARAM_COMPILE, 1, 32, "warps that divide k: fewer splits, but a longer sum within the block"},
     {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
     {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
-    {"LOADER", PARAM_COMPILE, 0, 1,
-     "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80)"},
+    {"LOADER", PARAM_COMPILE, 0, 2,
+     "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80); 2: so, and as it lies "
+     "across k"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
     {"REDUCE", PARAM_COMPILE, 1, 8,
@@ -136,7 +137,7 @@ static const char *check_rules(const struct config *config, int known, const str
 
 static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
-    if (!KNOWN(STEPS)) return NULL;
+    if (!KNOWN(LOADER)) return NULL;
     struct config seen = *all, *const config = &seen;
     if (!KNOWN(REDUCE)) REDUCE = 1;
     const struct resources need = skinny_resources(config);
@@ -145,7 +146,7 @@ static const char *check_gpu(const struct config *all, int known, const struct g
         smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
-    if (KNOWN(LOADER) && LOADER == 1 && !gpu_has_cp_async(gpu)) return "LOADER 1 needs cp.async (sm_80)";
+    if (LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
     if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
@@ -270,6 +271,7 @@ const struct template template_skinny = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
+    .optional = 1u << P_REDUCE,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = skinny_resources,
