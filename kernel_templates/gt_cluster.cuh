@@ -1,55 +1,69 @@
-/* gt_cluster.cuh — blocks of a cluster that share a tile of C add their sums through each other's shared
- * memory: no workspace, no second kernel, and every block does its share.
+/* gt_cluster.cuh — blocks of a cluster that share a tile of C send each other their sums: no workspace, no
+ * second kernel, and every block does its share.
  *
- *     block 0      block 1      block 2        each puts its sums of the whole tile in its shared memory,
- *     +------+     +------+     +------+       rows STRIDE floats apart;
- *     |  0   |  +  |      |  +  |      |  ->   block 0 adds these rows of all blocks in ascending order,
- *     |      |     |  1   |     |      |       block 1 these,
- *     |      |     |      |     |  2   |       block 2 these, and writes them to C side by side
+ *     block 0      block 1      block 2        each adds SHARE rows of the tile for all;
  *     +------+     +------+     +------+
+ *     |  0   |     |  0   |     |  0   |  ->   inbox of block 0: these rows of block 0, of block 1, of block
+ * 2 |  1   |     |  1   |     |  1   |  ->   inbox of block 1 |  2   |     |  2   |     |  2   |  ->   inbox
+ * of block 2
+ *     +------+     +------+     +------+
+ *
+ * The inbox is complete when so many bytes have come as were announced, which one mbarrier counts. Nobody
+ * waits for anything else, and nobody reads the memory of another block, so blocks need not end together.
  */
 #ifndef GT_CLUSTER_CUH
 #define GT_CLUSTER_CUH
 
-#include "gt_store.cuh"
+#include "gt_teams.cuh"
 
 /* BLOCK_COUNT: blocks of the cluster, which lie along y and are all of the grid there; 0: there is none. V:
- * width of what is read and written, a divisor of TILE_N. */
+ * width of what is written to C. The inbox holds FLOATS, 16-byte aligned, and the mbarrier follows. */
 template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK_COUNT> struct cluster_tile {
     static constexpr int BLOCKS = BLOCK_COUNT > 0 ? BLOCK_COUNT : 1;
-    static constexpr int VECTORS = TILE_M * TILE_N / V;
-    static constexpr int SHARE = (VECTORS + BLOCKS - 1) / BLOCKS;
-    static constexpr int AT_ONCE = BLOCKS * V * 8 <= 64 ? 8 : BLOCKS * V <= 64 ? 64 / (BLOCKS * V) : 1;
+    static constexpr int SHARE = (TILE_M + BLOCKS - 1) / BLOCKS;
+    static constexpr int FLOATS = BLOCKS * SHARE * STRIDE;
 
-    /* c: the tile's first element, of m x n that are left of C. All blocks call this once they have put. */
-    static __device__ __forceinline__ void add(const float *tile, float *c, long long ldc, int m, int n,
+    static __device__ __forceinline__ struct mbarrier *full(float *inbox)
+    {
+        return reinterpret_cast<struct mbarrier *>(inbox + FLOATS);
+    }
+
+    /* Early, so that nobody waits when the sums are there. All threads. */
+    static __device__ __forceinline__ void join(float *inbox)
+    {
+        const int left = TILE_M - (int)blockIdx.y * SHARE;
+        const int rows = left < 0 ? 0 : left < SHARE ? left : SHARE;
+        if (threadIdx.x == 0) {
+            mbarrier_init(full(inbox), 1);
+            mbarrier_ready();
+            mbarrier_arrive_expect(full(inbox), BLOCKS * rows * TILE_N * 4, true);
+        }
+        cluster_arrive();
+    }
+
+    /* All threads, before the first of them sends. */
+    static __device__ __forceinline__ void wait_for_others() { cluster_wait(); }
+
+    /* Where vectors of the tile go to: the block that adds their row. */
+    template <int WIDTH> struct owner {
+        float *inbox;
+
+        __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
+        {
+            const int rank = row / SHARE;
+            send<WIDTH>(inbox + ((int)blockIdx.y * SHARE + row - rank * SHARE) * STRIDE + column, sum,
+                        full(inbox), rank);
+        }
+    };
+
+    /* The block's rows, once all parts are there, to c, where the tile begins, of which m x n are left. */
+    static __device__ __forceinline__ void add(float *inbox, float *c, long long ldc, int m, int n,
                                                float beta)
     {
-        cluster_barrier();
-        const int begin = blockIdx.y * SHARE, end = begin + SHARE < VECTORS ? begin + SHARE : VECTORS;
-#pragma unroll 1
-        for (int first = begin + threadIdx.x; first < end; first += AT_ONCE * THREAD_COUNT) {
-            float x[AT_ONCE][BLOCKS][V];
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                const int v = first + i * THREAD_COUNT < end ? first + i * THREAD_COUNT : begin;
-                const float *const at = tile + v * V / TILE_N * STRIDE + v * V % TILE_N;
-#pragma unroll
-                for (int b = 0; b < BLOCKS; b++) load_cluster<V>(x[i][b], at, b);
-            }
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                const int v = first + i * THREAD_COUNT, row = v * V / TILE_N, column = v * V % TILE_N;
-                if (v >= end || row >= m || column >= n) continue;
-#pragma unroll
-                for (int b = 1; b < BLOCKS; b++)
-#pragma unroll
-                    for (int e = 0; e < V; e++) x[i][0][e] += x[i][b][e];
-                if (beta == 0.0f) store_scaled<V, false>(c + row * ldc + column, x[i][0], 1.0f, beta);
-                else store_scaled<V, true>(c + row * ldc + column, x[i][0], 1.0f, beta);
-            }
-        }
-        cluster_barrier(); /* shared memory must stay until the others have read it */
+        const int begin = blockIdx.y * SHARE;
+        mbarrier_wait(full(inbox), 0);
+        team_tiles<SHARE, TILE_N, STRIDE, V, THREAD_COUNT, BLOCKS>::add_to_c(
+            inbox, c + begin * ldc, ldc, (m < TILE_M ? m : TILE_M) - begin, n, beta);
     }
 };
 

@@ -9,56 +9,113 @@
 #ifndef GT_TEAMS_CUH
 #define GT_TEAMS_CUH
 
+#include "gt_load.cuh"
 #include "gt_store.cuh"
+
+/* Where vectors of a tile go to: m x n elements of C from c on. */
+template <int V, bool BLEND> struct place_in_c {
+    float *c;
+    long long ldc;
+    int m, n;
+    float beta;
+
+    __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
+    {
+        if (row < m && column < n) store_scaled<V, BLEND>(c + row * ldc + column, sum, 1.0f, beta);
+    }
+};
+
+/* Or shared memory. */
+template <int V, int STRIDE> struct place_in_tile {
+    float *tile;
+
+    __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
+    {
+        store_shared<V>(tile + row * STRIDE + column, sum);
+    }
+};
+
+/* A thread's sums times alpha, in pieces as in store_tile, from (row, column) of the tile on: out(row,
+ * column, CN of them). The product keeps the vectors of the stores from choosing the registers of the sums.
+ */
+template <int TM_, int TN_, int CM, int CN, int GRID_M, int GRID_N, class OUT>
+static __device__ __forceinline__ void hand_out(int row, int column, const float (&sum)[TM_][TN_],
+                                                float alpha, const OUT &out)
+{
+#pragma unroll
+    for (int i = 0; i < TM_; i++)
+#pragma unroll
+        for (int j = 0; j < TN_; j += CN) {
+            float piece[CN];
+#pragma unroll
+            for (int e = 0; e < CN; e++) piece[e] = alpha * sum[i][j + e];
+            out(row + i / CM * (GRID_M * CM) + i % CM, column + j / CN * (GRID_N * CN), piece);
+        }
+}
 
 /* V: width of what is read and written, a divisor of TILE_N. */
 template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS> struct team_tiles {
-    static constexpr int VECTORS = TILE_M * TILE_N / V;
+    /* Threads lie along a row, then along the next: each keeps its columns and steps down. */
+    static constexpr int VECTORS = TILE_N / V; /* a row has */
+    static constexpr int COLUMNS = threads_along(VECTORS, V, THREAD_COUNT, THREAD_COUNT);
+    static constexpr int ROWS = THREAD_COUNT / COLUMNS;
+    static constexpr int PASSES_N = (VECTORS + COLUMNS - 1) / COLUMNS;
+    static constexpr int PASSES_M = (TILE_M + ROWS - 1) / ROWS;
     static constexpr int AT_ONCE = TEAMS * V * 8 <= 64 ? 8 : TEAMS * V <= 64 ? 64 / (TEAMS * V) : 1;
 
-    /* A thread's sums, in pieces as in store_tile, from (row, column) of the tile on, times alpha: the
-     * product keeps the vectors of the stores from choosing the registers of the sums. */
-    template <int TM_, int TN_, int CM, int CN, int GRID_M, int GRID_N>
-    static __device__ __forceinline__ void put(float *tile, int row, int column, const float (&sum)[TM_][TN_],
-                                               float alpha)
+    /* The sum of all tiles, a vector at a time: out(row, column, sum). */
+    template <class OUT> static __device__ __forceinline__ void add(const float *tiles, const OUT &out)
     {
-        tile += row * STRIDE + column;
+        const int column = thread_index() % COLUMNS * V, row = thread_index() / COLUMNS;
+        tiles += row * STRIDE + column;
 #pragma unroll
-        for (int i = 0; i < TM_; i++)
-#pragma unroll
-            for (int j = 0; j < TN_; j += CN) {
-                float out[CN];
-#pragma unroll
-                for (int e = 0; e < CN; e++) out[e] = alpha * sum[i][j + e];
-                store_shared<CN>(tile + (i / CM * (GRID_M * CM) + i % CM) * STRIDE + j / CN * (GRID_N * CN),
-                                 out);
-            }
-    }
-
-    /* out(row, column, sum) for each vector of the tile, by the thread that added it. */
-    template <class OUT> static __device__ __forceinline__ void add(const float *tiles, OUT out)
-    {
-#pragma unroll 1
-        for (int first = thread_index(); first < VECTORS; first += AT_ONCE * THREAD_COUNT) {
+        for (int first = 0; first < PASSES_M * PASSES_N; first += AT_ONCE) {
             float x[AT_ONCE][TEAMS][V];
 #pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                const int v = first + i * THREAD_COUNT < VECTORS ? first + i * THREAD_COUNT : 0;
-                const float *const at = tiles + v * V / TILE_N * STRIDE + v * V % TILE_N;
+            for (int i = first; i < first + AT_ONCE && i < PASSES_M * PASSES_N; i++)
+                if (has(row, column, i))
 #pragma unroll
-                for (int t = 0; t < TEAMS; t++) load_shared<V>(x[i][t], at + t * (TILE_M * STRIDE));
-            }
+                    for (int t = 0; t < TEAMS; t++)
+                        load_shared<V>(x[i - first][t],
+                                       tiles + (t * TILE_M + step_m(i)) * STRIDE + step_n(i));
 #pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                const int v = first + i * THREAD_COUNT;
-                if (v >= VECTORS) continue;
+            for (int i = first; i < first + AT_ONCE && i < PASSES_M * PASSES_N; i++) {
+                float *const sum = x[i - first][0];
 #pragma unroll
                 for (int t = 1; t < TEAMS; t++)
 #pragma unroll
-                    for (int e = 0; e < V; e++) x[i][0][e] += x[i][t][e];
-                out(v * V / TILE_N, v * V % TILE_N, x[i][0]);
+                    for (int e = 0; e < V; e++) sum[e] += x[i - first][t][e];
+                if (has(row, column, i)) out(row + step_m(i), column + step_n(i), sum);
             }
         }
+    }
+
+    /* The same to c, of which m x n elements are left. */
+    static __device__ __forceinline__ void add_to_c(const float *tiles, float *c, long long ldc, int m, int n,
+                                                    float beta)
+    {
+        if (beta == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, beta});
+        else add(tiles, place_in_c<V, true>{c, ldc, m, n, beta});
+    }
+
+  private:
+    static constexpr __device__ int step_m(int pass)
+    {
+        return pass / PASSES_N * ROWS;
+    }
+    static constexpr __device__ int step_n(int pass)
+    {
+        return pass % PASSES_N * COLUMNS * V;
+    }
+
+    /* Whether the thread has a vector in a pass. Folds away where the shares are even. */
+    static __device__ __forceinline__ bool has(int row, int column, int pass)
+    {
+        bool yes = true;
+        if (ROWS * COLUMNS < THREAD_COUNT) yes = yes && row < ROWS;
+        if (step_m(pass) + ROWS > TILE_M) yes = yes && row + step_m(pass) < TILE_M;
+        if (step_n(pass) + COLUMNS * V > TILE_N) yes = yes && column + step_n(pass) < TILE_N;
+        return yes;
     }
 };
 
