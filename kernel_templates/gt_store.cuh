@@ -42,4 +42,21 @@ static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m
     }
 }
 
+/* The same for a block's tile that lies inside C wholly, and without beta: no comparisons, and each row's
+ * address from that of the row before. */
+template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool STREAM = false>
+static __device__ __forceinline__ void store_inner_tile(float *c, long long ldc, int row, int column,
+                                                        const float (&sum)[TILE_M][TILE_N], float alpha)
+{
+    const long long to_next_piece = (GRID_M * CM - CM + 1) * ldc;
+    float *line = c + row * ldc + column;
+#pragma unroll
+    for (int i = 0; i < TILE_M; i++) {
+#pragma unroll
+        for (int j = 0; j < TILE_N; j += V)
+            store_scaled<V, false, STREAM>(line + (j / CN * (GRID_N * CN) + j % CN), &sum[i][j], alpha, 0.0f);
+        line += (i + 1) % CM ? ldc : to_next_piece;
+    }
+}
+
 #endif

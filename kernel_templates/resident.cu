@@ -44,6 +44,9 @@ struct view {
     int resident_x, stream_x;     /* the first of this block's first tile */
     int step_x, tiles;            /* from one of its tiles to the next; how many it has */
     struct k_range k;
+    int length; /* K */
+    int first_rows,
+        k_rows; /* of the first stage, of all of them, with the zeros that fill the first one up */
 };
 
 static __device__ __forceinline__ struct view view_of(const struct gemm_args &args)
@@ -64,6 +67,9 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
     v.step_x = walkers * STREAM_X;
     v.tiles = ((v.stream_end - 1) / STREAM_X - walker) / walkers + 1;
     v.k = k_range_of_split<BK>(0, args.k, args.k);
+    v.length = args.k;
+    v.first_rows = (v.k.first + K_STEP - 1) / K_STEP * K_STEP;
+    v.k_rows = (v.k.tiles - 1) * BK + v.first_rows;
     return v;
 }
 
@@ -114,7 +120,10 @@ struct walk {
         copy_resident(resident, v);
         in.start(v);
 #pragma unroll
-        for (int i = 0; i < STAGES - 1; i++) in.copy(stages + i * STAGE_FLOATS, v);
+        for (int i = 0; i < STAGES - 1; i++) {
+            in.copy(stages + i * STAGE_FLOATS, v);
+            cp_async_commit();
+        }
         at_a = (SIDE == 0 ? resident : stages) + place.row;
         at_b = (SIDE == 0 ? stages : resident) + place.column;
         now = 0;
@@ -140,6 +149,7 @@ struct walk {
     {
         constexpr int LOOPED = (BK - 1) / UNROLL * UNROLL;
         in.copy(stages + free, v);
+        cp_async_commit();
 #pragma unroll 1
         for (int k = 0; k < LOOPED; k += UNROLL)
 #pragma unroll
@@ -160,6 +170,8 @@ struct walk {
     }
 };
 
+#include "resident_flow.cuh"
+
 static __device__ __forceinline__ void store(const struct gemm_args &args, const struct view &v, int stream_x,
                                              const float (&sum)[TM][TN], float alpha, float beta)
 {
@@ -167,12 +179,37 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
     float *const c = args.c + blockIdx.z * args.stride_c;
     const int row = (SIDE == 0 ? v.resident_x : stream_x) + place.row;
     const int column = (SIDE == 0 ? stream_x : v.resident_x) + place.column;
-    if (beta == 0.0f)
+    const bool inside = v.resident_x + RESIDENT_X <= v.resident_end && stream_x + STREAM_X <= v.stream_end;
+    if (inside && beta == 0.0f)
+        store_inner_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, args.ldc, row, column, sum,
+                                                                               alpha);
+    else if (beta == 0.0f)
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false, true>(
             c, args.ldc, args.m, args.n, row, column, sum, alpha, beta);
     else
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true, true>(c, args.ldc, args.m, args.n,
                                                                                row, column, sum, alpha, beta);
+}
+
+/* C = beta * C, where there are no products to add. */
+static __device__ __forceinline__ void scale(const struct gemm_args &args, const struct view &v, float beta)
+{
+    float *const c = args.c + blockIdx.z * args.stride_c;
+    int x = v.stream_x;
+#pragma unroll 1
+    for (int left = v.tiles; left > 0; left--) {
+#pragma unroll 1
+        for (int i = thread_index(); i < BM * BN; i += THREADS) {
+            const int row = (SIDE == 0 ? v.resident_x : x) + i / BN,
+                      column = (SIDE == 0 ? x : v.resident_x) + i % BN;
+            const float nothing = 0.0f;
+            float *const at = c + row * args.ldc + column;
+            if (row >= args.m || column >= args.n) continue;
+            if (beta == 0.0f) store_scaled<1, false>(at, &nothing, 0.0f, 0.0f);
+            else store_scaled<1, true>(at, &nothing, 0.0f, beta);
+        }
+        if (left > 1) x += v.step_x;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
@@ -181,9 +218,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     float alpha = scalar_of(args.alpha_device, args.alpha);
     const float beta = scalar_of(args.beta_device, args.beta);
     if (alpha == 0.0f) v.k.tiles = 0;
+#if LOADER == 1
     if (v.k.tiles == 0) alpha = 0.0f;
+#else
+    if (v.k.tiles == 0) {
+        scale(args, v, beta);
+        return;
+    }
+#endif
+#if LOADER == 1
     struct walk walk;
-    if (v.k.tiles > 0) walk.start(v);
+#else
+    struct flow walk;
+#endif
+    if (LOADER != 1 || v.k.tiles > 0) walk.start(v);
 
     /* 0, which the assembler must not know (simt.cu says why). */
     const float zero = args.k < 0 ? 1.0f : 0.0f;
@@ -195,9 +243,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
         for (int i = 0; i < TM; i++)
 #pragma unroll
             for (int j = 0; j < TN; j++) sum[i][j] = zero;
+#if LOADER == 1
 #pragma unroll 1
         for (int t = v.k.tiles; t > 0; t--)
             walk.multiply(sum, v, (t > 1 ? 1 : 1 - v.k.tiles) * RESIDENT_FLOATS);
+#else
+        walk.multiply(sum, v);
+#endif
         store(args, v, x, sum, alpha, beta);
         if (left > 1) x += v.step_x;
     }

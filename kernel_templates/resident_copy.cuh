@@ -16,13 +16,13 @@ static __device__ __forceinline__ void copy_resident(float *to, const struct vie
 {
     constexpr int LANES_K = RESIDENT_ALONG_K ? ALONG : 1, LANES_X = 32 / LANES_K;
     constexpr int GROUPS = (RESIDENT_X + LANES_X - 1) / LANES_X;
-    const int rows = v.k.tiles * BK, lane = threadIdx.x % 32;
+    const int rows = v.k_rows, first = v.first_rows, lane = threadIdx.x % 32;
     const int end = (rows + LANES_K - 1) / LANES_K * GROUPS;
     for (int i = threadIdx.x / 32; i < end; i += THREADS / 32) {
         const int row = i / GROUPS * LANES_K + lane % LANES_K, x = i % GROUPS * LANES_X + lane / LANES_K;
-        const int k = row < BK ? row : row - BK + v.k.first;
+        const int k = row < first ? row : row - first + v.k.first;
         const long long at_x = v.resident_x + x;
-        const bool valid = at_x < v.resident_end && (row >= BK || row < v.k.first);
+        const bool valid = at_x < v.resident_end && (row >= first || row < v.k.first);
         if (row < rows && x < RESIDENT_X)
             cp_async<1>(to + row * STRIDE_RESIDENT + x,
                         v.resident + (RESIDENT_ALONG_K ? at_x * v.resident_ld + k : k * v.resident_ld + at_x),
@@ -99,8 +99,95 @@ struct stream {
                 if (--tiles > 0) x += v.step_x;
             }
         }
-        cp_async_commit();
     }
 };
+
+/* The same with two mbarriers for each stage: every thread copies its share. */
+struct shared_stream : stream {
+    static constexpr int ARRIVALS = THREADS;
+
+    __device__ __forceinline__ void copy(float *stage, struct mbarrier *full, struct mbarrier *empty,
+                                         unsigned parity, const struct view &v)
+    {
+        mbarrier_wait(empty, parity);
+        stream::copy(stage, v);
+        mbarrier_arrive_copies(full, true);
+    }
+};
+
+/* By bulk copies, one for each row of k, which the warps start in turn: for each stage another one. */
+struct bulk_stream {
+    static constexpr int ARRIVALS = 1;
+
+    int x, tiles, k, turn; /* place of the next stage; tiles left; stages until it is this warp's turn */
+
+    __device__ __forceinline__ void start(const struct view &v)
+    {
+        x = v.stream_x;
+        tiles = v.tiles;
+        k = 0;
+        turn = __shfl_sync(0xffffffffu, thread_index() / 32, 0);
+    }
+
+    /* Zeros after the first stage's rows. */
+    __device__ __forceinline__ void fill_up(float *stage, const struct view &v)
+    {
+        const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        const int lane = thread_index() % 32;
+#pragma unroll 1
+        for (int i = v.k.first * STRIDE_STREAM + 4 * lane; i < v.first_rows * STRIDE_STREAM; i += 128)
+            store_shared<4>(stage + i, zeros);
+        bulk_copy_fence();
+    }
+
+    __device__ __forceinline__ void copy_rows(float *stage, struct mbarrier *full, const struct view &v)
+    {
+        const int left = v.stream_end - x, width = left < STREAM_X ? left : STREAM_X;
+        const float *row = v.stream + (x + k * v.stream_ld);
+        if (k == 0) {
+            mbarrier_arrive_expect(full, (unsigned)(4 * width * v.k.first), true);
+#pragma unroll 1
+            for (int i = 0; i < v.k.first; i++) {
+                bulk_copy(stage + i * STRIDE_STREAM, row, (unsigned)(4 * width), full, true);
+                row = moved(row, 4 * v.stream_ld);
+            }
+        } else {
+            mbarrier_arrive_expect(full, (unsigned)(4 * width * BK), true);
+#pragma unroll
+            for (int i = 0; i < BK; i++) {
+                bulk_copy(stage + i * STRIDE_STREAM, row, (unsigned)(4 * width), full, true);
+                row = moved(row, 4 * v.stream_ld);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void copy(float *stage, struct mbarrier *full, struct mbarrier *empty,
+                                         unsigned parity, const struct view &v)
+    {
+        if (turn == 0) {
+            mbarrier_wait(empty, parity);
+            if (k == 0 && v.first_rows > v.k.first) fill_up(stage, v);
+            __syncwarp();
+            if (one_lane()) {
+                if (tiles > 0) copy_rows(stage, full, v);
+                else mbarrier_arrive(full, true);
+            }
+            __syncwarp();
+            turn = WARPS;
+        }
+        turn--;
+        k += k == 0 ? v.k.first : BK;
+        if (k == v.length) {
+            k = 0;
+            if (--tiles > 0) x += v.step_x;
+        }
+    }
+};
+
+#if LOADER == 2
+typedef struct shared_stream flow_stream;
+#else
+typedef struct bulk_stream flow_stream;
+#endif
 
 #endif

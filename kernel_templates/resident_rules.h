@@ -10,7 +10,8 @@
 #define LANES_M (WM / TM) /* the lane grid of a warp */
 #define LANES_N (WN / TN)
 #define WARPS_N (BN / WN)
-#define THREADS (32 * (BM / WM) * (BN / WN))
+#define WARPS   ((BM / WM) * (BN / WN))
+#define THREADS (32 * WARPS)
 
 /* Width of the contiguous pieces that a thread's rows (columns) consist of. */
 #define CHUNK_M (TM % 4 == 0 ? 4 : TM % 2 == 0 ? 2 : 1)
@@ -29,7 +30,9 @@
 #define STRIDE_A        (SIDE == 0 ? STRIDE_RESIDENT : STRIDE_STREAM)
 #define STRIDE_B        (SIDE == 0 ? STRIDE_STREAM : STRIDE_RESIDENT)
 #define STAGE_FLOATS    (BK * STRIDE_STREAM)
-#define RESIDENT_FLOATS (BK * STRIDE_RESIDENT) /* for each tile of k */
+#define BARRIER_FLOATS  (LOADER == 1 ? 0 : 4 * STAGES) /* two mbarriers a stage */
+#define RESIDENT_FLOATS (BK * STRIDE_RESIDENT)         /* for each tile of k */
+#define K_STEP          (LOADER == 1 ? BK : UNROLL)    /* zeros fill k up to a multiple of it */
 
 #endif
 
@@ -41,10 +44,12 @@ RULE(TM, WM % TM == 0, "WM must be a multiple of TM")
 RULE(TN, WN % TN == 0, "WN must be a multiple of TN")
 RULE(TN, (LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
 RULE(VS, VS == 1 || VS == 2 || VS == 4, "VS must be 1, 2 or 4")
+RULE(VS, LOADER != 3 || VS == 4, "bulk copies need VS 4: they begin and end at multiples of 16 bytes")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
 RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (4, 2 or 1, as TN allows)")
 RULE(UNROLL, UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate between two sets of registers")
-RULE(UNROLL, UNROLL <= BK + 1, "UNROLL must not exceed BK (rounded up to an even number)")
+RULE(UNROLL, LOADER != 1 || UNROLL <= BK + 1, "UNROLL must not exceed BK (rounded up to an even number)")
+RULE(UNROLL, LOADER == 1 || BK % UNROLL == 0, "BK must be a multiple of UNROLL where stages have mbarriers")
 #endif
 
 #ifdef RULE_OP

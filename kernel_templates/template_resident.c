@@ -7,14 +7,15 @@
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[], text_gt_ptx_cuh[],
-    text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[],
-    text_gt_store_cuh[];
+extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[],
+    text_resident_flow_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
+    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"resident.cu", text_resident_cu},
     {"resident_rules.h", text_resident_rules_h},
     {"resident_copy.cuh", text_resident_copy_cuh},
+    {"resident_flow.cuh", text_resident_flow_cuh},
     {"gt_ptx.cuh", text_gt_ptx_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
@@ -34,6 +35,7 @@ enum {
     P_TM,
     P_TN,
     P_STAGES,
+    P_LOADER,
     P_VS,
     P_VC,
     P_UNROLL,
@@ -59,6 +61,10 @@ static const struct param params[P_COUNT] = {
     {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
     {"STAGES", PARAM_COMPILE, 2, 16,
      "tiles of the streamed operand in shared memory: more hide a longer latency, fewer let more blocks in"},
+    {"LOADER", PARAM_COMPILE, 1, 3,
+     "1: cp.async, and the block meets at every stage; 2: cp.async, and warps wait for a stage one by one; "
+     "3: the "
+     "same with bulk copies (sm_90), a row of k each"},
     {"VS", PARAM_COMPILE, 1, 4,
      "floats a copy of the streamed operand: wide is fast; 1 suits any alignment, and is all there is along "
      "k"},
@@ -91,6 +97,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define TM         (config->value[P_TM])
 #define TN         (config->value[P_TN])
 #define STAGES     (config->value[P_STAGES])
+#define LOADER     (config->value[P_LOADER])
 #define VS         (config->value[P_VS])
 #define VC         (config->value[P_VC])
 #define UNROLL     (config->value[P_UNROLL])
@@ -98,22 +105,25 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define SMS        (config->value[P_SMS])
 #include "resident_rules.h"
 
-/* Of a block. The problem may be NULL: then the least that any needs. */
-static int64_t smem_bytes(const struct config *config, const struct problem *p)
+/* The checks below look at the first `known` values only and pass over what needs more. */
+#define KNOWN(name) (known > P_##name)
+
+/* Of a block: the least that it needs, as far as is known. The problem may be NULL, too. */
+static int64_t smem_bytes(const struct config *config, int known, const struct problem *p)
 {
     const bool TRANS_A = p ? p->trans_a : true, TRANS_B = p && p->trans_b;
-    return 4 * ((int64_t)STAGES * STAGE_FLOATS + ceil_div(p ? p->k : 1, BK) * RESIDENT_FLOATS);
+    int64_t k = p ? p->k : 1, barriers = 0;
+    if (KNOWN(LOADER)) barriers = BARRIER_FLOATS;
+    if (KNOWN(UNROLL)) k = ceil_div(k, K_STEP) * K_STEP;
+    return 4 * ((int64_t)STAGES * STAGE_FLOATS + barriers + k * STRIDE_RESIDENT);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
 static struct resources resident_resources(const struct config *config)
 {
     return (struct resources){
-        .threads = THREADS, .smem_bytes = (int)smem_bytes(config, NULL), .accumulators = TM * TN};
+        .threads = THREADS, .smem_bytes = (int)smem_bytes(config, P_COUNT, NULL), .accumulators = TM * TN};
 }
-
-/* The checks below look at the first `known` values only and pass over what needs more. */
-#define KNOWN(name) (known > P_##name)
 
 static const char *check_ranges(const struct config *config, int known)
 {
@@ -143,7 +153,7 @@ static const char *check_smem(const struct config *config, int known, const stru
                               const struct gpu *gpu)
 {
     if (!KNOWN(STAGES)) return NULL;
-    const int64_t bytes = smem_bytes(config, problem);
+    const int64_t bytes = smem_bytes(config, known, problem);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (bytes > (gpu ? gpu->smem_per_block_bytes : SMEM_BYTES_MAX))
         return "the resident operand and the stages do not fit in a block's shared memory";
@@ -155,6 +165,7 @@ static const char *check_smem(const struct config *config, int known, const stru
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
 {
     if (!gpu_has_cp_async(gpu)) return "the resident family needs cp.async (sm_80)";
+    if (KNOWN(LOADER) && LOADER == 3 && !gpu_has_tma(gpu)) return "bulk copies (LOADER 3) need sm_90";
     if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
     if (!KNOWN(TN)) return NULL;
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
@@ -221,7 +232,7 @@ static void resident_plan(const struct config *config, const struct problem *p, 
         .entry = "gemm",
         .grid = {(unsigned)(rows * walkers), 1, (unsigned)smaller(p->batch, GRID_Z_MAX)},
         .threads = (unsigned)THREADS,
-        .smem_bytes = (unsigned)smem_bytes(config, p)};
+        .smem_bytes = (unsigned)smem_bytes(config, P_COUNT, p)};
 }
 
 extern const struct template template_resident;

@@ -386,7 +386,9 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
     if (bytes % 16) broken("copies %u bytes in bulk", bytes);
     if ((uintptr_t)to % 16) broken("copies in bulk to the misaligned %p", to);
     if ((uintptr_t)from % 16) broken("copies in bulk from the misaligned %p", from);
-    if (bytes > 0) send(to, from, bytes, mbarrier_at(at));
+    struct mbarrier *b = mbarrier_at(at);
+    if (bytes > 0) send(to, from, bytes, b);
+    complete(b);
 }
 
 static bool is_complete(const struct mbarrier *b, unsigned parity)

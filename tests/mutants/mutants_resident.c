@@ -4,10 +4,10 @@
 /* A stays, B is streamed across k (nn) or along it (nt); an odd number of k a stage, a block with many tiles.
  */
 #define LOW                                                                                                  \
-    "resident SIDE=0 BM=16 BN=32 BK=5 WM=16 WN=32 TM=4 TN=4 STAGES=3 VS=1 VC=1 UNROLL=2 MIN_BLOCKS=2 SMS=1"
+    "resident SIDE=0 BM=16 BN=32 BK=5 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=1 VS=1 VC=1 UNROLL=2 MIN_BLOCKS=2 SMS=1"
 /* B stays, A is streamed along k (nn) or across it (tn); an even number. */
 #define NARROW                                                                                               \
-    "resident SIDE=1 BM=64 BN=8 BK=12 WM=32 WN=8 TM=4 TN=2 STAGES=4 VS=1 VC=1 UNROLL=4 MIN_BLOCKS=1 SMS=3"
+    "resident SIDE=1 BM=64 BN=8 BK=12 WM=32 WN=8 TM=4 TN=2 STAGES=4 LOADER=1 VS=1 VC=1 UNROLL=4 MIN_BLOCKS=1 SMS=3"
 
 const struct mutant mutants_resident[] = {
     {"no barrier between stages", LOW, "nn", {"resident.cu", "    __syncthreads();", ""}},

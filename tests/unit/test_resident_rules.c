@@ -6,8 +6,9 @@
 #include <string.h>
 #include <templates.h>
 
-static const char *const base_text = "resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 VS=4 "
-                                     "VC=4 UNROLL=8 MIN_BLOCKS=2 SMS=132";
+static const char *const base_text =
+    "resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VS=4 "
+    "VC=4 UNROLL=8 MIN_BLOCKS=2 SMS=132";
 
 static const struct gpu h200 = {.id = "h200",
                                 .arch = 90,
