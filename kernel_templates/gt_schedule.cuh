@@ -16,14 +16,19 @@ struct tile_origin {
  *                  8 ...
  */
 template <int TILE_M, int TILE_N>
-static __device__ __forceinline__ struct tile_origin tile_of_block(int block, int m, int n, int group)
+static __device__ __forceinline__ struct tile_origin tile_of_block(unsigned block, unsigned m, unsigned n,
+                                                                   unsigned group)
 {
-    const int tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const int rows = group < tiles_m ? group : tiles_m;
-    const int first = block / (rows * tiles_n) * rows;
-    const int inside = block - first * tiles_n;
-    const int height = rows < tiles_m - first ? rows : tiles_m - first;
-    return {(first + inside % height) * TILE_M, inside / height * TILE_N};
+    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
+    const unsigned rows = group < tiles_m ? group : tiles_m;
+    const unsigned first = block / (rows * tiles_n) * rows;
+    unsigned row = 0, column = block - first * tiles_n;
+    if (rows > 1) { /* one division less, where every microsecond counts */
+        const unsigned height = rows < tiles_m - first ? rows : tiles_m - first;
+        row = column % height;
+        column /= height;
+    }
+    return {(int)((first + row) * TILE_M), (int)(column * TILE_N)};
 }
 
 /* A range of k, cut into tiles: the first one takes the remainder, so that all others are whole. */

@@ -187,7 +187,7 @@ static __device__ __forceinline__ void wait_for_copies()
 struct fragments {
     float a[2][TM], b[2][TN];
 
-    __device__ __forceinline__ void load(int set, const float *at_a, const float *at_b, int k)
+    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
     {
         load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
         load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
@@ -213,12 +213,22 @@ static __device__ __forceinline__ int following(int stage)
     return stage == (STAGES - 1) * STAGE_FLOATS ? 0 : stage + STAGE_FLOATS;
 }
 
-/* sum += A * B over the block's range of k. */
-static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct k_range range,
-                                                float (&sum)[TM][TN])
+/* To 0, which the assembler must not know: it clears registers two by two, and such pairs would keep it from
+ * spreading the accumulators over the banks of the register file. */
+static __device__ __forceinline__ void clear(const struct gemm_args &args, float (&sum)[TM][TN])
+{
+    const float zero = args.k < 0 ? 1.0f : 0.0f;
+#pragma unroll
+    for (int i = 0; i < TM; i++)
+#pragma unroll
+        for (int j = 0; j < TN; j++) sum[i][j] = zero;
+}
+
+/* sum = A * B over the block's range of k. */
+static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
+                                                struct k_range range, float (&sum)[TM][TN])
 {
     const int thread = thread_index();
-    const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     float *const stages = gt_shared_memory();
     struct operands in;
     const struct source a = source_of_a(args), b = source_of_b(args);
@@ -237,11 +247,13 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     in.put(stages);
     in.arrive<true>(stages, true, range.first);
     in.fetch<false>(range.tiles > 1, 0);
+    clear(args, sum); /* not before the first loads are on their way */
     next_stage_ready(stages, 0);
 
     const struct thread_place place = place_of(thread);
-    const float *at_a = stages + place.team * (TEAM_K * STRIDE_A) + place.row,
-                *at_b = stages + BK * STRIDE_A + place.team * (TEAM_K * STRIDE_B) + place.column;
+    shared_place at_a = place_in_shared(stages + place.team * (TEAM_K * STRIDE_A) + place.row);
+    shared_place at_b =
+        place_in_shared(stages + BK * STRIDE_A + place.team * (TEAM_K * STRIDE_B) + place.column);
     struct fragments f;
     f.load(0, at_a, at_b, 0);
     int next = STAGE_FLOATS, free = TILES_AHEAD * STAGE_FLOATS, now = 0;
@@ -326,6 +338,10 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], fl
     if constexpr (CLUSTER) cluster::add(inbox, c, ldc, m, n, beta);
 }
 
+/* Whether the registers hold more than sums, fragments and what the loaders need. */
+static constexpr int REGISTERS = 65536 / (THREADS * MIN_BLOCKS);
+static constexpr bool ROOMY = REGISTERS >= TM * TN + 2 * (TM + TN) + 80 && TM * TN + 2 * (TM + TN) <= 160;
+
 #if REDUCE > 1
 #define TOGETHER __cluster_dims__(1, REDUCE, 1)
 #else
@@ -337,18 +353,14 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
 
-    /* 0, which the assembler must not know: it clears registers two by two, and such pairs would keep it from
-     * spreading the accumulators over the banks of the register file. */
-    const float zero = args.k < 0 ? 1.0f : 0.0f;
-    float sum[TM][TN];
-#pragma unroll
-    for (int i = 0; i < TM; i++)
-#pragma unroll
-        for (int j = 0; j < TN; j++) sum[i][j] = zero;
     if constexpr (CLUSTER) cluster::join(gt_shared_memory() + INBOX_AT);
-    if (range.tiles > 0) multiply(args, range, sum);
+    struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
+    float sum[TM][TN];
+    if (range.tiles > 0) multiply(args, origin, range, sum);
+    else clear(args, sum);
 
-    const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
+    /* Two divisions, or two registers during the main loop. */
+    if constexpr (!ROOMY) origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     const struct thread_place place = place_of(thread_index());
     float *c = args.c + blockIdx.z * args.stride_c;
     long long ldc = args.ldc;
