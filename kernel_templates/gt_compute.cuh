@@ -24,10 +24,10 @@ template <int GRID_M, int GRID_N> static __device__ __forceinline__ struct lane_
     return {lane / 2 % GRID_M, lane % 2 + lane / (2 * GRID_M) * 2};
 }
 
-/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` points at the lane's first
- * piece. */
-template <int T, int CHUNK, int LANES>
-static __device__ __forceinline__ void load_fragment(float *v, const float *row)
+/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` is where the lane's first
+ * piece lies: a pointer, or a shared_place. */
+template <int T, int CHUNK, int LANES, class PLACE>
+static __device__ __forceinline__ void load_fragment(float *v, PLACE row)
 {
 #pragma unroll
     for (int i = 0; i < T; i += CHUNK) load_shared<CHUNK>(v + i, row + i * LANES);

@@ -123,12 +123,14 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
 
     template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
     {
+        const shared_place to = place_in_shared(place(stage, 0, 0));
 #pragma unroll
         for (int j = 0; j < PASSES_K; j++)
 #pragma unroll
             for (int i = 0; i < PASSES_X; i++) {
                 if (has(i, j))
-                    cp_async<V>(place(stage, i, j), from[i], valid && (!GUARD || row + j * ROWS < count));
+                    cp_async<V>(to + (j * ROWS * STRIDE + i * COLUMNS * V), from[i],
+                                valid && (!GUARD || row + j * ROWS < count));
                 from[i] = moved(from[i], pass_bytes);
             }
         move_on<GUARD>(count);

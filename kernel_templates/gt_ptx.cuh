@@ -13,6 +13,9 @@
  *   store_global<V>(g, v)
  *   store_stream<V>(g, v)    the same, for what is not read again soon
  *   load_shared<V>(v, s), store_shared<V>(s, v)
+ *   struct shared_place      a place in shared memory as the hardware counts it, in 32 bits: cheap to move
+ *                            around in a loop. place_in_shared(s) makes one of a pointer, p + n and p += n
+ *                            move it by n floats, load_shared and cp_async take it for s
  *   cp_async<V>(s, g, ok)    start s[0..V) = g[0..V), or zeros if not ok (g is not touched). It has
  *                            landed for this thread after a cp_async_wait that covers its group, for
  *                            the others after a __syncthreads() that follows
@@ -71,6 +74,7 @@ static __device__ __forceinline__ int thread_index()
 {
     int x;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+    __builtin_assume(x >= 0); /* halving takes one instruction then, not three */
     return x;
 }
 
@@ -241,6 +245,27 @@ template <int V> static __device__ __forceinline__ void store_shared(float *s, c
     gt_write<V>(s, v);
 }
 
+struct shared_place {
+    unsigned address;
+
+    __device__ __forceinline__ struct shared_place operator+(int floats) const
+    {
+        return {address + 4 * floats};
+    }
+    __device__ __forceinline__ void operator+=(int floats) { address += 4 * floats; }
+};
+
+static __device__ __forceinline__ struct shared_place place_in_shared(const float *s)
+{
+    return {(unsigned)__cvta_generic_to_shared(s)};
+}
+
+/* There and back: the compiler sees an address in shared memory. */
+template <int V> static __device__ __forceinline__ void load_shared(float *v, struct shared_place s)
+{
+    gt_read<V>(v, static_cast<const float *>(__cvta_shared_to_generic(s.address)));
+}
+
 /* Release and acquire: two full fences (__threadfence) around a relaxed count would cost a microsecond more.
  */
 static __device__ __forceinline__ unsigned count_in(unsigned *counter)
@@ -251,22 +276,28 @@ static __device__ __forceinline__ unsigned count_in(unsigned *counter)
 }
 
 /* A source size of 0 fills with zeros. 16-byte copies bypass L1 (.cg), which narrower ones cannot. */
-template <int V> static __device__ __forceinline__ void cp_async(float *s, const float *g, bool valid)
+template <int V>
+static __device__ __forceinline__ void cp_async(struct shared_place s, const float *g, bool valid)
 {
     static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
 #if __CUDA_ARCH__ >= 800
-    const unsigned to = (unsigned)__cvta_generic_to_shared(s);
     const int bytes = valid ? 4 * V : 0;
     if constexpr (V == 4)
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(g), "r"(bytes)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(s.address), "l"(g),
+                     "r"(bytes)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(g), "n"(4 * V),
-                     "r"(bytes)
+        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(s.address), "l"(g),
+                     "n"(4 * V), "r"(bytes)
                      : "memory");
 #else
     static_assert(V == 0, "cp.async needs sm_80");
 #endif
+}
+
+template <int V> static __device__ __forceinline__ void cp_async(float *s, const float *g, bool valid)
+{
+    cp_async<V>(place_in_shared(s), g, valid);
 }
 
 static __device__ __forceinline__ void cp_async_commit()

@@ -168,6 +168,11 @@ template <int V> static inline void load_shared(float *v, const float *s)
 {
     gt_move<V>(v, s, s);
 }
+typedef float *shared_place;
+static inline shared_place place_in_shared(float *s)
+{
+    return s;
+}
 template <int V> static inline void store_shared(float *s, const float *v)
 {
     gt_move<V>(s, v, s);
