@@ -22,6 +22,7 @@
 #define STAGE_VECTOR_COST                                                                                    \
     7.0 /* a 16-byte global load, its store to shared memory and its share of addresses */
 #define STAGE_SCALAR_COST 9.0  /* the same for 4 bytes, with the edge tests that scalar loads need */
+#define COPY_SCALAR_COST  4.0  /* the same by cp.async, transposed or not */
 #define TRANSPOSE_COST    1.2  /* more for each element that is stored across the rows of a tile */
 #define TILE_SLOTS        40.0 /* barrier, pointers and branch of one step over BK */
 #define UNROLL_SLOTS      4.0  /* branch and pointers of one turn of the loop inside a tile */
@@ -33,6 +34,7 @@
 /* Cycles that a lone warp or block waits where others would fill the time. */
 #define LDS_CYCLES     33.0  /* fragments of one k, requested one k ahead */
 #define BARRIER_CYCLES 200.0 /* of a lone block; others fill it better than in proportion */
+#define TEAM_CYCLES    0.08  /* a sum: two passes of 128 bytes a cycle, some of them over banks twice */
 #define LOAD_CYCLES    700.0 /* global memory, between L2 and device memory */
 
 /* Registers of a thread besides C, fitted to 11,081 kernels (CUDA 13.0, sm_90a): without REGISTERS_NEEDED it
@@ -60,6 +62,7 @@
 /* What the arithmetic needs to know of a configuration. */
 struct tile {
     double bm, bn, bk, tm, tn, stages, va, vb, vc, group, unroll;
+    double teams, team_k; /* warps that share out the k of a tile, and what each team multiplies of it */
     int threads, smem_bytes, registers, register_limit;
     bool async_a, async_b;   /* past the registers, by cp.async */
     bool across_a, across_b; /* lie across the rows of a stage in shared memory: transposed on the way */
@@ -71,8 +74,25 @@ struct tile {
     bool cluster_adds;              /* the sums of its blocks, without a workspace */
 };
 
-enum name { BM, BN, BK, TM, TN, STAGES, LOADER, PACK, VA, VB, VC, UNROLL, MIN_BLOCKS, REDUCE, NAMES };
-static const char *const names[NAMES] = {"BM",   "BN", "BK", "TM", "TN",     "STAGES",     "LOADER",
+enum name {
+    BM,
+    BN,
+    BK,
+    TM,
+    TN,
+    WARPS_K,
+    STAGES,
+    LOADER,
+    PACK,
+    VA,
+    VB,
+    VC,
+    UNROLL,
+    MIN_BLOCKS,
+    REDUCE,
+    NAMES
+};
+static const char *const names[NAMES] = {"BM",   "BN", "BK", "TM", "TN",     "WARPS_K",    "STAGES", "LOADER",
                                          "PACK", "VA", "VB", "VC", "UNROLL", "MIN_BLOCKS", "REDUCE"};
 
 /* The value of a parameter, or what a template without it amounts to. The places are looked up once a
@@ -94,8 +114,8 @@ static double needed_registers(const struct tile *t, int accumulators)
     double loads_a = ceil(t->bm * t->bk / t->va / t->threads);
     double loads_b = ceil(t->bn * t->bk / t->vb / t->threads);
     double staged = (t->async_a ? 0 : t->va * loads_a) + (t->async_b ? 0 : t->vb * loads_b);
-    double addresses = t->unroll < t->bk ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * (loads_a + loads_b)
-                                         : REGISTERS_LOAD * (loads_a + loads_b);
+    double addresses = t->unroll < t->team_k ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * (loads_a + loads_b)
+                                             : REGISTERS_LOAD * (loads_a + loads_b);
     return accumulators + staged + addresses + REGISTERS_NEEDED;
 }
 
@@ -124,11 +144,12 @@ static const struct kernel_launch *main_launch(const struct launch_plan *plan)
 static void describe_operands(struct tile *t, const struct config *config, const struct problem *problem)
 {
     int pack = (int)value_of(config, PACK, 0);
-    bool copies = value_of(config, LOADER, 0) > 0, pack_a = pack & 1, pack_b = pack & 2;
+    int loader = (int)value_of(config, LOADER, 0);
+    bool copies = loader > 0, all = loader == 3, pack_a = pack & 1, pack_b = pack & 2;
     t->across_a = !problem->trans_a && !pack_a;
     t->across_b = problem->trans_b && !pack_b;
-    t->async_a = copies && !t->across_a;
-    t->async_b = copies && !t->across_b;
+    t->async_a = copies && (all || !t->across_a);
+    t->async_b = copies && (all || !t->across_b);
     double a = (double)problem->m * (double)problem->k, b = (double)problem->k * (double)problem->n;
     t->pack_bytes = 8 * (double)problem->batch * ((pack_a ? a : 0) + (pack_b ? b : 0));
 }
@@ -152,7 +173,9 @@ static struct tile describe(const struct config *config, const struct problem *p
     t.va = value_of(config, VA, 1);
     t.vb = value_of(config, VB, 1);
     t.vc = value_of(config, VC, 1);
-    t.unroll = value_of(config, UNROLL, t.bk);
+    t.teams = value_of(config, WARPS_K, 1);
+    t.team_k = t.bk / t.teams;
+    t.unroll = value_of(config, UNROLL, t.team_k);
     describe_operands(&t, config, problem);
     t.group = plan.args.group > 1 ? plan.args.group : 1;
     t.splits = plan.args.splits > 1 ? plan.args.splits : 1;
@@ -187,9 +210,10 @@ static double fragment_slots(double width)
 }
 
 /* Issue slots that one operand's tile costs a thread, for one step of k. */
-static double stage_slots(double rows, double vector, bool transposed, const struct tile *t)
+static double stage_slots(double rows, double vector, bool async, bool transposed, const struct tile *t)
 {
-    double elements = rows / t->threads;
+    double elements = rows * t->teams / t->threads;
+    if (async && vector < 2) return elements * COPY_SCALAR_COST;
     double cost = vector >= 4   ? STAGE_VECTOR_COST / 4
                   : vector >= 2 ? (STAGE_VECTOR_COST + STAGE_SCALAR_COST) / 4
                                 : STAGE_SCALAR_COST;
@@ -202,11 +226,11 @@ static double k_slots(const struct tile *t, const struct gpu *gpu)
     double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
     double ffma_cycles = lanes > 96 ? 1 : 2; /* of the FP32 pipe of a scheduler: 32 lanes or 16 */
     double ffma = t->tm * t->tn, fragments = fragment_slots(t->tm) + fragment_slots(t->tn);
-    double other = fragments + stage_slots(t->bm, t->va, t->across_a, t) +
-                   stage_slots(t->bn, t->vb, t->across_b, t) + UNROLL_SLOTS / t->unroll;
+    double other = fragments + stage_slots(t->bm, t->va, t->async_a, t->across_a, t) +
+                   stage_slots(t->bn, t->vb, t->async_b, t->across_b, t) + UNROLL_SLOTS / t->unroll;
     double slots = fmax(ffma + other, ffma * ffma_cycles);
     /* The last turn of the loop inside a tile is code of its own. */
-    double code_k = t->unroll < t->bk ? 2 * t->unroll : t->bk;
+    double code_k = t->unroll < t->team_k ? 2 * t->unroll : t->team_k;
     return code_k * (ffma + fragments) * INSTRUCTION_BYTES > LOOP_BYTES_MAX ? slots * LONG_LOOP_COST : slots;
 }
 
@@ -217,15 +241,23 @@ static double hiding(double w)
     return w < 1 ? 0.72 : 1 - 0.25 / (w * w) - 0.028;
 }
 
+/* The sums of teams go to shared memory and back, two barriers in between. */
+static double team_cycles(double b, const struct tile *t)
+{
+    if (t->teams < 2) return 0;
+    return b * t->teams * t->bm * t->bn * TEAM_CYCLES + 2 * BARRIER_CYCLES;
+}
+
 /* Time of an SM that holds b blocks, from their first FFMA to the last: the busiest scheduler's issue slots,
  * unless it waits for shared memory at every k or for global memory at every tile. */
 static double blocks_us(double b, const struct tile *t, double slots, const struct gpu *gpu)
 {
     double warps = ceil(b * t->threads / 32.0 / 4.0);
-    double cycles = t->bk * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS + BARRIER_CYCLES / (b * b);
+    double cycles =
+        t->team_k * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS + BARRIER_CYCLES / (b * b);
     cycles /= hiding(b * t->threads / 128.0);
     double tiles_ahead = t->async_a && t->async_b ? fmax(1, t->stages - 1) : t->stages > 1 ? 1 : 0.5;
-    return t->k_tiles * fmax(cycles, LOAD_CYCLES / tiles_ahead) / gpu->clock_mhz;
+    return (t->k_tiles * fmax(cycles, LOAD_CYCLES / tiles_ahead) + team_cycles(b, t)) / gpu->clock_mhz;
 }
 
 /* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. On an H200 32 clusters of 4
