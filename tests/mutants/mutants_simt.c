@@ -65,7 +65,7 @@ const struct mutant mutants_simt[] = {
     {"fragment of the wrong k",
      COPIES,
      "nn",
-     {"simt.cu", "at_a, at_b, BK - UNROLL + u + 1", "at_a, at_b, BK - UNROLL + u"}},
+     {"simt.cu", "at_a, at_b, TEAM_K - UNROLL + u + 1", "at_a, at_b, TEAM_K - UNROLL + u"}},
     {"op of A swapped", COPIES, "nn", {"simt.cu", "THREADS, !ALONG_M", "THREADS, ALONG_M"}},
     {"op of B swapped", WIDE, "nt", {"simt.cu", "THREADS, !ALONG_N", "THREADS, ALONG_N"}},
     {"batch stride of A ignored",

@@ -126,9 +126,21 @@ TEST(definitions_name_compile_parameters_and_the_op)
     assert_int_equal(template_definitions(&config, true, false, options, 3, text, sizeof text), 0);
 }
 
+TEST(a_text_older_than_a_parameter_means_its_least_value)
+{
+    struct config config;
+    assert_ok(
+        config_parse("simt BM=32 BN=64 BK=16 WM=16 WN=64 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=4 VB=4 VC=1 "
+                     "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=2",
+                     &config));
+    assert_int_equal(config_get(&config, "WARPS_K"), 1);
+    assert_int_equal(config_get(&config, "STAGES"), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_older_than_a_parameter_means_its_least_value),
         cmocka_unit_test(what_is_formatted_parses_to_the_same_for_every_template),
         cmocka_unit_test(parameters_may_come_in_any_order_and_format_in_the_templates),
         cmocka_unit_test(mistakes_are_told_by_name),

@@ -85,9 +85,12 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                  {"VB", 3, "VB must be 1, 2 or 4"},
                  {"VC", 3, "VC must be 1, 2 or 4"},
                  {"STAGES", 1, "outside its range"},
-                 {"LOADER", 2, "outside its range"},
+                 {"LOADER", 5, "outside its range"},
                  {"PACK", 4, "outside its range"},
                  {"REDUCE", 9, "outside its range"},
+                 {"WARPS_K", 3, "BK must be a multiple of WARPS_K"},
+                 {"WARPS_K", 2, "BK must be a multiple of UNROLL for each"},
+                 {"WARPS_K", 8, "1024 threads"},
                  {"MIN_BLOCKS", 0, "outside its range"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = with(cases[i].name, cases[i].value);
@@ -437,6 +440,7 @@ TEST(a_cluster_is_as_large_as_the_split_and_needs_no_workspace)
     struct config config = with("REDUCE", 4);
     struct problem problem = square(1024);
     struct launch_plan plan;
+    config_set(&config, "MIN_BLOCKS", 1);
     assert_refused(check(&config, &problem, &h200), "SPLIT_K must be the size of the cluster");
     config_set(&config, "SPLIT_K", 4);
     assert_taken(check(&config, &problem, &h200));
@@ -455,15 +459,37 @@ TEST(a_cluster_is_as_large_as_the_split_and_needs_no_workspace)
     assert_refused(check(&config, &problem, &ampere), "sm_90");
 }
 
-TEST(the_tile_of_a_cluster_lies_where_the_stages_were_and_beyond)
+TEST(the_inbox_of_a_cluster_lies_behind_the_stages)
 {
     struct config config = base();
     const int stages = config.template->resources(&config).smem_bytes;
-    assert_true(stages < 4 * 128 * 132);
     config_set(&config, "REDUCE", 2);
-    assert_int_equal(config.template->resources(&config).smem_bytes, 4 * 128 * 132);
-    config_set(&config, "STAGES", 8);
-    assert_int_equal(config.template->resources(&config).smem_bytes, stages / 3 * 8);
+    assert_int_equal(config.template->resources(&config).smem_bytes, stages + 4 * 128 * 132 + 8);
+    config_set(&config, "REDUCE", 3); /* 43 rows each */
+    assert_int_equal(config.template->resources(&config).smem_bytes, stages + 4 * 129 * 132 + 8);
+}
+
+TEST(the_tiles_of_teams_lie_where_the_stages_were_and_beyond)
+{
+    struct config config = base();
+    const int stages = config.template->resources(&config).smem_bytes;
+    assert_true(stages < 2 * 4 * 128 * 132);
+    config_set(&config, "WARPS_K", 2);
+    assert_int_equal(config.template->resources(&config).threads, 512);
+    assert_int_equal(config.template->resources(&config).smem_bytes, 2 * 4 * 128 * 132);
+    config_set(&config, "STAGES", 9);
+    assert_int_equal(config.template->resources(&config).smem_bytes, stages / 3 * 9);
+}
+
+TEST(the_last_block_adds_no_teams)
+{
+    struct config config = with("REDUCE", 1);
+    config_set(&config, "WARPS_K", 2);
+    config_set(&config, "UNROLL", 8);
+    config_set(&config, "STORE_AT", 4);
+    assert_refused(check(&config, NULL, NULL), "WARPS_K must be 1");
+    config_set(&config, "REDUCE", 0);
+    assert_taken(check(&config, NULL, NULL));
 }
 
 TEST(the_reduction_has_a_thread_for_every_vector_and_way)
@@ -533,7 +559,9 @@ int main(void)
         cmocka_unit_test(
             the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_second_kernel),
         cmocka_unit_test(a_cluster_is_as_large_as_the_split_and_needs_no_workspace),
-        cmocka_unit_test(the_tile_of_a_cluster_lies_where_the_stages_were_and_beyond),
+        cmocka_unit_test(the_inbox_of_a_cluster_lies_behind_the_stages),
+        cmocka_unit_test(the_tiles_of_teams_lie_where_the_stages_were_and_beyond),
+        cmocka_unit_test(the_last_block_adds_no_teams),
         cmocka_unit_test(the_reduction_has_a_thread_for_every_vector_and_way),
         cmocka_unit_test(the_texts_include_only_each_other),
     };

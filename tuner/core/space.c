@@ -139,7 +139,8 @@ static int read_parameter(void *user, const char *section_name, const char *key,
     return read_values(r, &section->template->params[i], values, text);
 }
 
-/* What a section leaves out is as in the first one of its template. */
+/* What a section leaves out is as in the first one of its template; what that leaves out has its least value,
+ * if texts may lack it. */
 static enum status complete(const char *path, struct space *space)
 {
     if (space->section_count == 0) return fail(E_INPUT, "%s holds no [template] with values", path);
@@ -149,6 +150,8 @@ static enum status complete(const char *path, struct space *space)
         while (base->template != t) base++;
         for (int p = 0; p < t->param_count; p++) {
             if (section->values[p].count == 0) section->values[p] = base->values[p];
+            if (section->values[p].count == 0 && t->optional >> p & 1)
+                section->values[p] = (struct space_values){.value = {t->params[p].least}, .count = 1};
             if (section->values[p].count == 0)
                 return fail(E_INPUT, "%s:%d: [%s] lacks a line for %s; every parameter must be listed", path,
                             section->line, section->name, t->params[p].name);
