@@ -163,13 +163,13 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
-    struct scaling scaling = {scalar_of(args.alpha_device, args.alpha),
-                              scalar_of(args.beta_device, args.beta)};
-    const struct view view = view_of(args, scaling.alpha != 0.0f);
-    if (args.k == 0) scaling.alpha = 0.0f;
+    const struct view view = view_of(args, scalar_of(args.alpha_device, args.alpha) != 0.0f);
     float sum[ROWS][TX];
     if constexpr (CLUSTER) join_cluster();
     multiply_range(sum, view);
+    /* Not earlier: all the while they would take registers. */
+    const struct scaling scaling = {args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f,
+                                    scalar_of(args.beta_device, args.beta)};
     add_lanes_and_warps(args, view, sum, scaling);
     if constexpr (CLUSTER) add_cluster(args, view, scaling);
     else if (args.splits > 1 && last_of_tile(args)) add_blocks(args, view, scaling);

@@ -32,6 +32,9 @@ static __device__ __forceinline__ int k_of_place(const struct view &view, int ch
  * move the first loads of the stream. Later there are fewer registers to spare, and a loop it is. */
 #define COPIES_AT_FIRST 16
 
+/* The functions below ask for their thread anew (thread_index is not remembered, as threadIdx would be):
+ * what follows from it would take registers from one chunk to the next. */
+
 /* One vector of WIDTH on its way: `fetch` and `put`, of which an asynchronous copy needs the first alone. */
 template <int WIDTH> struct small_vector {
     float value[WIDTH];
@@ -55,13 +58,14 @@ template <int WIDTH> struct small_vector {
 template <bool FIRST>
 static __device__ __forceinline__ void copy_rows(float *buffer, const struct view &view, int chunk)
 {
+    const int thread = thread_index();
     constexpr int VECTORS = CHUNK_K / VS, LINE = VECTORS < THREADS ? VECTORS : THREADS, DOWN = THREADS / LINE;
     constexpr int PLACES = (VECTORS + LINE - 1) / LINE, TURNS = (ROWS + DOWN - 1) / DOWN;
     constexpr int UNROLL = FIRST && PLACES * TURNS <= COPIES_AT_FIRST ? TURNS : LOADER == 1 ? 2 : 1;
-    const int first_row = threadIdx.x / LINE;
+    const int first_row = thread / LINE;
 #pragma unroll
     for (int p = 0; p < PLACES; p++) {
-        const int place = (threadIdx.x % LINE + p * LINE) * VS;
+        const int place = (thread % LINE + p * LINE) * VS;
         bool valid;
         const int k = k_of_place<FIRST>(view, chunk, place, &valid);
         const bool present =
@@ -93,11 +97,12 @@ static __device__ __forceinline__ void copy_rows(float *buffer, const struct vie
 template <bool FIRST>
 static __device__ __forceinline__ void copy_transposed(float *buffer, const struct view &view, int chunk)
 {
+    const int thread = thread_index();
     constexpr int WIDTH = LOADER == 1 ? 1 : VS, WARP_K = 4 * WIDTH, ACROSS = CHUNK_K / WARP_K;
     constexpr int WARPS = THREADS / 32, LINE = ACROSS < WARPS ? ACROSS : WARPS, DOWN = WARPS / LINE;
     constexpr int PLACES = (ACROSS + LINE - 1) / LINE, TURNS = ((ROWS + 7) / 8 + DOWN - 1) / DOWN;
     constexpr int UNROLL = FIRST && PLACES * TURNS <= COPIES_AT_FIRST ? PLACES : LOADER == 1 ? 2 : 1;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int warp = thread / 32, lane = thread % 32;
     const int lane_row = lane % (8 / WIDTH) * WIDTH, lane_k = lane / (8 / WIDTH);
 #pragma unroll
     for (int t = 0; t < TURNS; t++) {
@@ -145,12 +150,13 @@ static constexpr __device__ __forceinline__ int offset_of(int place)
 template <bool FIRST>
 static __device__ __forceinline__ void copy_as_it_lies(float *buffer, const struct view &view, int chunk)
 {
+    const int thread = thread_index();
     constexpr int LINE = (ROWS + VS - 1) / VS, DOWN = THREADS / LINE;
     const int left = (view.steps - chunk * STEPS) * STEP_K, end = left < CHUNK_K ? left : CHUNK_K;
-    const int row = threadIdx.x % LINE * VS;
+    const int row = thread % LINE * VS;
     const int first_k = FIRST ? view.begin : view.begin + view.first - STEP_K + chunk * CHUNK_K;
     const long long behind_first = FIRST ? (view.first - STEP_K) * view.small_ld : 0;
-    int place = threadIdx.x / LINE;
+    int place = thread / LINE;
     if (THREADS % LINE != 0 && place >= DOWN) return;
     const float *from = view.small + row + (first_k + place) * view.small_ld;
 #pragma unroll 4

@@ -141,11 +141,12 @@ static __device__ __forceinline__ void send_vector(int vector, const float *sum)
 static __device__ __forceinline__ void add_cluster(const struct gemm_args &args, const struct view &view,
                                                    const struct scaling &scaling)
 {
+    const int thread = thread_index();
     const float *const inbox = gt_shared_memory() + INBOX_AT;
     mbarrier_wait(inbox_full(), 0);
 #pragma unroll
     for (int turn = 0; turn < (SHARE + THREADS - 1) / THREADS; turn++) {
-        const int mine = threadIdx.x + turn * THREADS, vector = blockIdx.y * SHARE + mine;
+        const int mine = thread + turn * THREADS, vector = blockIdx.y * SHARE + mine;
         const int pass = vector / PASS_VECTORS;
         const struct spot spot = spot_of(vector - pass * PASS_VECTORS);
         if (mine >= SHARE || pass >= PASSES || !is_inside(view, spot, pass)) continue;
@@ -168,9 +169,10 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
                                                            const struct view &view, float (&sum)[ROWS][TX],
                                                            const struct scaling &scaling)
 {
-    const struct place place = place_of(threadIdx.x);
+    const int thread = thread_index(); /* not kept in registers until here, as threadIdx would be */
+    const struct place place = place_of(thread);
     struct held held = {0, ROWS};
-    add_lanes<ROWS, STREAM_ALONG_K ? LANES_K / 2 : 16, STREAM_ALONG_K ? 1 : LANES_X>(sum, threadIdx.x, &held);
+    add_lanes<ROWS, STREAM_ALONG_K ? LANES_K / 2 : 16, STREAM_ALONG_K ? 1 : LANES_X>(sum, thread, &held);
 
     float *const shared = gt_shared_memory();
     float *const part = part_of(args, blockIdx.y);
@@ -182,7 +184,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
         __syncthreads();
 #pragma unroll
         for (int turn = 0; turn < turns_of(THREADS); turn++) {
-            const int v = threadIdx.x + turn * THREADS;
+            const int v = thread + turn * THREADS;
             if (PASS_VECTORS % THREADS != 0 && v >= PASS_VECTORS) break;
             const struct spot spot = spot_of(v);
             float total[VC];
