@@ -64,7 +64,7 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
         column = thread % COLUMNS;
         row = thread / COLUMNS;
         ld = leading;
-        pass_bytes = ROWS * leading * 4;
+        pass_bytes = opaque(ROWS * leading * 4); /* two passes are not a shift, which costs more */
 #pragma unroll
         for (int i = 0; i < PASSES_X; i++) {
             const int x = x0 + (column + i * COLUMNS) * V;

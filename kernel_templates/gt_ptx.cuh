@@ -15,7 +15,9 @@
  *   load_shared<V>(v, s), store_shared<V>(s, v)
  *   struct shared_place      a place in shared memory as the hardware counts it, in 32 bits: cheap to move
  *                            around in a loop. place_in_shared(s) makes one of a pointer, p + n and p += n
- *                            move it by n floats, load_shared and cp_async take it for s
+ *                            move it by n floats, moved(p, n) by n bytes; load_shared and cp_async take
+ *                            it for s
+ *   opaque(x)                x, of which the compiler knows nothing
  *   cp_async<V>(s, g, ok)    start s[0..V) = g[0..V), or zeros if not ok (g is not touched). It has
  *                            landed for this thread after a cp_async_wait that covers its group, for
  *                            the others after a __syncthreads() that follows
@@ -68,6 +70,12 @@ static __device__ __forceinline__ float *gt_shared_memory()
 {
     extern __shared__ float4 gt_dynamic_shared[];
     return reinterpret_cast<float *>(gt_dynamic_shared);
+}
+
+static __device__ __forceinline__ long long opaque(long long x)
+{
+    asm("" : "+l"(x));
+    return x;
 }
 
 static __device__ __forceinline__ int thread_index()
@@ -254,6 +262,11 @@ struct shared_place {
     }
     __device__ __forceinline__ void operator+=(int floats) { address += 4 * floats; }
 };
+
+static __device__ __forceinline__ struct shared_place moved(struct shared_place p, int bytes)
+{
+    return {p.address + bytes};
+}
 
 static __device__ __forceinline__ struct shared_place place_in_shared(const float *s)
 {

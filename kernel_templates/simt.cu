@@ -208,9 +208,15 @@ static __device__ __forceinline__ struct thread_place place_of(int thread)
             thread / 32 / WARPS};
 }
 
+/* Stages are counted in bytes, so that an address is one addition. */
+static __device__ __forceinline__ float *stage_at(float *stages, int bytes)
+{
+    return reinterpret_cast<float *>(reinterpret_cast<char *>(stages) + bytes);
+}
+
 static __device__ __forceinline__ int following(int stage)
 {
-    return stage == (STAGES - 1) * STAGE_FLOATS ? 0 : stage + STAGE_FLOATS;
+    return stage == (STAGES - 1) * STAGE_BYTES ? 0 : stage + STAGE_BYTES;
 }
 
 /* To 0, which the assembler must not know: it clears registers two by two, and such pairs would keep it from
@@ -256,11 +262,12 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         place_in_shared(stages + BK * STRIDE_A + place.team * (TEAM_K * STRIDE_B) + place.column);
     struct fragments f;
     f.load(0, at_a, at_b, 0);
-    int next = STAGE_FLOATS, free = TILES_AHEAD * STAGE_FLOATS, now = 0;
+    int next = STAGE_BYTES, free = TILES_AHEAD * STAGE_BYTES, now = 0;
     unsigned parity = 0;
 #pragma unroll 1
     for (int left = range.tiles; left > 0; left--) {
-        in.copy<false>(stages + (TILES_AHEAD == 1 ? next : free), left > TILES_AHEAD, left >= TILES_AHEAD, 0);
+        in.copy<false>(stage_at(stages, TILES_AHEAD == 1 ? next : free), left > TILES_AHEAD,
+                       left >= TILES_AHEAD, 0);
 #pragma unroll 1
         for (int k = 0; k < TEAM_K - UNROLL; k += UNROLL)
 #pragma unroll
@@ -271,16 +278,16 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
             if (u == STORE_AT) {
-                in.put(stages + next);
-                in.arrive<false>(stages + next, left > 1, 0);
+                in.put(stage_at(stages, next));
+                in.arrive<false>(stage_at(stages, next), left > 1, 0);
                 in.fetch<false>(left > 2, 0);
             }
             if (u < UNROLL - 1) {
                 f.load((u + 1) % 2, at_a, at_b, TEAM_K - UNROLL + u + 1);
             } else {
-                next_stage_ready(stages + next, parity);
-                at_a += next - now;
-                at_b += next - now;
+                next_stage_ready(stage_at(stages, next), parity);
+                at_a = moved(at_a, next - now);
+                at_b = moved(at_b, next - now);
                 f.load((u + 1) % 2, at_a, at_b, 0);
             }
             add_outer_product(sum, f.a[u % 2], f.b[u % 2]);

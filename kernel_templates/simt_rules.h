@@ -26,6 +26,7 @@
 #define STRIDE_A     ((BM + 3) / 4 * 4 + 4)
 #define STRIDE_B     ((BN + 3) / 4 * 4 + 4)
 #define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
+#define STAGE_BYTES  (4 * STAGE_FLOATS)
 
 /* Who adds the parts of a k that is cut: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
  * cluster of so many blocks. Teams hold a tile of C each where the stages were; the inbox of a cluster lies

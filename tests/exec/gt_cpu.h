@@ -169,6 +169,14 @@ template <int V> static inline void load_shared(float *v, const float *s)
     gt_move<V>(v, s, s);
 }
 typedef float *shared_place;
+static inline shared_place moved(shared_place p, int bytes)
+{
+    return (float *)((char *)p + bytes);
+}
+static inline long long opaque(long long x)
+{
+    return x;
+}
 static inline shared_place place_in_shared(float *s)
 {
     return s;
