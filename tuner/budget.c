@@ -32,8 +32,7 @@ enum status budget_parse(const char *text, double *seconds)
 double budget_share(double left_s, int problems, int gpus)
 {
     if (left_s <= 0) return 0;
-    if (problems <= gpus) return left_s;
-    return left_s * gpus / problems;
+    return left_s / ceil((double)problems / fmax(gpus, 1));
 }
 
 double budget_weighted_share(double left_s, double weight, double weights, int problems, int gpus)
@@ -42,7 +41,25 @@ double budget_weighted_share(double left_s, double weight, double weights, int p
     if (left_s <= 0) return 0;
     if (problems <= gpus || !(weights > 0)) return budget_share(left_s, problems, gpus);
     double share = 0.01 * EVEN_PERCENT / problems + (1 - 0.01 * EVEN_PERCENT) * weight / weights;
-    return fmin(left_s, left_s * gpus * share);
+    return fmin(left_s, budget_share(left_s, problems, gpus) * problems * share);
+}
+
+/* Of this many microseconds the calls of a trial take as long as the rest of it (H200). */
+#define LONG_CALL_US 600.0
+
+double budget_weight(double worth, double call_us)
+{
+    return worth * sqrt(1 + call_us / LONG_CALL_US);
+}
+
+/* Over the public suite on an H200 the longest time without a gain that was followed by one was 660 trials.
+ */
+#define QUIET_TRIALS 1200
+#define QUIET_SHARE  0.5
+
+bool budget_converged(double share_s, size_t quiet_trials, double quiet_s)
+{
+    return quiet_trials >= QUIET_TRIALS && quiet_s > QUIET_SHARE * share_s;
 }
 
 /* From thorough to what can still be told apart in a second or two. */

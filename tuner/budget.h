@@ -5,19 +5,29 @@
 #define GT_BUDGET_H
 
 #include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 #define BUDGET_DEFAULT_S 600.0 /* a problem */
 
 /* "90", "30s", "10m", "8h", "1h30m". Errors: E_USAGE with the text and an example. */
 enum status budget_parse(const char *text, double *seconds);
 
-/* What the next problem may take: the time left, divided evenly over the unfinished problems (those being
- * worked on by other GPUs left out, this one counted), of which `gpus` are worked on at a time. */
+/* What the next problem may take: the time left, divided evenly over the rounds in which `gpus` at a time
+ * work off the unfinished problems (those being worked on by other GPUs left out, this one counted). */
 double budget_share(double left_s, int problems, int gpus);
 
 /* The same for problems of different weight: a fifth of the time is divided evenly, so that none is left out,
  * the rest by weight. weight: the next problem's; weights: of all unfinished ones, it included. */
 double budget_weighted_share(double left_s, double weight, double weights, int problems, int gpus);
+
+/* What a problem should get against others: what the user says it is worth, and more where a call takes long
+ * even at the machine's peak (call_us), if not in proportion: a search gains most from its first trials. */
+double budget_weight(double worth, double call_us);
+
+/* Whether a search that has found nothing better for so many trials and seconds had better leave the rest of
+ * its share to other problems. */
+bool budget_converged(double share_s, size_t quiet_trials, double quiet_s);
 
 /* How the finalists race, and when the search has to stop for it. */
 struct race_plan {

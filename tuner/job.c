@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include "clock.h"
+#include "hints.h"
 #include "job_parts.h"
 #include "messages.h"
 #include <math.h>
@@ -14,12 +15,21 @@
 #define AHEAD_PER_COMPILER 2
 #define AHEAD_MIN          8
 #define READY_ENOUGH       6
+#define AHEAD_WAITING      3 /* a compiler, of a problem whose turn has not come: all that it starts from */
 #define PREPARE_TRIES      3
 #define WARM_SHARE         0.08 /* of the problem's time, for warming up */
 #define WARM_MOST_S        30.0
-#define REWARM_MOST_S      3.0 /* a GPU that was at work a moment ago */
+#define REWARM_MOST_S      1.5 /* a GPU that was at work a moment ago */
 
 /* ---- opening ---- */
+
+static enum status take_hints(struct job *job)
+{
+    size_t given;
+    enum status st = hints_give(&job->field, job->env->db, &job->context, &job->problem, job->search, &given);
+    job->result.hints += given;
+    return st;
+}
 
 enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
                      const struct problem *problem, struct job **out)
@@ -37,13 +47,15 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     const struct tune_options *options = env->options;
     size_t limit = (size_t)(AHEAD_PER_COMPILER * crew_compilers(env->crew));
     job->ahead_limit = limit > AHEAD_MIN ? limit : AHEAD_MIN;
+    job->ahead_waiting = AHEAD_WAITING * job->ahead_limit / AHEAD_PER_COMPILER;
     enum status st = field_open(env->space, problem, &context->gpu, &job->field);
-    if (!st && !(job->ahead = calloc(job->ahead_limit + 1, sizeof *job->ahead)))
+    if (!st && !(job->ahead = calloc(job->ahead_waiting + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
         st =
             search_start(options->strategy, job->field.config, job->field.count, options->seed, &job->search);
     if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
+    if (!st) st = take_hints(job);
     if (st) {
         job_close(job);
         return st;
@@ -66,11 +78,12 @@ void job_close(struct job *job)
     free(job);
 }
 
-void job_begin(struct job *job, int worker, double share_s)
+enum status job_begin(struct job *job, int worker, double share_s)
 {
     job->worker = worker;
     job->began_s = now_s();
     job->share_s = share_s;
+    return take_hints(job);
 }
 
 int job_worker(const struct job *job)
@@ -100,6 +113,7 @@ static bool at_trial_limit(const struct job *job)
 static bool wants_more(const struct job *job)
 {
     if (job->phase != PHASE_SEARCH || job->search_over || job->stopping || at_trial_limit(job)) return false;
+    if (job->worker < 0) return job->ahead_count < job->ahead_waiting;
     size_t ready = 0;
     for (size_t i = 0; i < job->ahead_count; i++) ready += job->ahead[i].built->state == BUILD_DONE;
     return job->ahead_count < job->ahead_limit && ready < READY_ENOUGH;

@@ -25,6 +25,7 @@ struct job_env {
     struct report *report;
     const struct space *space;
     const struct tune_options *options;
+    int waiting;                 /* problems that could use the time that one leaves over */
     double check_s;              /* the longest check of a winner so far */
     bool warm[CREW_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
 };
@@ -44,6 +45,7 @@ struct job_result {
     struct db_winner
         winner; /* JOB_TUNED; for JOB_INTERRUPTED the best of the search, time_us 0 if there is none */
     size_t legal, tried, trials; /* candidates; tried in all runs; of this run */
+    size_t hints;                /* candidates that go first, from winners of similar problems */
     struct recalled recalled;
     double raw, seconds;
 };
@@ -53,8 +55,9 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
                      const struct problem *problem, struct job **job);
 void job_close(struct job *job); /* takes NULL */
 
-/* Lend it a worker for about share_s seconds. */
-void job_begin(struct job *job, int worker, double share_s);
+/* Lend it a worker for about share_s seconds. What other problems have won since it was opened is taken as
+ * hints. Errors: those of the database, E_MEMORY. */
+enum status job_begin(struct job *job, int worker, double share_s);
 int job_worker(const struct job *job); /* -1: none yet */
 
 /* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */

@@ -35,8 +35,8 @@ struct job {
 
     struct field field;
     struct search *search;
-    struct ahead *ahead; /* in the order asked for */
-    size_t ahead_count, ahead_limit;
+    struct ahead *ahead;                            /* in the order asked for */
+    size_t ahead_count, ahead_limit, ahead_waiting; /* limits: while searching; before it has begun */
     bool search_over;
     enum job_phase phase;
 
@@ -53,6 +53,8 @@ struct job {
 
     size_t best;             /* index of the fastest so far */
     double best_us, said_us; /* said_us: the best that was last told to the user */
+    double gain_us, gain_s;  /* the best that was worth noting, and when it was found */
+    size_t gain_trials;      /* trials of this run until then */
     double trial_s;          /* what a trial takes, smoothed; 0: none yet */
     size_t failures[VERDICT_COUNT];
 

@@ -12,6 +12,7 @@
 #define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
 #define WORTH_SAYING     0.99  /* of the best that was last told */
 #define CHECK_GUESS_S    2.0
+#define GAIN_WORTH       0.999 /* of the best that was last noted */
 
 /* ---- when the search ends ---- */
 
@@ -23,6 +24,13 @@ static double search_end_s(const struct job *job)
     return end - budget_race(job->share_s, job->best_us, check).reserve_s;
 }
 
+/* Another problem can make better use of the time. */
+static bool has_converged(const struct job *job)
+{
+    return job->env->waiting > 0 && job->gain_us > 0 &&
+           budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s);
+}
+
 bool search_is_over(const struct job *job)
 {
     if (job->asked == ASKED_TRIAL) return false;
@@ -31,7 +39,7 @@ bool search_is_over(const struct job *job)
     bool all = job->search_over && job->ahead_count == 0;
     /* However short the budget, one candidate gets its chance. */
     bool late = now_s() >= search_end_s(job) && (job->result.trials > 0 || job->best_us > 0);
-    return enough || all || late;
+    return enough || all || late || has_converged(job);
 }
 
 /* ---- what became of a candidate ---- */
@@ -46,6 +54,14 @@ static void say_best(struct job *job)
                 job->anchor_us, config);
 }
 
+static void note_gain(struct job *job)
+{
+    if (job->gain_us > 0 && job->best_us > GAIN_WORTH * job->gain_us) return;
+    job->gain_us = job->best_us;
+    job->gain_s = now_s();
+    job->gain_trials = job->result.trials;
+}
+
 /* Tell everybody but the database. */
 static void settle(struct job *job, size_t index, const struct outcome *outcome)
 {
@@ -58,6 +74,7 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
     if (outcome->verdict == VERDICT_MEASURED && (job->best_us == 0 || time_us < job->best_us)) {
         job->best = index;
         job->best_us = time_us;
+        note_gain(job);
         say_best(job);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "budget.h"
 #include "clock.h"
+#include "model.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,14 +106,16 @@ static enum status look_up(struct state *x, const struct lane *lane, size_t at)
 static void say_opened(struct state *x, const struct lane *lane, const struct job *job)
 {
     const struct job_result *r = job_result(job);
-    char text[PROBLEM_TEXT_MAX], known[128] = "";
+    char text[PROBLEM_TEXT_MAX], known[128] = "", hints[96] = "";
     problem_format(job_problem(job), text);
     size_t skipped = r->recalled.usable + r->recalled.failed;
     if (skipped)
         snprintf(known, sizeof known, "; %zu known from earlier runs are skipped (%zu of them failed)",
                  skipped, r->recalled.failed);
-    report_say(x->env.report, "%s on %s: %.0f combinations, %zu legal%s", text, lane->context.gpu.name,
-               r->raw, r->legal, known);
+    if (r->hints)
+        snprintf(hints, sizeof hints, "; %zu like the winners of similar problems go first", r->hints);
+    report_say(x->env.report, "%s on %s: %.0f combinations, %zu legal%s%s", text, lane->context.gpu.name,
+               r->raw, r->legal, known, hints);
 }
 
 /* The next problem for a GPU, or no job if there is none left. */
@@ -140,20 +143,33 @@ static enum status deal(struct state *x, struct lane *lane, struct job **job, si
     return OK;
 }
 
-/* What the next job may take of the time left: its part of what is not finished and not being worked on. */
-static double share_s(const struct state *x, size_t at)
+/* Nobody works on it yet. */
+static bool is_ahead(const struct state *x, size_t at)
+{
+    bool ahead = x->turn[at] == WAITING;
+    for (int lane = 0; lane < x->lanes; lane++) ahead |= x->lane[lane].next && x->lane[lane].next_at == at;
+    return ahead;
+}
+
+static double weight_of(const struct state *x, const struct gpu *gpu, size_t at)
 {
     const struct tune_options *o = x->s->options;
-    double weights = o->weights ? o->weights[at] : 0;
+    double call_us = model_roofline_us(&o->problems[at], gpu->fp32_tflops, gpu->memory_gb_per_s);
+    return budget_weight(o->weights ? o->weights[at] : 1, call_us);
+}
+
+/* What the next job may take of the time left: its part of what is not finished and not being worked on. */
+static double share_s(const struct state *x, const struct lane *lane)
+{
+    const struct gpu *gpu = &lane->context.gpu;
+    double weight = weight_of(x, gpu, lane->now_at), weights = weight;
     int unfinished = 1;
-    for (size_t i = 0; i < o->problem_count; i++) {
-        bool ahead = x->turn[i] == WAITING;
-        for (int lane = 0; lane < x->lanes; lane++) ahead |= x->lane[lane].next && x->lane[lane].next_at == i;
-        unfinished += ahead;
-        if (ahead && o->weights) weights += o->weights[i];
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        if (!is_ahead(x, i)) continue;
+        unfinished++;
+        weights += weight_of(x, gpu, i);
     }
-    if (!o->weights) return budget_share(left_s(x), unfinished, lanes_alive(x));
-    return budget_weighted_share(left_s(x), o->weights[at], weights, unfinished, lanes_alive(x));
+    return budget_weighted_share(left_s(x), weight, weights, unfinished, lanes_alive(x));
 }
 
 /* Begin the next job of a GPU that has none. */
@@ -167,8 +183,7 @@ static enum status begin(struct state *x, struct lane *lane)
         enum status st = deal(x, lane, &lane->now, &lane->now_at);
         if (st || !lane->now) return st;
     }
-    job_begin(lane->now, lane->worker, share_s(x, lane->now_at));
-    return OK;
+    return job_begin(lane->now, lane->worker, share_s(x, lane));
 }
 
 /* One sentence on how a problem ended. */
@@ -251,6 +266,8 @@ static enum status look_ahead(struct state *x)
 static enum status step_lanes(struct state *x, bool *working, bool *changed)
 {
     *working = *changed = false;
+    x->env.waiting = 0;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) x->env.waiting += is_ahead(x, i);
     for (int i = 0; i < x->lanes; i++) {
         struct lane *lane = &x->lane[i];
         enum status st = OK;

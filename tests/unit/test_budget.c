@@ -3,6 +3,7 @@
 
 #include "budget.h"
 
+#include <math.h>
 #include <string.h>
 
 static double parse(const char *text)
@@ -46,6 +47,22 @@ TEST(several_gpus_share_the_same_wall_clock)
 {
     assert_true(budget_share(100, 4, 2) == 50);
     assert_true(budget_share(100, 2, 4) == 100);
+    assert_true(budget_share(100, 5, 4) == 50); /* the fifth begins when the first of the others ends */
+    assert_true(fabs(budget_weighted_share(100, 1, 5, 5, 4) - 50) < 1e-9);
+}
+
+TEST(long_calls_get_more_time_but_not_in_proportion)
+{
+    assert_true(budget_weight(1, 5) < 1.01);
+    assert_true(budget_weight(1, 16000) > 4 && budget_weight(1, 16000) < 6);
+    assert_true(budget_weight(3, 16000) == 3 * budget_weight(1, 16000));
+}
+
+TEST(a_search_that_stood_still_in_many_trials_and_half_its_time_has_converged)
+{
+    assert_true(budget_converged(40, 2000, 21));
+    assert_false(budget_converged(40, 2000, 19));
+    assert_false(budget_converged(40, 500, 39)); /* of a large product: too few were tried */
 }
 
 TEST(race_and_check_leave_at_least_half_of_any_share_to_the_search)
@@ -78,6 +95,8 @@ int main(void)
         cmocka_unit_test(what_is_no_time_is_refused_with_its_text),
         cmocka_unit_test(time_that_one_problem_leaves_over_goes_to_the_rest),
         cmocka_unit_test(several_gpus_share_the_same_wall_clock),
+        cmocka_unit_test(long_calls_get_more_time_but_not_in_proportion),
+        cmocka_unit_test(a_search_that_stood_still_in_many_trials_and_half_its_time_has_converged),
         cmocka_unit_test(race_and_check_leave_at_least_half_of_any_share_to_the_search),
         cmocka_unit_test(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks),
     };

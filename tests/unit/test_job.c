@@ -266,6 +266,20 @@ TEST(a_suite_shares_compiled_kernels)
     assert_true(winner_of(SHAPE2).time_us > 0);
 }
 
+TEST(a_search_begins_with_what_won_for_similar_problems)
+{
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct db_winner first = winner_of(SHAPE);
+    assert_int_equal(tune("--max-trials 4 --shape " SHAPE2), 0);
+    assert_said("like the winners of similar problems go first");
+    assert_int_equal(census(SHAPE2, first.config_text)->total, 1);
+    /* Within a run, too: the winner of the first is known before the second begins. */
+    unlink(in_folder("t.db"));
+    assert_int_equal(tune("--max-trials 60 --shape " SHAPE " --shape " SHAPE2), 0);
+    assert_int_equal(census(SHAPE2, winner_of(SHAPE).config_text)->total, 1);
+    assert_int_equal(census(SHAPE2, NULL)->total, 60);
+}
+
 TEST(every_strategy_finds_the_fastest_of_a_small_space)
 {
     static const char *const strategies[] = {"exhaustive", "random", "ils"};
@@ -297,7 +311,7 @@ TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win)
 }
 
 #define ONE                                                                                                  \
-    "BM=128 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 "              \
+    "BM=128 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 "    \
     "STORE_AT=4 MIN_BLOCKS=2 REDUCE=0 GROUP=8"
 
 TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed)
@@ -626,6 +640,7 @@ int main(int argc, char **argv)
         JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
         JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
         JOB_TEST(a_suite_shares_compiled_kernels),
+        JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
         JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
         JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),

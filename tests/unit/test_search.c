@@ -141,6 +141,39 @@ TEST(what_was_told_unasked_is_never_given_and_guides_the_search)
     }
 }
 
+TEST(suggestions_go_first_in_their_order_and_nothing_is_given_twice)
+{
+    struct config candidates[COUNT];
+    fill(candidates);
+    for (size_t s = 0; s < search_strategy_count; s++) {
+        struct search *search = start(search_strategies[s]->name, candidates, COUNT, 3);
+        static const size_t suggested[] = {100, 7, 100, 42, COUNT + 3, 20};
+        size_t fresh_count = 0, index;
+        bool fresh;
+        search_tell(search, 20, 50); /* known from an earlier run */
+        for (size_t i = 0; i < sizeof suggested / sizeof *suggested; i++) {
+            assert_ok(search_suggest(search, suggested[i], &fresh));
+            fresh_count += fresh;
+        }
+        assert_int_equal(fresh_count, 3);
+        static const size_t expected[] = {100, 7, 42};
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(search_next(search, &index), SEARCH_TRY);
+            assert_int_equal(index, expected[i]);
+            search_tell(search, index, time_of(&candidates[index]));
+        }
+        bool given[COUNT] = {[100] = true, [7] = true, [42] = true, [20] = true};
+        size_t left = 0;
+        for (; search_next(search, &index) == SEARCH_TRY; left++) {
+            assert_false(given[index]);
+            given[index] = true;
+            search_tell(search, index, time_of(&candidates[index]));
+        }
+        assert_int_equal(left, COUNT - 4);
+        search_stop(search);
+    }
+}
+
 TEST(everything_told_leaves_nothing_to_do)
 {
     struct config candidates[COUNT];
@@ -276,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_search_and_another_seed_another),
         cmocka_unit_test(random_search_is_uniform),
         cmocka_unit_test(what_was_told_unasked_is_never_given_and_guides_the_search),
+        cmocka_unit_test(suggestions_go_first_in_their_order_and_nothing_is_given_twice),
         cmocka_unit_test(everything_told_leaves_nothing_to_do),
         cmocka_unit_test(local_search_goes_on_when_everything_fails),
         cmocka_unit_test(local_search_never_waits_for_a_time),

@@ -16,6 +16,8 @@ struct search {
     void *self;
     size_t count, left; /* candidates neither given nor told */
     bool *done;
+    size_t *suggested; /* from suggested_at on not given yet */
+    size_t suggested_at, suggested_count, suggested_room;
 };
 
 static const struct search_strategy *find_strategy(const char *name)
@@ -50,10 +52,34 @@ enum status search_start(const char *strategy, const struct config *candidates, 
     return OK;
 }
 
+enum status search_suggest(struct search *search, size_t index, bool *fresh)
+{
+    *fresh = index < search->count && !search->done[index];
+    for (size_t i = search->suggested_at; i < search->suggested_count && *fresh; i++)
+        *fresh = search->suggested[i] != index;
+    if (!*fresh) return OK;
+    if (search->suggested_count == search->suggested_room) {
+        size_t room = search->suggested_room ? 2 * search->suggested_room : 16;
+        size_t *grown = realloc(search->suggested, room * sizeof *grown);
+        if (!grown) return fail(E_MEMORY, "out of memory for %zu suggestions", room);
+        search->suggested = grown;
+        search->suggested_room = room;
+    }
+    search->suggested[search->suggested_count++] = index;
+    return OK;
+}
+
+static enum search_answer next(struct search *search, size_t *index)
+{
+    if (search->suggested_at == search->suggested_count) return search->strategy->next(search->self, index);
+    *index = search->suggested[search->suggested_at++];
+    return SEARCH_TRY;
+}
+
 enum search_answer search_next(struct search *search, size_t *index)
 {
     while (search->left > 0) {
-        enum search_answer answer = search->strategy->next(search->self, index);
+        enum search_answer answer = next(search, index);
         if (answer != SEARCH_TRY) return answer;
         if (search->done[*index]) continue;
         search->done[*index] = true;
@@ -77,6 +103,7 @@ void search_stop(struct search *search)
 {
     if (!search) return;
     search->strategy->stop(search->self);
+    free(search->suggested);
     free(search->done);
     free(search);
 }

@@ -8,6 +8,7 @@
 #define GT_SEARCH_H
 
 #include "config.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,10 @@ extern const size_t search_strategy_count;
 enum status search_start(const char *strategy, const struct config *candidates, size_t count, uint64_t seed,
                          struct search **search);
 enum search_answer search_next(struct search *search, size_t *index);
+
+/* Give this candidate before any that the strategy would; several in the order suggested. *fresh: it had
+ * neither been given nor told nor suggested. Errors: E_MEMORY. */
+enum status search_suggest(struct search *search, size_t index, bool *fresh);
 
 /* The time of a candidate, INFINITY if it is unusable. Also used to replay what an earlier run measured:
  * telling an index that was not asked for marks it as done. */

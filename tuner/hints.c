@@ -1,0 +1,101 @@
+#include "hints.h"
+
+#include "templates.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define OTHER_OP        1.0 /* as far as one size doubled: the same tiles, other loads */
+#define OTHER_ALIGNMENT 0.5
+
+/* In values that differ: others compile to another kernel, these two kinds nearly to the same. */
+#define VECTOR_COST 1
+#define OTHER_COST  8
+
+struct hint {
+    struct config config;
+    double distance;
+};
+
+struct hints {
+    const struct problem *problem;
+    struct hint nearest[HINTS_WINNERS_MAX];
+    int count;
+};
+
+static double octaves(int64_t x, int64_t y)
+{
+    return fabs(log2((1 + (double)x) / (1 + (double)y)));
+}
+
+static double distance(const struct problem *p, const struct problem *q)
+{
+    double sizes =
+        octaves(p->m, q->m) + octaves(p->n, q->n) + octaves(p->k, q->k) + octaves(p->batch, q->batch);
+    int ops = (p->trans_a != q->trans_a) + (p->trans_b != q->trans_b);
+    int alignments = (problem_align_a(p) != problem_align_a(q)) + (problem_align_b(p) != problem_align_b(q)) +
+                     (problem_align_c(p) != problem_align_c(q));
+    return sizes + OTHER_OP * ops + OTHER_ALIGNMENT * alignments;
+}
+
+static bool take_winner(void *self, const struct db_winner *winner)
+{
+    struct hints *h = self;
+    struct hint hint = {.distance = distance(h->problem, &winner->problem)};
+    if (winner->predicted || config_parse(winner->config_text, &hint.config)) return true; /* cuBLAS, too */
+    int at = h->count;
+    while (at > 0 && hint.distance < h->nearest[at - 1].distance) at--;
+    if (at == HINTS_WINNERS_MAX) return true;
+    if (h->count < HINTS_WINNERS_MAX) h->count++;
+    for (int i = h->count - 1; i > at; i--) h->nearest[i] = h->nearest[i - 1];
+    h->nearest[at] = hint;
+    return true;
+}
+
+/* What the values of each parameter that differs cost; launch-time ones as told. */
+static void costs_of(const struct template *t, int launch_cost, int cost[CONFIG_PARAMS_MAX])
+{
+    for (int p = 0; p < t->param_count; p++) {
+        bool vector = t->params[p].name[0] == 'V';
+        cost[p] = t->params[p].kind == PARAM_LAUNCH ? launch_cost : vector ? VECTOR_COST : OTHER_COST;
+    }
+}
+
+/* The candidate that differs least; of equals the model's favourite. field->count if the template has none.
+ */
+static size_t most_like(const struct field *field, const struct config *config, int launch_cost)
+{
+    const struct template *t = config->template;
+    int cost[CONFIG_PARAMS_MAX], least = INT32_MAX;
+    size_t found = field->count;
+    costs_of(t, launch_cost, cost);
+    for (size_t i = 0; i < field->count && least > 0; i++) {
+        const struct config *c = &field->config[i];
+        if (c->template != t) continue;
+        int sum = 0;
+        for (int p = 0; p < t->param_count && sum < least; p++)
+            if (c->value[p] != config->value[p]) sum += cost[p];
+        if (sum >= least) continue;
+        least = sum;
+        found = i;
+    }
+    return found;
+}
+
+enum status hints_give(const struct field *field, struct db *db, const struct db_context *context,
+                       const struct problem *problem, struct search *search, size_t *given)
+{
+    struct hints hints = {.problem = problem};
+    struct db_filter filter = {.gpu = context->gpu.name};
+    *given = 0;
+    enum status st = db_winners(db, &filter, context, take_winner, &hints);
+    if (st == E_ABSENT) st = OK;
+    for (int i = 0; i < hints.count && !st; i++)
+        /* As it was launched there, and as the model would launch that kernel here. */
+        for (int launch_cost = 1; launch_cost >= 0 && !st; launch_cost--) {
+            size_t index = most_like(field, &hints.nearest[i].config, launch_cost);
+            bool fresh = false;
+            if (index < field->count) st = search_suggest(search, index, &fresh);
+            *given += fresh;
+        }
+    return st;
+}
