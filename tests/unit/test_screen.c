@@ -53,13 +53,27 @@ TEST(long_calls_get_fewer_samples)
 {
     bool drop;
     const double long_ones[3] = {2e5, 2e5, 2e5};
-    assert_int_equal(screen_samples(2700), 10);
+    assert_int_equal(screen_samples(1900), 10);
+    assert_int_equal(screen_samples(2700), 5);
     assert_int_equal(screen_samples(2e5), 3);
     assert_int_equal(screen_samples(3e6), 2);
     assert_int_equal(screen_next(long_ones, 3, 2e5, 2e5, &drop), 0);
     assert_false(drop);
     assert_int_equal(screen_next(long_ones, 3, 2e5, 1.7e5, &drop), 0);
     assert_true(drop); /* the late threshold holds where the last sample is an early one */
+}
+
+TEST(a_long_call_that_is_hopeless_costs_one_block)
+{
+    bool drop;
+    const double hopeless[1] = {23100}, close[5] = {22900, 22900, 22900, 22900, 22900};
+    assert_int_equal(screen_next(hopeless, 0, 23100, 20000, &drop), 1);
+    assert_int_equal(screen_next(hopeless, 1, 23100, 20000, &drop), 0);
+    assert_true(drop);
+    assert_int_equal(screen_next(close, 1, 22900, 20000, &drop), 4);
+    assert_false(drop);
+    assert_int_equal(screen_next(close, 5, 22900, 20000, &drop), 0);
+    assert_false(drop);
 }
 
 TEST(a_block_lasts_at_least_as_long_as_asked)
@@ -90,6 +104,7 @@ int main(void)
         cmocka_unit_test(the_median_decides_so_one_disturbed_block_drops_nobody),
         cmocka_unit_test(three_times_the_best_is_dropped_after_one_block_that_confirms_it),
         cmocka_unit_test(long_calls_get_fewer_samples),
+        cmocka_unit_test(a_long_call_that_is_hopeless_costs_one_block),
         cmocka_unit_test(a_block_lasts_at_least_as_long_as_asked),
         cmocka_unit_test(a_clock_is_steady_when_the_last_three_lie_within_3_permille),
     };

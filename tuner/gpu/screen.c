@@ -8,21 +8,26 @@
 #define DROP_LATE     1.15
 #define SETTLED       0.003
 
-enum { EARLY = 3, ENOUGH = 10, CALLS_MAX = 1 << 20 };
+/* A block is then a call or two, and differs from the next by less than the thresholds by far. */
+#define LONG_CALL_US 2e3
+
+enum { EARLY = 3, ENOUGH_OF_LONG = 5, ENOUGH = 10, CALLS_MAX = 1 << 20 };
 
 int screen_samples(double call_us)
 {
     if (call_us > 1e6) return 2;
-    return call_us > 1e5 ? EARLY : ENOUGH;
+    if (call_us > 1e5) return EARLY;
+    return call_us > LONG_CALL_US ? ENOUGH_OF_LONG : ENOUGH;
 }
 
 int screen_next(const double *samples_us, int count, double call_us, double best_us, bool *drop)
 {
-    int enough = screen_samples(call_us), early = enough < EARLY ? enough : EARLY;
+    bool long_call = call_us > LONG_CALL_US;
+    int enough = screen_samples(call_us), early = long_call ? 1 : EARLY;
     *drop = false;
     if (count == 0) return best_us > 0 && call_us > DROP_AT_SIGHT * best_us ? 1 : early;
     double median = stats_median(samples_us, (size_t)count);
-    if (best_us > 0 && median > DROP_EARLY * best_us) *drop = true;
+    if (best_us > 0 && median > (long_call ? DROP_LATE : DROP_EARLY) * best_us) *drop = true;
     if (count >= enough && best_us > 0 && median > DROP_LATE * best_us) *drop = true;
     if (*drop || count >= enough) return 0;
     return count < early ? early - count : enough - count;

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Samples (blocks) that a candidate gets when it is not dropped: 10, fewer when a call takes longer than 0.1
- * s. */
+/* Samples (blocks) that a candidate gets when it is not dropped: 10, fewer when a call takes longer than 2
+ * ms. */
 int screen_samples(double call_us);
 
 /* What to do after `count` samples; best_us is the best median so far, 0: none; call_us one call timed
