@@ -14,6 +14,10 @@ add_test(NAME test_dropin COMMAND test_dropin)
 set_tests_properties(test_dropin PROPERTIES LABELS unit TIMEOUT 300
   ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 
+add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU
+target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)
+target_link_libraries(bench_dropin PRIVATE gt_gpu gt_base gt_flags m ${CMAKE_DL_LIBS})
+
 # PyTorch under the drop-in; skipped where there is none or no GPU.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# gpu.sh TUNE MAKE_WINNERS CC CUDA_INCLUDE: compile a header with kernels and run them all on the GPU of this machine, as
-# machine code and, where PTX is the only way, as that.
+# gpu.sh TUNE MAKE_WINNERS CC CUDA_INCLUDE: export winners (those that MAKE_WINNERS writes) as a header with kernels,
+# compile it and run them all on the GPU of this machine, as machine code and, where PTX is the only way, as that.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tune=$1 make_winners=$2 cc=$3 cuda=$4

@@ -1,24 +1,15 @@
 /* bench_host.c — what a call costs the host, at 128x128x128 on a real GPU: a bare cuLaunchKernel against
  * gt_launch and gt_gemm of the same kernel, and cublasSgemm. Prints a table; ends with 77 where there is no
  * GPU, with 1 where a bound of docs/runtime.md is not kept.
- *
- * Rounds of each in turn, so that a clock that drifts meets all alike; few enough calls a round that the
- * queue to the GPU never fills. The figure is the median over the rounds.
  */
 #include "blas.h"
 #include "compile.h"
 #include "device.h"
 #include "gemmtune.h"
 #include "kernel.h"
-#include "templates.h"
+#include "rounds.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-enum { SIZE = 128, CALLS = 200, ROUNDS = 301, RUNNERS_MAX = 8 };
+enum { SIZE = 128, RUNNERS_MAX = 8 };
 
 #define LAUNCH_BOUND 1.15 /* times a bare launch */
 #define GEMM_BOUND   100  /* ns beyond that */
@@ -36,20 +27,6 @@ static struct {
 static struct gt_handle *handle;
 static struct gt_plan *plan, *split_plan, *cublas_plan;
 static blas_handle cublas;
-
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-static void must(int failed, const char *what)
-{
-    if (!failed) return;
-    fprintf(stderr, "%s: %s\n", what, status_text());
-    exit(1);
-}
 
 static void *address(int i)
 {
@@ -95,56 +72,7 @@ static int run_cublas_plan(void)
     return (int)gt_launch(cublas_plan, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
-struct runner {
-    const char *name;
-    int (*run)(void);
-    double ns[ROUNDS];
-};
-
-static int ascending(const void *x, const void *y)
-{
-    const double *a = x, *b = y;
-    return (*a > *b) - (*a < *b);
-}
-
-static void round_of(struct runner *r, int round)
-{
-    double start = now_ns();
-    int failed = 0;
-    for (int i = 0; i < CALLS; i++) failed |= r->run();
-    r->ns[round] = (now_ns() - start) / CALLS;
-    must(failed, r->name);
-    must(device_check(cuda.StreamSynchronize(device.stream), "wait") != OK, r->name);
-}
-
 /* ---- what they run ---- */
-
-static void make_config(struct config *config, int splits)
-{
-    static const struct {
-        const char *name;
-        int value;
-    } values[] = {{"BM", 32}, {"BN", 64},     {"BK", 16},     {"WM", 16}, {"WN", 32},
-                  {"TM", 4},  {"TN", 4},      {"STAGES", 2},  {"VA", 4},  {"VB", 4},
-                  {"VC", 4},  {"UNROLL", 16}, {"STORE_AT", 8}};
-    *config = (struct config){.template = template_find("simt")};
-    for (int i = 0; i < config->template->param_count; i++)
-        config->value[i] = config->template->params[i].least;
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        config_set(config, values[i].name, values[i].value);
-    config_set(config, "SPLIT_K", splits);
-}
-
-static void write_winner(FILE *file, const char *text, const struct config *config)
-{
-    char config_line[CONFIG_TEXT_MAX] = "cublas";
-    if (config) config_format(config, config_line);
-    fprintf(file,
-            "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, \"config\": \"%s\", "
-            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 5}\n",
-            text, device.gpu.name, device.gpu.arch, device.gpu.sm_count, config_line,
-            config ? template_hash(config->template) : 0);
-}
 
 static struct gt_plan *plan_for(const struct gt_problem *p, const char *expected)
 {
@@ -165,16 +93,16 @@ static void prepare(const char *folder, int has_cublas)
     struct compiled built;
     CUmodule module;
     char path[256], texts[2][CONFIG_TEXT_MAX];
-    make_config(&config, 1);
-    make_config(&split, 4);
+    round_config(&config, 1);
+    round_config(&split, 4);
     config_format(&config, texts[0]);
     config_format(&split, texts[1]);
     snprintf(path, sizeof path, "%s/winners.jsonl", folder);
     FILE *file = fopen(path, "w");
     must(!file, "write winners");
-    write_winner(file, "sgemm:nn:128x128x128", &config);
-    write_winner(file, "sgemm:nt:128x128x128", &split);
-    write_winner(file, "sgemm:tn:128x128x128", NULL);
+    round_winner(file, &device, "sgemm:nn:128x128x128", &config);
+    round_winner(file, &device, "sgemm:nt:128x128x128", &split);
+    round_winner(file, &device, "sgemm:tn:128x128x128", NULL);
     fclose(file);
 
     own_problem = problem_make(SIZE, SIZE, SIZE);
@@ -193,18 +121,6 @@ static void prepare(const char *folder, int has_cublas)
     split_plan = plan_for(&p, texts[1]);
     p.trans_b = 0, p.trans_a = 1;
     if (has_cublas) cublas_plan = plan_for(&p, "cublas");
-}
-
-static void print(struct runner *runners, int count)
-{
-    printf("host time of a call at 128x128x128, ns (median of %d rounds of %d calls)\n", ROUNDS, CALLS);
-    printf("%-34s %8s %8s %8s %8s\n", "", "median", "p10", "p90", "to bare");
-    for (int i = 0; i < count; i++) {
-        qsort(runners[i].ns, ROUNDS, sizeof(double), ascending);
-        printf("%-34s %8.0f %8.0f %8.0f %8.2f\n", runners[i].name, runners[i].ns[ROUNDS / 2],
-               runners[i].ns[ROUNDS / 10], runners[i].ns[ROUNDS * 9 / 10],
-               runners[i].ns[ROUNDS / 2] / runners[0].ns[ROUNDS / 2]);
-    }
 }
 
 int main(void)
@@ -229,14 +145,9 @@ int main(void)
         runners[count++] = (struct runner){.name = "cublasSgemm", .run = run_cublas};
         runners[count++] = (struct runner){.name = "gt_launch, cuBLAS won", .run = run_cublas_plan};
     }
-    for (int i = 0; i < count; i++) round_of(&runners[i], 0); /* first calls of each */
-    for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < count; i++) round_of(&runners[i], round);
-    printf("%s\n", device.gpu.name);
-    print(runners, count);
-
-    double launch = runners[0].ns[ROUNDS / 2], tuned = runners[1].ns[ROUNDS / 2],
-           gemm = runners[2].ns[ROUNDS / 2];
+    rounds_run(runners, count, &device, "host time of a call at 128x128x128");
+    double launch = round_median(&runners[0]), tuned = round_median(&runners[1]),
+           gemm = round_median(&runners[2]);
     int kept = tuned <= LAUNCH_BOUND * launch && gemm <= LAUNCH_BOUND * launch + GEMM_BOUND;
     printf("gt_launch <= %.2f bare and gt_gemm <= that + %d ns: %s\n", LAUNCH_BOUND, GEMM_BOUND,
            kept ? "kept" : "NOT kept");

@@ -1,0 +1,43 @@
+#!/bin/sh
+# all.sh [NAME...]: what must be seen on a GPU, from the folder that pack.sh made; NAME is one of the steps below, without any
+# all of them. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`, and PyTorch for `torch`
+# (PYTHON, BUDGET=90s and MODEL_BUDGET=150s change how it is run). Ends with a table, and 1 if anything failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
+cuda=${CUDA_HOME:-/usr/local/cuda}/include
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
+printf '#!/bin/sh\ncat "%s/winners.jsonl"\n' "$here" >"$scratch/winners"
+chmod +x "$scratch/winners"
+wanted=" ${*:-device judge runtime export host dropin torch} "
+failed=0
+
+# step NAME COMMAND...: its output, and a line for the table.
+step() {
+    name=$1
+    shift
+    case $wanted in *" $name "*) ;; *) return ;; esac
+    echo "== $name: $*"
+    begin=$(date +%s) code=0
+    "$@" || code=$?
+    case $code in
+    0) said=passed ;;
+    77) said=skipped ;;
+    *) said="FAILED ($code)" failed=1 ;;
+    esac
+    printf '%-10s %-12s %5d s\n' "$name" "$said" $(($(date +%s) - begin)) >>"$scratch/table"
+}
+
+step device "$here/test_device_gpu"
+step judge "$here/test_judge_gpu"
+step runtime "$here/test_runtime_gpu"
+step export "$here/gpu.sh" "$here/tune" "$scratch/winners" "${CC:-cc}" "$cuda"
+step host "$here/bench_host"
+step dropin "$here/bench_dropin" "$here/libgemmtune_cublas.so"
+step torch "${PYTHON:-python3}" "$here/torch_dropin.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
+    --budget "${BUDGET:-90s}" --model-budget "${MODEL_BUDGET:-150s}" --json "$here/torch.json"
+echo
+cat "$scratch/table"
+exit $failed

@@ -1,0 +1,19 @@
+#!/bin/sh
+# pack.sh BUILD FOLDER: what tests/gpu/all.sh needs, for a machine with a GPU that has neither cmake nor the libraries that
+# the programs were linked with. FOLDER then holds all.sh beside the programs.
+set -eu
+build=$1 folder=$2
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+mkdir -p "$folder/lib"
+programs="tune tests/test_device_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/bench_host tests/bench_dropin
+runtime/dropin/libgemmtune_cublas.so"
+for program in $programs; do
+    cp "$build/$program" "$folder/"
+    ldd "$build/$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
+        grep -vE '/(libc|libm|libdl|libpthread|librt|libgcc_s)\.so' | xargs -r cp -L -t "$folder/lib"
+done
+"$build/tests/make_winners" 60 >"$folder/winners.jsonl"
+cp -r "$top/configs" "$folder/"
+cp "$here/all.sh" "$here/torch_dropin.py" "$here/../export/gpu.sh" "$here/../export/run_gpu.c" "$folder/"
+du -sh "$folder"

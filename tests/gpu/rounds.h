@@ -1,0 +1,108 @@
+/* rounds.h — what calls cost the host, one against the other, on a real GPU.
+ *
+ * Rounds of each in turn, so that a clock that drifts meets all alike; few enough calls a round that the
+ * queue to the GPU never fills. The figure is the median over the rounds.
+ */
+#ifndef GT_ROUNDS_H
+#define GT_ROUNDS_H
+
+#include "device.h"
+#include "templates.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUND_CALLS = 200, ROUNDS = 301 };
+
+struct runner {
+    const char *name;
+    int (*run)(void);
+    double ns[ROUNDS]; /* a call; ascending once printed */
+};
+
+static inline double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static inline void must(int failed, const char *what)
+{
+    if (!failed) return;
+    printf("%s: %s\n", what, status_text());
+    exit(1);
+}
+
+static inline void round_of(struct runner *r, int round, const struct device *device)
+{
+    double start = now_ns();
+    int failed = 0;
+    for (int i = 0; i < ROUND_CALLS; i++) failed |= r->run();
+    r->ns[round] = (now_ns() - start) / ROUND_CALLS;
+    must(failed, r->name);
+    must(device_check(cuda.StreamSynchronize(device->stream), "wait") != OK, r->name);
+}
+
+static inline int round_ascending(const void *x, const void *y)
+{
+    const double *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+static inline double round_median(const struct runner *r)
+{
+    return r->ns[ROUNDS / 2];
+}
+
+/* Run them all and print a table with each median against that of the first. */
+static inline void rounds_run(struct runner *runners, int count, const struct device *device,
+                              const char *title)
+{
+    for (int i = 0; i < count; i++) round_of(&runners[i], 0, device); /* first calls of each */
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < count; i++) round_of(&runners[i], round, device);
+    printf("%s: %s, ns (median of %d rounds of %d calls)\n", device->gpu.name, title, ROUNDS, ROUND_CALLS);
+    printf("%-38s %8s %8s %8s %8s\n", "", "median", "p10", "p90", "to first");
+    for (int i = 0; i < count; i++) {
+        qsort(runners[i].ns, ROUNDS, sizeof(double), round_ascending);
+        printf("%-38s %8.0f %8.0f %8.0f %8.2f\n", runners[i].name, runners[i].ns[ROUNDS / 2],
+               runners[i].ns[ROUNDS / 10], runners[i].ns[ROUNDS * 9 / 10],
+               round_median(&runners[i]) / round_median(&runners[0]));
+    }
+}
+
+/* A configuration of simt that is right for 128x128x128. */
+static inline void round_config(struct config *config, int splits)
+{
+    static const struct {
+        const char *name;
+        int value;
+    } values[] = {{"BM", 32}, {"BN", 64},     {"BK", 16},     {"WM", 16}, {"WN", 32},
+                  {"TM", 4},  {"TN", 4},      {"STAGES", 2},  {"VA", 4},  {"VB", 4},
+                  {"VC", 4},  {"UNROLL", 16}, {"STORE_AT", 8}};
+    *config = (struct config){.template = template_find("simt")};
+    for (int i = 0; i < config->template->param_count; i++)
+        config->value[i] = config->template->params[i].least;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        config_set(config, values[i].name, values[i].value);
+    config_set(config, "SPLIT_K", splits);
+}
+
+/* A winner as those that ship; config NULL: cuBLAS won. */
+static inline void round_winner(FILE *file, const struct device *device, const char *problem,
+                                const struct config *config)
+{
+    char config_line[CONFIG_TEXT_MAX] = "cublas";
+    if (config) config_format(config, config_line);
+    fprintf(file,
+            "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, \"config\": \"%s\", "
+            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 5, \"cublas_us\": 6, \"ratio\": 1.2}\n",
+            problem, device->gpu.name, device->gpu.arch, device->gpu.sm_count, config_line,
+            config ? template_hash(config->template) : 0);
+}
+
+#endif
