@@ -33,24 +33,36 @@ static __device__ __forceinline__ void load_fragment(float *v, PLACE row)
     for (int i = 0; i < T; i += CHUNK) load_shared<CHUNK>(v + i, row + i * LANES);
 }
 
-/* sum[i][j] += a[i] * b[j], back and forth: from one product to the next one of the two factors stays, and
- * the register file, which gives two values of different banks a cycle, need not be asked for it again. The
- * assembler changes the order, but starts from this one: with the longer side outside, its code for sm_90
- * asks the register file least. */
-template <int TILE_M, int TILE_N>
+/* sum[i][j] += a[i] * b[j]. The register file gives two values of different banks a cycle and keeps those
+ * that the next instructions want again; so rows (the longer side is outside) are walked back and forth, and
+ * from one product to the next one of the two factors stays. The assembler keeps to that, more or less, and
+ * then chooses registers, with luck that depends on everything. HOW casts the dice anew:
+ *
+ *     0  1 2 3 4    1  4 3 2 1    2  the last     3  1 3 5 7    two rows at once, by
+ *        8 7 6 5       5 6 7 8       row first       4 2 8 6    the diagonals of 2 x 2
+ */
+template <int HOW = 0, int TILE_M, int TILE_N>
 static __device__ __forceinline__ void add_outer_product(float (&sum)[TILE_M][TILE_N], const float *a,
                                                          const float *b)
 {
     constexpr bool ROWS = TILE_M >= TILE_N;
     constexpr int OUTER = ROWS ? TILE_M : TILE_N, INNER = ROWS ? TILE_N : TILE_M;
+    static_assert(HOW != 3 || (OUTER % 2 == 0 && INNER % 2 == 0), "blocks of 2 x 2");
 #pragma unroll
-    for (int x = 0; x < OUTER; x++)
-#pragma unroll
-        for (int step = 0; step < INNER; step++) {
-            const int y = x % 2 ? INNER - 1 - step : step;
-            const int i = ROWS ? x : y, j = ROWS ? y : x;
-            sum[i][j] = fmaf(a[i], b[j], sum[i][j]);
+    for (int step = 0; step < OUTER * INNER; step++) {
+        int x, y;
+        if (HOW == 3) {
+            const int row = step / (2 * INNER), column = step / 4 % (INNER / 2), corner = step % 4;
+            x = 2 * row + corner % 2;
+            y = 2 * (row % 2 ? INNER / 2 - 1 - column : column) + (corner == 1 || corner == 2);
+        } else {
+            const int row = step / INNER, column = step % INNER;
+            x = HOW == 2 ? OUTER - 1 - row : row;
+            y = row % 2 == (HOW == 1) ? column : INNER - 1 - column;
         }
+        const int i = ROWS ? x : y, j = ROWS ? y : x;
+        sum[i][j] = fmaf(a[i], b[j], sum[i][j]);
+    }
 }
 
 #endif

@@ -273,7 +273,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 f.load((u + 1) % 2, at_a, at_b, k + u + 1);
-                add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+                add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
             }
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
@@ -290,7 +290,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
                 at_b = moved(at_b, next - now);
                 f.load((u + 1) % 2, at_a, at_b, 0);
             }
-            add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+            add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
         }
         free = TWO_STEPS ? following(free) : now;
         parity ^= following(next) == 0;

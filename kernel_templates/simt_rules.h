@@ -76,6 +76,8 @@ RULE(UNROLL, TEAM_K % UNROLL == 0, "BK must be a multiple of UNROLL for each of 
 RULE(STORE_AT, STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
 RULE(LOADER, !TWO_STEPS || STAGES > 2,
      "LOADER 2 and 4 need 3 STAGES: one that is read, one that may still be, one that is filled")
+RULE(ORDER, ORDER != 3 || (TM % 2 == 0 && TN % 2 == 0),
+     "ORDER 3 goes by blocks of 2 x 2: TM and TN must be even")
 RULE(VA, VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
 RULE(VB, VB == 1 || VB == 2 || VB == 4, "VB must be 1, 2 or 4")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")

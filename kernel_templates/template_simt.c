@@ -53,6 +53,7 @@ enum {
     P_VC,
     P_UNROLL,
     P_STORE_AT,
+    P_ORDER,
     P_MIN_BLOCKS,
     P_REDUCE,
     P_GROUP,
@@ -88,6 +89,8 @@ static const struct param params[P_COUNT] = {
      "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
     {"STORE_AT", PARAM_COMPILE, 0, 126,
      "step of the last UNROLL at which registers go to shared memory and are refilled"},
+    {"ORDER", PARAM_COMPILE, 0, 3,
+     "how a step's products follow each other: another draw of the assembler's registers"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
     {"REDUCE", PARAM_COMPILE, 0, 8,
@@ -125,6 +128,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define VC         (config->value[P_VC])
 #define UNROLL     (config->value[P_UNROLL])
 #define STORE_AT   (config->value[P_STORE_AT])
+#define ORDER      (config->value[P_ORDER])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
 #define REDUCE     (config->value[P_REDUCE])
 #define GROUP      (config->value[P_GROUP])
@@ -346,7 +350,7 @@ const struct template template_simt = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
-    .optional = 1u << P_WARPS_K,
+    .optional = 1u << P_WARPS_K | 1u << P_ORDER,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = simt_resources,
