@@ -14,6 +14,7 @@
 
 #include "neighbours.h"
 #include "stats.h"
+#include "templates.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 enum {
     STARTS = 32,         /* the first candidates, far apart */
-    START_DISTANCE = 5,  /* parameters in which they differ */
+    START_DISTANCE = 5,  /* compile-time parameters in which they differ: the others cost nothing to try */
     START_DEPTH = 20000, /* how far down the model's order they may lie */
     WALKS = 4,           /* enough to cover the candidates being compiled */
     COUPLED_MAX = 48,    /* proposals of coupled kinds a centre: the model's best of them */
@@ -58,7 +59,8 @@ static size_t distance(const struct config *x, const struct config *y)
 {
     if (x->template != y->template) return CONFIG_PARAMS_MAX;
     size_t differ = 0;
-    for (int p = 0; p < CONFIG_PARAMS_MAX; p++) differ += x->value[p] != y->value[p];
+    for (int p = 0; p < x->template->param_count; p++)
+        differ += x->template->params[p].kind == PARAM_COMPILE && x->value[p] != y->value[p];
     return differ;
 }
 
