@@ -146,27 +146,28 @@ static constexpr __device__ __forceinline__ int offset_of(int place)
 }
 
 /* Rows side by side in memory, as they lie: vectors of VS rows. LINE threads lie side by side along a k, DOWN
- * such lines below each other. No more k than the range still has. */
+ * such lines below each other. No more k than the range still has, hence zeros in the first step alone; rows
+ * beyond the operand's stay as they are, for their sums are not stored. */
 template <bool FIRST>
 static __device__ __forceinline__ void copy_as_it_lies(float *buffer, const struct view &view, int chunk)
 {
-    const int thread = thread_index();
     constexpr int LINE = (ROWS + VS - 1) / VS, DOWN = THREADS / LINE;
+    const int thread = thread_index(), row = thread % LINE * VS;
     const int left = (view.steps - chunk * STEPS) * STEP_K, end = left < CHUNK_K ? left : CHUNK_K;
-    const int row = thread % LINE * VS;
-    const int first_k = FIRST ? view.begin : view.begin + view.first - STEP_K + chunk * CHUNK_K;
-    const long long behind_first = FIRST ? (view.first - STEP_K) * view.small_ld : 0;
+    const long long step = DOWN * view.small_ld;
     int place = thread / LINE;
-    if (THREADS % LINE != 0 && place >= DOWN) return;
+    if (row >= view.rows || (THREADS % LINE != 0 && place >= DOWN)) return;
+    const int first_k = FIRST ? view.begin : view.begin + view.first - STEP_K + chunk * CHUNK_K;
     const float *from = view.small + row + (first_k + place) * view.small_ld;
+    float *const to = buffer + row;
+    if constexpr (FIRST) {
 #pragma unroll 4
-    for (; place < end; place += DOWN) {
-        bool valid;
-        k_of_place<FIRST>(view, chunk, place, &valid);
-        cp_async<VS>(buffer + offset_of(place) + row, from + (FIRST && place >= STEP_K ? behind_first : 0),
-                     valid && row < view.rows);
-        from += DOWN * view.small_ld;
+        for (; place < STEP_K; place += DOWN, from += step)
+            cp_async<VS>(to + offset_of(place), from, place < view.first);
+        from += (view.first - STEP_K) * view.small_ld;
     }
+#pragma unroll 4
+    for (; place < end; place += DOWN, from += step) cp_async<VS>(to + offset_of(place), from, true);
 }
 
 template <bool FIRST>
