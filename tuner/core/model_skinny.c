@@ -13,6 +13,7 @@
 #define LDG_SLOTS  4.0   /* a load of the streamed operand with its address */
 #define STEP_SLOTS 24.0  /* branches, pointers */
 #define COPY_SLOTS 20.0  /* a vector of the small operand on its way to shared memory */
+#define AS_IT_LIES 0.6   /* of that, if it need not be transposed */
 #define WARP_SLOTS 400.0 /* before the first load and after the last */
 #define FILLED     0.85  /* of the issue slots, with enough warps */
 
@@ -33,15 +34,34 @@
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
 #define L2_BYTES_A_CLOCK 24.0 /* an SM, all of them reading */
 #define LAUNCH_US        2.6
-#define FILL_US          1.0 /* until the first fragment is there */
-#define BLOCK_SUM_US     0.3 /* over lanes and warps, a pass of rows */
-#define ARRIVE_US        1.0 /* store, count */
-#define L2_TRIP_US       0.6 /* parts on their way together */
+#define FILL_US          1.0  /* until the first fragment is there */
+#define BLOCK_SUM_US     0.3  /* over lanes and warps, a pass of rows */
+#define ARRIVE_US        1.0  /* store, count */
+#define L2_TRIP_US       0.6  /* parts on their way together */
+#define SEND_US          0.7  /* a block's parts, to the others of its cluster */
+#define CLUSTER_UNEVEN   0.1  /* more for the busiest SM: clusters go where a whole one fits */
+#define GPC_SMS          16.5 /* a cluster stays within one */
 
-enum name { SIDE, ROWS, TX, VX, VS, VC, LANES_X, WARPS_X, WARPS_K, DEPTH, STEPS, LOADER, MIN_BLOCKS, NAMES };
-static const char *const names[NAMES] = {"SIDE",  "ROWS",    "TX",        "VX",      "VS",
-                                         "VC",    "LANES_X", "WARPS_X",   "WARPS_K", "DEPTH",
-                                         "STEPS", "LOADER",  "MIN_BLOCKS"};
+enum name {
+    SIDE,
+    ROWS,
+    TX,
+    VX,
+    VS,
+    VC,
+    LANES_X,
+    WARPS_X,
+    WARPS_K,
+    DEPTH,
+    STEPS,
+    LOADER,
+    MIN_BLOCKS,
+    REDUCE,
+    NAMES
+};
+static const char *const names[NAMES] = {"SIDE",  "ROWS",    "TX",         "VX",      "VS",
+                                         "VC",    "LANES_X", "WARPS_X",    "WARPS_K", "DEPTH",
+                                         "STEPS", "LOADER",  "MIN_BLOCKS", "REDUCE"};
 
 struct shape {
     double value[NAMES];
@@ -125,6 +145,7 @@ static double block_copies(const struct shape *s)
 {
     double k = block_steps(s) * s->value[WARPS_K] * (32 / s->value[LANES_X]) * K_LANE;
     if (s->small_along_k) return s->value[ROWS] * k / s->value[VS] / 32;
+    if (s->value[LOADER] == 2) return AS_IT_LIES * s->value[ROWS] * k / s->value[VS] / 32;
     double vectors = ceil(s->value[ROWS] / 8) * 8 * k / 32;
     return s->value[LOADER] == 1 ? vectors : vectors * (0.5 + 0.5 / s->value[VS]);
 }
@@ -164,10 +185,30 @@ static double sector_share(const struct shape *s)
     return bytes / (ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES + (s->aligned ? 0 : SECTOR_BYTES / 2));
 }
 
+static bool is_cluster(const struct shape *s)
+{
+    return s->value[REDUCE] > 1;
+}
+
+/* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. Those of an H200 have 14 to 18
+ * SMs, if one may judge by the clusters that they hold: 64 of 2, 14 of 8, less than 22 of 6, and with two
+ * blocks an SM less than 64 of 4 and 48 of 5. */
+static double usable_sms(const struct shape *s, const struct gpu *gpu)
+{
+    static const double beside_mean[] = {-2.5, -2.5, 0.5, 0.5, 0.5, 0.5, 1.5, 1.5};
+    if (!is_cluster(s)) return gpu->sm_count;
+    const int gpcs = (int)fmax(1, round(gpu->sm_count / GPC_SMS));
+    double clusters = 0;
+    for (int i = 0; i < gpcs; i++)
+        clusters += floor(((double)gpu->sm_count / gpcs + beside_mean[i % 8]) / s->splits);
+    return fmax(1, clusters) * s->splits;
+}
+
 /* A wave of `blocks` blocks: by bandwidth, by what is on its way, by arithmetic. */
 static void wave(const struct shape *s, const struct gpu *gpu, double blocks, struct prediction *p)
 {
-    double an_sm = ceil(blocks / gpu->sm_count), bytes = block_bytes(s), steps = block_steps(s);
+    double an_sm = ceil(blocks / usable_sms(s, gpu)) * (is_cluster(s) ? 1 + CLUSTER_UNEVEN : 1),
+           bytes = block_bytes(s), steps = block_steps(s);
     double ahead = s->value[DEPTH] > 1 ? s->value[DEPTH] - 0.5 : 0.7; /* fragments on their way, on average */
     double barriers = ceil(steps / s->value[STEPS]) - 1;
     double waiting = steps * LATENCY_US / ahead + barriers * SYNC_US * log2(s->threads / 32.0);
@@ -184,6 +225,7 @@ static void wave(const struct shape *s, const struct gpu *gpu, double blocks, st
 static double join_us(const struct shape *s)
 {
     if (s->splits <= 1) return 0;
+    if (is_cluster(s)) return SEND_US;
     double vectors = s->value[ROWS] * s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] / s->value[VC];
     double ways = fmax(1, fmin(s->value[WARPS_K], floor(s->threads / fmin(vectors, s->threads))));
     double turns = ceil(vectors / s->threads), at_once = fmax(1, 64 / s->value[VC] / fmin(turns, 4));
@@ -195,7 +237,7 @@ struct prediction model_skinny_predict(const struct config *config, const struct
 {
     struct shape s = describe(config, problem, gpu, facts);
     struct prediction p = {.blocks_per_sm = occupancy(&s, gpu)};
-    double at_once = (double)p.blocks_per_sm * gpu->sm_count;
+    double at_once = p.blocks_per_sm * usable_sms(&s, gpu);
     p.waves = s.blocks / at_once;
     double full = floor(p.waves), rest = s.blocks - full * at_once;
     if (full > 0) {
