@@ -70,6 +70,15 @@ static void attempt(struct db *db, int64_t run, int64_t problem, int64_t config,
     *id = sqlite3_last_insert_rowid(db->handle);
 }
 
+/* From 10 us on; one in ten fails, in each way in turn. */
+static struct outcome some_outcome(int64_t i, int64_t each)
+{
+    static const enum verdict failures[] = {VERDICT_WRONG,   VERDICT_UNBUILDABLE, VERDICT_SPILLS,
+                                            VERDICT_REFUSED, VERDICT_CRASHED,     VERDICT_HUNG};
+    if (i % 10 == 9) return outcome_failed(failures[i / 10 % 6], "made to fail");
+    return store_outcome(10 + (double)((i * 7919) % each));
+}
+
 static void put_trials(struct db *db, int64_t run, int64_t count, int64_t problems)
 {
     const int64_t each = count / problems;
@@ -83,7 +92,7 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
     for (int64_t i = 0, problem = 0; i < each * problems; i++) {
         const struct problem p = number_problem(i / each);
         if (i % each == 0) must(db_add_problem(db, &p, &problem));
-        const struct outcome o = store_outcome(10 + (double)((i * 7919) % each));
+        const struct outcome o = some_outcome(i, each);
         attempt(db, run, problem, configs[i % each], &id);
         must(db_insert_trial(db, id, &o, 0));
         if ((i + 1) % COMMITTED_TOGETHER && i + 1 < each * problems) continue;

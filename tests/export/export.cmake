@@ -40,3 +40,10 @@ set_tests_properties(export_kernels PROPERTIES LABELS nvrtc TIMEOUT 600 SKIP_RET
 add_test(NAME export_gpu COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/gpu.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${GT_CUDA_INCLUDE})
 set_tests_properties(export_gpu PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME export_t4 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/t4.py $<TARGET_FILE:tune>
+    $<TARGET_FILE:store_many>)
+  set_tests_properties(export_t4 PROPERTIES LABELS cli TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
