@@ -33,8 +33,8 @@
 #define SYNC_US          0.12 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
 #define L2_BYTES_A_CLOCK 24.0 /* an SM, all of them reading */
-#define LAUNCH_US        2.6
-#define FILL_US          1.0  /* until the first fragment is there */
+#define LAUNCH_US        1.7
+#define FILL_US          0.6  /* until the first fragment is there */
 #define BLOCK_SUM_US     0.3  /* over lanes and warps, a pass of rows */
 #define ARRIVE_US        1.0  /* store, count */
 #define L2_TRIP_US       0.6  /* parts on their way together */
