@@ -81,6 +81,7 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                  {"UNROLL", 3, "UNROLL must be even"},
                  {"UNROLL", 8, "STORE_AT"},
                  {"STORE_AT", 16, "STORE_AT"},
+                 {"ORDER", 4, "outside its range"},
                  {"VA", 3, "VA must be 1, 2 or 4"},
                  {"VB", 3, "VB must be 1, 2 or 4"},
                  {"VC", 3, "VC must be 1, 2 or 4"},
@@ -96,6 +97,18 @@ TEST(each_rule_refuses_its_violation_and_says_why)
         const struct config config = with(cases[i].name, cases[i].value);
         assert_refused(check(&config, NULL, NULL), cases[i].part);
     }
+}
+
+TEST(blocks_of_2_x_2_need_even_sides)
+{
+    struct config config = with("ORDER", 3);
+    assert_taken(check(&config, NULL, NULL));
+    config_set(&config, "BM", 96);
+    config_set(&config, "WM", 12);
+    config_set(&config, "TM", 3);
+    assert_refused(check(&config, NULL, NULL), "TM and TN must be even");
+    config_set(&config, "ORDER", 2);
+    assert_taken(check(&config, NULL, NULL));
 }
 
 TEST(a_block_of_1024_threads_is_taken_and_one_of_2048_refused)
@@ -535,6 +548,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_shape_that_won_on_the_h200_is_legal_there),
         cmocka_unit_test(each_rule_refuses_its_violation_and_says_why),
+        cmocka_unit_test(blocks_of_2_x_2_need_even_sides),
         cmocka_unit_test(a_block_of_1024_threads_is_taken_and_one_of_2048_refused),
         cmocka_unit_test(stores_are_no_wider_than_the_columns_that_a_thread_has_side_by_side),
         cmocka_unit_test(vectors_wider_than_the_problem_is_aligned_are_refused_operand_by_operand),
