@@ -40,12 +40,14 @@ static __device__ __forceinline__ void load_fragment(float *v, PLACE row)
  *
  *     0  1 2 3 4    1  4 3 2 1    2  the last     3  1 3 5 7    two rows at once, by
  *        8 7 6 5       5 6 7 8       row first       4 2 8 6    the diagonals of 2 x 2
+ *
+ * and 4 is 0 with the shorter side outside: it asks the register file least where a branch follows few steps.
  */
 template <int HOW = 0, int TILE_M, int TILE_N>
 static __device__ __forceinline__ void add_outer_product(float (&sum)[TILE_M][TILE_N], const float *a,
                                                          const float *b)
 {
-    constexpr bool ROWS = TILE_M >= TILE_N;
+    constexpr bool ROWS = (TILE_M >= TILE_N) == (HOW != 4);
     constexpr int OUTER = ROWS ? TILE_M : TILE_N, INNER = ROWS ? TILE_N : TILE_M;
     static_assert(HOW != 3 || (OUTER % 2 == 0 && INNER % 2 == 0), "blocks of 2 x 2");
 #pragma unroll

@@ -85,7 +85,7 @@ static __device__ __forceinline__ void next_stage_ready()
 struct fragments {
     float a[2][TM], b[2][TN];
 
-    __device__ __forceinline__ void load(int set, const float *at_a, const float *at_b, int k)
+    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
     {
         load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
         load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
@@ -109,8 +109,14 @@ struct walk {
     struct stream in;
     struct fragments f;
     float *stages;
-    const float *at_a, *at_b;
+    shared_place at_a, at_b;
     int now, next, free; /* offsets of stages */
+
+    __device__ __forceinline__ void copy(int stage, const struct view &v)
+    {
+        in.copy(stages + stage, v);
+        cp_async_commit();
+    }
 
     __device__ __forceinline__ void start(const struct view &v)
     {
@@ -120,12 +126,9 @@ struct walk {
         copy_resident(resident, v);
         in.start(v);
 #pragma unroll
-        for (int i = 0; i < STAGES - 1; i++) {
-            in.copy(stages + i * STAGE_FLOATS, v);
-            cp_async_commit();
-        }
-        at_a = (SIDE == 0 ? resident : stages) + place.row;
-        at_b = (SIDE == 0 ? stages : resident) + place.column;
+        for (int i = 0; i < STAGES - 1; i++) copy(i * STAGE_FLOATS, v);
+        at_a = place_in_shared((SIDE == 0 ? resident : stages) + place.row);
+        at_b = place_in_shared((SIDE == 0 ? stages : resident) + place.column);
         now = 0;
         next = STAGE_FLOATS;
         free = (STAGES - 1) * STAGE_FLOATS;
@@ -148,24 +151,23 @@ struct walk {
     __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const struct view &v, int resident_step)
     {
         constexpr int LOOPED = (BK - 1) / UNROLL * UNROLL;
-        in.copy(stages + free, v);
-        cp_async_commit();
+        copy(free, v);
 #pragma unroll 1
         for (int k = 0; k < LOOPED; k += UNROLL)
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 f.load((u + 1) % 2, at_a, at_b, k + u + 1);
-                add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+                add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
             }
 #pragma unroll
         for (int k = LOOPED; k < BK - 1; k++) {
             f.load((k + 1) % 2, at_a, at_b, k + 1);
-            add_outer_product(sum, f.a[k % 2], f.b[k % 2]);
+            add_outer_product<ORDER>(sum, f.a[k % 2], f.b[k % 2]);
         }
         next_stage_ready();
         move_on(resident_step);
         if (BK % 2 == 0) f.load(0, at_a, at_b, 0);
-        add_outer_product(sum, f.a[(BK - 1) % 2], f.b[(BK - 1) % 2]);
+        add_outer_product<ORDER>(sum, f.a[(BK - 1) % 2], f.b[(BK - 1) % 2]);
         if (BK % 2 == 1) f.load(0, at_a, at_b, 0);
     }
 };
@@ -179,7 +181,8 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
     float *const c = args.c + blockIdx.z * args.stride_c;
     const int row = (SIDE == 0 ? v.resident_x : stream_x) + place.row;
     const int column = (SIDE == 0 ? stream_x : v.resident_x) + place.column;
-    const bool inside = v.resident_x + RESIDENT_X <= v.resident_end && stream_x + STREAM_X <= v.stream_end;
+    const bool inside =
+        v.resident_end - v.resident_x >= RESIDENT_X && v.stream_end - stream_x >= STREAM_X; /* of C, wholly */
     if (inside && beta == 0.0f)
         store_inner_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, args.ldc, row, column, sum,
                                                                                alpha);

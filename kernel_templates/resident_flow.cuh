@@ -34,7 +34,7 @@ struct flow {
     struct fragments f;
     float *stages;
     struct mbarrier *full, *empty;
-    const float *at_resident, *at_stream;
+    shared_place at_resident, at_stream;
     struct ring_place read, fill;
     int rows_left, stages_left; /* of the stage, of the tile */
 
@@ -61,8 +61,8 @@ struct flow {
 #pragma unroll 1
         for (int i = 0; i <= AHEAD; i++) copy(v);
         const struct thread_place place = place_of(thread_index());
-        at_resident = resident + (SIDE == 0 ? place.row : place.column);
-        at_stream = stages + (SIDE == 0 ? place.column : place.row);
+        at_resident = place_in_shared(resident + (SIDE == 0 ? place.row : place.column));
+        at_stream = place_in_shared(stages + (SIDE == 0 ? place.column : place.row));
         stages_left = v.k.tiles;
         rows_left = v.first_rows;
         mbarrier_wait(full, 0);
@@ -97,7 +97,7 @@ struct flow {
         if (!more) {
             stages_left = v.k.tiles;
             rows_left = v.first_rows;
-            at_resident -= v.k_rows * STRIDE_RESIDENT;
+            at_resident += -v.k_rows * STRIDE_RESIDENT;
         }
         copy(v);
         mbarrier_wait(full + read.stage, read.parity);
@@ -113,12 +113,12 @@ struct flow {
 #pragma unroll
             for (int u = 0; u < UNROLL - 1; u++) {
                 load((u + 1) % 2, u + 1);
-                add_outer_product(sum, f.a[u % 2], f.b[u % 2]);
+                add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
             }
             rows_left -= UNROLL;
             if (rows_left == 0) more = next_stage(v);
             load(0, UNROLL);
-            add_outer_product(sum, f.a[1], f.b[1]);
+            add_outer_product<ORDER>(sum, f.a[1], f.b[1]);
             at_resident += UNROLL * STRIDE_RESIDENT;
             at_stream += UNROLL * STRIDE_STREAM;
         } while (more);

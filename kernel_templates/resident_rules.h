@@ -43,6 +43,8 @@ RULE(WN, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(TM, WM % TM == 0, "WM must be a multiple of TM")
 RULE(TN, WN % TN == 0, "WN must be a multiple of TN")
 RULE(TN, (LANES_M) * (LANES_N) == 32, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp")
+RULE(ORDER, ORDER != 3 || (TM % 2 == 0 && TN % 2 == 0),
+     "ORDER 3 goes by blocks of 2 x 2: TM and TN must be even")
 RULE(VS, VS == 1 || VS == 2 || VS == 4, "VS must be 1, 2 or 4")
 RULE(VS, LOADER != 3 || VS == 4, "bulk copies need VS 4: they begin and end at multiples of 16 bytes")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")

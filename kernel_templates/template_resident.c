@@ -36,6 +36,7 @@ enum {
     P_TN,
     P_STAGES,
     P_LOADER,
+    P_ORDER,
     P_VS,
     P_VC,
     P_UNROLL,
@@ -65,6 +66,8 @@ static const struct param params[P_COUNT] = {
      "1: cp.async, and the block meets at every stage; 2: cp.async, and warps wait for a stage one by one; "
      "3: the "
      "same with bulk copies (sm_90), a row of k each"},
+    {"ORDER", PARAM_COMPILE, 0, 4,
+     "how a step's products follow each other: another draw of the assembler's registers"},
     {"VS", PARAM_COMPILE, 1, 4,
      "floats a copy of the streamed operand: wide is fast; 1 suits any alignment, and is all there is along "
      "k"},
@@ -98,6 +101,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define TN         (config->value[P_TN])
 #define STAGES     (config->value[P_STAGES])
 #define LOADER     (config->value[P_LOADER])
+#define ORDER      (config->value[P_ORDER])
 #define VS         (config->value[P_VS])
 #define VC         (config->value[P_VC])
 #define UNROLL     (config->value[P_UNROLL])
@@ -243,6 +247,7 @@ const struct template template_resident = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
+    .optional = 1u << P_LOADER | 1u << P_ORDER,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = resident_resources,

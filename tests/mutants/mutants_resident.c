@@ -4,10 +4,20 @@
 /* A stays, B is streamed across k (nn) or along it (nt); an odd number of k a stage, a block with many tiles.
  */
 #define LOW                                                                                                  \
-    "resident SIDE=0 BM=16 BN=32 BK=5 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=1 VS=1 VC=1 UNROLL=2 MIN_BLOCKS=2 SMS=1"
+    "resident SIDE=0 BM=16 BN=32 BK=5 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=1 VS=1 VC=1 UNROLL=2 "           \
+    "MIN_BLOCKS=2 SMS=1"
 /* B stays, A is streamed along k (nn) or across it (tn); an even number. */
 #define NARROW                                                                                               \
-    "resident SIDE=1 BM=64 BN=8 BK=12 WM=32 WN=8 TM=4 TN=2 STAGES=4 LOADER=1 VS=1 VC=1 UNROLL=4 MIN_BLOCKS=1 SMS=3"
+    "resident SIDE=1 BM=64 BN=8 BK=12 WM=32 WN=8 TM=4 TN=2 STAGES=4 LOADER=1 VS=1 VC=1 UNROLL=4 "            \
+    "MIN_BLOCKS=1 SMS=3"
+
+/* The same two without barriers of the block: every thread copies; bulk copies. */
+#define FLOW                                                                                                 \
+    "resident SIDE=0 BM=24 BN=64 BK=4 WM=24 WN=32 TM=6 TN=4 STAGES=2 LOADER=2 ORDER=0 VS=1 VC=1 UNROLL=2 "   \
+    "MIN_BLOCKS=2 SMS=1"
+#define BULK                                                                                                 \
+    "resident SIDE=1 BM=64 BN=8 BK=8 WM=32 WN=8 TM=4 TN=2 STAGES=2 LOADER=3 ORDER=4 VS=4 VC=1 UNROLL=4 "     \
+    "MIN_BLOCKS=1 SMS=3"
 
 const struct mutant mutants_resident[] = {
     {"no barrier between stages", LOW, "nn", {"resident.cu", "    __syncthreads();", ""}},
@@ -16,11 +26,11 @@ const struct mutant mutants_resident[] = {
      LOW,
      "nt",
      {"resident.cu", "cp_async_wait<STAGES - 2>", "cp_async_wait<STAGES - 1>"}},
-    {"copies never committed", LOW, "nn", {"resident_copy.cuh", "cp_async_commit();", ""}},
+    {"copies never committed", LOW, "nn", {"resident.cu", "cp_async_commit();", ""}},
     {"the end of the walk is not a group",
      NARROW,
      "tn",
-     {"resident_copy.cuh", "        }\n        cp_async_commit();", "        cp_async_commit();\n        }"}},
+     {"resident.cu", "cp_async_commit();", "if (in.tiles > 0) cp_async_commit();"}},
     {"copy into the stage being read", LOW, "nn", {"resident.cu", "free = now;", "free = next;"}},
     {"stages wrap around too late",
      NARROW,
@@ -79,6 +89,83 @@ const struct mutant mutants_resident[] = {
      {"resident_copy.cuh", "(x0 + (long long)x) * leading", "(x0 + x) * (int)leading"}},
     {"alpha 0 reads A and B", LOW, "nn", {"resident.cu", "if (alpha == 0.0f) v.k.tiles = 0;", ""}},
     {"beta 0 reads C", NARROW, "nn", {"resident.cu", "if (beta == 0.0f)", "if (false)"}},
-    {"batch stride of C ignored", LOW, "nn", {"resident.cu", "blockIdx.z * args.stride_c", "0"}},
+    {"batch stride of C ignored",
+     LOW,
+     "nn",
+     {"resident.cu", "args.c + blockIdx.z * args.stride_c;\n    const int row",
+      "args.c;\n    const int row"}},
+    {"batch stride of C ignored where there is nothing to add",
+     FLOW,
+     "nn",
+     {"resident.cu", "args.c + blockIdx.z * args.stride_c;\n    int x", "args.c;\n    int x"}},
+    {"beta 0 reads C where there is nothing to add",
+     FLOW,
+     "nn",
+     {"resident.cu", "if (beta == 0.0f) store_scaled", "if (false) store_scaled"}},
+    {"tiles at the edge taken for whole ones",
+     LOW,
+     "nn",
+     {"resident.cu", "&& v.stream_end - stream_x >= STREAM_X", ""}},
+    {"low tiles taken for whole ones",
+     LOW,
+     "nn",
+     {"resident.cu", "v.resident_end - v.resident_x >= RESIDENT_X &&", ""}},
+    {"whole tiles leave C out", NARROW, "tn", {"resident.cu", "if (inside && beta == 0.0f)", "if (inside)"}},
+    {"a whole tile's rows in the wrong places",
+     FLOW,
+     "nn",
+     {"gt_store.cuh", "(GRID_M * CM - CM + 1) * ldc", "ldc"}},
+    {"stage never given back",
+     FLOW,
+     "nn",
+     {"resident_flow.cuh", "mbarrier_arrive(empty + from, thread_index() % 32 == 0);", ""}},
+    {"stage given back once for the block",
+     FLOW,
+     "nn",
+     {"resident_flow.cuh", "mbarrier_init(empty + i, WARPS);", "mbarrier_init(empty + i, 1);"}},
+    {"stage read before it is full",
+     BULK,
+     "tn",
+     {"resident_flow.cuh", "mbarrier_wait(full + read.stage, read.parity);", ""}},
+    {"first stage read before it is full", FLOW, "nt", {"resident_flow.cuh", "mbarrier_wait(full, 0);", ""}},
+    {"stage filled while it is read",
+     FLOW,
+     "nn",
+     {"resident_copy.cuh", "mbarrier_wait(empty, parity);\n        stream::copy", "stream::copy"}},
+    {"stage filled in bulk while it is read",
+     BULK,
+     "tn",
+     {"resident_copy.cuh", "mbarrier_wait(empty, parity);\n            if", "if"}},
+    {"rounds of the ring not told apart", BULK, "tn", {"resident_flow.cuh", "parity ^= wraps;", ""}},
+    {"zeros left out after the first stage's rows",
+     BULK,
+     "tn",
+     {"resident_copy.cuh", "if (k == 0 && v.first_rows > v.k.first) fill_up(stage, v);", ""}},
+    {"all warps take the same turn", BULK, "tn", {"resident_copy.cuh", "turn = WARPS;", "turn = 1;"}},
+    {"bulk copies beyond the edge",
+     BULK,
+     "tn",
+     {"resident_copy.cuh", "left < STREAM_X ? left : STREAM_X", "STREAM_X"}},
+    {"fewer bytes announced than copied",
+     BULK,
+     "tn",
+     {"resident_copy.cuh", "(unsigned)(4 * width * BK)", "(unsigned)(4 * width * (BK - 1))"}},
+    {"bulk copies stay at their tile",
+     BULK,
+     "tn",
+     {"resident_copy.cuh", "if (--tiles > 0) x += v.step_x;\n        }\n    }\n};\n\n#if",
+      "tiles--;\n        }\n    }\n};\n\n#if"}},
+    {"resident operand not rewound between stages of different tiles",
+     FLOW,
+     "nn",
+     {"resident_flow.cuh", "at_resident -= v.k_rows * STRIDE_RESIDENT;", ""}},
+    {"first stage taken for a whole one",
+     FLOW,
+     "nn",
+     {"resident_flow.cuh", "stages_left == v.k.tiles ? v.first_rows : BK", "BK"}},
+    {"next tile's first stage taken for a whole one",
+     FLOW,
+     "nn",
+     {"resident_flow.cuh", "rows_left = v.first_rows;\n            at", "at"}},
 };
 const int mutants_resident_count = sizeof mutants_resident / sizeof *mutants_resident;
