@@ -8,8 +8,7 @@
  *   start(...)              the first tile, at x0 and k0 of a matrix with leading dimension ld
  *   fetch<GUARD>(...)       into registers, and move on
  *   put(stage)              from registers into a stage of shared memory
- *   copy<GUARD>(stage, ...) cp.async or bulk copies into a stage, and move on; by single floats where k is
- * contiguous
+ *   copy<GUARD>(stage, ...) cp.async into a stage, and move on; by single floats where k is contiguous
  *
  * `valid` switches the whole tile off. GUARD is for a tile of only `count` k: what lies beyond is zero. A
  * vector of V floats never straddles an edge: the problem's alignment says so. An x beyond the matrix's edge
@@ -248,102 +247,17 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, true> {
     }
 };
 
-/* x contiguous, a row of k by one bulk copy, which ends at the edge of the matrix. Warps take rows in turn,
- * each by one lane. */
-template <int TILE_X, int TILE_K, int STRIDE, int THREAD_COUNT> struct bulk_loader {
-    static constexpr int ROWS = THREAD_COUNT / 32; /* at a time */
-    static constexpr int PASSES = (TILE_K + ROWS - 1) / ROWS;
-    static constexpr int OVERSHOOT = PASSES * ROWS - TILE_K;
-
-    const float *from;
-    long long pass_bytes, ld;
-    int row;
-    unsigned row_bytes;
-    bool leads; /* its warp */
-
-    __device__ __forceinline__ void start(const float *matrix, long long leading, int x0, int x_end, int k0,
-                                          int thread)
+/* An operand on the way it takes: by cp.async straight into a stage, or through registers. What is not its
+ * way is nothing to do. */
+template <class LOADER_TYPE, bool ASYNC> struct operand : LOADER_TYPE {
+    template <bool GUARD> __device__ __forceinline__ void copy_async(float *stage, bool valid, int count)
     {
-        leads = thread % 32 == 0;
-        row = thread / 32;
-        ld = leading;
-        pass_bytes = ROWS * leading * 4;
-        from = matrix + x0 + (k0 + (long long)row) * leading;
-        row_bytes = 4u * (x_end - x0 < TILE_X ? x_end - x0 : TILE_X);
-    }
-
-    template <bool GUARD> __device__ __forceinline__ bool has(int pass, int count) const
-    {
-        bool yes = true;
-        if ((pass + 1) * ROWS > TILE_K) yes = yes && row + pass * ROWS < TILE_K;
-        if (GUARD) yes = yes && row + pass * ROWS < count;
-        return yes;
-    }
-
-    template <bool GUARD>
-    __device__ __forceinline__ void copy(float *stage, bool valid, int count, struct mbarrier *barrier)
-    {
-        if (leads && valid)
-#pragma unroll
-            for (int j = 0; j < PASSES; j++)
-                bulk_copy(stage + (row + j * ROWS) * STRIDE, moved(from, j * pass_bytes), row_bytes, barrier,
-                          has<GUARD>(j, count));
-        from = moved(from, PASSES * pass_bytes);
-        if (GUARD || OVERSHOOT) from -= (GUARD ? PASSES * ROWS - count : OVERSHOOT) * ld;
-    }
-
-    /* Of a tile, by the warp. */
-    template <bool GUARD> __device__ __forceinline__ unsigned bytes(int count) const
-    {
-        unsigned rows = 0;
-#pragma unroll
-        for (int j = 0; j < PASSES; j++) rows += has<GUARD>(j, count);
-        return rows * row_bytes;
-    }
-
-    /* The rows that a tile of `count` lacks. */
-    static __device__ __forceinline__ void clear(float *stage, int count, int thread)
-    {
-        const float zero = 0.0f;
-#pragma unroll 1
-        for (int i = thread; i < (TILE_K - count) * TILE_X; i += THREAD_COUNT)
-            store_shared<1>(stage + (count + i / TILE_X) * STRIDE + i % TILE_X, &zero);
-        bulk_copy_fence();
-    }
-};
-
-template <bool IN_BULK, int TILE_X, int TILE_K, int STRIDE, int V, int THREAD_COUNT, bool TRANSPOSE>
-struct loader_of {
-    using type = tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, TRANSPOSE>;
-};
-template <int TILE_X, int TILE_K, int STRIDE, int V, int THREAD_COUNT>
-struct loader_of<true, TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
-    using type = bulk_loader<TILE_X, TILE_K, STRIDE, THREAD_COUNT>;
-};
-
-/* An operand on the way it takes: by copies straight into a stage, or through registers. What is not its way
- * is nothing to do. */
-template <class LOADER_TYPE, bool ASYNC, bool IN_BULK> struct operand : LOADER_TYPE {
-    template <bool GUARD, class... BARRIER>
-    __device__ __forceinline__ void copy_async(float *stage, bool valid, int count, BARRIER... barrier)
-    {
-        if constexpr (ASYNC) this->template copy<GUARD>(stage, valid, count, barrier...);
+        if constexpr (ASYNC) this->template copy<GUARD>(stage, valid, count);
     }
 
     template <bool GUARD> __device__ __forceinline__ void fetch_registers(bool valid, int count)
     {
         if constexpr (!ASYNC) this->template fetch<GUARD>(valid, count);
-    }
-
-    template <bool GUARD> __device__ __forceinline__ unsigned bulk_bytes(int count) const
-    {
-        if constexpr (IN_BULK) return this->template bytes<GUARD>(count);
-        return 0;
-    }
-
-    __device__ __forceinline__ void clear_rest(float *stage, int count, int thread) const
-    {
-        if constexpr (IN_BULK) this->clear(stage, count, thread);
     }
 
     __device__ __forceinline__ void put_registers(float *stage) const

@@ -37,6 +37,7 @@
 #include "gt_compute.cuh"
 #include "gt_load.cuh"
 #include "gt_pack.cuh"
+#include "gt_prefetch.cuh"
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
@@ -87,9 +88,8 @@ static __device__ __forceinline__ struct mbarrier *barrier_of(float *stage)
     return reinterpret_cast<struct mbarrier *>(stage + STRIDE_A - 4);
 }
 
-/* At a stage's barrier each warp arrives when it has stored what it had in registers, and thus is done with
- * the stage before the one it reads; and each thread, as soon as its cp.async have landed. Bulk copies are
- * counted by their bytes. */
+/* Where a warp arrives when it has stored what it had in registers, and so is done with the stage before the
+ * one that it reads; and a thread, as soon as its copies have landed. */
 static __device__ __forceinline__ void start_barriers(float *stages, int thread)
 {
     if constexpr (!TWO_STEPS) return;
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void start_barriers(float *stages, int thread)
 #pragma unroll
         for (int i = 0; i < STAGES; i++)
             mbarrier_init(barrier_of(stages + i * STAGE_FLOATS),
-                          THREADS / 32 + (!BULK && (ASYNC_A || ASYNC_B) ? THREADS : 0));
+                          THREADS / 32 + (ASYNC_A || ASYNC_B ? THREADS : 0));
         mbarrier_ready();
     }
     __syncthreads();
@@ -105,49 +105,18 @@ static __device__ __forceinline__ void start_barriers(float *stages, int thread)
 
 /* Both operands on their way to a stage. */
 struct operands {
-    operand<loader_of<BULK && ASYNC_A, BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>::type, ASYNC_A,
-            BULK && ASYNC_A>
-        a;
-    operand<loader_of<BULK && ASYNC_B, BN, BK, STRIDE_B, VB, THREADS, !ALONG_N>::type, ASYNC_B,
-            BULK && ASYNC_B>
-        b;
+    operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>, ASYNC_A> a;
+    operand<tile_loader<BN, BK, STRIDE_B, VB, THREADS, !ALONG_N>, ASYNC_B> b;
     bool leads; /* its warp */
 
-    /* awaited: a stage that next_stage_ready() will ask for. */
+    /* awaited: next_stage_ready() will ask for the stage. */
     template <bool GUARD>
     __device__ __forceinline__ void copy(float *stage, bool valid, bool awaited, int count)
     {
-        if constexpr (BULK) {
-            a.copy_async<GUARD>(stage, valid, count, barrier_of(stage));
-            b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count, barrier_of(stage));
-        } else {
-            a.copy_async<GUARD>(stage, valid, count);
-            b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count);
-            if constexpr (ASYNC_A || ASYNC_B) {
-                if constexpr (TWO_STEPS) mbarrier_arrive_copies(barrier_of(stage), awaited);
-                else cp_async_commit();
-            }
-        }
-    }
-
-    /* valid, count: as they were when the stage was copied. */
-    template <bool GUARD> __device__ __forceinline__ void arrive(float *stage, bool valid, int count)
-    {
-        if constexpr (!TWO_STEPS) return;
-        __syncwarp();
-        if constexpr (BULK) {
-            const unsigned bytes = a.bulk_bytes<GUARD>(count) + b.bulk_bytes<GUARD>(count);
-            mbarrier_arrive_expect(barrier_of(stage), valid ? bytes : 0, leads);
-        } else {
-            mbarrier_arrive(barrier_of(stage), leads);
-        }
-    }
-
-    /* What bulk copies leave of a first tile that is short. */
-    __device__ __forceinline__ void clear(float *stage, int count, int thread)
-    {
-        a.clear_rest(stage, count, thread);
-        b.clear_rest(stage + BK * STRIDE_A, count, thread);
+        a.copy_async<GUARD>(stage, valid, count);
+        b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count);
+        if constexpr (TWO_STEPS && (ASYNC_A || ASYNC_B)) mbarrier_arrive_copies(barrier_of(stage), awaited);
+        else if constexpr (ASYNC_A || ASYNC_B) cp_async_commit();
     }
 
     template <bool GUARD> __device__ __forceinline__ void fetch(bool valid, int count)
@@ -160,6 +129,10 @@ struct operands {
     {
         a.put_registers(stage);
         b.put_registers(stage + BK * STRIDE_A);
+        if constexpr (TWO_STEPS) {
+            __syncwarp();
+            mbarrier_arrive(barrier_of(stage), leads);
+        }
     }
 };
 
@@ -179,7 +152,7 @@ static __device__ __forceinline__ void next_stage_ready(float *stage, unsigned p
  * barrier it may be used for something else. */
 static __device__ __forceinline__ void wait_for_copies()
 {
-    if constexpr (BULK || !(ASYNC_A || ASYNC_B)) return;
+    if constexpr (!ASYNC_A && !ASYNC_B) return;
     if constexpr (TWO_STEPS) cp_async_commit();
     cp_async_wait<0>();
 }
@@ -230,6 +203,18 @@ static __device__ __forceinline__ void clear(const struct gemm_args &args, float
         for (int j = 0; j < TN; j++) sum[i][j] = zero;
 }
 
+/* What the block reads, and others with it, to L2. */
+static __device__ __forceinline__ void prefetch_panels(const struct gemm_args &args, const struct source &a,
+                                                       const struct source &b, struct tile_origin origin,
+                                                       struct k_range range, int thread)
+{
+    const int end = range.begin + range.first + (range.tiles - 1) * BK;
+    prefetch_share<ALONG_M, BM, THREADS>(a.matrix, a.ld, origin.m, a.x_end, range.begin, end, origin.n / BN,
+                                         (args.n - 1) / BN + 1, thread);
+    prefetch_share<ALONG_N, BN, THREADS>(b.matrix, b.ld, origin.n, b.x_end, range.begin, end, origin.m / BM,
+                                         (args.m - 1) / BM + 1, thread);
+}
+
 /* sum = A * B over the block's range of k. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
                                                 struct k_range range, float (&sum)[TM][TN])
@@ -249,9 +234,8 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
 #pragma unroll
     for (int i = 1; i < TILES_AHEAD; i++)
         in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, i <= range.tiles, 0);
-    in.clear(stages, range.first, thread);
+    if constexpr (PREFETCH) prefetch_panels(args, a, b, origin, range, thread);
     in.put(stages);
-    in.arrive<true>(stages, true, range.first);
     in.fetch<false>(range.tiles > 1, 0);
     clear(args, sum); /* not before the first loads are on their way */
     next_stage_ready(stages, 0);
@@ -279,7 +263,6 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         for (int u = 0; u < UNROLL; u++) {
             if (u == STORE_AT) {
                 in.put(stage_at(stages, next));
-                in.arrive<false>(stage_at(stages, next), left > 1, 0);
                 in.fetch<false>(left > 2, 0);
             }
             if (u < UNROLL - 1) {

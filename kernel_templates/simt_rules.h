@@ -49,14 +49,13 @@
 #define ALONG_M (TRANS_A || PACK_A)
 #define ALONG_N (!TRANS_B || PACK_B)
 
-/* Which operand reaches shared memory past the registers: by cp.async, or row by row in bulk. */
+/* Which operand reaches shared memory by cp.async. */
 #define ASYNC_A (LOADER == 3 || (LOADER > 0 && ALONG_M))
 #define ASYNC_B (LOADER == 3 || (LOADER > 0 && ALONG_N))
-#define BULK    (LOADER == 4)
 
 /* Whether threads arrive within a tile at the barrier at its end. Who has passed that knows only that the
  * others are done with the tile before, so copies run one tile less ahead than stages would allow. */
-#define TWO_STEPS   (LOADER == 2 || LOADER == 4)
+#define TWO_STEPS   (LOADER == 2)
 #define TILES_AHEAD (TWO_STEPS ? STAGES - 2 : STAGES - 1)
 
 #endif
@@ -75,7 +74,7 @@ RULE(UNROLL, UNROLL % 2 == 0, "UNROLL must be even: the fragments alternate betw
 RULE(UNROLL, TEAM_K % UNROLL == 0, "BK must be a multiple of UNROLL for each of WARPS_K")
 RULE(STORE_AT, STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
 RULE(LOADER, !TWO_STEPS || STAGES > 2,
-     "LOADER 2 and 4 need 3 STAGES: one that is read, one that may still be, one that is filled")
+     "LOADER 2 needs 3 STAGES: one that is read, one that may still be, one that is filled")
 RULE(ORDER, ORDER != 3 || (TM % 2 == 0 && TN % 2 == 0),
      "ORDER 3 goes by blocks of 2 x 2: TM and TN must be even")
 RULE(VA, VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")
@@ -89,11 +88,10 @@ RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (
 #ifdef RULE_OP
 RULE_OP(VA, (ALONG_M ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
 RULE_OP(VB, (ALONG_N ? BN : BK) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
+RULE_OP(PREFETCH, !PREFETCH || !PACK, "PREFETCH is for operands as they are: PACK must be 0")
 RULE_OP(VA, LOADER != 3 || ALONG_M || VA == 1, "LOADER 3 transposes by single floats: VA must be 1")
 RULE_OP(VB, LOADER != 3 || ALONG_N || VB == 1, "LOADER 3 transposes by single floats: VB must be 1")
 RULE_OP(PACK, LOADER != 3 || !ALONG_M || !ALONG_N, "LOADER 3 has nothing to transpose: that is LOADER 1")
-RULE_OP(VA, !BULK || !ALONG_M || VA == 4, "LOADER 4 copies whole vectors: VA must be 4")
-RULE_OP(VB, !BULK || !ALONG_N || VB == 4, "LOADER 4 copies whole vectors: VB must be 4")
 RULE_OP(PACK, LOADER == 0 || LOADER == 2 || ASYNC_A || ASYNC_B,
-        "LOADER 1 and 4 have nothing to copy: both operands are transposed on the way")
+        "LOADER 1 has nothing to copy: both operands are transposed on the way")
 #endif
