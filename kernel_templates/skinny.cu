@@ -75,21 +75,21 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 #include "skinny_stream.cuh"
 #include "skinny_sum.cuh"
 
-/* sum += small * stream for one fragment, the small operand as it lies: vectors of 4 rows. */
-static __device__ __forceinline__ void multiply_k_major(float (&sum)[ROWS][TX], const struct fragment &stream,
-                                                        const float *small)
+/* Rows of the small operand that are multiplied together. */
+#define GROUP_ROWS 4
+
+/* sum += s[e] * stream for one k of a fragment and the rows from r on. The register file gives two values of
+ * different banks a cycle and keeps those that the next instruction wants again: hence back and forth, so
+ * that one factor stays. */
+static __device__ __forceinline__ void add_rows(float (&sum)[ROWS][TX], int r, const float (&s)[GROUP_ROWS],
+                                                const struct fragment &stream, int i)
 {
-    constexpr int PIECE = STREAM_ALONG_K ? VX : K_LANE; /* k of a lane that follow each other */
 #pragma unroll
-    for (int r = 0; r < ROWS; r += 4)
+    for (int e = 0; e < GROUP_ROWS && r + e < ROWS; e++)
 #pragma unroll
-        for (int i = 0; i < K_LANE; i++) {
-            float s[4];
-            load_shared<4>(s, small + offset_of(i / PIECE * PIECE * LANES_K) + i % PIECE * ROWS_S + r);
-#pragma unroll
-            for (int e = 0; e < 4 && r + e < ROWS; e++)
-#pragma unroll
-                for (int x = 0; x < TX; x++) sum[r + e][x] = fmaf(s[e], stream.at(i, x), sum[r + e][x]);
+        for (int step = 0; step < TX; step++) {
+            const int x = e % 2 ? TX - 1 - step : step;
+            sum[r + e][x] = fmaf(s[e], stream.at(i, x), sum[r + e][x]);
         }
 }
 
@@ -97,19 +97,27 @@ static __device__ __forceinline__ void multiply_k_major(float (&sum)[ROWS][TX], 
 static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const struct fragment &stream,
                                                 const float *small)
 {
+    constexpr int PIECE = STREAM_ALONG_K ? VX : K_LANE; /* k of a lane that follow each other */
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        float s[K_LANE];
-        if constexpr (STREAM_ALONG_K) {
+    for (int r = 0; r < ROWS; r += GROUP_ROWS) {
+        float s[K_LANE][GROUP_ROWS];
 #pragma unroll
-            for (int i = 0; i < K_LANE; i += VX) load_shared<VX>(s + i, small + r * STRIDE_S + i * LANES_K);
-        } else {
-            load_shared<K_LANE>(s, small + r * STRIDE_S);
+        for (int i = 0; i < K_LANE; i += K_MAJOR ? 1 : PIECE) {
+            const float *at = small + offset_of(i / PIECE * PIECE * (STREAM_ALONG_K ? LANES_K : 1));
+            if constexpr (K_MAJOR) {
+                load_shared<GROUP_ROWS>(s[i], at + i % PIECE * ROWS_S + r);
+            } else {
+#pragma unroll
+                for (int e = 0; e < GROUP_ROWS && r + e < ROWS; e++) {
+                    float row[PIECE];
+                    load_shared<PIECE>(row, at + (r + e) * STRIDE_S);
+#pragma unroll
+                    for (int k = 0; k < PIECE; k++) s[i + k][e] = row[k];
+                }
+            }
         }
 #pragma unroll
-        for (int i = 0; i < K_LANE; i++)
-#pragma unroll
-            for (int x = 0; x < TX; x++) sum[r][x] = fmaf(s[i], stream.at(i, x), sum[r][x]);
+        for (int i = 0; i < K_LANE; i++) add_rows(sum, r, s[i], stream, i);
     }
 }
 
@@ -126,10 +134,13 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
 #pragma unroll
     for (int d = 1; d < DEPTH; d++) stream.fetch<false>(f[d], d < view.steps, 0);
     copy_chunk<true>(buffers, view, 0);
+    /* Known to be zero, they would be cleared in pairs, which fixes their banks; so would vectors that store
+     * them as they are, hence the product with alpha there. */
+    const float zero = view.rows < 0 ? 1.0f : 0.0f;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int x = 0; x < TX; x++) sum[r][x] = 0.0f;
+        for (int x = 0; x < TX; x++) sum[r][x] = zero;
 
     const int lane_k = (place.warp_k * LANES_K) * K_LANE + place.lane_k * (STREAM_ALONG_K ? VX : K_LANE);
     int step = 0;
@@ -144,8 +155,7 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
 #pragma unroll
             for (int d = 0; d < DEPTH; d++)
                 if (step + d < view.steps) {
-                    if constexpr (K_MAJOR) multiply_k_major(sum, f[d], small + offset_of(d * STEP_K));
-                    else multiply(sum, f[d], small + d * STEP_K);
+                    multiply(sum, f[d], small + offset_of(d * STEP_K));
                     stream.fetch<false>(f[d], step + d + DEPTH < view.steps, 0);
                 }
             step += DEPTH;
@@ -168,9 +178,9 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     if constexpr (CLUSTER) join_cluster();
     multiply_range(sum, view);
     /* Not earlier: all the while they would take registers. */
-    const struct scaling scaling = {args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f,
-                                    scalar_of(args.beta_device, args.beta)};
-    add_lanes_and_warps(args, view, sum, scaling);
-    if constexpr (CLUSTER) add_cluster(args, view, scaling);
-    else if (args.splits > 1 && last_of_tile(args)) add_blocks(args, view, scaling);
+    const float alpha = args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
+    const float beta = scalar_of(args.beta_device, args.beta);
+    add_lanes_and_warps(args, view, sum, alpha, beta);
+    if constexpr (CLUSTER) add_cluster(args, view, beta);
+    else if (args.splits > 1 && last_of_tile(args)) add_blocks(args, view, beta);
 }

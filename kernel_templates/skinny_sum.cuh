@@ -3,10 +3,6 @@
 #ifndef GT_SKINNY_SUM_CUH
 #define GT_SKINNY_SUM_CUH
 
-struct scaling {
-    float alpha, beta;
-};
-
 /* Rows of the tile that a lane holds after the lanes have been added. */
 struct held {
     int row, count;
@@ -49,10 +45,10 @@ static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS][TX], int lan
     }
 }
 
-/* The lane's rows of this pass, to where the block adds its warps. */
+/* The lane's rows of this pass times alpha, to where the block adds its warps. */
 static __device__ __forceinline__ void store_rows(float *shared, const float (&sum)[ROWS][TX],
                                                   const struct place &place, const struct held &held,
-                                                  int pass)
+                                                  int pass, float alpha)
 {
     constexpr int WIDTH = STREAM_ALONG_K ? (TX % 4 == 0 ? 4 : TX % 2 == 0 ? 2 : 1) : VX;
     constexpr int MOST = (ROWS + LANES_K - 1) / LANES_K;
@@ -62,8 +58,12 @@ static __device__ __forceinline__ void store_rows(float *shared, const float (&s
         if (i < held.count && row >= 0 && row < PASS_ROWS) {
             float *line = shared + (place.warp_k * PASS_ROWS + row) * STRIDE_SUM;
 #pragma unroll
-            for (int x = 0; x < TX; x += WIDTH)
-                store_shared<WIDTH>(line + column_of(place, x / VX) + (STREAM_ALONG_K ? x : 0), &sum[i][x]);
+            for (int x = 0; x < TX; x += WIDTH) {
+                float out[WIDTH];
+#pragma unroll
+                for (int e = 0; e < WIDTH; e++) out[e] = alpha * sum[i][x + e];
+                store_shared<WIDTH>(line + column_of(place, x / VX) + (STREAM_ALONG_K ? x : 0), out);
+            }
         }
     }
 }
@@ -89,13 +89,13 @@ static __device__ __forceinline__ bool is_inside(const struct view &view, const 
 
 static __device__ __forceinline__ void store_spot(const struct gemm_args &args, const struct view &view,
                                                   const struct spot &spot, int pass, const float *sum,
-                                                  const struct scaling &scaling)
+                                                  float beta)
 {
     const int row = pass * PASS_ROWS + spot.row, column = view.first_column + spot.x;
     float *c = args.c + blockIdx.z * args.stride_c;
     c += SIDE == 0 ? row * args.ldc + column : column * args.ldc + row;
-    if (scaling.beta == 0.0f) store_scaled<VC, false>(c, sum, scaling.alpha, scaling.beta);
-    else store_scaled<VC, true>(c, sum, scaling.alpha, scaling.beta);
+    if (beta == 0.0f) store_scaled<VC, false>(c, sum, 1.0f, beta);
+    else store_scaled<VC, true>(c, sum, 1.0f, beta);
 }
 
 /* The tile's part of a split in the workspace, behind the counters. */
@@ -139,7 +139,7 @@ static __device__ __forceinline__ void send_vector(int vector, const float *sum)
 
 /* The block's share of C from its inbox: the parts of all blocks, in ascending order. */
 static __device__ __forceinline__ void add_cluster(const struct gemm_args &args, const struct view &view,
-                                                   const struct scaling &scaling)
+                                                   float beta)
 {
     const int thread = thread_index();
     const float *const inbox = gt_shared_memory() + INBOX_AT;
@@ -159,7 +159,7 @@ static __device__ __forceinline__ void add_cluster(const struct gemm_args &args,
 #pragma unroll
             for (int e = 0; e < VC; e++) total[e] += value[e];
         }
-        store_spot(args, view, spot, pass, total, scaling);
+        store_spot(args, view, spot, pass, total, beta);
     }
 }
 
@@ -167,7 +167,7 @@ static __device__ __forceinline__ void add_cluster(const struct gemm_args &args,
  * workspace: there all of the tile, whether inside C or not. */
 static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
                                                            const struct view &view, float (&sum)[ROWS][TX],
-                                                           const struct scaling &scaling)
+                                                           float alpha, float beta)
 {
     const int thread = thread_index(); /* not kept in registers until here, as threadIdx would be */
     const struct place place = place_of(thread);
@@ -180,7 +180,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++) {
         __syncthreads(); /* the chunks, or the last pass, have been read */
-        store_rows(shared, sum, place, held, pass);
+        store_rows(shared, sum, place, held, pass, alpha);
         __syncthreads();
 #pragma unroll
         for (int turn = 0; turn < turns_of(THREADS); turn++) {
@@ -203,7 +203,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
             }
             if constexpr (CLUSTER) send_vector(pass * PASS_VECTORS + v, total);
             else if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
-            else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, scaling);
+            else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, beta);
         }
     }
 }
@@ -292,7 +292,7 @@ static __device__ __forceinline__ void add_ways(float (&total)[JOIN_GROUP][VC], 
 /* C from the parts of all splits, in ascending order. Threads that a small tile leaves idle share the splits:
  * each adds a run of neighbours, and the first of them adds the runs. */
 static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, const struct view &view,
-                                                  const struct scaling &scaling)
+                                                  float beta)
 {
     constexpr int WAYS = join_ways();
     const int way = threadIdx.x / JOIN_WIDTH, run = (args.splits + WAYS - 1) / WAYS, begin = way * run;
@@ -312,7 +312,7 @@ static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, 
             for (int t = 0; t < JOIN_GROUP; t++) {
                 const struct spot spot = spot_of(first + t * JOIN_WIDTH);
                 if (way == 0 && mine[t] && is_inside(view, spot, pass))
-                    store_spot(args, view, spot, pass, total[t], scaling);
+                    store_spot(args, view, spot, pass, total[t], beta);
             }
         }
 }
