@@ -1,6 +1,7 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
  * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to what an H200 measured (tests/unit/test_model_skinny.c).
+ * add. The constants were fitted to 4,100 trials of six problems on an H200; tests/unit/test_model_skinny.c
+ * holds others.
  */
 #include "model_skinny.h"
 
@@ -9,35 +10,40 @@
 #include <math.h>
 
 /* Issue slots of a warp. */
-#define LDS_SLOTS  2.0   /* a 16-byte vector of the small operand, the same for all or for many lanes */
-#define LDG_SLOTS  4.0   /* a load of the streamed operand with its address */
-#define STEP_SLOTS 24.0  /* branches, pointers */
+#define LDS_SLOTS  0.9   /* a 16-byte vector of the small operand, the same for all or for many lanes */
+#define LDG_SLOTS  3.6   /* a load of the streamed operand with its address */
+#define STEP_SLOTS 5.0   /* branches, pointers */
 #define COPY_SLOTS 20.0  /* a vector of the small operand on its way to shared memory */
 #define AS_IT_LIES 0.6   /* of that, if it need not be transposed */
 #define WARP_SLOTS 400.0 /* before the first load and after the last */
-#define FILLED     0.85  /* of the issue slots, with enough warps */
+#define FILLED     0.72  /* of the issue slots, with enough warps */
 
 #define LANE_SUM_SLOTS 3.5 /* an exchange with another lane */
 
 #define K_LANE       4.0 /* k of a fragment */
 #define LINE_FLOATS  32  /* of memory */
 #define SECTOR_BYTES 32.0
-#define CROSSING     0.5 /* of a line at either end of a row, where it is not this block's */
-#define BLEND        3.0 /* of two limits that hide each other in part */
+#define CROSSING     0.5  /* of a line at either end of a row, where it is not this block's */
+#define WARPS_JOIN_K 0.77 /* warps side by side do not read at the same moment: powers of their number */
+#define WARPS_JOIN_X 0.27
+#define BLEND        3.3 /* of two limits that hide each other in part */
 
 #define REGISTERS_BASE   44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
 #define REGISTERS_SPARED 22 /* that it can do without before it spills */
 #define SPILL_SLOWDOWN   2.0
 
-#define LATENCY_US       0.85 /* of device memory under load */
-#define SYNC_US          0.12 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
+#define LATENCY_US       0.55 /* of device memory under load */
+#define AHEAD_ONE        1.54 /* fragments on their way, on average, with DEPTH 1 */
+#define AHEAD_EACH       1.25 /* and with more */
+#define AHEAD_LESS       0.3
+#define SYNC_US          0.05 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
-#define L2_BYTES_A_CLOCK 24.0 /* an SM, all of them reading */
-#define LAUNCH_US        1.7
+#define L2_BYTES_A_CLOCK 22.0 /* an SM, all of them reading */
+#define LAUNCH_US        1.2
 #define FILL_US          0.6  /* until the first fragment is there */
-#define BLOCK_SUM_US     0.3  /* over lanes and warps, a pass of rows */
-#define ARRIVE_US        1.0  /* store, count */
-#define L2_TRIP_US       0.6  /* parts on their way together */
+#define BLOCK_SUM_US     0.75 /* over lanes and warps, a pass of rows */
+#define ARRIVE_US        0.14 /* store, count */
+#define L2_TRIP_US       0.92 /* parts on their way together */
 #define SEND_US          0.7  /* a block's parts, to the others of its cluster */
 #define CLUSTER_UNEVEN   0.1  /* more for the busiest SM: clusters go where a whole one fits */
 #define GPC_SMS          16.5 /* a cluster stays within one */
@@ -120,8 +126,9 @@ static int occupancy(const struct shape *s, const struct gpu *gpu)
  * of two more. */
 static double row_efficiency(const struct shape *s)
 {
-    double lanes = s->along_k ? 32 / s->value[LANES_X] * s->value[WARPS_K]
-                              : s->value[LANES_X] * s->value[WARPS_X] * s->value[TX] / s->value[VX];
+    double lanes =
+        s->along_k ? 32 / s->value[LANES_X] * pow(s->value[WARPS_K], WARPS_JOIN_K)
+                   : s->value[LANES_X] * pow(s->value[WARPS_X], WARPS_JOIN_X) * s->value[TX] / s->value[VX];
     double bytes = lanes * s->value[VX] * 4;
     if (!s->along_k && s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] >= s->ld) return 1;
     double share = bytes < 64 ? 0.75 : bytes < 128 ? 0.88 : bytes < 256 ? 0.96 : 1.0;
@@ -209,7 +216,7 @@ static void wave(const struct shape *s, const struct gpu *gpu, double blocks, st
 {
     double an_sm = ceil(blocks / usable_sms(s, gpu)) * (is_cluster(s) ? 1 + CLUSTER_UNEVEN : 1),
            bytes = block_bytes(s), steps = block_steps(s);
-    double ahead = s->value[DEPTH] > 1 ? s->value[DEPTH] - 0.5 : 0.7; /* fragments on their way, on average */
+    double ahead = s->value[DEPTH] > 1 ? AHEAD_EACH * s->value[DEPTH] - AHEAD_LESS : AHEAD_ONE;
     double barriers = ceil(steps / s->value[STEPS]) - 1;
     double waiting = steps * LATENCY_US / ahead + barriers * SYNC_US * log2(s->threads / 32.0);
     double dram = DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * row_efficiency(s);
