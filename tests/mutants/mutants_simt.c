@@ -27,36 +27,86 @@
 #define TEAMS                                                                                                \
     "simt BM=32 BN=32 BK=16 WM=32 WN=32 TM=4 TN=8 WARPS_K=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "        \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
+#define EARLY                                                                                                \
+    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 PREFETCH=1 VA=1 VB=1 VC=1 "        \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 #define TRANSPOSED                                                                                           \
     "simt BM=32 BN=32 BK=32 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=3 PACK=0 VA=1 VB=1 VC=1 "                  \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
+#define TWO_STEPS                                                                                            \
+    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
+#define TWO_STEPS_LAST                                                                                       \
+    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=5 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=5"
 
 const struct mutant mutants_simt[] = {
+    {"copies run as far ahead as with a barrier in one step",
+     TWO_STEPS,
+     "tn",
+     {"simt_rules.h", "(TWO_STEPS ? STAGES - 2 : STAGES - 1)", "(STAGES - 1)"}},
+    {"arrival told before the registers are stored",
+     TWO_STEPS,
+     "nt",
+     {"simt.cu",
+      "        b.put_registers(stage + BK * STRIDE_A);\n        if constexpr (TWO_STEPS) {\n            "
+      "__syncwarp();\n"
+      "            mbarrier_arrive(barrier_of(stage), leads);\n        }\n",
+      "        if constexpr (TWO_STEPS) mbarrier_arrive(barrier_of(stage), leads);\n"
+      "        b.put_registers(stage + BK * STRIDE_A);\n"}},
+    {"a lane arrives before its warp", TWO_STEPS, "nt", {"simt.cu", "            __syncwarp();\n", ""}},
+    {"barrier not waited for",
+     TWO_STEPS,
+     "nn",
+     {"simt.cu", "mbarrier_wait(barrier_of(stage), parity);", ";"}},
+    {"parity never changes", TWO_STEPS, "nn", {"simt.cu", "parity ^= following(next) == 0;", ""}},
+    {"a barrier that awaits a warp too few",
+     TWO_STEPS,
+     "nt",
+     {"simt.cu", "THREADS / 32 + (ASYNC_A", "THREADS / 32 - 1 + (ASYNC_A"}},
+    {"landing of copies not awaited",
+     TWO_STEPS,
+     "tn",
+     {"simt.cu", "mbarrier_arrive_copies(barrier_of(stage), awaited)",
+      "mbarrier_arrive(barrier_of(stage), awaited)"}},
+    {"arrival told where a copy that nobody awaits lands",
+     TWO_STEPS_LAST,
+     "tn",
+     {"simt.cu", "    if constexpr (TWO_STEPS) cp_async_commit();\n", ""}},
     {"no barrier between stages",
      COPIES,
      "nn",
-     {"simt.cu", "<STAGES - 2>();\n    __syncthreads();", "<STAGES - 2>();"}},
+     {"simt.cu", "<STAGES - 2>();\n        __syncthreads();", "<STAGES - 2>();"}},
     {"no barrier between stages in registers",
      WIDE,
      "nt",
-     {"simt.cu", "<STAGES - 2>();\n    __syncthreads();", "<STAGES - 2>();"}},
+     {"simt.cu", "<STAGES - 2>();\n        __syncthreads();", "<STAGES - 2>();"}},
     {"no wait for copies", COPIES, "tn", {"simt.cu", "cp_async_wait<STAGES - 2>();", ";"}},
     {"wait for one group too few",
      COPIES,
      "tn",
      {"simt.cu", "cp_async_wait<STAGES - 2>", "cp_async_wait<STAGES - 1>"}},
-    {"copies never committed", COPIES, "tn", {"simt.cu", "cp_async_commit();", ";"}},
-    {"copy into the stage being read", COPIES, "tn", {"simt.cu", "free = now;", "free = next;"}},
+    {"copies never committed",
+     COPIES,
+     "tn",
+     {"simt.cu", "(ASYNC_A || ASYNC_B) cp_async_commit();", "(ASYNC_A || ASYNC_B) {}"}},
+    {"copy into the stage being read",
+     COPIES,
+     "tn",
+     {"simt.cu", "following(free) : now;", "following(free) : next;"}},
     {"stages wrap around too late",
      COPIES,
      "nn",
-     {"simt.cu", "next == (STAGES - 1) * STAGE_FLOATS ? 0", "next == STAGES * STAGE_FLOATS ? 0"}},
+     {"simt.cu", "stage == (STAGES - 1) * STAGE_BYTES ? 0", "stage == STAGES * STAGE_BYTES ? 0"}},
     {"stages wrap around too early",
      COPIES,
      "nn",
-     {"simt.cu", "next == (STAGES - 1) * STAGE_FLOATS ? 0", "next == (STAGES - 2) * STAGE_FLOATS ? 0"}},
-    {"last copies skipped", COPIES, "tn", {"simt.cu", "left > STAGES - 1", "left > STAGES"}},
-    {"copies run past the end of K", COPIES, "tn", {"simt.cu", "left > STAGES - 1", "left > STAGES - 2"}},
+     {"simt.cu", "stage == (STAGES - 1) * STAGE_BYTES ? 0", "stage == (STAGES - 2) * STAGE_BYTES ? 0"}},
+    {"last copies skipped", COPIES, "tn", {"simt.cu", "left > TILES_AHEAD", "left > TILES_AHEAD + 1"}},
+    {"copies run past the end of K",
+     COPIES,
+     "tn",
+     {"simt.cu", "left > TILES_AHEAD", "left > TILES_AHEAD - 1"}},
     {"loads run past the end of K", WIDE, "nn", {"simt.cu", "left > 2", "left > 1"}},
     {"next fragments into the current registers",
      WIDE,
@@ -254,6 +304,18 @@ const struct mutant mutants_simt[] = {
      "nn",
      {"gt_load.cuh", "cp_async<1>(corner + (j * COLUMNS * V + e)",
       "cp_async<1>(corner + (j * COLUMNS * V + e + 1)"}},
+    {"asked for rows beyond the end of K",
+     EARLY,
+     "nn",
+     {"gt_prefetch.cuh", "k < k_end;", "k < k_end + 8 * shares;"}},
+    {"asked for columns beyond the edge of B",
+     EARLY,
+     "nn",
+     {"gt_prefetch.cuh", "x_end - x0 < TILE_X ? x_end - x0 : TILE_X", "TILE_X"}},
+    {"asked for more k than A has",
+     EARLY,
+     "nn",
+     {"gt_prefetch.cuh", "k_end - begin < piece ? k_end - begin : piece", "piece"}},
     {"sums of the cluster not awaited",
      CLUSTER,
      "nn",
