@@ -39,12 +39,13 @@
 
 /* Registers of a thread besides C, fitted to 11,081 kernels (CUDA 13.0, sm_90a): without REGISTERS_NEEDED it
  * is as likely as not to spill, REGISTERS_LIKED more are what it takes where it may. */
-#define REGISTERS_NEEDED    29
-#define REGISTERS_LIKED     31
-#define REGISTERS_LOAD      1.8 /* for the address of each load of a tile */
-#define REGISTERS_LOOP_LOAD 0.5 /* the same where part of a tile is a loop, */
-#define REGISTERS_LOOP      24  /* which takes more itself */
-#define SPILL_SLOWDOWN      2.0
+#define REGISTERS_NEEDED     29
+#define REGISTERS_LIKED      31
+#define REGISTERS_LOAD       1.8 /* for the address of each load of a tile */
+#define REGISTERS_LOADS_MOST 6
+#define REGISTERS_LOOP_LOAD  0.5 /* the same where part of a tile is a loop, */
+#define REGISTERS_LOOP       24  /* which takes more itself */
+#define SPILL_SLOWDOWN       2.0
 
 /* Latencies and fixed costs. */
 #define LAUNCH_US        1.7
@@ -114,8 +115,11 @@ static double needed_registers(const struct tile *t, int accumulators)
     double loads_a = ceil(t->bm * t->bk / t->va / t->threads);
     double loads_b = ceil(t->bn * t->bk / t->vb / t->threads);
     double staged = (t->async_a ? 0 : t->va * loads_a) + (t->async_b ? 0 : t->vb * loads_b);
-    double addresses = t->unroll < t->team_k ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * (loads_a + loads_b)
-                                             : REGISTERS_LOAD * (loads_a + loads_b);
+    /* Along a row of memory the addresses of many narrow loads differ by constants. */
+    double loads = (t->across_a ? loads_a : fmin(loads_a, REGISTERS_LOADS_MOST)) +
+                   (t->across_b ? loads_b : fmin(loads_b, REGISTERS_LOADS_MOST));
+    double addresses =
+        t->unroll < t->team_k ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * loads : REGISTERS_LOAD * loads;
     return accumulators + staged + addresses + REGISTERS_NEEDED;
 }
 
