@@ -1,7 +1,7 @@
 #!/bin/sh
 # readme.sh PROGRAM: the README's commands do what it says. Each line of a ```sh block that starts with "tune " is run
 # with an empty home; those with "# GPU" are run with the driver hidden and must say, with exit code 5, that they need
-# it (any other mistake has another code). And every file that the documents name is there.
+# it (any other mistake has another code); "Use the winners" is winners.sh's. And every file that the documents name is there.
 set -eu
 program=$(cd "$(dirname "$1")" && pwd)
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -12,7 +12,7 @@ unset XDG_DATA_HOME XDG_CACHE_HOME GEMMTUNE_DB GEMMTUNE_CACHE GEMMTUNE_CONFIGS |
 cd "$scratch"
 ln -s "$top/configs" configs
 
-awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside && /^tune /' "$top/README.md" >commands
+awk '/^## / { other = /Use the winners/ } /^```sh$/ { inside = !other; next } /^```/ { inside = 0 } inside && /^tune /' "$top/README.md" >commands
 [ -s commands ] || {
     echo "README.md shows no commands"
     exit 1

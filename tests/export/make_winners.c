@@ -1,6 +1,6 @@
-/* make_winners.c — make_winners COUNT: so many winners as tune export --json would write them, for tests:
- * random shapes, configurations that the rules allow (from the lists in tests/exec), invented times. Always
- * the same ones.
+/* make_winners.c — make_winners COUNT [PROBLEM...]: so many winners as tune export --json would write them,
+ * for tests: the problems that are named, then random shapes; configurations that the rules allow (from the
+ * lists in tests/exec), invented times. Always the same ones.
  */
 #include "exchange_json.h"
 #include "stats.h"
@@ -71,23 +71,37 @@ static struct config choose(const struct problem *p, const struct gpu *gpu)
     return (struct config){.template = NULL};
 }
 
+/* The first that is right for the problem: as plain as they come. */
+static struct config choose_first(const struct problem *p, const struct gpu *gpu)
+{
+    for (size_t i = 0; i < config_count; i++)
+        if (!configs[i].template->check(&configs[i], p, gpu)) return configs[i];
+    return (struct config){.template = NULL};
+}
+
 int main(int argc, char **argv)
 {
     struct gpu gpu;
-    const long count = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
+    const long count = argc >= 2 ? strtol(argv[1], NULL, 10) : 0;
     if (count < 1 || gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu) ||
         !read_list(GT_SOURCE_DIR "/tests/exec/simt.list") ||
         !read_list(GT_SOURCE_DIR "/tests/exec/skinny.list") ||
         !read_list(GT_SOURCE_DIR "/tests/exec/resident.list")) {
-        fprintf(stderr, "make_winners COUNT: %s\n", status_text());
+        fprintf(stderr, "make_winners COUNT [PROBLEM...]: %s\n", status_text());
         return 2;
     }
     for (long i = 0; i < count; i++) {
         struct db_winner w = {
             .problem = make_problem(), .gpu = gpu, .cold = true, .exact = true, .rounds = 12};
-        if (i % 7 != 6) w.config = choose(&w.problem, &gpu);
+        const bool named = i + 2 < argc;
+        if (named && problem_parse(argv[i + 2], &w.problem)) {
+            fprintf(stderr, "make_winners: %s\n", status_text());
+            return 2;
+        }
+        if (named) w.config = choose_first(&w.problem, &gpu);
+        else if (i % 7 != 6) w.config = choose(&w.problem, &gpu);
         w.time_us = problem_flop(&w.problem) / 5e7 + 2;
-        w.ratio = 0.95 + 0.001 * (double)below(400);
+        w.ratio = named ? 1.25 : 0.95 + 0.001 * (double)below(400);
         w.ratio_low = w.ratio - 0.01;
         w.ratio_high = w.ratio + 0.01;
         w.anchor_us = w.time_us * w.ratio;
