@@ -39,8 +39,26 @@
 #define TWO_STEPS_LAST                                                                                       \
     "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=5 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "                   \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=5"
+#define DIAGONALS                                                                                            \
+    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=8 STORE_AT=4 ORDER=3 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
+#define LAST_ROW_FIRST                                                                                       \
+    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
+    "UNROLL=8 STORE_AT=4 ORDER=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 
 const struct mutant mutants_simt[] = {
+    {"a product of a block of 2 x 2 twice, another never",
+     DIAGONALS,
+     "nn",
+     {"gt_compute.cuh", "corner == 1 || corner == 2", "corner == 1 || corner == 3"}},
+    {"every other pair of rows in place of its neighbour",
+     DIAGONALS,
+     "nn",
+     {"gt_compute.cuh", "x = 2 * row + corner % 2", "x = row / 2 * 4 + corner % 2"}},
+    {"the last row twice, the first never",
+     LAST_ROW_FIRST,
+     "nn",
+     {"gt_compute.cuh", "OUTER - 1 - row", "OUTER - (row > 0 ? row : 1)"}},
     {"copies run as far ahead as with a barrier in one step",
      TWO_STEPS,
      "tn",
