@@ -104,10 +104,10 @@ TEST(the_same_seed_gives_the_same_search_and_another_seed_another)
 {
     const char *const seeded[] = {"random", "ils"};
     for (size_t s = 0; s < 2; s++) {
-        size_t x[100], y[100], z[100];
-        first_indices(seeded[s], 5, x, 100);
-        first_indices(seeded[s], 5, y, 100);
-        first_indices(seeded[s], 6, z, 100);
+        size_t x[COUNT], y[COUNT], z[COUNT];
+        first_indices(seeded[s], 5, x, COUNT);
+        first_indices(seeded[s], 5, y, COUNT);
+        first_indices(seeded[s], 6, z, COUNT);
         assert_memory_equal(x, y, sizeof x);
         assert_memory_not_equal(x, z, sizeof x);
     }
@@ -241,7 +241,7 @@ TEST(local_search_tries_launch_values_of_the_best_before_it_compiles_more)
     fill(candidates);
     struct search *search = start("ils", candidates, COUNT, 1);
     size_t index, best = 7; /* anything but one of the starts that follow */
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(search_next(search, &index), SEARCH_TRY);
         search_tell(search, index, 1000);
     }
@@ -252,6 +252,19 @@ TEST(local_search_tries_launch_values_of_the_best_before_it_compiles_more)
         search_tell(search, index, 1000);
     }
     search_stop(search);
+}
+
+/* Values of another section lie between. */
+TEST(a_value_that_no_neighbour_has_does_not_part_two)
+{
+    struct config candidates[3] = {{.template = &small, .value = {4, 4, 1, 1}},
+                                   {.template = &small, .value = {8, 1, 9, 1}},
+                                   {.template = &small, .value = {16, 16, 1, 1}}};
+    struct neighbours *n = neighbours_build(candidates, 3);
+    size_t out[NEIGHBOURS_MAX];
+    assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_PAIR, out), 1);
+    assert_int_equal(out[0], 2);
+    neighbours_free(n);
 }
 
 TEST(an_empty_space_is_done_at_once)
@@ -315,6 +328,7 @@ int main(void)
         cmocka_unit_test(local_search_never_waits_for_a_time),
         cmocka_unit_test(local_search_walks_to_the_best_from_far_away),
         cmocka_unit_test(local_search_tries_launch_values_of_the_best_before_it_compiles_more),
+        cmocka_unit_test(a_value_that_no_neighbour_has_does_not_part_two),
         cmocka_unit_test(an_empty_space_is_done_at_once),
         cmocka_unit_test(an_unknown_strategy_is_refused_with_the_known_ones),
         cmocka_unit_test(neighbours_of_coupled_parameters_are_found),

@@ -5,6 +5,11 @@
 #include <string.h>
 #include <xxhash.h>
 
+/* How far each parameter of a coupled change may move, in values that occur: those of sections with tiles of
+ * their own lie between two neighbours of the others. A triple's reach costs its third power in lookups. */
+#define PAIR_REACH   4
+#define TRIPLE_REACH 2
+
 /* The values of one parameter that occur among the candidates of a template, ascending. */
 struct values {
     int32_t *value;
@@ -144,8 +149,8 @@ static void list_single(struct listing *l, const struct config *from, enum param
     }
 }
 
-/* Move `more` further parameters, from number p on, one value up or down each. */
-static void list_coupled(struct listing *l, struct config *c, int p, int more)
+/* Move `more` further parameters, from number p on, up to `reach` values up or down each. */
+static void list_coupled(struct listing *l, struct config *c, int p, int more, size_t reach)
 {
     if (more == 0) {
         list(l, c);
@@ -154,11 +159,11 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more)
     for (; p < c->template->param_count; p++) {
         const struct values *v = &l->d->values[p];
         int32_t here = c->value[p];
-        size_t at = value_at(v, here);
-        for (int up = 0; up <= 1; up++) {
-            if (up ? at + 1 >= v->count : at == 0) continue;
-            c->value[p] = v->value[up ? at + 1 : at - 1];
-            list_coupled(l, c, p + 1, more - 1);
+        size_t at = value_at(v, here), first = at > reach ? at - reach : 0;
+        for (size_t i = first; i < v->count && i <= at + reach; i++) {
+            if (i == at) continue;
+            c->value[p] = v->value[i];
+            list_coupled(l, c, p + 1, more - 1, reach);
         }
         c->value[p] = here;
     }
@@ -178,7 +183,8 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     if (!l.d) return 0; /* no template of a candidate is unknown */
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE);
-    else list_coupled(&l, &c, 0, kind == NEIGHBOUR_PAIR ? 2 : 3);
+    else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH);
+    else list_coupled(&l, &c, 0, 3, TRIPLE_REACH);
     qsort(out, l.count, sizeof *out, by_index);
     return l.count;
 }

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 #define NEIGHBOURS_NONE SIZE_MAX
-#define NEIGHBOURS_MAX  512 /* of one kind */
+#define NEIGHBOURS_MAX  2048 /* of one kind */
 
 /* In the order in which a search should try them. */
 enum neighbour_kind {
     NEIGHBOUR_LAUNCH, /* another launch-time value: nothing to compile */
     NEIGHBOUR_SINGLE, /* one compile-time parameter at any other value */
-    NEIGHBOUR_PAIR,   /* two parameters, each one value up or down */
+    NEIGHBOUR_PAIR,   /* two parameters, each a few values up or down */
     NEIGHBOUR_TRIPLE, /* three of them */
     NEIGHBOUR_KINDS
 };
