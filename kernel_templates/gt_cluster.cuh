@@ -35,7 +35,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK
         const int rows = left < 0 ? 0 : left < SHARE ? left : SHARE;
         if (threadIdx.x == 0) {
             mbarrier_init(full(inbox), 1);
-            mbarrier_ready();
+            mbarrier_ready_for_send();
             mbarrier_arrive_expect(full(inbox), BLOCKS * rows * TILE_N * 4, true);
         }
         cluster_arrive();

@@ -27,7 +27,7 @@
  *   cp_async_wait<N>()       wait until at most the N youngest groups are in flight
  *   cluster_barrier()        all threads of all blocks of the cluster (sm_90)
  *   cluster_arrive(), cluster_wait()
- *                            the two halves of a barrier that orders mbarrier_ready() alone: after it all
+ *                            the two halves of a barrier that orders mbarrier_ready alone: after it all
  *                            blocks of the cluster have begun, and one may send to them
  *   load_cluster<V>(v, s, r) v[0..V) = what lies at s, a place in this block's shared memory, in that of
  *                            block r of the cluster
@@ -39,7 +39,7 @@
  *
  *   mbarrier_init(b, count)  by one thread; the others may use b after mbarrier_ready() of that thread
  *                            and a __syncthreads()
- *   mbarrier_ready()
+ *   mbarrier_ready(), mbarrier_ready_for_send() where no copy counts as copied
  *   mbarrier_arrive(b, who)  one arrival if `who`. One lane may arrive for its warp after a __syncwarp()
  *   mbarrier_arrive_expect(b, bytes, who)
  *                            the same, and so many bytes of bulk copies or of send belong to the phase,
@@ -365,11 +365,16 @@ static __device__ __forceinline__ void bulk_copy_fence()
 #endif
 }
 
-static __device__ __forceinline__ void mbarrier_ready()
+static __device__ __forceinline__ void mbarrier_ready_for_send()
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
+}
+
+static __device__ __forceinline__ void mbarrier_ready()
+{
+    mbarrier_ready_for_send();
     bulk_copy_fence();
 }
 

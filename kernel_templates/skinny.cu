@@ -134,6 +134,7 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
 #pragma unroll
     for (int d = 1; d < DEPTH; d++) stream.fetch<false>(f[d], d < view.steps, 0);
     copy_chunk<true>(buffers, view, 0);
+    if constexpr (CLUSTER) join_cluster();
     /* Known to be zero, they would be cleared in pairs, which fixes their banks; so would vectors that store
      * them as they are, hence the product with alpha there. */
     const float zero = view.rows < 0 ? 1.0f : 0.0f;
@@ -175,7 +176,6 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
 {
     const struct view view = view_of(args, scalar_of(args.alpha_device, args.alpha) != 0.0f);
     float sum[ROWS][TX];
-    if constexpr (CLUSTER) join_cluster();
     multiply_range(sum, view);
     /* Not earlier: all the while they would take registers. */
     const float alpha = args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f;

@@ -123,7 +123,7 @@ static __device__ __forceinline__ void join_cluster()
     const int vectors = left < 0 ? 0 : left < SHARE ? left : SHARE;
     if (threadIdx.x == 0) {
         mbarrier_init(inbox_full(), 1);
-        mbarrier_ready();
+        mbarrier_ready_for_send();
         mbarrier_arrive_expect(inbox_full(), REDUCE * vectors * VC * 4, true);
     }
     cluster_arrive();

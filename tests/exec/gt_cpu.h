@@ -205,6 +205,7 @@ static inline void mbarrier_init(struct mbarrier *b, int count)
     gt_mbarrier_init(b, count);
 }
 static inline void mbarrier_ready() {}
+static inline void mbarrier_ready_for_send() {}
 static inline void mbarrier_arrive(struct mbarrier *b, bool who)
 {
     gt_mbarrier_arrive(b, 0, who);
