@@ -58,11 +58,17 @@ static __device__ __forceinline__ void reduce_splits(const struct gemm_args &arg
         if (vector < vectors) store_shared<V>(shared + threadIdx.x * V, sum);
         __syncthreads();
         if (way == 0 && vector < vectors)
-            for (int w = 1; w < ways; w++) {
-                float x[V];
-                load_shared<V>(x, shared + (w * width + place) * V);
+#pragma unroll 1
+            for (int first = 1; first < ways; first += 8) {
+                float x[8][V];
 #pragma unroll
-                for (int e = 0; e < V; e++) sum[e] += x[e];
+                for (int i = 0; i < 8; i++)
+                    if (first + i < ways) load_shared<V>(x[i], shared + ((first + i) * width + place) * V);
+#pragma unroll
+                for (int i = 0; i < 8; i++)
+#pragma unroll
+                    for (int e = 0; e < V; e++)
+                        if (first + i < ways) sum[e] += x[i][e];
             }
     }
     if (way > 0 || vector >= vectors) return;

@@ -9,7 +9,7 @@
 #define GT_REDUCE_RULES_H
 
 #define REDUCE_THREADS  256
-#define REDUCE_WAYS_MAX 16
+#define REDUCE_WAYS_MAX 32
 
 #ifdef __CUDACC__
 #define GT_DEVICE __device__ __forceinline__
