@@ -15,9 +15,11 @@
 #define FLOW                                                                                                 \
     "resident SIDE=0 BM=24 BN=64 BK=4 WM=24 WN=32 TM=6 TN=4 STAGES=2 LOADER=2 ORDER=0 VS=1 VC=1 UNROLL=2 "   \
     "MIN_BLOCKS=2 SMS=1"
-#define BULK                                                                                                 \
-    "resident SIDE=1 BM=64 BN=8 BK=8 WM=32 WN=8 TM=4 TN=2 STAGES=2 LOADER=3 ORDER=4 VS=4 VC=1 UNROLL=4 "     \
-    "MIN_BLOCKS=1 SMS=3"
+#define BULK_OF(stages)                                                                                      \
+    "resident SIDE=1 BM=64 BN=8 BK=8 WM=32 WN=8 TM=4 TN=2 STAGES=" #stages                                   \
+    " LOADER=3 ORDER=4 VS=4 VC=1 UNROLL=8 MIN_BLOCKS=1 SMS=3"
+#define BULK     BULK_OF(4)
+#define BULK_TWO BULK_OF(2)
 
 const struct mutant mutants_resident[] = {
     {"no barrier between stages", LOW, "nn", {"resident.cu", "    __syncthreads();", ""}},
@@ -60,15 +62,21 @@ const struct mutant mutants_resident[] = {
      {"resident.cu", "sum[i][j] = zero;", "if (left == v.tiles) sum[i][j] = zero;"}},
     {"blocks share a tile", LOW, "nn", {"resident.cu", "v.stream_x = walker * STREAM_X;", "v.stream_x = 0;"}},
     {"last tile of a block skipped", LOW, "nn", {"resident.cu", "/ walkers + 1;", "/ walkers;"}},
-    {"C stored a tile further", LOW, "nn", {"resident.cu", "if (left > 1) x += v.step_x;", ""}},
-    {"stream stays at its tile", LOW, "nn", {"resident_copy.cuh", "x += v.step_x;", ";"}},
+    {"C stored a tile further",
+     LOW,
+     "nn",
+     {"resident.cu", "alpha, beta);\n        if (left > 1) x += v.step_x;", "alpha, beta);"}},
+    {"stream stays at its tile",
+     LOW,
+     "nn",
+     {"resident_copy.cuh", "if (--tiles > 0) x += v.step_x;\n            }", "tiles--;\n            }"}},
     {"rows of tiles mixed up", LOW, "nn", {"resident.cu", "row * RESIDENT_X;", "0 * RESIDENT_X;"}},
     {"roles swapped in memory", LOW, "nn", {"resident.cu", "SIDE == 0 ? args.ldb : args.lda", "args.lda"}},
-    {"remainder of k in the wrong rows", LOW, "nn", {"resident_copy.cuh", "row - BK + v.k.first", "row"}},
+    {"remainder of k in the wrong rows", LOW, "nn", {"resident_copy.cuh", "row - first + v.k.first", "row"}},
     {"no zeros after the remainder",
      LOW,
      "nn",
-     {"resident_copy.cuh", "(row >= BK || row < v.k.first)", "true"}},
+     {"resident_copy.cuh", "(row >= first || row < v.k.first)", "true"}},
     {"remainder of k copied whole",
      NARROW,
      "nn",
@@ -88,7 +96,7 @@ const struct mutant mutants_resident[] = {
      "nt",
      {"resident_copy.cuh", "(x0 + (long long)x) * leading", "(x0 + x) * (int)leading"}},
     {"alpha 0 reads A and B", LOW, "nn", {"resident.cu", "if (alpha == 0.0f) v.k.tiles = 0;", ""}},
-    {"beta 0 reads C", NARROW, "nn", {"resident.cu", "if (beta == 0.0f)", "if (false)"}},
+    {"beta 0 reads C", NARROW, "nn", {"resident.cu", "else if (beta == 0.0f)", "else if (false)"}},
     {"batch stride of C ignored",
      LOW,
      "nn",
@@ -128,12 +136,12 @@ const struct mutant mutants_resident[] = {
      "tn",
      {"resident_flow.cuh", "mbarrier_wait(full + read.stage, read.parity);", ""}},
     {"first stage read before it is full", FLOW, "nt", {"resident_flow.cuh", "mbarrier_wait(full, 0);", ""}},
-    {"stage filled while it is read",
+    {"stages filled too far ahead",
      FLOW,
      "nn",
-     {"resident_copy.cuh", "mbarrier_wait(empty, parity);\n        stream::copy", "stream::copy"}},
+     {"resident_flow.cuh", "#define LAG   (STAGES > 2 ? 2 : 1)", "#define LAG   0"}},
     {"stage filled in bulk while it is read",
-     BULK,
+     BULK_TWO,
      "tn",
      {"resident_copy.cuh", "mbarrier_wait(empty, parity);\n            if", "if"}},
     {"rounds of the ring not told apart", BULK, "tn", {"resident_flow.cuh", "parity ^= wraps;", ""}},
@@ -158,7 +166,7 @@ const struct mutant mutants_resident[] = {
     {"resident operand not rewound between stages of different tiles",
      FLOW,
      "nn",
-     {"resident_flow.cuh", "at_resident -= v.k_rows * STRIDE_RESIDENT;", ""}},
+     {"resident_flow.cuh", "at_resident += -v.k_rows * STRIDE_RESIDENT;", ""}},
     {"first stage taken for a whole one",
      FLOW,
      "nn",
