@@ -54,6 +54,11 @@ gt_exec_test(exec_long_batch exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540)
 
+# More parts than one thread adds.
+gt_exec_test(exec_many_parts exec_kernel --config
+  "simt BM=8 BN=16 BK=2 WM=8 WN=16 TM=2 TN=2 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=300"
+  sgemm:nn:17x19x603)
+
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
   mutants/mutants_resident.c mutants/mutants_ladder.c)
 gt_exec_test(exec_mutants exec_mutants)
