@@ -14,10 +14,13 @@
 #define COPY_SLOTS    4.0  /* an asynchronous copy, its address and guard */
 #define ALONG_SLOTS   2.6  /* one that transposes, a float: most addresses are constants */
 #define STAGE_SLOTS   60.0 /* barrier, pointers and branches */
+#define FLOW_SLOTS    64.0 /* two mbarriers instead */
+#define BULK_SLOTS    5.0  /* a bulk copy of a row, by one warp of the block */
+#define BULK_TURN     30.0 /* of the warp whose turn it is */
 #define ODD_SLOTS     12.0 /* fragments are not ahead at the end of an odd stage */
 #define TURN_SLOTS    5.0  /* of the loop inside a stage */
 #define TILE_SLOTS    80.0 /* addresses of C; its sums are cleared, scaled and stored besides */
-#define STORE_SLOTS   3.0
+#define STORE_SLOTS   1.5  /* of a tile that lies inside C, as nearly all do */
 
 #define CODE_BYTES_MAX 32768.0 /* what the instruction cache feeds freely */
 #define LONG_CODE_COST 1.044
@@ -32,16 +35,16 @@
 #define FILL_US          1.5   /* until the first stage is there, and from the last sum to its store */
 #define RESIDENT_US      0.004 /* for a float of the resident operand that a thread copies */
 
-enum name { SIDE, BM, BN, BK, TM, TN, STAGES, VS, VC, UNROLL, MIN_BLOCKS, NAMES };
-static const char *const names[NAMES] = {"SIDE",   "BM", "BN", "BK",     "TM",        "TN",
-                                         "STAGES", "VS", "VC", "UNROLL", "MIN_BLOCKS"};
+enum name { SIDE, BM, BN, BK, TM, TN, STAGES, LOADER, VS, VC, UNROLL, MIN_BLOCKS, NAMES };
+static const char *const names[NAMES] = {"SIDE",   "BM",     "BN", "BK", "TM",     "TN",
+                                         "STAGES", "LOADER", "VS", "VC", "UNROLL", "MIN_BLOCKS"};
 
 struct shape {
     double value[NAMES];
-    double resident_x, stream_x; /* of a tile */
-    double rows, walkers, tiles; /* rows of tiles; blocks of a row; tiles of a row */
-    double k, k_tiles, threads, smem_bytes;
-    bool along_k; /* the streamed operand is transposed on its way */
+    double resident_x, stream_x;                    /* of a tile */
+    double rows, walkers, tiles;                    /* rows of tiles; blocks of a row; tiles of a row */
+    double k, k_rows, k_tiles, threads, smem_bytes; /* k_rows: with the zeros that fill them up */
+    bool along_k;                                   /* the streamed operand is transposed on its way */
 };
 
 static struct shape describe(const struct config *config, const struct problem *p)
@@ -65,6 +68,8 @@ static struct shape describe(const struct config *config, const struct problem *
     s.walkers = plan.kernel[0].grid[0] / s.rows;
     s.k = (double)p->k;
     s.k_tiles = ceil(s.k / s.value[BK]);
+    const double step = s.value[LOADER] == 1 ? s.value[BK] : s.value[UNROLL];
+    s.k_rows = ceil(s.k / step) * step;
     return s;
 }
 
@@ -84,10 +89,14 @@ static double tile_slots(const struct shape *s, const struct gpu *gpu)
     double step = sums + fragment_slots(v[TM]) + fragment_slots(v[TN]);
     double floats = s->stream_x * v[BK] / s->threads;
     double copies = s->along_k ? floats * ALONG_SLOTS : floats / v[VS] * COPY_SLOTS;
-    double turns = floor((v[BK] - 1) / v[UNROLL]);
-    double stage = v[BK] * fmax(step, sums * ffma_cycles) + copies + STAGE_SLOTS + turns * TURN_SLOTS +
-                   (fmod(v[BK], 2) == 1 ? ODD_SLOTS : 0);
-    return s->k_tiles * stage + TILE_SLOTS + sums * (2 + STORE_SLOTS / v[VC]);
+    double stage = copies;
+    if (v[LOADER] == 1)
+        stage +=
+            STAGE_SLOTS + floor((v[BK] - 1) / v[UNROLL]) * TURN_SLOTS + (fmod(v[BK], 2) == 1 ? ODD_SLOTS : 0);
+    else stage += FLOW_SLOTS + v[BK] / v[UNROLL] * TURN_SLOTS;
+    if (v[LOADER] == 3) stage += (v[BK] * BULK_SLOTS + BULK_TURN) * 32 / s->threads - copies;
+    return s->k_rows * fmax(step, sums * ffma_cycles) + s->k_tiles * stage + TILE_SLOTS +
+           sums * (2 + STORE_SLOTS / v[VC]);
 }
 
 /* Where little is left of a tile but its stages, all of it goes through the instruction cache again and
@@ -96,7 +105,7 @@ static double code_bytes(const struct shape *s)
 {
     const double *v = s->value;
     double turns = floor((v[BK] - 1) / v[UNROLL]);
-    double steps = turns > 1 ? v[BK] - (turns - 1) * v[UNROLL] : v[BK];
+    double steps = v[LOADER] > 1 ? v[UNROLL] : turns > 1 ? v[BK] - (turns - 1) * v[UNROLL] : v[BK];
     double sums = v[TM] * v[TN], tile = s->k_tiles < 3 ? sums * 3 + TILE_SLOTS : 0;
     return 16 * (steps * (sums + (v[TM] + v[TN]) / 4) + STAGE_SLOTS + tile);
 }
