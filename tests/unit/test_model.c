@@ -244,6 +244,7 @@ TEST(spilling_is_even_odds_at_the_need_and_certain_far_below)
 {
     assert_float_equal(registers_spill_chance(128, 128), 0.5, 1e-9);
     assert_true(registers_spill_chance(168, 128) > 0.99 && registers_spill_chance(88, 128) < 0.01);
+    assert_true(registers_spill_factor(0.5) == 1 && registers_spill_factor(0.99) > 1.9);
 }
 
 TEST(facts_of_the_compiler_replace_the_estimate)

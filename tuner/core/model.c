@@ -34,6 +34,7 @@
 /* Cycles that a lone warp or block waits where others would fill the time. */
 #define LDS_CYCLES     33.0  /* fragments of one k, requested one k ahead */
 #define BARRIER_CYCLES 80.0  /* of a lone block; others fill it better than in proportion */
+#define WAIT_CYCLES    20.0  /* the same where arrival and waiting lie apart */
 #define TEAM_CYCLES    0.08  /* a sum: two passes of 128 bytes a cycle, some of them over banks twice */
 #define LOAD_CYCLES    700.0 /* global memory, between L2 and device memory */
 
@@ -42,10 +43,8 @@
 #define REGISTERS_NEEDED     29
 #define REGISTERS_LIKED      31
 #define REGISTERS_LOAD       1.8 /* for the address of each load of a tile */
-#define REGISTERS_LOADS_MOST 6
 #define REGISTERS_LOOP_LOAD  0.5 /* the same where part of a tile is a loop, */
 #define REGISTERS_LOOP       24  /* which takes more itself */
-#define SPILL_SLOWDOWN       2.0
 
 /* Latencies and fixed costs. */
 #define LAUNCH_US        1.7
@@ -66,6 +65,7 @@ struct tile {
     double teams, team_k; /* warps that share out the k of a tile, and what each team multiplies of it */
     int threads, smem_bytes, registers, register_limit;
     bool async_a, async_b;   /* past the registers, by cp.async */
+    bool two_steps;          /* warps arrive at a tile's barrier before they wait for it */
     bool across_a, across_b; /* lie across the rows of a stage in shared memory: transposed on the way */
     double spills;           /* how likely, 0..1 */
     double blocks, splits, k_tiles; /* the grid, and steps of BK a block */
@@ -115,9 +115,7 @@ static double needed_registers(const struct tile *t, int accumulators)
     double loads_a = ceil(t->bm * t->bk / t->va / t->threads);
     double loads_b = ceil(t->bn * t->bk / t->vb / t->threads);
     double staged = (t->async_a ? 0 : t->va * loads_a) + (t->async_b ? 0 : t->vb * loads_b);
-    /* Along a row of memory the addresses of many narrow loads differ by constants. */
-    double loads = (t->across_a ? loads_a : fmin(loads_a, REGISTERS_LOADS_MOST)) +
-                   (t->across_b ? loads_b : fmin(loads_b, REGISTERS_LOADS_MOST));
+    double loads = loads_a + loads_b;
     double addresses =
         t->unroll < t->team_k ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * loads : REGISTERS_LOAD * loads;
     return accumulators + staged + addresses + REGISTERS_NEEDED;
@@ -152,6 +150,7 @@ static void describe_operands(struct tile *t, const struct config *config, const
     bool copies = loader > 0, all = loader == 3, pack_a = pack & 1, pack_b = pack & 2;
     t->across_a = !problem->trans_a && !pack_a;
     t->across_b = problem->trans_b && !pack_b;
+    t->two_steps = loader == 2;
     t->async_a = copies && (all || !t->across_a);
     t->async_b = copies && (all || !t->across_b);
     double a = (double)problem->m * (double)problem->k, b = (double)problem->k * (double)problem->n;
@@ -233,9 +232,11 @@ static double k_slots(const struct tile *t, const struct gpu *gpu)
     double other = fragments + stage_slots(t->bm, t->va, t->async_a, t->across_a, t) +
                    stage_slots(t->bn, t->vb, t->async_b, t->across_b, t) + UNROLL_SLOTS / t->unroll;
     double slots = fmax(ffma + other, ffma * ffma_cycles);
-    /* The last turn of the loop inside a tile is code of its own. */
+    /* The last turn of the loop inside a tile is code of its own; the other turns stay in the cache. */
     double code_k = t->unroll < t->team_k ? 2 * t->unroll : t->team_k;
-    return code_k * (ffma + fragments) * INSTRUCTION_BYTES > LOOP_BYTES_MAX ? slots * LONG_LOOP_COST : slots;
+    if (code_k * (ffma + fragments) * INSTRUCTION_BYTES > LOOP_BYTES_MAX)
+        slots *= 1 + (LONG_LOOP_COST - 1) * code_k / t->team_k;
+    return slots;
 }
 
 /* Share of the issue slots that are used when each scheduler has w warps to choose from. With 7,000 kernels
@@ -258,10 +259,11 @@ static double team_cycles(double b, const struct tile *t)
 static double blocks_us(double b, const struct tile *t, double slots, const struct gpu *gpu)
 {
     double warps = ceil(b * t->threads / 32.0 / 4.0);
-    double cycles =
-        t->team_k * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS + BARRIER_CYCLES / (b * b);
+    double cycles = t->team_k * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS +
+                    (t->two_steps ? WAIT_CYCLES : BARRIER_CYCLES) / (b * b);
     cycles /= hiding(b * t->threads / 128.0);
-    double tiles_ahead = t->async_a && t->async_b ? fmax(1, t->stages - 1) : t->stages > 1 ? 1 : 0.5;
+    double stages = t->two_steps ? t->stages - 1 : t->stages;
+    double tiles_ahead = t->async_a && t->async_b ? fmax(1, stages - 1) : stages > 1 ? 1 : 0.5;
     return (t->k_tiles * fmax(cycles, LOAD_CYCLES / tiles_ahead) + team_cycles(b, t)) / gpu->clock_mhz;
 }
 
@@ -281,7 +283,7 @@ static double compute_us(const struct tile *t, const struct gpu *gpu, int reside
     double full = floor(t->blocks / at_once), rest = t->blocks - full * at_once;
     double time = full > 0 ? full * blocks_us(resident, t, slots, gpu) : 0;
     if (rest > 0) time += blocks_us(ceil(rest / sms), t, slots, gpu);
-    return time * (1 + fmax(0, 2 * t->spills - 1) * (SPILL_SLOWDOWN - 1));
+    return time * registers_spill_factor(t->spills);
 }
 
 /* Bytes of device memory that the blocks read, given what L2 keeps: bands of `group` rows of tiles walk along
@@ -304,7 +306,7 @@ static double dram_bytes(const struct tile *t, const struct problem *problem, co
 static double memory_us(const struct tile *t, const struct problem *problem, const struct gpu *gpu,
                         int resident)
 {
-    double step_bytes = 4 * (t->bm + t->bn) * t->bk, ahead = fmax(1, t->stages - 1);
+    double step_bytes = 4 * (t->bm + t->bn) * t->bk, ahead = fmax(1, t->stages - (t->two_steps ? 2 : 1));
     double busy = fmin(resident, ceil(t->blocks / gpu->sm_count)) * fmin(gpu->sm_count, t->blocks);
     double flying = busy * 4 * t->bk * (t->bm * (t->async_a ? ahead : 1) + t->bn * (t->async_b ? ahead : 1));
     double dram = fmin(DRAM_SHARE * gpu->memory_gb_per_s * 1e3, flying / DRAM_LATENCY_US); /* bytes a us */

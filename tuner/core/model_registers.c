@@ -8,6 +8,9 @@ enum { SCHEDULERS = 4, WARP = 32, ROUNDED_TO = 8, MOST = 255 };
  * of the simt family, of which 748 spilled (CUDA 13.0, sm_90a). */
 #define NEEDED_SCALE 7.5
 
+#define DOUBTFUL       0.65
+#define SPILL_SLOWDOWN 2.0
+
 static int of_a_lane(const struct gpu *gpu)
 {
     return gpu->registers_per_sm / SCHEDULERS / WARP;
@@ -30,6 +33,11 @@ int registers_blocks(const struct gpu *gpu, int threads, int registers)
     int each =
         registers > 2 * ROUNDED_TO ? (registers + ROUNDED_TO - 1) / ROUNDED_TO * ROUNDED_TO : 2 * ROUNDED_TO;
     return of_a_lane(gpu) / each * SCHEDULERS / warps_of(threads);
+}
+
+double registers_spill_factor(double chance)
+{
+    return chance < DOUBTFUL ? 1 : 1 + (SPILL_SLOWDOWN - 1) * (chance - DOUBTFUL) / (1 - DOUBTFUL);
 }
 
 double registers_spill_chance(double needed, int limit)

@@ -18,4 +18,8 @@ int registers_blocks(const struct gpu *gpu, int threads, int registers);
  * may take `limit`. */
 double registers_spill_chance(double needed, int limit);
 
+/* By how much the predicted time of a kernel that spills with this chance is to grow: one that may well not
+ * is worth a compilation, one that almost certainly does ranks behind. */
+double registers_spill_factor(double chance);
+
 #endif

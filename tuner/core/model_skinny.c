@@ -30,7 +30,6 @@
 
 #define REGISTERS_BASE   44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
 #define REGISTERS_SPARED 22 /* that it can do without before it spills */
-#define SPILL_SLOWDOWN   2.0
 
 #define LATENCY_US       0.55 /* of device memory under load */
 #define AHEAD_ONE        1.54 /* fragments on their way, on average, with DEPTH 1 */
@@ -258,6 +257,6 @@ struct prediction model_skinny_predict(const struct config *config, const struct
                     BLOCK_SUM_US * passes + join_us(&s);
     double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
     p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, BLEND), 1 / BLEND) : 0);
-    p.time_us *= 1 + fmax(0, 2 * s.spills - 1) * (SPILL_SLOWDOWN - 1);
+    p.time_us *= registers_spill_factor(s.spills);
     return p;
 }
