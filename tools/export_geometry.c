@@ -186,6 +186,11 @@ static int64_t pack_blocks(struct probe *probe, const int64_t size[3])
     return plan_of(probe, size[0], size[1], size[2], 1).grid[0][0];
 }
 
+static int64_t product_smem(struct probe *probe, const int64_t size[3])
+{
+    return plan_of(probe, size[0], size[1], size[2], 1).smem_bytes[1];
+}
+
 static int32_t limit(struct probe *probe, int axis, int64_t far)
 {
     return (int32_t)last_same(probe, probe->base, axis, probe->step[axis], far, is_legal);
@@ -202,7 +207,8 @@ static void find_tiles(struct probe *probe, struct gt_winner_geometry *g)
     g->bk = first.k_per_split;
     g->group = plan_of(probe, NEVER, 1, 1, 1).group;
     g->threads = (int32_t)first.threads[1];
-    g->smem_step = (int32_t)(plan_of(probe, 1, 1, g->bk + 1, 1).smem_bytes[1] - first.smem_bytes[1]);
+    g->smem_k = (int32_t)last_same(probe, one, 2, 1, g->bk + 1, product_smem);
+    g->smem_step = (int32_t)(plan_of(probe, 1, 1, g->smem_k + 1, 1).smem_bytes[1] - first.smem_bytes[1]);
     g->smem_bytes = (int32_t)first.smem_bytes[1] - g->smem_step;
     /* Where many tiles have fewer blocks, the blocks walk. */
     const int64_t along_m = plan_of(probe, NEVER, 1, 1, 1).grid[1][0],

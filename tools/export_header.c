@@ -180,10 +180,10 @@ static void write_geometries(const struct header *h, FILE *f)
         fprintf(f, "static const struct gt_winner_geometry gt_%s_geometries[] = {\n", h->name);
     for (int i = 0; i < h->geometry_count; i++) {
         const struct gt_winner_geometry *g = &h->geometries[i];
-        const int32_t before[] = {g->bm,    g->bn,          g->bk,        g->split,        g->group,
-                                  g->walk,  g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,
-                                  g->parts, g->part_floats, g->sum_width, g->counter_unit, g->counter_share,
-                                  g->pack,  g->pack_row};
+        const int32_t before[] = {
+            g->bm,          g->bn,        g->bk,           g->split,         g->group,  g->walk,
+            g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,     g->smem_k, g->parts,
+            g->part_floats, g->sum_width, g->counter_unit, g->counter_share, g->pack,   g->pack_row};
         const int32_t after[] = {
             g->pack_threads, g->pack_smem_bytes, g->parts_mib, g->workspace_mib, g->m_min,
             g->n_min,        g->k_min,           g->m_max,     g->n_max,         g->k_max};

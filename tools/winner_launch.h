@@ -63,7 +63,7 @@ static inline int gt_winner_smem(const struct gt_winner_gpu *gpu, const struct g
     g = &gpu->geometries[winner->geometry];
     if (kernel == 0) return g->pack_smem_bytes;
     if (kernel == 2) return 4 * GT_WINNER_REDUCERS * g->sum_width;
-    return g->smem_step ? g->smem_bytes + g->smem_step * (int)gt_winner_ceil(g->k_max, g->bk) : g->smem_bytes;
+    return g->smem_step ? (int)gt_winner_smem_bytes(g, g->k_max) : g->smem_bytes;
 }
 
 /* Load a winner's kernel into the current context: compiled for its architecture, or from PTX for a later

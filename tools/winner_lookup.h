@@ -35,13 +35,13 @@ struct gt_winner_geometry {
     int32_t group;         /* rows of blocks walked together */
     int32_t walk, walkers; /* a block walks along n (1) or m (2), `walkers` of them in all; 0: one a tile */
     int32_t threads;       /* a block */
-    int32_t smem_bytes, smem_step; /* a block, and for each bk of k */
-    int32_t parts;                 /* where the parts of a cut k go: an enum gt_winner_parts */
-    int32_t part_floats;           /* OF_TILES: of one */
-    int32_t sum_width;             /* OF_C: floats a thread adds at once */
-    int32_t counter_unit;          /* OF_TILES: counters are rounded up to a multiple of it */
-    int32_t counter_share;         /* OF_TILES: counters a tile that the limit of the workspace counts */
-    int32_t pack;                  /* operands that are packed: 1 A, 2 B */
+    int32_t smem_bytes, smem_step, smem_k; /* a block: smem_bytes, and smem_step for each smem_k of k */
+    int32_t parts;                         /* where the parts of a cut k go: an enum gt_winner_parts */
+    int32_t part_floats;                   /* OF_TILES: of one */
+    int32_t sum_width;                     /* OF_C: floats a thread adds at once */
+    int32_t counter_unit;                  /* OF_TILES: counters are rounded up to a multiple of it */
+    int32_t counter_share;        /* OF_TILES: counters a tile that the limit of the workspace counts */
+    int32_t pack;                 /* operands that are packed: 1 A, 2 B */
     int32_t pack_row;             /* rows of a packed operand are rounded up to a multiple of it, in floats */
     int32_t pack_x[2], pack_k[2]; /* m or n, and k, that a block packs, of A and B */
     int32_t pack_threads, pack_smem_bytes;
@@ -196,7 +196,7 @@ static inline int64_t gt_winner_least(int64_t x, int64_t y)
 static inline int32_t gt_winner_ways(int64_t vectors, int32_t splits)
 {
     int32_t ways = 1;
-    while (ways < 16 && vectors * ways < 65536 && splits >= 8 * ways) ways *= 2;
+    while (ways < 32 && vectors * ways < 65536 && splits >= 8 * ways) ways *= 2;
     return ways;
 }
 
@@ -296,6 +296,12 @@ static inline void gt_winner_plan_clear(struct gt_winner_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
+/* Shared memory of a block of the product. */
+static inline int64_t gt_winner_smem_bytes(const struct gt_winner_geometry *g, int64_t k)
+{
+    return g->smem_bytes + g->smem_step * (k > 0 ? gt_winner_ceil(k, g->smem_k) : 1);
+}
+
 /* 0 if the rules of the configuration refuse the shape; its alignment is another question. */
 static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
                                       struct gt_winner_plan *plan)
@@ -321,7 +327,7 @@ static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const 
     if (!gt_winner_plan_workspace(g, s, rows * columns, plan)) return 0;
     if (g->pack && s->k > 0) gt_winner_plan_pack(g, s, plan);
     gt_winner_plan_kernel(plan, 1, gt_winner_blocks(g, rows, columns), plan->splits, g->threads,
-                          g->smem_bytes + g->smem_step * k_tiles);
+                          gt_winner_smem_bytes(g, s->k));
     if (plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_C) gt_winner_plan_sum(g, s, plan);
     for (i = 0; i < 3; i++)
         if (plan->grid[i][0]) plan->grid[i][2] = (uint32_t)gt_winner_least(s->batch, plan->batch_per_launch);
