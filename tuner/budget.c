@@ -49,7 +49,7 @@ double budget_weighted_share(double left_s, double weight, double weights, int p
 
 double budget_weight(double worth, double call_us)
 {
-    return worth * sqrt(1 + call_us / LONG_CALL_US);
+    return worth * pow(1 + call_us / LONG_CALL_US, 0.4);
 }
 
 /* Over the public suite on an H200 the longest time without a gain that was followed by one was 660 trials.

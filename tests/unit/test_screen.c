@@ -12,12 +12,12 @@ TEST(three_blocks_come_first_then_ten_in_all)
     assert_false(drop);
 }
 
-TEST(above_one_and_a_half_times_the_best_three_blocks_are_enough)
+TEST(above_125_percent_of_the_best_three_blocks_are_enough)
 {
     bool drop;
-    assert_int_equal(screen_next(tens, 3, 10, 6.6, &drop), 0);
+    assert_int_equal(screen_next(tens, 3, 10, 7.9, &drop), 0);
     assert_true(drop);
-    assert_int_equal(screen_next(tens, 3, 10, 6.7, &drop), 7);
+    assert_int_equal(screen_next(tens, 3, 10, 8.1, &drop), 7);
     assert_false(drop);
 }
 
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_blocks_come_first_then_ten_in_all),
-        cmocka_unit_test(above_one_and_a_half_times_the_best_three_blocks_are_enough),
+        cmocka_unit_test(above_125_percent_of_the_best_three_blocks_are_enough),
         cmocka_unit_test(above_115_percent_of_the_best_ten_blocks_are_enough),
         cmocka_unit_test(the_median_decides_so_one_disturbed_block_drops_nobody),
         cmocka_unit_test(three_times_the_best_is_dropped_after_one_block_that_confirms_it),

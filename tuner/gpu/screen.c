@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define DROP_AT_SIGHT 3.0 /* one call this far over the best: not even three blocks */
-#define DROP_EARLY    1.5
+#define DROP_EARLY    1.25
 #define DROP_LATE     1.15
 #define SETTLED       0.003
 
