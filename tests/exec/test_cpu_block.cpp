@@ -323,6 +323,140 @@ TEST(misused_clusters_end_the_test)
     assert_int_equal(status_of(wait_alone, 16, 16, 2), BROKEN_KERNEL);
 }
 
+/* ---- barriers in two steps ---- */
+
+/* The barrier lies behind 64 floats. */
+static struct mbarrier *barrier_for(int arrivals)
+{
+    struct mbarrier *b = reinterpret_cast<struct mbarrier *>(gt_shared_memory() + 64);
+    if (threadIdx.x == 0) {
+        mbarrier_init(b, arrivals);
+        mbarrier_ready();
+    }
+    __syncthreads();
+    return b;
+}
+
+static int poisoned; /* values that were read too early, in all blocks */
+
+template <bool WAIT, bool TOGETHER, int FROM> static void in_two_steps(const struct gemm_args args)
+{
+    struct mbarrier *b = barrier_for(2);
+    float *shared = gt_shared_memory();
+    shared[threadIdx.x] = args.a[threadIdx.x];
+    if (TOGETHER) __syncwarp();
+    mbarrier_arrive(b, threadIdx.x % 32 == 0);
+    if (WAIT) mbarrier_wait(b, 0);
+    args.c[threadIdx.x] = shared[threadIdx.x ^ FROM];
+    if (is_nan(args.c[threadIdx.x])) poisoned++;
+}
+
+TEST(who_waits_sees_what_all_did_before_they_arrived)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        poisoned = 0;
+        run(in_two_steps<true, true, 63>, 64, (block_order)order, 8, 264);
+        for (int i = 0; i < 64; i++) assert_true(out[i] == (float)(63 - i));
+        assert_int_equal(poisoned, 0);
+        run(in_two_steps<false, true, 32>, 64, (block_order)order, 8, 264);
+        assert_true(poisoned > 0);
+    }
+    poisoned = 0;
+    run(in_two_steps<true, false, 1>, 64, ORDER_FORWARD, 8, 264);
+    assert_true(poisoned > 0);
+}
+
+/* Each phase hands the values around; two places, so that nobody overwrites what is still read. */
+static void hand_around(const struct gemm_args args)
+{
+    struct mbarrier *b = barrier_for(64);
+    float *shared = gt_shared_memory(), x = args.a[threadIdx.x];
+    for (unsigned phase = 0; phase < 3; phase++) {
+        if (phase % 2 == 0) shared[threadIdx.x] = x;
+        mbarrier_arrive(b, true);
+        mbarrier_wait(b, phase % 2);
+        if (phase % 2 == 0) x = shared[(threadIdx.x + 1) % 64];
+    }
+    args.c[threadIdx.x] = x;
+}
+
+TEST(phases_of_a_barrier_alternate)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(hand_around, 64, (block_order)order, 1, 264);
+        for (int i = 0; i < 64; i++) assert_true(out[i] == (float)((i + 2) % 64));
+    }
+}
+
+template <bool OF_COPIES> static void copies_arrive(const struct gemm_args args)
+{
+    struct mbarrier *b = barrier_for(32);
+    float *shared = gt_shared_memory();
+    cp_async<1>(shared + threadIdx.x, args.a + threadIdx.x, true);
+    if (OF_COPIES) mbarrier_arrive_copies(b, true);
+    else mbarrier_arrive(b, true);
+    mbarrier_wait(b, 0);
+    args.c[threadIdx.x] = shared[(threadIdx.x + 1) % 32];
+}
+
+TEST(an_arrival_of_copies_waits_until_they_have_landed)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(copies_arrive<true>, 32, (block_order)order, 1, 264);
+        for (int i = 0; i < 32; i++) assert_true(out[i] == (float)((i + 1) % 32));
+        run(copies_arrive<false>, 32, (block_order)order, 1, 264);
+        assert_true(is_nan(out[0]));
+    }
+}
+
+template <int BYTES, int ANNOUNCED, int FROM, bool WAIT> static void copy_in_bulk(const struct gemm_args args)
+{
+    struct mbarrier *b = barrier_for(1);
+    alignas(16) static float source[64];
+    for (int i = 0; i < 64; i++) source[i] = args.a[i];
+    if (threadIdx.x == 0) {
+        bulk_copy(gt_shared_memory(), source + FROM, BYTES, b, true);
+        mbarrier_arrive_expect(b, ANNOUNCED, true);
+    }
+    if (WAIT) mbarrier_wait(b, 0);
+    args.c[threadIdx.x] = gt_shared_memory()[threadIdx.x];
+}
+
+TEST(a_bulk_copy_is_there_when_its_bytes_have_been_counted)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(copy_in_bulk<128, 128, 4, true>, 32, (block_order)order, 1, 264);
+        for (int i = 0; i < 32; i++) assert_true(out[i] == (float)(i + 4));
+    }
+    assert_int_equal(status_of(copy_in_bulk<128, 144, 4, true>, 32, 264), BROKEN_KERNEL);
+    assert_int_equal(status_of(copy_in_bulk<128, 112, 4, true>, 32, 264), BROKEN_KERNEL);
+    assert_int_equal(status_of(copy_in_bulk<128, 144, 4, false>, 32, 264), BROKEN_KERNEL);
+    assert_int_equal(status_of(copy_in_bulk<120, 120, 4, true>, 32, 264), BROKEN_KERNEL);
+    assert_int_equal(status_of(copy_in_bulk<128, 128, 2, true>, 32, 264), BROKEN_KERNEL);
+}
+
+static void wait_without_barrier(const struct gemm_args)
+{
+    mbarrier_wait(reinterpret_cast<struct mbarrier *>(gt_shared_memory()), 0);
+}
+static void write_over_barrier(const struct gemm_args)
+{
+    struct mbarrier *b = barrier_for(1);
+    gt_shared_memory()[64] = 1.0f;
+    mbarrier_arrive(b, true);
+}
+static void wait_for_nobody(const struct gemm_args)
+{
+    mbarrier_wait(barrier_for(2), 0);
+}
+
+TEST(misused_barriers_in_two_steps_end_the_test)
+{
+    assert_int_equal(status_of(wait_without_barrier, 1, 264), BROKEN_KERNEL);
+    assert_int_equal(status_of(write_over_barrier, 1, 264), BROKEN_KERNEL);
+    assert_int_equal(status_of(wait_for_nobody, 32, 264), BROKEN_KERNEL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +476,11 @@ int main(void)
         cmocka_unit_test(blocks_of_a_cluster_read_each_others_memory_after_their_barrier),
         cmocka_unit_test(the_memory_of_a_block_that_has_ended_is_gone),
         cmocka_unit_test(misused_clusters_end_the_test),
+        cmocka_unit_test(who_waits_sees_what_all_did_before_they_arrived),
+        cmocka_unit_test(phases_of_a_barrier_alternate),
+        cmocka_unit_test(an_arrival_of_copies_waits_until_they_have_landed),
+        cmocka_unit_test(a_bulk_copy_is_there_when_its_bytes_have_been_counted),
+        cmocka_unit_test(misused_barriers_in_two_steps_end_the_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
