@@ -81,11 +81,11 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 /* sum += s[e] * stream for one k of a fragment and the rows from r on. The register file gives two values of
  * different banks a cycle and keeps those that the next instruction wants again: hence back and forth, so
  * that one factor stays. */
-static __device__ __forceinline__ void add_rows(float (&sum)[ROWS][TX], int r, const float (&s)[GROUP_ROWS],
+static __device__ __forceinline__ void add_rows(float (&sum)[ROWS_W][TX], int r, const float (&s)[GROUP_ROWS],
                                                 const struct fragment &stream, int i)
 {
 #pragma unroll
-    for (int e = 0; e < GROUP_ROWS && r + e < ROWS; e++)
+    for (int e = 0; e < GROUP_ROWS && r + e < ROWS_W; e++)
 #pragma unroll
         for (int step = 0; step < TX; step++) {
             const int x = e % 2 ? TX - 1 - step : step;
@@ -94,12 +94,12 @@ static __device__ __forceinline__ void add_rows(float (&sum)[ROWS][TX], int r, c
 }
 
 /* sum += small * stream for one fragment; `small` points at the lane's first k of the step. */
-static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const struct fragment &stream,
+static __device__ __forceinline__ void multiply(float (&sum)[ROWS_W][TX], const struct fragment &stream,
                                                 const float *small)
 {
     constexpr int PIECE = STREAM_ALONG_K ? VX : K_LANE; /* k of a lane that follow each other */
 #pragma unroll
-    for (int r = 0; r < ROWS; r += GROUP_ROWS) {
+    for (int r = 0; r < ROWS_W; r += GROUP_ROWS) {
         float s[K_LANE][GROUP_ROWS];
 #pragma unroll
         for (int i = 0; i < K_LANE; i += K_MAJOR ? 1 : PIECE) {
@@ -108,7 +108,7 @@ static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const st
                 load_shared<GROUP_ROWS>(s[i], at + i % PIECE * ROWS_S + r);
             } else {
 #pragma unroll
-                for (int e = 0; e < GROUP_ROWS && r + e < ROWS; e++) {
+                for (int e = 0; e < GROUP_ROWS && r + e < ROWS_W; e++) {
                     float row[PIECE];
                     load_shared<PIECE>(row, at + (r + e) * STRIDE_S);
 #pragma unroll
@@ -123,7 +123,7 @@ static __device__ __forceinline__ void multiply(float (&sum)[ROWS][TX], const st
 
 /* sum = the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand a chunk ahead. The
  * loads come first: until they arrive there is time for all else. */
-static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], const struct view &view)
+static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], const struct view &view)
 {
     const struct place place = place_of(threadIdx.x);
     float *const buffers = gt_shared_memory();
@@ -139,7 +139,7 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
      * them as they are, hence the product with alpha there. */
     const float zero = view.rows < 0 ? 1.0f : 0.0f;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < ROWS_W; r++)
 #pragma unroll
         for (int x = 0; x < TX; x++) sum[r][x] = zero;
 
@@ -150,7 +150,8 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
         chunk_ready();
         if ((chunk + 1) * STEPS < view.steps)
             copy_chunk<false>(buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view, chunk + 1);
-        const float *small = buffers + chunk % 2 * BUFFER_FLOATS + offset_of(lane_k);
+        const float *small = buffers + chunk % 2 * BUFFER_FLOATS + offset_of(lane_k) +
+                             place.warp_r * ROWS_W * (K_MAJOR ? 1 : STRIDE_S);
 #pragma unroll 1
         for (int i = 0; i < STEPS && step < view.steps; i += DEPTH) {
 #pragma unroll
@@ -175,7 +176,7 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS][TX], co
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     const struct view view = view_of(args, scalar_of(args.alpha_device, args.alpha) != 0.0f);
-    float sum[ROWS][TX];
+    float sum[ROWS_W][TX];
     multiply_range(sum, view);
     /* Not earlier: all the while they would take registers. */
     const float alpha = args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f;

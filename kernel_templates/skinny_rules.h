@@ -9,7 +9,8 @@
 
 #define K_LANE  4              /* k that a lane takes at a time */
 #define LANES_K (32 / LANES_X) /* lanes of a warp that share columns and divide k */
-#define THREADS (32 * WARPS_X * WARPS_K)
+#define THREADS (32 * WARPS_X * WARPS_K * WARPS_R)
+#define ROWS_W  (ROWS / WARPS_R)             /* rows that a warp multiplies */
 #define TILE_X  (WARPS_X * LANES_X * TX)     /* columns of the streamed operand a block */
 #define STEP_K  (WARPS_K * LANES_K * K_LANE) /* k a block and step */
 #define CHUNK_K (STEPS * STEP_K)             /* k of the small operand in one of two buffers */
@@ -54,7 +55,10 @@ RULE(VX, VX == 1 || VX == 2 || VX == 4, "VX must be 1, 2 or 4")
 RULE(VS, VS == 1 || VS == 2 || VS == 4, "VS must be 1, 2 or 4")
 RULE(VC, VC == 1 || VC == 2 || VC == 4, "VC must be 1, 2 or 4")
 RULE(LANES_X, 32 % LANES_X == 0, "LANES_X must divide the 32 lanes of a warp")
-RULE(WARPS_K, THREADS <= 1024, "a block holds at most 1024 threads")
+RULE(WARPS_R, ROWS % WARPS_R == 0, "WARPS_R must divide ROWS")
+RULE(LOADER, WARPS_R == 1 || LOADER != 2 || ROWS_W % 4 == 0,
+     "with LOADER 2 a warp's rows must be a multiple of 4")
+RULE(WARPS_R, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(STEPS, STEPS % DEPTH == 0, "STEPS must be a multiple of DEPTH")
 RULE(STEPS, CHUNK_K % 16 == 0, "a chunk of k (STEPS * WARPS_K * 32 / LANES_X * 4) must be a multiple of 16")
 RULE(LOADER, LOADER != 2 || (ROWS + VS - 1) / VS <= THREADS,

@@ -7,7 +7,7 @@
 #define PIECES (STREAM_ALONG_K ? 1 : TX / VX)
 
 struct place {
-    int warp_x, warp_k, lane_x, lane_k;
+    int warp_x, warp_k, warp_r, lane_x, lane_k;
 };
 
 /* Neighbouring lanes lie along the direction that is contiguous in memory. */
@@ -18,7 +18,8 @@ static __device__ __forceinline__ struct place place_of(int thread)
     p.lane_x = STREAM_ALONG_K ? lane / LANES_K : lane % LANES_X;
     p.lane_k = STREAM_ALONG_K ? lane % LANES_K : lane / LANES_X;
     p.warp_k = warp % WARPS_K;
-    p.warp_x = warp / WARPS_K;
+    p.warp_x = warp / WARPS_K % WARPS_X;
+    p.warp_r = warp / (WARPS_K * WARPS_X);
     return p;
 }
 
@@ -27,6 +28,13 @@ static __device__ __forceinline__ int column_of(const struct place &place, int p
 {
     if (STREAM_ALONG_K) return (place.warp_x * LANES_X + place.lane_x) * TX;
     return ((place.warp_x * PIECES + piece) * LANES_X + place.lane_x) * VX;
+}
+
+/* What several warps read had better stay in L1 until the last of them has. */
+static __device__ __forceinline__ void load_streamed(float *v, const float *from, bool valid)
+{
+    if constexpr (WARPS_R > 1) load_global<VX>(v, from, valid);
+    else load_stream<VX>(v, from, valid);
 }
 
 /* K_LANE k of TX columns. Across k: those that follow each other; along k: VX that follow each other, then
@@ -79,8 +87,8 @@ struct stream {
             for (int x = 0; x < TX; x++) {
 #pragma unroll
                 for (int i = 0; i < K_LANE; i += VX)
-                    load_stream<VX>(f.value + x * K_LANE + i, from[x] + i * LANES_K,
-                                    GUARD ? k + i * LANES_K < count : valid);
+                    load_streamed(f.value + x * K_LANE + i, from[x] + i * LANES_K,
+                                  GUARD ? k + i * LANES_K < count : valid);
                 from[x] += GUARD ? count : STEP_K;
             }
         } else {
@@ -89,8 +97,7 @@ struct stream {
             for (int i = 0; i < K_LANE; i++)
 #pragma unroll
                 for (int p = 0; p < PIECES; p++)
-                    load_stream<VX>(f.value + i * TX + p * VX, from[p] + i * ld,
-                                    GUARD ? k + i < count : valid);
+                    load_streamed(f.value + i * TX + p * VX, from[p] + i * ld, GUARD ? k + i < count : valid);
 #pragma unroll
             for (int p = 0; p < PIECES; p++) from[p] += on;
         }

@@ -10,7 +10,7 @@ struct held {
 
 /* Lanes `MASK` apart add their sums of N rows: each keeps half of them and hands the other half over. */
 template <int N, int MASK>
-static __device__ __forceinline__ void add_neighbours(float (&sum)[ROWS][TX], int lane, struct held *held)
+static __device__ __forceinline__ void add_neighbours(float (&sum)[ROWS_W][TX], int lane, struct held *held)
 {
     constexpr int KEEP = (N + 1) / 2;
     const bool upper = lane & MASK;
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void add_neighbours(float (&sum)[ROWS][TX], in
 
 /* From lanes MASK apart down to lanes LOWEST apart. */
 template <int N, int MASK, int LOWEST>
-static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS][TX], int lane, struct held *held)
+static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS_W][TX], int lane, struct held *held)
 {
     if constexpr (MASK >= LOWEST) {
         add_neighbours<N, MASK>(sum, lane, held);
@@ -46,12 +46,12 @@ static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS][TX], int lan
 }
 
 /* The lane's rows of this pass times alpha, to where the block adds its warps. */
-static __device__ __forceinline__ void store_rows(float *shared, const float (&sum)[ROWS][TX],
+static __device__ __forceinline__ void store_rows(float *shared, const float (&sum)[ROWS_W][TX],
                                                   const struct place &place, const struct held &held,
                                                   int pass, float alpha)
 {
     constexpr int WIDTH = STREAM_ALONG_K ? (TX % 4 == 0 ? 4 : TX % 2 == 0 ? 2 : 1) : VX;
-    constexpr int MOST = (ROWS + LANES_K - 1) / LANES_K;
+    constexpr int MOST = (ROWS_W + LANES_K - 1) / LANES_K;
 #pragma unroll
     for (int i = 0; i < MOST; i++) {
         const int row = held.row + i - pass * PASS_ROWS;
@@ -166,13 +166,13 @@ static __device__ __forceinline__ void add_cluster(const struct gemm_args &args,
 /* The block's sum over its lanes and warps, to C or, if blocks share the tile, to its cluster or to the
  * workspace: there all of the tile, whether inside C or not. */
 static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
-                                                           const struct view &view, float (&sum)[ROWS][TX],
+                                                           const struct view &view, float (&sum)[ROWS_W][TX],
                                                            float alpha, float beta)
 {
     const int thread = thread_index(); /* not kept in registers until here, as threadIdx would be */
     const struct place place = place_of(thread);
-    struct held held = {0, ROWS};
-    add_lanes<ROWS, STREAM_ALONG_K ? LANES_K / 2 : 16, STREAM_ALONG_K ? 1 : LANES_X>(sum, thread, &held);
+    struct held held = {place.warp_r * ROWS_W, ROWS_W};
+    add_lanes<ROWS_W, STREAM_ALONG_K ? LANES_K / 2 : 16, STREAM_ALONG_K ? 1 : LANES_X>(sum, thread, &held);
 
     float *const shared = gt_shared_memory();
     float *const part = part_of(args, blockIdx.y);

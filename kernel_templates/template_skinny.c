@@ -38,6 +38,7 @@ enum {
     P_LANES_X,
     P_WARPS_X,
     P_WARPS_K,
+    P_WARPS_R,
     P_DEPTH,
     P_STEPS,
     P_LOADER,
@@ -60,6 +61,8 @@ static const struct param params[P_COUNT] = {
      "lanes side by side: many read long rows, few need fewer splits of k to fill the GPU"},
     {"WARPS_X", PARAM_COMPILE, 1, 32, "warps side by side: the small operand is read by fewer blocks"},
     {"WARPS_K", PARAM_COMPILE, 1, 32, "warps that divide k: fewer splits, but a longer sum within the block"},
+    {"WARPS_R", PARAM_COMPILE, 1, 8,
+     "warps that share the columns and divide the rows: wider TX for many rows, but each reads the stream"},
     {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
     {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
     {"LOADER", PARAM_COMPILE, 0, 2,
@@ -97,13 +100,14 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define STEPS      (config->value[P_STEPS])
 #define LOADER     (config->value[P_LOADER])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define WARPS_R    (config->value[P_WARPS_R])
 #define REDUCE     (config->value[P_REDUCE])
 #define SPLIT_K    (config->value[P_SPLIT_K])
 #include "skinny_rules.h"
 
 static struct resources skinny_resources(const struct config *config)
 {
-    return (struct resources){.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS, .accumulators = ROWS * TX};
+    return (struct resources){.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS, .accumulators = ROWS_W * TX};
 }
 
 /* The checks below look at the first `known` values only and pass over what needs more. */
@@ -153,7 +157,7 @@ static const char *check_gpu(const struct config *all, int known, const struct g
         return "an SM does not hold the threads of MIN_BLOCKS blocks";
     if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
         return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
-    if (TX * (ROWS + DEPTH * K_LANE) + REGISTERS_BESIDES > registers)
+    if (TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
 }
@@ -271,7 +275,7 @@ const struct template template_skinny = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
-    .optional = 1u << P_REDUCE,
+    .optional = 1u << P_WARPS_R | 1u << P_REDUCE,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = skinny_resources,
