@@ -117,7 +117,7 @@ TEST(what_is_read_is_what_is_near)
     known_close(&all);
 }
 
-TEST(a_part_that_holds_nothing_of_use_is_not_read_to_its_end)
+static void put_crowd(bool predicted)
 {
     struct db *db = store_open(DB_WRITE);
     struct db_context context = store_context();
@@ -127,27 +127,51 @@ TEST(a_part_that_holds_nothing_of_use_is_not_read_to_its_end)
         const struct db_winner w = {.problem = problem_make(1000 + i / 60, 1000 + i % 60, 1000),
                                     .config = some_config(),
                                     .time_us = 10,
-                                    .predicted = true,
+                                    .predicted = predicted,
+                                    .exact = true,
                                     .cold = true};
         assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     }
     db_close(db);
+}
+
+/* What one question finds in the middle of the crowd, and how many winners were read for it. */
+static int ask_crowd(size_t *read)
+{
     struct known known;
     struct neighbour list[NEAREST_MAX];
+    const struct problem p = problem_make(1025, 1029, 1001);
     int count;
     open_known(&known);
-    const struct problem p = problem_make(1001, 1001, 1001);
-    assert_ok(nearest_find(&known, &p, 16, list, &count));
-    assert_int_equal(count, 0);
-    assert_true(known.count > KNOWN_SPREAD && known.count < WINNERS / 2);
+    assert_ok(nearest_find(&known, &p, 4, list, &count));
+    *read = known.count;
     known_close(&known);
+    return count;
+}
+
+TEST(of_a_crowd_the_nearest_are_read_and_not_many_more)
+{
+    size_t read;
+    put_crowd(false);
+    assert_int_equal(ask_crowd(&read), NEAREST_MAX);
+    assert_true(read > KNOWN_SPREAD && read <= KNOWN_SPREAD + 256);
+}
+
+TEST(a_crowd_that_is_of_no_use_is_not_read_to_its_end)
+{
+    size_t read;
+    put_crowd(true);
+    assert_int_equal(ask_crowd(&read), 0);
+    assert_true(read > KNOWN_SPREAD && read < WINNERS / 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_read_is_what_is_near, store_setup, store_teardown),
-        cmocka_unit_test_setup_teardown(a_part_that_holds_nothing_of_use_is_not_read_to_its_end, store_setup,
+        cmocka_unit_test_setup_teardown(of_a_crowd_the_nearest_are_read_and_not_many_more, store_setup,
+                                        store_teardown),
+        cmocka_unit_test_setup_teardown(a_crowd_that_is_of_no_use_is_not_read_to_its_end, store_setup,
                                         store_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
