@@ -57,6 +57,7 @@ enum name {
     LANES_X,
     WARPS_X,
     WARPS_K,
+    WARPS_R,
     DEPTH,
     STEPS,
     LOADER,
@@ -64,9 +65,9 @@ enum name {
     REDUCE,
     NAMES
 };
-static const char *const names[NAMES] = {"SIDE",  "ROWS",    "TX",         "VX",      "VS",
-                                         "VC",    "LANES_X", "WARPS_X",    "WARPS_K", "DEPTH",
-                                         "STEPS", "LOADER",  "MIN_BLOCKS", "REDUCE"};
+static const char *const names[NAMES] = {"SIDE",  "ROWS",    "TX",      "VX",         "VS",
+                                         "VC",    "LANES_X", "WARPS_X", "WARPS_K",    "WARPS_R",
+                                         "DEPTH", "STEPS",   "LOADER",  "MIN_BLOCKS", "REDUCE"};
 
 struct shape {
     double value[NAMES];
@@ -78,6 +79,11 @@ struct shape {
     double ld;          /* of the streamed operand */
     bool aligned;       /* rows of the streamed operand begin at whole lines of memory */
 };
+
+static double rows_of_warp(const struct shape *s)
+{
+    return s->value[ROWS] / s->value[WARPS_R];
+}
 
 static struct shape describe(const struct config *config, const struct problem *p, const struct gpu *gpu,
                              const struct kernel_facts *facts)
@@ -104,7 +110,7 @@ static struct shape describe(const struct config *config, const struct problem *
     s.k = s.splits > 1 ? plan.args.k_per_split : (double)p->k;
     s.blocks = s.tiles * s.splits * (double)p->batch;
     int limit = registers_limit(gpu, s.threads, (int)s.value[MIN_BLOCKS]);
-    double wanted = s.value[TX] * (s.value[ROWS] + 4 * s.value[DEPTH]) + REGISTERS_BASE;
+    double wanted = s.value[TX] * (rows_of_warp(&s) + 4 * s.value[DEPTH]) + REGISTERS_BASE;
     s.registers = facts ? facts->registers : (int)fmin(wanted, limit);
     s.spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(wanted - REGISTERS_SPARED, limit);
     return s;
@@ -159,8 +165,8 @@ static double block_copies(const struct shape *s)
 /* Issue slots of all warps of a block, for one scheduler of four. */
 static double block_slots(const struct shape *s)
 {
-    double vectors = s->along_k ? K_LANE / s->value[VX] : 1, sums = s->value[ROWS] * s->value[TX];
-    double step = K_LANE * sums + s->value[ROWS] * LDS_SLOTS * vectors +
+    double vectors = s->along_k ? K_LANE / s->value[VX] : 1, sums = rows_of_warp(s) * s->value[TX];
+    double step = K_LANE * sums + rows_of_warp(s) * LDS_SLOTS * vectors +
                   LDG_SLOTS * K_LANE * s->value[TX] / s->value[VX] + STEP_SLOTS;
     double last = WARP_SLOTS + (s->value[LANES_X] < 32 ? LANE_SUM_SLOTS * sums : 0);
     return ((block_steps(s) * step + last) * s->threads / 32 + COPY_SLOTS * block_copies(s)) / 4;
@@ -252,7 +258,7 @@ struct prediction model_skinny_predict(const struct config *config, const struct
         p.compute_us *= full;
     }
     if (rest > 0) wave(&s, gpu, rest, &p);
-    double passes = ceil(s.value[ROWS] * s.value[TX] / 64);
+    double passes = ceil(rows_of_warp(&s) * s.value[TX] / 64);
     p.overhead_us = LAUNCH_US + FILL_US * (1 + (ceil(p.waves) - 1) / (1 + p.blocks_per_sm)) +
                     BLOCK_SUM_US * passes + join_us(&s);
     double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
