@@ -49,6 +49,8 @@
  *                            have landed; whoever waits for the phase sees them
  *   mbarrier_wait(b, parity) until phase 0, 2, 4 ... (parity 0) or 1, 3, 5 ... (parity 1) is complete;
  *                            that is the phase that runs, or the one before it
+ *   mbarrier_end(b)          by one thread, when nobody uses b any more and before its memory is used for
+ *                            something else, which others may do after a __syncthreads()
  *   bulk_copy(s, g, bytes, b, ok)
  *                            start s[0..bytes/4) = g[0..bytes/4) if ok; counts as copied for the phase
  *                            of b that runs. Bytes and addresses are multiples of 16 (sm_90)
@@ -342,6 +344,15 @@ static __device__ __forceinline__ void mbarrier_init(struct mbarrier *b, int cou
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(gt_address_of(b)), "r"(count) : "memory");
+#endif
+}
+
+/* Without it the memory may get a late write of the barrier's state, long after the last phase (seen on an
+ * H200). */
+static __device__ __forceinline__ void mbarrier_end(struct mbarrier *b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(gt_address_of(b)) : "memory");
 #endif
 }
 

@@ -103,6 +103,16 @@ static __device__ __forceinline__ void start_barriers(float *stages, int thread)
     __syncthreads();
 }
 
+/* All threads have passed the last of them: their places may be used for something else. */
+static __device__ __forceinline__ void end_barriers(float *stages, int thread)
+{
+    if constexpr (!TWO_STEPS) return;
+    if (thread == 0)
+#pragma unroll
+        for (int i = 0; i < STAGES; i++) mbarrier_end(barrier_of(stages + i * STAGE_FLOATS));
+    __syncthreads();
+}
+
 /* Both operands on their way to a stage. */
 struct operands {
     operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>, ASYNC_A> a;
@@ -280,6 +290,8 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         now = next;
         next = following(next);
     }
+    if constexpr (TWO_STEPS)
+        __syncwarp(); /* lanes that waited by themselves; barriers of blocks want whole warps */
 }
 
 /* The block's sums go to its part of the tile, times alpha. True for the last block of the tile, whose sums
@@ -304,8 +316,8 @@ using cluster = cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>;
 static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
 
 /* The sums of all teams of the block, and of all blocks of its cluster, to m x n elements of C from c on. */
-static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], float alpha, float beta,
-                                                  float *c, long long ldc, int m, int n)
+static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], bool multiplied, float alpha,
+                                                  float beta, float *c, long long ldc, int m, int n)
 {
     const struct thread_place place = place_of(thread_index());
     float *const tiles = gt_shared_memory(), *const inbox = tiles + INBOX_AT;
@@ -313,6 +325,7 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], fl
     if constexpr (WARPS_K > 1) {
         wait_for_copies();
         __syncthreads(); /* the stages have been read */
+        if (multiplied) end_barriers(tiles, thread_index());
         hand_out<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(
             place.row, place.column, sum, alpha,
             place_in_tile<CHUNK_N, STRIDE_C>{tiles + place.team * TILE_FLOATS});
@@ -370,7 +383,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     }
     if constexpr (CLUSTER || WARPS_K > 1) {
         c += origin.m * ldc + origin.n;
-        share_sums(sum, alpha, beta, c, ldc, args.m - origin.m, args.n - origin.n);
+        share_sums(sum, range.tiles > 0, alpha, beta, c, ldc, args.m - origin.m, args.n - origin.n);
         return;
     }
     const int row = origin.m + place.row, column = origin.n + place.column;

@@ -30,6 +30,7 @@ void gt_copy_commit(void);
 void gt_copy_wait(int pending);
 void gt_copy_wait_all(void);
 void gt_mbarrier_init(void *barrier, int count);
+void gt_mbarrier_end(void *barrier);
 void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
 void gt_mbarrier_arrive_copies(void *barrier);
 void gt_mbarrier_wait(void *barrier, unsigned parity);
@@ -417,6 +418,29 @@ static bool release_mbarriers(void)
     return released;
 }
 
+/* What lies at an mbarrier stays its own until it has ended. */
+void gt_mbarrier_end(void *at)
+{
+    struct mbarrier *b = mbarrier_at(at), *last = &mbarriers[mbarrier_count - 1];
+    if (b->held_count > 0) broken("ends the mbarrier at %p, where arrivals are still to come", at);
+    for (int i = 0; i < cluster * thread_count; i++)
+        if (threads[i].state == AT_MBARRIER && threads[i].mbarrier == b)
+            broken("ends the mbarrier at %p, where thread %d waits", at, i);
+        else if (threads[i].mbarrier == last) threads[i].mbarrier = b;
+    const struct mbarrier past = *b;
+    *b = *last;
+    *last = past; /* keeps its memory */
+    mbarrier_count--;
+}
+
+/* When a block ends: what it did not end itself must be whole still. */
+static void check_mbarriers_of(int block)
+{
+    const char *begin = dynamic_shared[block], *end = begin + running->smem_bytes;
+    for (int i = 0; i < mbarrier_count; i++)
+        if (mbarriers[i].at >= begin && mbarriers[i].at < end) mbarrier_at(mbarriers[i].at);
+}
+
 static void check_nothing_held_back(void)
 {
     for (int i = 0; i < mbarrier_count; i++)
@@ -458,8 +482,9 @@ static void thread_body(void *unused)
     threads[self].state = DONE;
     /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
     const int block = self / thread_count;
-    if (++ended[block] == thread_count)
-        poison(dynamic_shared[block], dynamic_shared[block] + running->smem_bytes);
+    if (++ended[block] < thread_count) return;
+    check_mbarriers_of(block);
+    poison(dynamic_shared[block], dynamic_shared[block] + running->smem_bytes);
 }
 
 static void resume(int thread)

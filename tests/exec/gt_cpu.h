@@ -55,6 +55,7 @@ void gt_copy_wait_all(void);    /* committed or not */
 /* What becomes of a barrier in shared memory is known to the scheduler; its 8 bytes are no one's. */
 void gt_mbarrier_init(void *barrier, int count);
 /* One arrival that announces bytes, if who. Others may run before this thread goes on. */
+void gt_mbarrier_end(void *barrier); /* before something else is stored there */
 void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
 void gt_mbarrier_arrive_copies(void *barrier); /* once the copies of this thread so far have landed */
 void gt_mbarrier_wait(void *barrier, unsigned parity);
@@ -203,6 +204,10 @@ struct mbarrier {
 static inline void mbarrier_init(struct mbarrier *b, int count)
 {
     gt_mbarrier_init(b, count);
+}
+static inline void mbarrier_end(struct mbarrier *b)
+{
+    gt_mbarrier_end(b);
 }
 static inline void mbarrier_ready() {}
 static inline void mbarrier_ready_for_send() {}

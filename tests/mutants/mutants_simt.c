@@ -39,6 +39,9 @@
 #define TWO_STEPS_LAST                                                                                       \
     "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=5 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "                   \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=5"
+#define TWO_STEPS_TEAMS                                                                                      \
+    "simt BM=32 BN=20 BK=16 WM=32 WN=20 TM=4 TN=5 WARPS_K=2 STAGES=4 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "        \
+    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 #define DIAGONALS                                                                                            \
     "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
     "UNROLL=8 STORE_AT=4 ORDER=3 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
@@ -77,6 +80,10 @@ const struct mutant mutants_simt[] = {
      TWO_STEPS,
      "nn",
      {"simt.cu", "mbarrier_wait(barrier_of(stage), parity);", ";"}},
+    {"sums laid over barriers that have not ended",
+     TWO_STEPS_TEAMS,
+     "nn",
+     {"simt.cu", "if (multiplied) end_barriers(tiles, thread_index());", ""}},
     {"parity never changes", TWO_STEPS, "nn", {"simt.cu", "parity ^= following(next) == 0;", ""}},
     {"a barrier that awaits a warp too few",
      TWO_STEPS,
