@@ -83,7 +83,10 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
 {
     const int64_t each = count / problems;
     int64_t *configs = calloc((size_t)each, sizeof *configs), id;
-    if (!configs) must(fail(E_MEMORY, "out of memory"));
+    if (!configs) {
+        fprintf(stderr, "store_many: out of memory\n");
+        exit(1);
+    }
     must(db_begin(db));
     for (int64_t i = 0; i < each; i++) {
         const struct config config = store_config((int)i);
