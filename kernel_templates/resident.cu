@@ -148,7 +148,8 @@ struct walk {
 
     /* sum += the products of one stage. The last step's fragments are in registers when the stage is left;
      * the next stage's come to the other set, or after their use where BK is odd. */
-    __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const struct view &v, int resident_step)
+    __device__ __forceinline__ void multiply_stage(float (&sum)[TM][TN], const struct view &v,
+                                                   int resident_step)
     {
         constexpr int LOOPED = (BK - 1) / UNROLL * UNROLL;
         copy(free, v);
@@ -169,6 +170,15 @@ struct walk {
         if (BK % 2 == 0) f.load(0, at_a, at_b, 0);
         add_outer_product<ORDER>(sum, f.a[(BK - 1) % 2], f.b[(BK - 1) % 2]);
         if (BK % 2 == 1) f.load(0, at_a, at_b, 0);
+    }
+
+    /* sum += the products of one tile. */
+    __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const struct view &v)
+    {
+        int left = v.k.tiles;
+#pragma unroll 1
+        do multiply_stage(sum, v, (left > 1 ? 1 : 1 - v.k.tiles) * RESIDENT_FLOATS);
+        while (--left > 0);
     }
 };
 
@@ -215,26 +225,23 @@ static __device__ __forceinline__ void scale(const struct gemm_args &args, const
     }
 }
 
+#if LOADER == 1
+typedef struct walk block_walk;
+#else
+typedef struct flow block_walk;
+#endif
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
-    struct view v = view_of(args);
-    float alpha = scalar_of(args.alpha_device, args.alpha);
+    const struct view v = view_of(args);
+    const float alpha = scalar_of(args.alpha_device, args.alpha);
     const float beta = scalar_of(args.beta_device, args.beta);
-    if (alpha == 0.0f) v.k.tiles = 0;
-#if LOADER == 1
-    if (v.k.tiles == 0) alpha = 0.0f;
-#else
-    if (v.k.tiles == 0) {
+    if (alpha == 0.0f || v.k.tiles == 0) {
         scale(args, v, beta);
         return;
     }
-#endif
-#if LOADER == 1
-    struct walk walk;
-#else
-    struct flow walk;
-#endif
-    if (LOADER != 1 || v.k.tiles > 0) walk.start(v);
+    block_walk walk;
+    walk.start(v);
 
     /* 0, which the assembler must not know (simt.cu says why). */
     const float zero = args.k < 0 ? 1.0f : 0.0f;
@@ -246,13 +253,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
         for (int i = 0; i < TM; i++)
 #pragma unroll
             for (int j = 0; j < TN; j++) sum[i][j] = zero;
-#if LOADER == 1
-#pragma unroll 1
-        for (int t = v.k.tiles; t > 0; t--)
-            walk.multiply(sum, v, (t > 1 ? 1 : 1 - v.k.tiles) * RESIDENT_FLOATS);
-#else
         walk.multiply(sum, v);
-#endif
         store(args, v, x, sum, alpha, beta);
         if (left > 1) x += v.step_x;
     }
