@@ -47,7 +47,8 @@ struct view {
     const float *small, *stream;
     long long small_ld, stream_ld;
     int rows, columns, first_column; /* of the block's tile */
-    int begin, end, first, steps; /* range of k; the first step takes the remainder, the others are whole */
+    int begin, end, first, steps;    /* range of k; the first step takes the remainder, the others are whole.
+                                        None    (steps <= 0) for a block of a cluster that k does not reach */
 };
 
 /* Without `used` the operands are not touched. */
@@ -55,7 +56,7 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 {
     const float *a = args.a + blockIdx.z * args.stride_a, *b = args.b + blockIdx.z * args.stride_b;
     const int begin = blockIdx.y * args.k_per_split, rest = args.k - begin;
-    const int length = !used || rest < 0 ? 0 : rest < args.k_per_split ? rest : args.k_per_split;
+    const int length = !used ? 0 : rest < args.k_per_split ? rest : args.k_per_split;
     struct view v;
     v.small = SIDE == 0 ? a : b;
     v.stream = SIDE == 0 ? b : a;

@@ -25,6 +25,17 @@
     "skinny SIDE=0 ROWS=6 TX=2 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=3 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "       \
     "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 
+/* A cluster whose shares of the tile differ; a small operand as it lies; warps that divide the rows. */
+#define CLUSTERED                                                                                            \
+    "skinny SIDE=0 ROWS=3 TX=2 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=1 WARPS_K=2 WARPS_R=1 DEPTH=1 STEPS=1 "      \
+    "LOADER=0 MIN_BLOCKS=1 REDUCE=5 SPLIT_K=5"
+#define AS_IT_LIES                                                                                           \
+    "skinny SIDE=1 ROWS=9 TX=2 VX=1 VS=1 VC=1 LANES_X=8 WARPS_X=2 WARPS_K=2 WARPS_R=1 DEPTH=1 STEPS=2 "      \
+    "LOADER=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
+#define DIVIDED                                                                                              \
+    "skinny SIDE=0 ROWS=10 TX=2 VX=1 VS=1 VC=1 LANES_X=8 WARPS_X=1 WARPS_K=1 WARPS_R=2 DEPTH=1 STEPS=2 "     \
+    "LOADER=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
+
 const struct mutant mutants_skinny[] = {
     {"chunk read before it is there", ROWS_ACROSS, "nn", {"skinny_small.cuh", "    __syncthreads();", ""}},
     {"no wait for the chunk's copies",
@@ -96,7 +107,7 @@ const struct mutant mutants_skinny[] = {
     {"second step of a chunk multiplied at the first one's k",
      COLUMNS_ALONG,
      "nn",
-     {"skinny.cu", "small += DEPTH * STEP_K;", ""}},
+     {"skinny.cu", "small += offset_of(DEPTH * STEP_K);", ""}},
     {"op of the small operand swapped",
      ROWS_ACROSS,
      "nn",
@@ -125,7 +136,8 @@ const struct mutant mutants_skinny[] = {
     {"warps added before they have stored",
      ROWS_ACROSS,
      "nn",
-     {"skinny_sum.cuh", "place, held, pass);\n        __syncthreads();", "place, held, pass);"}},
+     {"skinny_sum.cuh", "place, held, pass, alpha);\n        __syncthreads();",
+      "place, held, pass, alpha);"}},
     {"sums stored where others still read the chunk",
      ROWS_ACROSS,
      "nn",
@@ -142,11 +154,8 @@ const struct mutant mutants_skinny[] = {
      SPLIT,
      "nn",
      {"skinny_sum.cuh", "args.workspace + args.counters", "args.workspace"}},
-    {"the last but one block adds",
-     SPLIT_WIDE,
-     "nn",
-     {"skinny_sum.cuh", "== args.splits - 1u", "== args.splits - 2u"}},
-    {"counter left as it is", SPLIT_WIDE, "nn", {"skinny_sum.cuh", "if (last) *counter = 0;", ""}},
+    {"the last but one block adds", SPLIT_WIDE, "nn", {"gt_arrive.cuh", "== blocks - 1u", "== blocks - 2u"}},
+    {"counter left as it is", SPLIT_WIDE, "nn", {"gt_arrive.cuh", "if (last) *counter = 0;", ""}},
     {"threads forget each other's runs",
      SPLIT,
      "nn",
@@ -168,7 +177,47 @@ const struct mutant mutants_skinny[] = {
      SPLIT_WIDE,
      "nn",
      {"skinny_sum.cuh", " + t * JOIN_WIDTH * VC", ""}},
-    {"beta ignored", ROWS_ACROSS, "nn", {"skinny_sum.cuh", "if (scaling.beta == 0.0f)", "if (true)"}},
+    {"sends to blocks that may not have begun",
+     CLUSTERED,
+     "nn",
+     {"skinny_sum.cuh", "if constexpr (CLUSTER) cluster_wait();", ""}},
+    {"the inbox is read before all have sent",
+     CLUSTERED,
+     "nn",
+     {"skinny_sum.cuh", "mbarrier_wait(inbox_full(), 0);", ""}},
+    {"the last block awaits a whole share",
+     CLUSTERED,
+     "nn",
+     {"skinny_sum.cuh", "left < 0 ? 0 : left < SHARE ? left : SHARE", "SHARE"}},
+    {"all blocks send to the same place",
+     CLUSTERED,
+     "nn",
+     {"skinny_sum.cuh", "(int)blockIdx.y * SHARE + vector - owner", "vector - owner"}},
+    {"one block of the cluster left out",
+     CLUSTERED,
+     "nn",
+     {"skinny_sum.cuh", "b < REDUCE; b++", "b < REDUCE - 1; b++"}},
+    {"what lies across k read beyond its k",
+     AS_IT_LIES,
+     "nn",
+     {"skinny_small.cuh", "from, place < view.first)", "from, true)"}},
+    {"what lies across k read beyond its rows",
+     AS_IT_LIES,
+     "nn",
+     {"skinny_small.cuh", "row >= view.rows || ", ""}},
+    {"a whole step passed over after the short one",
+     AS_IT_LIES,
+     "nn",
+     {"skinny_small.cuh", "from += (view.first - STEP_K) * view.small_ld;", ""}},
+    {"all warps multiply the first rows",
+     DIVIDED,
+     "nn",
+     {"skinny.cu", "place.warp_r * ROWS_W * (K_MAJOR ? 1 : STRIDE_S)", "0"}},
+    {"all warps store the first rows",
+     DIVIDED,
+     "nn",
+     {"skinny_sum.cuh", "{place.warp_r * ROWS_W, ROWS_W}", "{0, ROWS_W}"}},
+    {"beta ignored", ROWS_ACROSS, "nn", {"skinny_sum.cuh", "if (beta == 0.0f)", "if (true)"}},
     {"rows of C beyond its edge",
      COLUMNS_ALONG,
      "nn",
