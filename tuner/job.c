@@ -86,6 +86,11 @@ enum status job_begin(struct job *job, int worker, double share_s)
     return take_hints(job);
 }
 
+bool job_half_done(const struct job *job)
+{
+    return job->worker >= 0 && (job->phase != PHASE_SEARCH || now_s() > job->began_s + 0.5 * job->share_s);
+}
+
 int job_worker(const struct job *job)
 {
     return job->worker;

@@ -250,12 +250,13 @@ static enum status feed_compilers(struct state *x)
     return OK;
 }
 
-/* Compilers with nothing to do start on the problem that comes next. */
+/* Compilers with nothing to do start on the problem that comes next: not too early, for opening it takes a
+ * moment, and winners found meanwhile are hints. */
 static enum status look_ahead(struct state *x)
 {
     for (int i = 0; i < x->lanes && !x->stopping; i++) {
         struct lane *lane = &x->lane[i];
-        if (lane->gone || !lane->now || lane->next) continue;
+        if (lane->gone || !lane->now || lane->next || !job_half_done(lane->now)) continue;
         if (crew_idle_compilers(x->s->crew) < crew_compilers(x->s->crew)) return OK;
         enum status st = deal(x, lane, &lane->next, &lane->next_at);
         if (st) return st;
