@@ -47,8 +47,9 @@ struct view {
     const float *small, *stream;
     long long small_ld, stream_ld;
     int rows, columns, first_column; /* of the block's tile */
-    int begin, end, first, steps;    /* range of k; the first step takes the remainder, the others are whole.
-                                        None    (steps <= 0) for a block of a cluster that k does not reach */
+    /* Range of k; the first step takes the remainder, the others are whole. No steps (or less) for a block of
+     * a cluster that k does not reach. */
+    int begin, end, first, steps;
 };
 
 /* Without `used` the operands are not touched. */
