@@ -131,12 +131,12 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], 
     float *const buffers = gt_shared_memory();
     struct stream stream;
     struct fragment f[DEPTH];
+    if constexpr (CLUSTER) join_cluster(); /* its fence would wait for copies on their way */
     stream.start(view, place);
     stream.fetch<true>(f[0], true, view.first);
 #pragma unroll
     for (int d = 1; d < DEPTH; d++) stream.fetch<false>(f[d], d < view.steps, 0);
     copy_chunk<true>(buffers, view, 0);
-    if constexpr (CLUSTER) join_cluster();
     /* Known to be zero, they would be cleared in pairs, which fixes their banks; so would vectors that store
      * them as they are, hence the product with alpha there. */
     const float zero = view.rows < 0 ? 1.0f : 0.0f;
