@@ -210,6 +210,46 @@ TEST(no_split_is_empty)
     }
 }
 
+TEST(a_cluster_has_all_parts_of_its_tile_and_no_workspace)
+{
+    struct config config = with("REDUCE", 5);
+    assert_refused(check(&config, NULL, NULL), "SPLIT_K must be the size of the cluster");
+    assert_true(config_set(&config, "SPLIT_K", 5));
+    const struct problem p = problem_of("8x6144x16"); /* less k than blocks: the last has none */
+    const struct launch_plan plan = plan_of(&config, &p);
+    assert_int_equal(plan.kernel[0].grid[1], 5);
+    assert_int_equal(plan.kernel[0].cluster, 5);
+    assert_int_equal(plan.args.k_per_split, 4);
+    assert_int_equal(plan.workspace_bytes, 0);
+    struct gpu ampere = h200;
+    ampere.arch = 80;
+    assert_refused(check(&config, NULL, &ampere), "clusters (sm_90)");
+}
+
+TEST(only_what_lies_across_k_is_copied_as_it_lies)
+{
+    const struct config config = with("LOADER", 2);
+    const struct problem along = problem_of("sgemm:nn:8x6144x4096"),
+                         across = problem_of("sgemm:tn:8x6144x4096");
+    assert_refused(check(&config, &along, &h200), "lies across k");
+    assert_taken(check(&config, &across, &h200));
+}
+
+TEST(warps_that_divide_the_rows_leave_each_fewer_sums)
+{
+    struct config config = with("TX", 16);
+    assert_true(config_set(&config, "MIN_BLOCKS", 1));
+    assert_refused(check(&config, NULL, &h200), "do not fit in the registers");
+    assert_true(config_set(&config, "WARPS_R", 4));
+    assert_true(config_set(&config, "WARPS_K", 2));
+    assert_true(config_set(&config, "DEPTH", 1));
+    assert_taken(check(&config, NULL, &h200));
+    assert_int_equal(config.template->resources(&config).accumulators, 32);
+    assert_int_equal(config.template->resources(&config).threads, 256);
+    assert_true(config_set(&config, "WARPS_R", 3));
+    assert_refused(check(&config, NULL, NULL), "WARPS_R must divide ROWS");
+}
+
 TEST(long_batches_are_cut_by_the_workspace)
 {
     const struct config config = with("SPLIT_K", 16);
@@ -263,6 +303,9 @@ int main(void)
         cmocka_unit_test(splits_share_k_evenly_in_one_kernel_with_a_counter_a_tile),
         cmocka_unit_test(splits_along_k_begin_at_whole_lines),
         cmocka_unit_test(no_split_is_empty),
+        cmocka_unit_test(a_cluster_has_all_parts_of_its_tile_and_no_workspace),
+        cmocka_unit_test(only_what_lies_across_k_is_copied_as_it_lies),
+        cmocka_unit_test(warps_that_divide_the_rows_leave_each_fewer_sums),
         cmocka_unit_test(long_batches_are_cut_by_the_workspace),
         cmocka_unit_test(a_workspace_beyond_64_mib_is_refused),
         cmocka_unit_test(empty_problems_launch_nothing),
