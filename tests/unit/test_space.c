@@ -316,7 +316,7 @@ TEST(a_space_beyond_bounds_is_refused_with_a_sentence)
     struct gpu gpu = h200();
     struct problem p = problem("4096x512x4096");
     struct candidates c;
-    assert_fails(space_enumerate(space, &p, &gpu, &c), E_INPUT, "more than 500000 legal candidates");
+    assert_fails(space_enumerate(space, &p, &gpu, &c), E_INPUT, "more than 1000000 legal candidates");
     assert_null(c.config);
     space_free(space);
 }

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Issue slots of a warp. A scheduler issues one instruction a cycle, and wide shared-memory loads hold it
- * longer. */
+/* Issue slots of a warp. A scheduler issues one instruction a cycle, and shared-memory loads hold it longer,
+ * narrow ones as long as wide ones: four schedulers share the unit that serves them. */
 #define LDS_128_SLOTS 3.0
-#define LDS_64_SLOTS  1.4
-#define LDS_32_SLOTS  1.1
+#define LDS_64_SLOTS  3.0
+#define LDS_32_SLOTS  4.0
 #define STAGE_VECTOR_COST                                                                                    \
     7.0 /* a 16-byte global load, its store to shared memory and its share of addresses */
 #define STAGE_SCALAR_COST 9.0  /* the same for 4 bytes, with the edge tests that scalar loads need */
@@ -40,11 +40,11 @@
 
 /* Registers of a thread besides C, fitted to 11,081 kernels (CUDA 13.0, sm_90a): without REGISTERS_NEEDED it
  * is as likely as not to spill, REGISTERS_LIKED more are what it takes where it may. */
-#define REGISTERS_NEEDED     29
-#define REGISTERS_LIKED      31
-#define REGISTERS_LOAD       1.8 /* for the address of each load of a tile */
-#define REGISTERS_LOOP_LOAD  0.5 /* the same where part of a tile is a loop, */
-#define REGISTERS_LOOP       24  /* which takes more itself */
+#define REGISTERS_NEEDED    29
+#define REGISTERS_LIKED     31
+#define REGISTERS_LOAD      1.8 /* for the address of each load of a tile */
+#define REGISTERS_LOOP_LOAD 0.5 /* the same where part of a tile is a loop, */
+#define REGISTERS_LOOP      24  /* which takes more itself */
 
 /* Latencies and fixed costs. */
 #define LAUNCH_US        1.7

@@ -15,8 +15,8 @@
 #include "gpu.h"
 #include "problem.h"
 
-#define SPACE_VALUES_MAX     64     /* values a parameter */
-#define SPACE_CANDIDATES_MAX 500000 /* about 50 MiB: a bound on memory, far above what a search can try */
+#define SPACE_VALUES_MAX     64      /* values a parameter */
+#define SPACE_CANDIDATES_MAX 1000000 /* about 100 MiB: a bound on memory, far above what a search can try */
 
 struct space; /* what a file said */
 
