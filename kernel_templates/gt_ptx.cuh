@@ -56,8 +56,6 @@
  *                            of b that runs. Bytes and addresses are multiples of 16 (sm_90)
  *   send<V>(s, v, b, r)      v[0..V) to the place s, in the shared memory of block r of the cluster;
  *                            counts as copied for the phase of b there (sm_90)
- *   prefetch(g, n)           g[0..n) is wanted in L2 soon, but for pieces of less than 16 bytes at the ends
- *                            (sm_90)
  *   bulk_copy_fence()        between stores of this thread to shared memory and bulk copies to the same
  *                            place, which somebody starts who has waited for this thread afterwards
  *   one_lane()               true in one lane of a warp that is whole; what a bulk copy is given by that lane
@@ -353,18 +351,6 @@ static __device__ __forceinline__ void mbarrier_end(struct mbarrier *b)
 {
 #if __CUDA_ARCH__ >= 800
     asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(gt_address_of(b)) : "memory");
-#endif
-}
-
-/* As much of it as lies in whole vectors: that is what bulk operations take. */
-static __device__ __forceinline__ void prefetch(const float *g, int floats)
-{
-#if __CUDA_ARCH__ >= 900
-    const unsigned long long begin = (reinterpret_cast<unsigned long long>(g) + 15) / 16 * 16,
-                             end = reinterpret_cast<unsigned long long>(g + floats) / 16 * 16;
-    if (begin < end)
-        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"((unsigned)(end - begin))
-                     : "memory");
 #endif
 }
 

@@ -37,7 +37,6 @@
 #include "gt_compute.cuh"
 #include "gt_load.cuh"
 #include "gt_pack.cuh"
-#include "gt_prefetch.cuh"
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
@@ -213,18 +212,6 @@ static __device__ __forceinline__ void clear(const struct gemm_args &args, float
         for (int j = 0; j < TN; j++) sum[i][j] = zero;
 }
 
-/* What the block reads, and others with it, to L2. */
-static __device__ __forceinline__ void prefetch_panels(const struct gemm_args &args, const struct source &a,
-                                                       const struct source &b, struct tile_origin origin,
-                                                       struct k_range range, int thread)
-{
-    const int end = range.begin + range.first + (range.tiles - 1) * BK;
-    prefetch_share<ALONG_M, BM, THREADS>(a.matrix, a.ld, origin.m, a.x_end, range.begin, end, origin.n / BN,
-                                         (args.n - 1) / BN + 1, thread);
-    prefetch_share<ALONG_N, BN, THREADS>(b.matrix, b.ld, origin.n, b.x_end, range.begin, end, origin.m / BM,
-                                         (args.m - 1) / BM + 1, thread);
-}
-
 /* sum = A * B over the block's range of k. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
                                                 struct k_range range, float (&sum)[TM][TN])
@@ -244,7 +231,6 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
 #pragma unroll
     for (int i = 1; i < TILES_AHEAD; i++)
         in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, i <= range.tiles, 0);
-    if constexpr (PREFETCH) prefetch_panels(args, a, b, origin, range, thread);
     in.put(stages);
     in.fetch<false>(range.tiles > 1, 0);
     clear(args, sum); /* not before the first loads are on their way */

@@ -88,7 +88,6 @@ RULE(VC, VC <= CHUNK_N, "VC must not exceed the contiguous columns of a thread (
 #ifdef RULE_OP
 RULE_OP(VA, (ALONG_M ? BM : BK) % VA == 0, "VA must divide the side of A's tile that is contiguous in memory")
 RULE_OP(VB, (ALONG_N ? BN : BK) % VB == 0, "VB must divide the side of B's tile that is contiguous in memory")
-RULE_OP(PREFETCH, !PREFETCH || !PACK, "PREFETCH is for operands as they are: PACK must be 0")
 RULE_OP(VA, LOADER != 3 || ALONG_M || VA == 1, "LOADER 3 transposes by single floats: VA must be 1")
 RULE_OP(VB, LOADER != 3 || ALONG_N || VB == 1, "LOADER 3 transposes by single floats: VB must be 1")
 RULE_OP(PACK, LOADER != 3 || !ALONG_M || !ALONG_N, "LOADER 3 has nothing to transpose: that is LOADER 1")

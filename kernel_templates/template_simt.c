@@ -15,7 +15,7 @@
 extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
     text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
     text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
-    text_gt_pack_cuh[], text_gt_teams_cuh[], text_gt_prefetch_cuh[], text_simt_workspace_h[];
+    text_gt_pack_cuh[], text_gt_teams_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
@@ -32,7 +32,6 @@ static const struct source_text sources[] = {
     {"gt_cluster.cuh", text_gt_cluster_cuh},
     {"gt_pack.cuh", text_gt_pack_cuh},
     {"gt_teams.cuh", text_gt_teams_cuh},
-    {"gt_prefetch.cuh", text_gt_prefetch_cuh},
     {"simt_workspace.h", text_simt_workspace_h},
 };
 
@@ -49,7 +48,6 @@ enum {
     P_STAGES,
     P_LOADER,
     P_PACK,
-    P_PREFETCH,
     P_VA,
     P_VB,
     P_VC,
@@ -84,8 +82,6 @@ static const struct param params[P_COUNT] = {
     {"PACK", PARAM_COMPILE, 0, 3,
      "operands copied into the workspace first: 0 none, 1 A, 2 B, 3 both; any then takes wide loads and "
      "cp.async"},
-    {"PREFETCH", PARAM_COMPILE, 0, 1,
-     "1: blocks ask for all they will read at once, to have it in L2 (sm_90): for small problems"},
     {"VA", PARAM_COMPILE, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
     {"VB", PARAM_COMPILE, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
     {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, narrow suits any alignment"},
@@ -127,7 +123,6 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define STAGES     (config->value[P_STAGES])
 #define LOADER     (config->value[P_LOADER])
 #define PACK       (config->value[P_PACK])
-#define PREFETCH   (config->value[P_PREFETCH])
 #define VA         (config->value[P_VA])
 #define VB         (config->value[P_VB])
 #define VC         (config->value[P_VC])
@@ -194,7 +189,6 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
     if (KNOWN(LOADER) && LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
-    if (KNOWN(PREFETCH) && PREFETCH && gpu->arch < 90) return "PREFETCH needs bulk operations (sm_90)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
     if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
@@ -355,7 +349,7 @@ const struct template template_simt = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
-    .optional = 1u << P_WARPS_K | 1u << P_PREFETCH | 1u << P_ORDER,
+    .optional = 1u << P_WARPS_K | 1u << P_ORDER,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = simt_resources,

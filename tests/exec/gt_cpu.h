@@ -231,10 +231,6 @@ static inline void bulk_copy(float *s, const float *g, unsigned bytes, struct mb
 {
     if (valid) gt_bulk_copy(s, g, bytes, b);
 }
-static inline void prefetch(const float *g, int floats)
-{
-    if (floats > 0) (void)(*(const volatile float *)g + *(const volatile float *)(g + floats - 1));
-}
 static inline void bulk_copy_fence() {}
 static inline void cluster_barrier()
 {

@@ -27,9 +27,6 @@
 #define TEAMS                                                                                                \
     "simt BM=32 BN=32 BK=16 WM=32 WN=32 TM=4 TN=8 WARPS_K=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "        \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
-#define EARLY                                                                                                \
-    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 PREFETCH=1 VA=1 VB=1 VC=1 "        \
-    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 #define TRANSPOSED                                                                                           \
     "simt BM=32 BN=32 BK=32 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=3 PACK=0 VA=1 VB=1 VC=1 "                  \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
@@ -329,18 +326,6 @@ const struct mutant mutants_simt[] = {
      "nn",
      {"gt_load.cuh", "cp_async<1>(corner + (j * COLUMNS * V + e)",
       "cp_async<1>(corner + (j * COLUMNS * V + e + 1)"}},
-    {"asked for rows beyond the end of K",
-     EARLY,
-     "nn",
-     {"gt_prefetch.cuh", "k < k_end;", "k < k_end + 8 * shares;"}},
-    {"asked for columns beyond the edge of B",
-     EARLY,
-     "nn",
-     {"gt_prefetch.cuh", "x_end - x0 < TILE_X ? x_end - x0 : TILE_X", "TILE_X"}},
-    {"asked for more k than A has",
-     EARLY,
-     "nn",
-     {"gt_prefetch.cuh", "k_end - begin < piece ? k_end - begin : piece", "piece"}},
     {"sums of the cluster not awaited",
      CLUSTER,
      "nn",

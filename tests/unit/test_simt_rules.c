@@ -494,18 +494,6 @@ TEST(the_tiles_of_teams_lie_where_the_stages_were_and_beyond)
     assert_int_equal(config.template->resources(&config).smem_bytes, stages / 3 * 9);
 }
 
-TEST(what_is_asked_for_early_is_not_packed_and_needs_sm_90)
-{
-    struct config config = with("PREFETCH", 1);
-    const struct problem problem = square(512);
-    assert_taken(check(&config, &problem, &h200));
-    struct gpu ampere = h200;
-    ampere.arch = 80;
-    assert_refused(check(&config, &problem, &ampere), "sm_90");
-    config_set(&config, "PACK", 1);
-    assert_refused(check(&config, &problem, &h200), "PACK must be 0");
-}
-
 TEST(the_last_block_adds_no_teams)
 {
     struct config config = with("REDUCE", 1);
@@ -587,7 +575,6 @@ int main(void)
         cmocka_unit_test(a_cluster_is_as_large_as_the_split_and_needs_no_workspace),
         cmocka_unit_test(the_inbox_of_a_cluster_lies_behind_the_stages),
         cmocka_unit_test(the_tiles_of_teams_lie_where_the_stages_were_and_beyond),
-        cmocka_unit_test(what_is_asked_for_early_is_not_packed_and_needs_sm_90),
         cmocka_unit_test(the_last_block_adds_no_teams),
         cmocka_unit_test(the_reduction_has_a_thread_for_every_vector_and_way),
         cmocka_unit_test(the_texts_include_only_each_other),
