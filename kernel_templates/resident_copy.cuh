@@ -2,13 +2,13 @@
  *
  * In shared memory either is rows of k. Where it runs across k in memory, too, rows are copied as they are
  * (gt_load.cuh). Where it runs along k it is transposed on its way, float by float: lanes lie 8 along k and 4
- * across, so that sectors of memory are used whole, and what they bring meets 32 different banks.
+ * across, so that sectors of memory are used whole, and what they bring meets 32 different banks; or, where
+ * BK allows, all 32 along k, for one line of memory at a time.
  */
 #ifndef GT_RESIDENT_COPY_CUH
 #define GT_RESIDENT_COPY_CUH
 
-#define ACROSS 4 /* lanes of a warp across k where they lie along it */
-#define ALONG  8
+#define ALONG (BK % 32 == 0 ? 32 : 8) /* lanes of a warp along k */
 
 /* Start copying the resident operand: rows of k as the stages have them, the first tile's remainder and its
  * zeros first. */

@@ -12,7 +12,7 @@
 #define LDS_64_SLOTS  1.4
 #define LDS_32_SLOTS  1.1
 #define COPY_SLOTS    4.0  /* an asynchronous copy, its address and guard */
-#define ALONG_SLOTS   2.6  /* one that transposes, a float: most addresses are constants */
+#define ALONG_SLOTS   34.0 /* one that transposes, a float: a line of memory for each few lanes */
 #define STAGE_SLOTS   60.0 /* barrier, pointers and branches */
 #define FLOW_SLOTS    64.0 /* two mbarriers instead */
 #define BULK_SLOTS    5.0  /* a bulk copy of a row, by one warp of the block */
@@ -23,7 +23,7 @@
 #define STORE_SLOTS   1.5  /* of a tile that lies inside C, as nearly all do */
 
 #define CODE_BYTES_MAX 32768.0 /* what the instruction cache feeds freely */
-#define LONG_CODE_COST 1.044
+#define LONG_CODE_COST 1.35e-5 /* for each byte more */
 
 #define BARRIER_CYCLES 200.0 /* of a lone block */
 #define SPILL_SLOWDOWN 2.0
@@ -130,7 +130,7 @@ static double compute_us(const struct shape *s, const struct gpu *gpu, double ba
     double warps = s->threads / 32, tiles = tiles_an_sm(s, gpu, batch);
     double cycles = tile_slots(s, gpu) * warps / 4 / hiding(blocks_an_sm * warps / 4);
     cycles += s->k_tiles * BARRIER_CYCLES / (blocks_an_sm * blocks_an_sm);
-    if (code_bytes(s) > CODE_BYTES_MAX) cycles *= LONG_CODE_COST;
+    cycles *= 1 + LONG_CODE_COST * fmax(0, code_bytes(s) - CODE_BYTES_MAX);
     return tiles * cycles / gpu->clock_mhz;
 }
 
