@@ -84,6 +84,8 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                  {"WM", 64, "32 lanes"},
                  {"VS", 3, "VS must be 1, 2 or 4"},
                  {"VC", 3, "VC must be 1, 2 or 4"},
+                 {"LOADER", 4, "outside its range"},
+                 {"ORDER", 5, "outside its range"},
                  {"STAGES", 1, "outside its range"},
                  {"UNROLL", 7, "UNROLL must be even"},
                  {"UNROLL", 24, "UNROLL must not exceed BK"},
@@ -148,6 +150,47 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
     p = problem("64x4096x100000");
     assert_refused(check(&config, &p, NULL), "do not fit in a block's shared memory");
     assert_taken(check(&config, NULL, NULL));
+}
+
+TEST(stages_with_mbarriers_hold_whole_groups_and_k_is_filled_up_to_one)
+{
+    struct config config = with("LOADER", 2);
+    const struct problem p = problem("64x4096x147");
+    assert_refused(check(&config, &p, &h200), "BK must be a multiple of UNROLL");
+    config_set(&config, "BK", 24);
+    assert_taken(check(&config, &p, &h200));
+    const int stages = 3 * 24 * 256, barriers = 3 * 4;
+    assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (stages + barriers + 152 * 68));
+    config_set(&config, "UNROLL", 4);
+    assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (stages + barriers + 148 * 68));
+}
+
+TEST(bulk_copies_need_their_gpu_and_aligned_rows)
+{
+    struct config config = with("LOADER", 3);
+    config_set(&config, "BK", 24);
+    const struct problem p = problem("64x4096x147"), along = problem("nt:64x4096x148");
+    struct gpu older = h200;
+    older.arch = 89;
+    assert_taken(check(&config, &p, &h200));
+    assert_refused(check(&config, &p, &older), "need sm_90");
+    config_set(&config, "VS", 1);
+    config_set(&config, "MIN_BLOCKS", 1);
+    assert_refused(check(&config, &along, &h200), "bulk copies need VS 4");
+    config_set(&config, "LOADER", 2);
+    assert_taken(check(&config, &along, &h200));
+    assert_taken(check(&config, &p, &older));
+}
+
+TEST(a_text_from_before_loaders_and_orders_means_the_first_of_them)
+{
+    struct config older;
+    assert_ok(
+        config_parse("resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 VS=4 VC=4 UNROLL=8 "
+                     "MIN_BLOCKS=2 SMS=132",
+                     &older));
+    const struct config now = with(NULL, 0);
+    for (int i = 0; i < now.template->param_count; i++) assert_int_equal(older.value[i], now.value[i]);
 }
 
 TEST(the_blocks_that_fill_an_sm_must_fit_it)
@@ -269,6 +312,9 @@ int main(void)
         cmocka_unit_test(vectors_follow_the_streamed_operand_and_c),
         cmocka_unit_test(an_operand_streamed_along_k_comes_float_by_float),
         cmocka_unit_test(shared_memory_holds_all_of_k_and_the_stages),
+        cmocka_unit_test(stages_with_mbarriers_hold_whole_groups_and_k_is_filled_up_to_one),
+        cmocka_unit_test(bulk_copies_need_their_gpu_and_aligned_rows),
+        cmocka_unit_test(a_text_from_before_loaders_and_orders_means_the_first_of_them),
         cmocka_unit_test(the_blocks_that_fill_an_sm_must_fit_it),
         cmocka_unit_test(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses),
         cmocka_unit_test(every_row_of_tiles_has_as_many_blocks_as_the_others_and_none_is_idle),
