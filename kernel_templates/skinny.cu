@@ -18,7 +18,7 @@
  *
  *     global --> DEPTH fragments of K_LANE k x TX columns in registers --+
  *                                                                        +--> ROWS x TX sums a lane
- *     global --> 2 chunks of ROWS x CHUNK_K in shared memory ------------+
+ *     global --> BUFFERS chunks of ROWS x CHUNK_K in shared memory ------+
  *
  * All lanes of all WARPS_K warps that share columns divide k, and blocks divide it further (SPLIT_K). The
  * sums are added within a warp by shuffles, among warps through shared memory, and among blocks by a cluster
@@ -123,8 +123,8 @@ static __device__ __forceinline__ void multiply(float (&sum)[ROWS_W][TX], const 
     }
 }
 
-/* sum = the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand a chunk ahead. The
- * loads come first: until they arrive there is time for all else. */
+/* sum = the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand BUFFERS - 1 chunks
+ * ahead. The loads come first: until they arrive there is time for all else. */
 static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], const struct view &view)
 {
     const struct place place = place_of(threadIdx.x);
@@ -137,6 +137,8 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], 
 #pragma unroll
     for (int d = 1; d < DEPTH; d++) stream.fetch<false>(f[d], d < view.steps, 0);
     copy_chunk<true>(buffers, view, 0);
+#pragma unroll 1
+    for (int chunk = 1; chunk < BUFFERS - 1; chunk++) copy_chunk<false>(buffers, view, chunk);
     /* Known to be zero, they would be cleared in pairs, which fixes their banks; so would vectors that store
      * them as they are, hence the product with alpha there. */
     const float zero = view.rows < 0 ? 1.0f : 0.0f;
@@ -150,9 +152,8 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], 
 #pragma unroll 1
     for (int chunk = 0; step < view.steps; chunk++) {
         chunk_ready();
-        if ((chunk + 1) * STEPS < view.steps)
-            copy_chunk<false>(buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view, chunk + 1);
-        const float *small = buffers + chunk % 2 * BUFFER_FLOATS + offset_of(lane_k) +
+        copy_chunk<false>(buffers, view, chunk + BUFFERS - 1);
+        const float *small = buffers + chunk % BUFFERS * BUFFER_FLOATS + offset_of(lane_k) +
                              place.warp_r * ROWS_W * (K_MAJOR ? 1 : STRIDE_S);
 #pragma unroll 1
         for (int i = 0; i < STEPS && step < view.steps; i += DEPTH) {

@@ -13,10 +13,10 @@
 #define ROWS_W  (ROWS / WARPS_R)             /* rows that a warp multiplies */
 #define TILE_X  (WARPS_X * LANES_X * TX)     /* columns of the streamed operand a block */
 #define STEP_K  (WARPS_K * LANES_K * K_LANE) /* k a block and step */
-#define CHUNK_K (STEPS * STEP_K)             /* k of the small operand in one of two buffers */
+#define CHUNK_K (STEPS * STEP_K)             /* k of the small operand in one of the BUFFERS */
 
-/* Shared memory: two chunks of the small operand, rows of k, padded by one 16-byte vector so that stores down
- * a column meet different banks; afterwards the partial sums of all warps along k, all rows at once or
+/* Shared memory: BUFFERS chunks of the small operand, rows of k, padded by one 16-byte vector so that stores
+ * down a column meet different banks; afterwards the partial sums of all warps along k, all rows at once or
  * eight at a time.
  * As it lies (LOADER 2) the small operand is k of rows instead, four of them padded by one vector: lanes that
  * read the same row of every fourth k meet different banks.
@@ -28,7 +28,7 @@
 #define PASS_ROWS     (ROWS <= 8 || ROWS * WARPS_K * STRIDE_SUM <= 64 * THREADS ? ROWS : 8)
 #define PASSES        ((ROWS + PASS_ROWS - 1) / PASS_ROWS)
 #define SUM_FLOATS    (WARPS_K * PASS_ROWS * STRIDE_SUM)
-#define WORK_FLOATS   (2 * BUFFER_FLOATS > SUM_FLOATS ? 2 * BUFFER_FLOATS : SUM_FLOATS)
+#define WORK_FLOATS   (BUFFERS * BUFFER_FLOATS > SUM_FLOATS ? BUFFERS * BUFFER_FLOATS : SUM_FLOATS)
 #define PART_FLOATS   (PASSES * PASS_ROWS * TILE_X) /* of a tile's sum over a split */
 #define SMEM_FLOATS   (CLUSTER ? INBOX_FULL_AT + 2 : WORK_FLOATS)
 

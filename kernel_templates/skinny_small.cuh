@@ -171,18 +171,26 @@ static __device__ __forceinline__ void copy_as_it_lies(float *buffer, const stru
 }
 
 template <bool FIRST>
-static __device__ __forceinline__ void copy_chunk(float *buffer, const struct view &view, int chunk)
+static __device__ __forceinline__ void copy_vectors(float *buffer, const struct view &view, int chunk)
 {
     if constexpr (K_MAJOR) copy_as_it_lies<FIRST>(buffer, view, chunk);
     else if constexpr (SMALL_ALONG_K) copy_rows<FIRST>(buffer, view, chunk);
     else copy_transposed<FIRST>(buffer, view, chunk);
+}
+
+/* To its buffer. A chunk behind the range, of which there are none to copy, is a group of copies, too. */
+template <bool FIRST>
+static __device__ __forceinline__ void copy_chunk(float *buffers, const struct view &view, int chunk)
+{
+    float *const buffer = buffers + chunk % BUFFERS * BUFFER_FLOATS;
+    if (FIRST || chunk * STEPS < view.steps) copy_vectors<FIRST>(buffer, view, chunk);
     if constexpr (LOADER > 0) cp_async_commit();
 }
 
-/* The chunk that was copied last is complete for everybody, and the one before it is free. */
+/* The next chunk is complete for everybody, and the one before it is free. */
 static __device__ __forceinline__ void chunk_ready()
 {
-    if constexpr (LOADER > 0) cp_async_wait<0>();
+    if constexpr (LOADER > 0) cp_async_wait<BUFFERS - 2>();
     __syncthreads();
 }
 

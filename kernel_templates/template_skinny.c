@@ -41,6 +41,7 @@ enum {
     P_WARPS_R,
     P_DEPTH,
     P_STEPS,
+    P_BUFFERS,
     P_LOADER,
     P_MIN_BLOCKS,
     P_REDUCE,
@@ -65,6 +66,7 @@ static const struct param params[P_COUNT] = {
      "warps that share the columns and divide the rows: wider TX for many rows, but each reads the stream"},
     {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
     {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
+    {"BUFFERS", PARAM_COMPILE, 2, 8, "chunks in shared memory: more hide latency where chunks are short"},
     {"LOADER", PARAM_COMPILE, 0, 2,
      "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80); 2: so, and as it lies "
      "across k"},
@@ -98,6 +100,7 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define WARPS_K    (config->value[P_WARPS_K])
 #define DEPTH      (config->value[P_DEPTH])
 #define STEPS      (config->value[P_STEPS])
+#define BUFFERS    (config->value[P_BUFFERS])
 #define LOADER     (config->value[P_LOADER])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
 #define WARPS_R    (config->value[P_WARPS_R])
@@ -275,7 +278,7 @@ const struct template template_skinny = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
-    .optional = 1u << P_WARPS_R | 1u << P_REDUCE,
+    .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = skinny_resources,
