@@ -15,7 +15,7 @@
 #define AHEAD_PER_COMPILER 2
 #define AHEAD_MIN          8
 #define READY_ENOUGH       6
-#define AHEAD_WAITING      3 /* a compiler, of a problem whose turn has not come: all that it starts from */
+#define AHEAD_WAITING      3 /* a compiler, before the first trial: all that a search starts from */
 #define PREPARE_TRIES      3
 #define WARM_SHARE         0.08 /* of the problem's time, for warming up */
 #define WARM_MOST_S        30.0
@@ -118,7 +118,7 @@ static bool at_trial_limit(const struct job *job)
 static bool wants_more(const struct job *job)
 {
     if (job->phase != PHASE_SEARCH || job->search_over || job->stopping || at_trial_limit(job)) return false;
-    if (job->worker < 0) return job->ahead_count < job->ahead_waiting;
+    if (!job->prepared) return job->ahead_count < job->ahead_waiting;
     size_t ready = 0;
     for (size_t i = 0; i < job->ahead_count; i++) ready += job->ahead[i].built->state == BUILD_DONE;
     return job->ahead_count < job->ahead_limit && ready < READY_ENOUGH;

@@ -36,7 +36,7 @@ struct job {
     struct field field;
     struct search *search;
     struct ahead *ahead;                            /* in the order asked for */
-    size_t ahead_count, ahead_limit, ahead_waiting; /* limits: while searching; before it has begun */
+    size_t ahead_count, ahead_limit, ahead_waiting; /* limits: while searching; before the GPU is ready */
     bool search_over;
     enum job_phase phase;
 
