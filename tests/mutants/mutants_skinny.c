@@ -25,6 +25,10 @@
     "skinny SIDE=0 ROWS=6 TX=2 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=3 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "       \
     "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 
+/* Three chunks in shared memory. */
+#define THREE_CHUNKS                                                                                         \
+    "skinny SIDE=0 ROWS=5 TX=2 VX=1 VS=1 VC=1 LANES_X=16 WARPS_X=1 WARPS_K=2 WARPS_R=1 DEPTH=1 STEPS=1 "     \
+    "BUFFERS=3 LOADER=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
 /* A cluster whose shares of the tile differ; a small operand as it lies; warps that divide the rows. */
 #define CLUSTERED                                                                                            \
     "skinny SIDE=0 ROWS=3 TX=2 VX=1 VS=1 VC=1 LANES_X=4 WARPS_X=1 WARPS_K=2 WARPS_R=1 DEPTH=1 STEPS=1 "      \
@@ -41,16 +45,30 @@ const struct mutant mutants_skinny[] = {
     {"no wait for the chunk's copies",
      ROWS_ACROSS,
      "nn",
-     {"skinny_small.cuh", "cp_async_wait<0>()", "(void)0"}},
+     {"skinny_small.cuh", "cp_async_wait<BUFFERS - 2>()", "(void)0"}},
     {"chunk copied over the one being read",
      ROWS_ACROSS,
      "nn",
-     {"skinny.cu", "buffers + (chunk + 1) % 2 * BUFFER_FLOATS, view",
-      "buffers + chunk % 2 * BUFFER_FLOATS, view"}},
+     {"skinny_small.cuh", "chunk % BUFFERS * BUFFER_FLOATS",
+      "(chunk - (FIRST ? 0 : 1)) % BUFFERS * BUFFER_FLOATS"}},
     {"last chunk not copied",
      ROWS_ACROSS,
      "nn",
-     {"skinny.cu", "(chunk + 1) * STEPS < view.steps", "(chunk + 2) * STEPS < view.steps"}},
+     {"skinny_small.cuh", "chunk * STEPS < view.steps)", "(chunk + 1) * STEPS < view.steps)"}},
+    {"a chunk too few waited for",
+     THREE_CHUNKS,
+     "nn",
+     {"skinny_small.cuh", "cp_async_wait<BUFFERS - 2>()", "cp_async_wait<BUFFERS - 1>()"}},
+    {"chunks between the first and the last ahead not copied",
+     THREE_CHUNKS,
+     "nn",
+     {"skinny.cu", "chunk < BUFFERS - 1; chunk++", "chunk < BUFFERS - 2; chunk++"}},
+    {"no group of copies where there is none to copy",
+     THREE_CHUNKS,
+     "nn",
+     {"skinny_small.cuh", "    if constexpr (LOADER > 0) cp_async_commit();",
+      "    if (FIRST || chunk * STEPS + 0 < view.steps)\n        if constexpr (LOADER > 0) "
+      "cp_async_commit();"}},
     {"short step multiplied at the wrong k",
      COLUMNS_ALONG,
      "nn",
