@@ -129,12 +129,15 @@ static __device__ __forceinline__ void join_cluster()
     cluster_arrive();
 }
 
-/* A vector of the block's part of the tile, to the block of the cluster whose share it belongs to. */
-static __device__ __forceinline__ void send_vector(int vector, const float *sum)
+/* A vector of the block's part of the tile, to the block of the cluster whose share it belongs to. A
+ * template, so that architectures without clusters need not know how. */
+template <int BLOCKS> static __device__ __forceinline__ void send_vector(int vector, const float *sum)
 {
-    const int owner = vector / SHARE;
-    float *const inbox = gt_shared_memory() + INBOX_AT;
-    send<VC>(inbox + ((int)blockIdx.y * SHARE + vector - owner * SHARE) * VC, sum, inbox_full(), owner);
+    if constexpr (BLOCKS > 1) {
+        const int owner = vector / SHARE;
+        float *const inbox = gt_shared_memory() + INBOX_AT;
+        send<VC>(inbox + ((int)blockIdx.y * SHARE + vector - owner * SHARE) * VC, sum, inbox_full(), owner);
+    }
 }
 
 /* The block's share of C from its inbox: the parts of all blocks, in ascending order. */
@@ -201,7 +204,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
 #pragma unroll
                 for (int e = 0; e < VC; e++) total[e] += value[e];
             }
-            if constexpr (CLUSTER) send_vector(pass * PASS_VECTORS + v, total);
+            if constexpr (CLUSTER) send_vector<CLUSTER>(pass * PASS_VECTORS + v, total);
             else if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
             else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, beta);
         }
