@@ -50,8 +50,6 @@ struct kernel_launch {
 struct launch_plan {
     struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
     int kernels;             /* 0: nothing to do (M, N or batch is 0) */
-    bool waits; /* the kernels themselves wait for what precedes them in the stream (gt_ptx.cuh), so that they
-                   may be launched before it has ended */
     struct gemm_args args;   /* everything but the pointers, alpha and beta filled in */
     int64_t workspace_bytes; /* for the largest batch slice; the first 4 * args.counters of them are zero at
                                 first, the rest may hold anything */
@@ -74,8 +72,8 @@ struct template
     bool tuned;              /* false: shown by the ladder only, never searched */
     const struct param *params;
     int param_count;
-    uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others had
-                          been kept */
+    uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
+                          had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
     int source_count;
     struct resources (*resources)(const struct config *config);

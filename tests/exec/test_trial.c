@@ -110,7 +110,7 @@ static void prepare(const char *text)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     assert_ok(site_prepare(&site, &p, false, 3));
-    next = (struct player){.us = 2000};
+    next = (struct player){.us = 1900};
     load_answer = OK;
 }
 
@@ -147,7 +147,7 @@ TEST(a_right_candidate_is_measured_with_ten_samples)
     struct outcome o = try(0);
     if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
     assert_int_equal(o.sample_count, 10);
-    assert_true(fabs(o.time_us - 2005) < 0.1);
+    assert_true(fabs(o.time_us - 1905) < 0.1);
     assert_true(o.exact && o.worst_error <= 1 && !o.cold);
     assert_string_equal(o.detail, "");
     assert_int_equal(o.facts.registers, 99);
@@ -161,8 +161,8 @@ TEST(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is)
         double best_us;
         enum verdict verdict;
         int samples;
-    } steps[] = {{1900, VERDICT_MEASURED, 10},
-                 {1700, VERDICT_SLOW, 10},
+    } steps[] = {{1800, VERDICT_MEASURED, 10},
+                 {1600, VERDICT_SLOW, 10},
                  {1300, VERDICT_SLOW, 3},
                  {600, VERDICT_SLOW, 1}};
     for (size_t i = 0; i < 4; i++) {
@@ -171,6 +171,18 @@ TEST(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is)
         assert_int_equal(o.sample_count, steps[i].samples);
         assert_true(outcome_usable(&o) && o.time_us > 0);
     }
+}
+
+TEST(a_long_call_is_timed_five_times_and_dropped_after_one)
+{
+    prepare("17x9x5");
+    next.us = 3000;
+    struct outcome o = try(2900);
+    assert_int_equal(o.verdict, VERDICT_MEASURED);
+    assert_int_equal(o.sample_count, 5);
+    o = try(2500);
+    assert_int_equal(o.verdict, VERDICT_SLOW);
+    assert_int_equal(o.sample_count, 1);
 }
 
 TEST(a_wrong_candidate_is_not_timed_and_harms_no_later_one)
@@ -371,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_candidate_is_measured_with_ten_samples),
         cmocka_unit_test(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is),
+        cmocka_unit_test(a_long_call_is_timed_five_times_and_dropped_after_one),
         cmocka_unit_test(a_wrong_candidate_is_not_timed_and_harms_no_later_one),
         cmocka_unit_test(an_innocent_is_not_blamed_for_operands_that_another_spoilt),
         cmocka_unit_test(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong),
