@@ -134,28 +134,6 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
             }
         move_on<GUARD>(count);
     }
-
-    /* The same a pass at a time, in order: `to` is this thread's first place of that pass. */
-    static constexpr bool EVEN =
-        ROWS * COLUMNS == THREAD_COUNT && COLUMNS * PASSES_X == VECTORS && OVERSHOOT == 0;
-    __device__ __forceinline__ void copy_pass(shared_place to, bool valid)
-    {
-#pragma unroll
-        for (int i = 0; i < PASSES_X; i++) {
-            cp_async<V>(to + i * COLUMNS * V, from[i], valid);
-            from[i] = moved(from[i], pass_bytes);
-        }
-    }
-
-    /* put and fetch, a load at a time, in order. */
-    __device__ __forceinline__ void exchange(float *stage, int piece, bool valid)
-    {
-        const int i = piece % PASSES_X, j = piece / PASSES_X;
-        if (has(i, j)) store_shared<V>(place(stage, i, j), value[i][j]);
-        load_global<V>(value[i][j], from[i], valid && has(i, j));
-        from[i] = moved(from[i], pass_bytes);
-        if (piece == PASSES_X * PASSES_K - 1) move_on<false>(0);
-    }
 };
 
 /* k contiguous. Neighbouring lanes take the vectors of one 32-byte sector of a row, then the next row of the
@@ -238,19 +216,6 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, true> {
         }
     }
 
-    static constexpr bool EVEN = false; /* copies are not spread */
-    __device__ __forceinline__ void exchange(float *stage, int piece, bool valid)
-    {
-        const int i = piece / PASSES_K, j = piece % PASSES_K;
-        float *corner = stage + column * V * STRIDE + row;
-        if (has(i, j))
-#pragma unroll
-            for (int e = 0; e < V; e++)
-                store_shared<1>(corner + (j * COLUMNS * V + e) * STRIDE + i * ROWS, &value[i][j][e]);
-        load_global<V>(value[i][j], from[i] + j * COLUMNS * V, valid && has(i, j));
-        if (j == PASSES_K - 1) from[i] += TILE_K;
-    }
-
     __device__ __forceinline__ void put(float *stage) const
     {
         float *corner = stage + column * V * STRIDE + row;
@@ -298,41 +263,6 @@ template <class LOADER_TYPE, bool ASYNC> struct operand : LOADER_TYPE {
     __device__ __forceinline__ void put_registers(float *stage) const
     {
         if constexpr (!ASYNC) this->put(stage);
-    }
-
-    /* Copies spread over the steps of a tile, of which `turns` times UNROLL have the same code. Where the
-     * passes do not come out even, they are made all at once. */
-    template <int TURNS> static constexpr __device__ bool spreads()
-    {
-        return ASYNC && LOADER_TYPE::EVEN && LOADER_TYPE::PASSES_K % TURNS == 0;
-    }
-
-    template <int TURNS> __device__ __forceinline__ void copy_at_once(float *stage, bool valid)
-    {
-        if constexpr (!spreads<TURNS>()) copy_async<false>(stage, valid, 0);
-    }
-
-    /* What belongs to step `step` of `steps` in a turn; `stage` is moved on by the rows of the turns before.
-     */
-    template <int TURNS>
-    __device__ __forceinline__ void copy_step(float *stage, int step, int steps, bool valid)
-    {
-        if constexpr (spreads<TURNS>()) {
-            constexpr int PASSES = LOADER_TYPE::PASSES_K / TURNS;
-#pragma unroll
-            for (int pass = 0; pass < PASSES; pass++)
-                if (pass * steps / PASSES == step)
-                    this->copy_pass(place_in_shared(this->place(stage, 0, pass)), valid);
-        }
-    }
-
-    static constexpr __device__ int pieces()
-    {
-        return ASYNC ? 0 : LOADER_TYPE::PASSES_X * LOADER_TYPE::PASSES_K;
-    }
-    __device__ __forceinline__ void exchange_piece(float *stage, int piece, bool valid)
-    {
-        if constexpr (!ASYNC) this->exchange(stage, piece, valid);
     }
 };
 

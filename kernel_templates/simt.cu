@@ -124,48 +124,8 @@ struct operands {
     {
         a.copy_async<GUARD>(stage, valid, count);
         b.copy_async<GUARD>(stage + BK * STRIDE_A, valid, count);
-        close_copies(stage, awaited);
-    }
-
-    __device__ __forceinline__ void close_copies(float *stage, bool awaited)
-    {
         if constexpr (TWO_STEPS && (ASYNC_A || ASYNC_B)) mbarrier_arrive_copies(barrier_of(stage), awaited);
         else if constexpr (ASYNC_A || ASYNC_B) cp_async_commit();
-    }
-
-    /* copy and close_copies, spread over the steps of a tile. */
-    __device__ __forceinline__ void begin_copies(float *stage, bool valid)
-    {
-        a.copy_at_once<TURNS>(stage, valid);
-        b.copy_at_once<TURNS>(stage + BK * STRIDE_A, valid);
-    }
-
-    __device__ __forceinline__ void copy_step(float *stage, int k, int step, bool valid)
-    {
-        a.copy_step<TURNS>(stage + k * WARPS_K * STRIDE_A, step, UNROLL, valid);
-        b.copy_step<TURNS>(stage + BK * STRIDE_A + k * WARPS_K * STRIDE_B, step, UNROLL, valid);
-    }
-
-    /* put and fetch, spread over half of the steps from STORE_AT on, and the warp's arrival. */
-    __device__ __forceinline__ void exchange_step(float *stage, int step, bool valid)
-    {
-        constexpr int PIECES = decltype(a)::pieces() + decltype(b)::pieces();
-        constexpr int STEPS = (UNROLL - STORE_AT + 1) / 2;
-#pragma unroll
-        for (int piece = 0; piece < PIECES; piece++)
-            if (STORE_AT + piece * STEPS / PIECES == step) {
-                if (piece < decltype(a)::pieces()) a.exchange_piece(stage, piece, valid);
-                else b.exchange_piece(stage + BK * STRIDE_A, piece - decltype(a)::pieces(), valid);
-            }
-        if (step == STORE_AT + STEPS - 1) arrive(stage);
-    }
-
-    __device__ __forceinline__ void arrive(float *stage) const
-    {
-        if constexpr (TWO_STEPS) {
-            __syncwarp();
-            mbarrier_arrive(barrier_of(stage), leads);
-        }
     }
 
     template <bool GUARD> __device__ __forceinline__ void fetch(bool valid, int count)
@@ -178,7 +138,10 @@ struct operands {
     {
         a.put_registers(stage);
         b.put_registers(stage + BK * STRIDE_A);
-        arrive(stage);
+        if constexpr (TWO_STEPS) {
+            __syncwarp();
+            mbarrier_arrive(barrier_of(stage), leads);
+        }
     }
 };
 
@@ -283,25 +246,18 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     unsigned parity = 0;
 #pragma unroll 1
     for (int left = range.tiles; left > 0; left--) {
-        float *const filled = stage_at(stages, TILES_AHEAD == 1 ? next : free);
-        const bool more = left > TILES_AHEAD;
-        if (SPREAD) in.begin_copies(filled, more);
-        else in.copy<false>(filled, more, left >= TILES_AHEAD, 0);
+        in.copy<false>(stage_at(stages, TILES_AHEAD == 1 ? next : free), left > TILES_AHEAD,
+                       left >= TILES_AHEAD, 0);
 #pragma unroll 1
         for (int k = 0; k < TEAM_K - UNROLL; k += UNROLL)
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 f.load((u + 1) % 2, at_a, at_b, k + u + 1);
-                if (SPREAD) in.copy_step(filled, k, u, more);
                 add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
             }
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
-            if (SPREAD) {
-                in.exchange_step(stage_at(stages, next), u, left > 2);
-                in.copy_step(filled, TEAM_K - UNROLL, u, more);
-                if (u == UNROLL - 1) in.close_copies(filled, left >= TILES_AHEAD);
-            } else if (u == STORE_AT) {
+            if (u == STORE_AT) {
                 in.put(stage_at(stages, next));
                 in.fetch<false>(left > 2, 0);
             }

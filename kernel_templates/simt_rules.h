@@ -57,7 +57,6 @@
  * others are done with the tile before, so copies run one tile less ahead than stages would allow. */
 #define TWO_STEPS   (LOADER == 2)
 #define TILES_AHEAD (TWO_STEPS ? STAGES - 2 : STAGES - 1)
-#define TURNS       (TEAM_K / UNROLL) /* of the loop over a tile's k */
 
 #endif
 
@@ -76,9 +75,6 @@ RULE(UNROLL, TEAM_K % UNROLL == 0, "BK must be a multiple of UNROLL for each of 
 RULE(STORE_AT, STORE_AT < UNROLL, "STORE_AT must be one of the UNROLL steps")
 RULE(LOADER, !TWO_STEPS || STAGES > 2,
      "LOADER 2 needs 3 STAGES: one that is read, one that may still be, one that is filled")
-RULE(SPREAD, !SPREAD || TILES_AHEAD > 1,
-     "SPREAD needs a STAGES more: the last copies of a tile are only just on their way when it ends")
-RULE(SPREAD, !SPREAD || LOADER == 1 || LOADER == 2, "SPREAD is for LOADER 1 and 2")
 RULE(ORDER, ORDER != 3 || (TM % 2 == 0 && TN % 2 == 0),
      "ORDER 3 goes by blocks of 2 x 2: TM and TN must be even")
 RULE(VA, VA == 1 || VA == 2 || VA == 4, "VA must be 1, 2 or 4")

@@ -54,7 +54,6 @@ enum {
     P_UNROLL,
     P_STORE_AT,
     P_ORDER,
-    P_SPREAD,
     P_MIN_BLOCKS,
     P_REDUCE,
     P_GROUP,
@@ -92,9 +91,6 @@ static const struct param params[P_COUNT] = {
      "step of the last UNROLL at which registers go to shared memory and are refilled"},
     {"ORDER", PARAM_COMPILE, 0, 3,
      "how a step's products follow each other: another draw of the assembler's registers"},
-    {"SPREAD", PARAM_COMPILE, 0, 1,
-     "1: copies and stores spread over the steps of a tile, so that they do not hold up reads of shared "
-     "memory"},
     {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
     {"REDUCE", PARAM_COMPILE, 0, 8,
@@ -133,7 +129,6 @@ static int64_t ceil_div(int64_t x, int64_t y)
 #define UNROLL     (config->value[P_UNROLL])
 #define STORE_AT   (config->value[P_STORE_AT])
 #define ORDER      (config->value[P_ORDER])
-#define SPREAD     (config->value[P_SPREAD])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
 #define REDUCE     (config->value[P_REDUCE])
 #define GROUP      (config->value[P_GROUP])
@@ -354,7 +349,7 @@ const struct template template_simt = {
     .tuned = true,
     .params = params,
     .param_count = P_COUNT,
-    .optional = 1u << P_WARPS_K | 1u << P_ORDER | 1u << P_SPREAD,
+    .optional = 1u << P_WARPS_K | 1u << P_ORDER,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = simt_resources,

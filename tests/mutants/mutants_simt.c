@@ -45,32 +45,8 @@
 #define LAST_ROW_FIRST                                                                                       \
     "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
     "UNROLL=8 STORE_AT=4 ORDER=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
-#define SPREAD                                                                                               \
-    "simt BM=32 BN=64 BK=16 WM=16 WN=64 TM=4 TN=8 STAGES=4 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "                  \
-    "UNROLL=8 STORE_AT=2 SPREAD=1 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
 
 const struct mutant mutants_simt[] = {
-    {"every turn copies to the first rows",
-     SPREAD,
-     "nn",
-     {"simt.cu", "stage + BK * STRIDE_A + k * WARPS_K * STRIDE_B, step", "stage + BK * STRIDE_A, step"}},
-    {"a warp arrives with loads still to store",
-     SPREAD,
-     "nt",
-     {"simt.cu", "if (step == STORE_AT + STEPS - 1) arrive", "if (step == STORE_AT) arrive"}},
-    {"copies closed before the last",
-     SPREAD,
-     "nn",
-     {"simt.cu", "if (u == UNROLL - 1) in.close_copies", "if (u == 0) in.close_copies"}},
-    {"spread loads do not move on",
-     SPREAD,
-     "nn",
-     {"gt_load.cuh", "        if (j == PASSES_K - 1) from[i] += TILE_K;\n", ""}},
-    {"what does not come out even is not copied",
-     "simt BM=24 BN=24 BK=12 WM=12 WN=24 TM=3 TN=3 STAGES=4 LOADER=2 PACK=0 VA=1 VB=1 VC=1 "
-     "UNROLL=4 STORE_AT=3 SPREAD=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
-     "tn",
-     {"gt_load.cuh", "if constexpr (!spreads<TURNS>()) copy_async", "if constexpr (false) copy_async"}},
     {"a product of a block of 2 x 2 twice, another never",
      DIAGONALS,
      "nn",

@@ -82,7 +82,6 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                  {"UNROLL", 8, "STORE_AT"},
                  {"STORE_AT", 16, "STORE_AT"},
                  {"ORDER", 4, "outside its range"},
-                 {"SPREAD", 2, "outside its range"},
                  {"VA", 3, "VA must be 1, 2 or 4"},
                  {"VB", 3, "VB must be 1, 2 or 4"},
                  {"VC", 3, "VC must be 1, 2 or 4"},
@@ -113,18 +112,6 @@ TEST(a_barrier_in_two_steps_needs_a_third_stage)
     config_set(&config, "LOADER", 2);
     config_set(&config, "STAGES", 2);
     assert_refused(check(&config, NULL, NULL), "LOADER 2 needs 3 STAGES");
-}
-
-TEST(spread_copies_need_another_stage)
-{
-    struct config config = with("SPREAD", 1);
-    assert_taken(check(&config, NULL, NULL));
-    config_set(&config, "LOADER", 2);
-    assert_refused(check(&config, NULL, NULL), "SPREAD needs");
-    config_set(&config, "STAGES", 4);
-    assert_taken(check(&config, NULL, NULL));
-    config_set(&config, "LOADER", 0);
-    assert_refused(check(&config, NULL, NULL), "SPREAD is for LOADER 1 and 2");
 }
 
 TEST(blocks_of_2_x_2_need_even_sides)
@@ -577,7 +564,6 @@ int main(void)
         cmocka_unit_test(the_shape_that_won_on_the_h200_is_legal_there),
         cmocka_unit_test(each_rule_refuses_its_violation_and_says_why),
         cmocka_unit_test(a_barrier_in_two_steps_needs_a_third_stage),
-        cmocka_unit_test(spread_copies_need_another_stage),
         cmocka_unit_test(blocks_of_2_x_2_need_even_sides),
         cmocka_unit_test(a_block_of_1024_threads_is_taken_and_one_of_2048_refused),
         cmocka_unit_test(stores_are_no_wider_than_the_columns_that_a_thread_has_side_by_side),
