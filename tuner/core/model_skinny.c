@@ -44,8 +44,8 @@
 #define ARRIVE_US        0.14 /* store, count */
 #define CHUNK_BYTES_US   4e4  /* of the first chunk of the small operand, to an SM */
 #define L2_TRIP_US       0.92 /* parts on their way together */
-#define SEND_US          0.7  /* a block's parts, to the others of its cluster */
-#define CLUSTER_UNEVEN   0.1  /* more for the busiest SM: clusters go where a whole one fits */
+#define SEND_US          0.2  /* a block's parts, to the others of its cluster */
+#define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
 #define GPC_SMS          16.5 /* a cluster stays within one */
 
 enum name {
@@ -262,7 +262,7 @@ struct prediction model_skinny_predict(const struct config *config, const struct
     double chunk = fmin(s.k, s.value[STEPS] * s.value[WARPS_K] * (32 / s.value[LANES_X]) * K_LANE);
     double an_sm = fmin(ceil(s.blocks / usable_sms(&s, gpu)), p.blocks_per_sm);
     p.overhead_us = an_sm * 4 * s.value[ROWS] * chunk / CHUNK_BYTES_US;
-    double passes = ceil(rows_of_warp(&s) * s.value[TX] / 64);
+    double passes = fmax(1, rows_of_warp(&s) * s.value[TX] / 96);
     p.overhead_us += LAUNCH_US + FILL_US * (1 + (ceil(p.waves) - 1) / (1 + p.blocks_per_sm)) +
                      BLOCK_SUM_US * passes + join_us(&s);
     double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
