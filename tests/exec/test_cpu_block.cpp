@@ -316,6 +316,38 @@ TEST(the_memory_of_a_block_that_has_ended_is_gone)
     assert_true(is_nan(out[32]));
 }
 
+/* Each block sends its number to the next one, whose thread 0 has said how many bytes to await. */
+template <bool MEET, int BYTES> static void send_on(const struct gemm_args args)
+{
+    float *const place = gt_shared_memory();
+    struct mbarrier *const full = reinterpret_cast<struct mbarrier *>(gt_shared_memory() + 32);
+    const float mine = (float)(100 * blockIdx.y + threadIdx.x);
+    if (threadIdx.x == 0) {
+        mbarrier_init(full, 1);
+        mbarrier_ready_for_send();
+        mbarrier_arrive_expect(full, BYTES, true);
+    }
+    cluster_arrive();
+    if (MEET) cluster_wait();
+    send<1>(place + threadIdx.x, &mine, full, (blockIdx.y + 1) % gridDim.y);
+    mbarrier_wait(full, 0);
+    args.c[32 * blockIdx.y + threadIdx.x] = place[threadIdx.x];
+}
+
+TEST(what_blocks_send_each_other_is_there_when_its_bytes_are_complete)
+{
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(send_on<true, 128>, 32, (block_order)order, 1, 136, 3);
+        for (int i = 0; i < 96; i++) assert_true(out[i] == (float)((i / 32 + 2) % 3 * 100 + i % 32));
+    }
+}
+
+TEST(sending_too_early_or_too_little_ends_the_test)
+{
+    assert_int_equal(status_of(send_on<false, 128>, 32, 136, 2), BROKEN_KERNEL);
+    assert_int_equal(status_of(send_on<true, 132>, 32, 136, 2), BROKEN_KERNEL);
+}
+
 TEST(misused_clusters_end_the_test)
 {
     assert_int_equal(status_of(wait_alone, 32, 16, 2), BROKEN_KERNEL);
@@ -475,6 +507,8 @@ int main(void)
         cmocka_unit_test(who_writes_where_a_copy_is_on_its_way_ends_the_test),
         cmocka_unit_test(blocks_of_a_cluster_read_each_others_memory_after_their_barrier),
         cmocka_unit_test(the_memory_of_a_block_that_has_ended_is_gone),
+        cmocka_unit_test(what_blocks_send_each_other_is_there_when_its_bytes_are_complete),
+        cmocka_unit_test(sending_too_early_or_too_little_ends_the_test),
         cmocka_unit_test(misused_clusters_end_the_test),
         cmocka_unit_test(who_waits_sees_what_all_did_before_they_arrived),
         cmocka_unit_test(phases_of_a_barrier_alternate),
