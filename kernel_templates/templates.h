@@ -99,7 +99,8 @@ const struct template *template_find(const char *name);
 /* Parameter index by name, -1 if the template lacks it. */
 int template_param(const struct template *t, const char *name);
 
-/* XXH64 over the names and texts of all sources of a template: changes when the kernel does. */
+/* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
+ * indentation and empty lines do not count, so what was measured outlives their improvement. */
 uint64_t template_hash(const struct template *t);
 
 /* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the
