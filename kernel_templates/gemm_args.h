@@ -1,8 +1,8 @@
 /* gemm_args.h — the one argument of every GEMM kernel; read by the host (C) and by the kernels (CUDA C++).
  *
  * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h
- * says. A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. beta ==
- * 0 means that C is not read; alpha == 0 or k == 0 that A and B are not.
+ * says. A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. With
+ * beta == 0 C is not read, with alpha == 0 or k == 0 A and B are not.
  *
  * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the
  * host cuts longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of

@@ -1,12 +1,16 @@
 /* gt_cluster.cuh — blocks of a cluster that share a tile of C send each other their sums: no workspace, no
  * second kernel, and every block does its share.
  *
- *     block 0      block 1      block 2        each adds SHARE rows of the tile for all;
+ *      block 0      block 1      block 2
  *     +------+     +------+     +------+
- *     |  0   |     |  0   |     |  0   |  ->   inbox of block 0: these rows of block 0, of block 1, of block
- * 2 |  1   |     |  1   |     |  1   |  ->   inbox of block 1 |  2   |     |  2   |     |  2   |  ->   inbox
- * of block 2
+ *     |  0   |     |  0   |     |  0   |   ->   inbox of block 0: SHARE rows of the tile,
+ *     +------+     +------+     +------+        from block 0, from block 1, from block 2
+ *     |  1   |     |  1   |     |  1   |   ->   inbox of block 1: the next SHARE rows
  *     +------+     +------+     +------+
+ *     |  2   |     |  2   |     |  2   |   ->   inbox of block 2: the rest
+ *     +------+     +------+     +------+
+ *      sums of all the tile over a third        each adds what its inbox holds, in the order of blocks,
+ *      of k, in registers or shared memory      and writes its rows of C
  *
  * The inbox is complete when so many bytes have come as were announced, which one mbarrier counts. Nobody
  * waits for anything else, and nobody reads the memory of another block, so blocks need not end together.

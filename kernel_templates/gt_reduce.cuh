@@ -1,9 +1,9 @@
-/* gt_reduce.cuh — the sum over the parts of a product split along k, by a second kernel (C = alpha * sum +
- * beta * C) or by the last block of a tile to arrive.
+/* gt_reduce.cuh — the sum over the parts of a product split along k, by a second kernel, which then does
+ * C = alpha * sum + beta * C, or by the last block of a tile to arrive.
  *
- * Always the same order of additions (gt_reduce_rules.h), hence the same bits. Grid of the second kernel: x =
- * groups of vectors, z = batch items. The host keeps the workspace so small that a matrix has less than 2^31
- * elements.
+ * Always the same order of additions (gt_reduce_rules.h), hence the same bits. Grid of the second kernel:
+ * groups of vectors along x, batch items along z. The host keeps the workspace so small that a matrix has
+ * less than 2^31 elements.
  */
 #ifndef GT_REDUCE_CUH
 #define GT_REDUCE_CUH

@@ -21,8 +21,8 @@ static __device__ __forceinline__ void store_scaled(float *c, const float *sum, 
     else store_global<V>(c, out);
 }
 
-/* The thread's rows and columns come in pieces (gt_compute.cuh): CM x CN values, GRID_M * CM rows and GRID_N
- * * CN columns apart, the first piece at (row, column) of the m x n matrix c. */
+/* The thread's rows and columns come in pieces (gt_compute.cuh): CM x CN values, CM GRID_M rows and CN GRID_N
+ * columns apart, the first piece at (row, column) of the m x n matrix c. */
 template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool BLEND,
           bool STREAM = false>
 static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m, int n, int row, int column,

@@ -14,9 +14,10 @@
  *     all of k, in shared   C: a row of tiles of BM x BN     of C is stored, the copies for the next ones
  *     memory from the start                                  are on their way.
  *
- * Within a tile everything is as in simt.cu: warps, lanes, two sets of fragments, one barrier a stage. BK
- * need not be even, so that it can divide a k like 27 or 147. Otherwise the first tile of k takes the
- * remainder, and zeros. C is stored past the caches: nobody reads it again.
+ * Within a tile everything is as in simt.cu: warps, lanes, two sets of fragments. With LOADER 1 there is one
+ * barrier a stage, and BK need not be even, so that it can divide a k like 27 or 147; with 2 and 3 warps wait
+ * for stages one by one (resident_flow.cuh). Where BK does not divide k the first tile takes the remainder,
+ * and zeros. C is stored past the caches: nobody reads it again.
  *
  * Parameters (-D), each against what: template_resident.c; which go together: resident_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.

@@ -1,4 +1,5 @@
-/* resident_copy.cuh — both operands of the resident kernel on their way to shared memory, by cp.async.
+/* resident_copy.cuh — both operands of the resident kernel on their way to shared memory: by cp.async or, of
+ * LOADER 3, by bulk copies of whole rows of k.
  *
  * In shared memory either is rows of k. Where it runs across k in memory, too, rows are copied as they are
  * (gt_load.cuh). Where it runs along k it is transposed on its way, float by float: lanes lie 8 along k and 4

@@ -1,9 +1,9 @@
 /* resident_flow.cuh — the walk through the stages without a barrier of the whole block: each stage has two
  * mbarriers, one that says it is full and one that says it is free.
  *
- *     warp 0   k 0 | k 1 | k 2 | store C | k 0 | k 1 ...      A warp waits until the stage it wants to read
- * is warp 1     k 0 | k 1 | k 2 | store C | k 0 ...          full, and before it copies to another one, until
- *     warp 2   k 0 | k 1 |  k 2 | store C | ...               all warps have left what lay there.
+ *     warp 0   k 0 | k 1 | k 2 | store C | k 0 | k 1 ...   A warp waits until the stage that it wants to
+ *     warp 1    k 0 | k 1 | k 2 | store C | k 0 ...        read is full, and before it copies to another
+ *     warp 2   k 0 | k 1 |  k 2 | store C | ...            one, until all warps have left what lay there.
  *
  * A stage is refilled LAG stages after it was left: one warp may store C while another still multiplies. A
  * tile of C is so many groups of UNROLL rows of k; the first stage ends with rows of zeros where k is not a

@@ -9,7 +9,7 @@
  *        |     |warp |          | 16 ..  30 |     +----+      read by one 16-byte load each,
  *        +-----------+          | 17 ..  31 |  TM |    |      so that a warp's loads meet every
  *         THREADS =             +-----------+     +----+      bank of shared memory alike
- *         32 BM/WM BN/WN
+ *         32 BM/WM BN/WN WARPS_K
  *
  *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> TM x TN sums
  *       cp.async, STAGES - 1 tiles ahead, or              one k ahead
@@ -19,9 +19,10 @@
  * on its way through registers, or by a kernel before this one, which also mends rows that no vector fits
  * (PACK, gt_pack.cuh). Blocks may share a tile of C and cut k among them (SPLIT_K); their parts are added by
  * a kernel behind this one (REDUCE 0, gt_reduce.cuh), by the last of them to arrive (1, gt_arrive.cuh) or by
- * all of them, as a cluster (2 to 8, gt_cluster.cuh). One barrier a tile. The main loop holds no branch and
- * no guard: a ragged end of k is the first tile and handled before the loop; rows and columns beyond the edge
- * of C read what lies at the edge, and are not stored.
+ * all of them, as a cluster (2 to 8, gt_cluster.cuh). Teams of warps may share out each tile's k (WARPS_K,
+ * gt_teams.cuh). One barrier a tile, which with LOADER 2 threads pass in two steps. The main loop holds no
+ * branch and no guard: a ragged end of k is the first tile and handled before the loop; rows and columns
+ * beyond the edge of C read what lies at the edge, and are not stored.
  *
  * Parameters (-D), each against what: template_simt.c; which go together: simt_rules.h; what limits speed:
  * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.

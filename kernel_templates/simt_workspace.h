@@ -5,9 +5,11 @@
  *
  * A packed operand is k rows of x (m for A, n for B), whichever way it lies in memory: the order of shared
  * memory, so that nothing is transposed later. Rows begin at lines of 128 bytes, hence vectors of any width
- * fit, and end in zeros. Parts are the partial products of a k that is cut, one for each split and
- *   REDUCE = 0   all of C, row-major with leading dimension n, added by gemm_reduce
- *   REDUCE = 1   tile of C, in the order of threads; the last block of a tile to arrive adds them
+ * fit, and end in zeros. Parts are the partial products of a k that is cut, one for each split:
+ *
+ *   REDUCE 0        of all of C, row-major with leading dimension n; gemm_reduce adds them
+ *   REDUCE 1        of each tile of C, in the order of threads; the last block of a tile to arrive adds them
+ *   REDUCE 2 to 8   none: blocks send them to each other
  */
 #ifndef GT_SIMT_WORKSPACE_H
 #define GT_SIMT_WORKSPACE_H

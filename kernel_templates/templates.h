@@ -49,12 +49,12 @@ struct kernel_launch {
 /* How a configuration runs a problem. */
 struct launch_plan {
     struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
-    int kernels;             /* 0: nothing to do (M, N or batch is 0) */
-    struct gemm_args args;   /* everything but the pointers, alpha and beta filled in */
-    int64_t workspace_bytes; /* for the largest batch slice; the first 4 * args.counters of them are zero at
-                                first, the rest may hold anything */
-    int64_t
-        batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the strides */
+    int kernels;              /* 0: nothing to do (M, N or batch is 0) */
+    struct gemm_args args;    /* everything but the pointers, alpha and beta filled in */
+    int64_t workspace_bytes;  /* for the largest batch slice; the first 4 * args.counters of them are zero at
+                                 first, the rest may hold anything */
+    int64_t batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the
+                                 strides */
 };
 
 /* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program.
@@ -104,9 +104,8 @@ int template_param(const struct template *t, const char *name);
 uint64_t template_hash(const struct template *t);
 
 /* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the
- * problem as
- * "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if room is too
- * small. The configuration must have passed check(). */
+ * problem as "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if
+ * room is too small. The configuration must have passed check(). */
 int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
                          int limit, char *text, size_t room);
 

@@ -1,4 +1,5 @@
-/* blocktile_1d.cu — rung 4: a thread computes a column of TM elements of C; what it reads of B stays in a register.
+/* blocktile_1d.cu — rung 4: a thread computes TM elements of a column of C; what it reads of B stays in a
+ * register.
  *
  *                  ┌─────BN─────┐
  *               BK │     Bs     │

@@ -1,4 +1,4 @@
-/* blocktile_2d.cu — rung 5: a thread computes a TM x TN piece of C, a sum of outer products held in registers.
+/* blocktile_2d.cu — rung 5: a thread computes a TM x TN piece of C, a sum of outer products in registers.
  *
  *                   ┌──────BN──────┐
  *                BK │    │▒▒▒│     │

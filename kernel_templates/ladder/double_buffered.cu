@@ -19,7 +19,8 @@
  * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
  * BK       depth of a step
  * TM, TN   rows and columns of C a thread, multiples of 4
- * MIN_BLOCKS   blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
+ * MIN_BLOCKS
+ *          blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
  *          fewer registers
  */
 #include "ladder_device.cuh"

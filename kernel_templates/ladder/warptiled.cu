@@ -25,7 +25,8 @@
  * BK       depth of a step
  * WM, WN   rows and columns of C a warp: WM / TM * (WN / TN) = 32
  * TM, TN   rows and columns of C a thread, multiples of 4
- * MIN_BLOCKS   blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
+ * MIN_BLOCKS
+ *          blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
  *          fewer registers
  */
 #include "ladder_device.cuh"
