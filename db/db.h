@@ -68,7 +68,7 @@ enum status db_record(struct db *db, int64_t attempt_id, const struct outcome *o
 /* The worker died of something else (another candidate, the operator): the attempt does not count. */
 enum status db_forget_attempt(struct db *db, int64_t attempt_id);
 
-/* The newest outcome of a configuration for a problem on this GPU with the same template text (template_hash)
+/* The newest outcome of a configuration for a problem on this GPU with the same template code (template_hash)
  * and cache policy. E_ABSENT: never tried. *stale: made with another driver, compiler, power limit or
  * protocol (what either side does not know does not count). */
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
@@ -94,7 +94,7 @@ struct db_winner {
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
     bool predicted; /* from the model alone */
-    bool stale;     /* driver, cuBLAS or template text differ from now (only with a context) */
+    bool stale;     /* driver, cuBLAS or template code differ from now (only with a context) */
     bool unusable;  /* config refused by its rules, or its template is unknown or changed */
     bool cold, tied, exact;
     double time_us, ratio, ratio_low,

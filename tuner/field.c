@@ -90,7 +90,7 @@ static enum status recall_one(struct field *field, size_t i, struct db *db, cons
     struct outcome outcome;
     bool stale = false, quarantined = false;
     enum status st = db_find(db, context, problem, &field->config[i], &outcome, &stale);
-    if (st == E_ABSENT) return OK; /* another GPU, cache policy or template text */
+    if (st == E_ABSENT) return OK; /* another GPU, cache policy or template code */
     if (st || outcome.verdict == VERDICT_PREDICTED) return st;
     if (outcome.verdict == VERDICT_CRASHED || outcome.verdict == VERDICT_HUNG) {
         st = db_quarantined(db, context, &field->config[i], &quarantined);
