@@ -1,0 +1,309 @@
+/* cpu_copies.c — asynchronous copies that land as late as they may, in groups or by barriers with phases. */
+#include "cpu_threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MBARRIERS_MAX = 128, MBARRIER_BYTES = 8, MBARRIER_MARK = 0xb5 };
+
+/* The interface of gt_cpu.h. */
+void gt_copy_issue(void *to, const void *from, int bytes, int valid);
+void gt_copy_commit(void);
+void gt_copy_wait(int pending);
+void gt_copy_wait_all(void);
+void gt_mbarrier_init(void *barrier, int count);
+void gt_mbarrier_end(void *barrier);
+void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
+void gt_mbarrier_arrive_copies(void *barrier);
+void gt_mbarrier_wait(void *barrier, unsigned parity);
+void gt_send(void *to, const void *from, unsigned bytes, void *barrier);
+void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
+
+/* A bulk copy, or the arrival of a thread as soon as its first copies have landed: both are held back until
+ * the phase of the barrier lacks nothing else. */
+struct held_back {
+    char *to; /* NULL: an arrival */
+    int bytes;
+    unsigned char *data;
+    int thread, copies; /* its copies up to this number */
+};
+
+struct mbarrier {
+    char *at;
+    int count, pending; /* arrivals of a phase, and those that this one still lacks */
+    int64_t bytes;      /* that arrivals of this phase have announced */
+    unsigned phase;
+    struct held_back *held;
+    int held_count, held_room;
+};
+
+static struct mbarrier mbarriers[MBARRIERS_MAX]; /* of the blocks that run */
+static int mbarrier_count;
+
+/* ---- in groups ---- */
+
+void gt_copy_issue(void *to, const void *from, int bytes, int valid)
+{
+    struct thread *t = &threads[self];
+    if (bytes != 4 && bytes != 8 && bytes != 16) broken("copies %d bytes at once", bytes);
+    if (valid < 0 || valid > bytes) broken("copies %d valid bytes of %d", valid, bytes);
+    if ((uintptr_t)to % (unsigned)bytes) broken("copies %d bytes to the misaligned %p", bytes, to);
+    if (valid && (uintptr_t)from % (unsigned)bytes)
+        broken("copies %d bytes from the misaligned %p", bytes, from);
+    if (t->copy_count == t->copy_room) {
+        t->copy_room = t->copy_room ? 2 * t->copy_room : 64;
+        t->copies = realloc(t->copies, (size_t)t->copy_room * sizeof *t->copies);
+        if (!t->copies) abort();
+    }
+    struct copy *copy = &t->copies[t->copy_count++];
+    *copy = (struct copy){.to = to, .bytes = bytes, .group = -1};
+    memcpy(copy->data, from, (size_t)valid); /* checked by the address sanitizer */
+    memset(to, 0xff, (size_t)bytes);         /* in flight: what lies there is nobody's, and a NaN */
+}
+
+void gt_copy_commit(void)
+{
+    struct thread *t = &threads[self];
+    for (int i = t->copy_count; i > 0 && t->copies[i - 1].group < 0; i--) t->copies[i - 1].group = t->groups;
+    t->groups++;
+}
+
+/* Two copies of the same to the same place are no harm. */
+static void check_untouched(const char *to, const unsigned char *data, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        if ((unsigned char)to[i] != 0xff && (unsigned char)to[i] != data[i])
+            broken("somebody wrote to %p while a copy was on its way there", (const void *)to);
+}
+
+static void land_one(const struct copy *copy)
+{
+    check_untouched(copy->to, copy->data, copy->bytes);
+    memcpy(copy->to, copy->data, (size_t)copy->bytes);
+}
+
+/* Land what belongs to groups before `end`, and the open ones too if asked. */
+static void land(int end, bool open)
+{
+    struct thread *t = &threads[self];
+    int kept = 0;
+    for (int i = 0; i < t->copy_count; i++) {
+        const struct copy *copy = &t->copies[i];
+        if (copy->group < 0 ? open : copy->group < end) land_one(copy);
+        else t->copies[kept++] = *copy;
+    }
+    t->copies_landed += t->copy_count - kept;
+    t->copy_count = kept;
+}
+
+void gt_copy_wait(int pending)
+{
+    land(threads[self].groups - pending, false);
+}
+
+void gt_copy_wait_all(void)
+{
+    land(threads[self].groups, true);
+}
+
+/* ---- barriers with phases ---- */
+
+static struct mbarrier *mbarrier_at(const void *at)
+{
+    for (int i = 0; i < mbarrier_count; i++) {
+        if (mbarriers[i].at != at) continue;
+        for (int b = 0; b < MBARRIER_BYTES; b++)
+            if ((unsigned char)mbarriers[i].at[b] != MBARRIER_MARK)
+                broken("somebody wrote over the mbarrier at %p", at);
+        return &mbarriers[i];
+    }
+    broken("uses an mbarrier at %p, which nobody has initialised", at);
+}
+
+void gt_mbarrier_init(void *at, int count)
+{
+    if ((uintptr_t)at % MBARRIER_BYTES) broken("has an mbarrier at the misaligned %p", at);
+    if (count < 1) broken("has an mbarrier of %d arrivals", count);
+    for (int i = 0; i < mbarrier_count; i++)
+        if (mbarriers[i].at == at) broken("initialises the mbarrier at %p twice", at);
+    if (mbarrier_count == MBARRIERS_MAX) broken("has more than %d mbarriers", MBARRIERS_MAX);
+    struct mbarrier *b = &mbarriers[mbarrier_count++];
+    memset(at, MBARRIER_MARK, MBARRIER_BYTES);
+    *b = (struct mbarrier){
+        .at = at, .count = count, .pending = count, .held = b->held, .held_room = b->held_room};
+}
+
+static struct held_back *hold_back(struct mbarrier *b)
+{
+    if (b->held_count == b->held_room) {
+        b->held_room = b->held_room ? 2 * b->held_room : 64;
+        b->held = realloc(b->held, (size_t)b->held_room * sizeof *b->held);
+        if (!b->held) abort();
+    }
+    struct held_back *held = &b->held[b->held_count++];
+    *held = (struct held_back){.thread = self};
+    return held;
+}
+
+/* What a thread has copied up to a number: the copies that have not landed are in order. */
+static void land_copies_of(int thread, int end)
+{
+    struct thread *t = &threads[thread];
+    const int landing = end - t->copies_landed;
+    if (landing <= 0) return;
+    for (int i = 0; i < landing; i++) land_one(&t->copies[i]);
+    t->copy_count -= landing;
+    t->copies_landed = end;
+    memmove(t->copies, t->copies + landing, (size_t)t->copy_count * sizeof *t->copies);
+}
+
+/* The next phase, if this one lacks nothing but what is held back. */
+static void complete(struct mbarrier *b)
+{
+    int64_t bytes = 0;
+    int arrivals = 0;
+    for (int i = 0; i < b->held_count; i++) {
+        if (b->held[i].to) bytes += b->held[i].bytes;
+        else arrivals++;
+    }
+    if (b->pending > arrivals || b->bytes != bytes) return;
+    for (int i = 0; i < b->held_count; i++) {
+        struct held_back *held = &b->held[i];
+        if (!held->to) {
+            land_copies_of(held->thread, held->copies);
+            continue;
+        }
+        check_untouched(held->to, held->data, held->bytes);
+        memcpy(held->to, held->data, (size_t)held->bytes);
+        free(held->data);
+    }
+    b->held_count = 0;
+    b->bytes = 0;
+    b->pending = b->count;
+    b->phase++;
+}
+
+/* In every order: others may be anywhere when this thread goes on, ahead of it or far behind. */
+static void let_others_run(void)
+{
+    if (draw(2)) wait_in(READY);
+}
+
+void gt_mbarrier_arrive(void *at, unsigned bytes, int who)
+{
+    if (who) {
+        struct mbarrier *b = mbarrier_at(at);
+        if (b->pending == 0) broken("arrives at the mbarrier at %p, which expects nobody any more", at);
+        b->pending--;
+        b->bytes += bytes;
+        complete(b);
+    }
+    let_others_run();
+}
+
+void gt_mbarrier_arrive_copies(void *at)
+{
+    struct mbarrier *b = mbarrier_at(at);
+    const struct thread *t = &threads[self];
+    hold_back(b)->copies = t->copies_landed + t->copy_count;
+    complete(b);
+    let_others_run();
+}
+
+static void send(void *to, const void *from, unsigned bytes, struct mbarrier *b)
+{
+    struct held_back *held = hold_back(b);
+    held->to = to;
+    held->bytes = (int)bytes;
+    held->data = malloc(bytes);
+    if (!held->data) abort();
+    memcpy(held->data, from, bytes); /* checked by the address sanitizer */
+    memset(to, 0xff, bytes);
+}
+
+void gt_send(void *to, const void *from, unsigned bytes, void *at)
+{
+    struct mbarrier *b = mbarrier_at(at);
+    send(to, from, bytes, b);
+    complete(b);
+}
+
+void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
+{
+    if (bytes % 16) broken("copies %u bytes in bulk", bytes);
+    if ((uintptr_t)to % 16) broken("copies in bulk to the misaligned %p", to);
+    if ((uintptr_t)from % 16) broken("copies in bulk from the misaligned %p", from);
+    struct mbarrier *b = mbarrier_at(at);
+    if (bytes > 0) send(to, from, bytes, b);
+    complete(b);
+}
+
+static bool is_complete(const struct mbarrier *b, unsigned parity)
+{
+    return b->phase % 2 != parity;
+}
+
+void gt_mbarrier_wait(void *at, unsigned parity)
+{
+    struct thread *t = &threads[self];
+    t->mbarrier = mbarrier_at(at);
+    t->parity = parity;
+    if (parity > 1) broken("waits for the parity %u", parity);
+    if (!is_complete(t->mbarrier, parity)) wait_in(AT_MBARRIER);
+}
+
+bool copies_release(void)
+{
+    bool released = false;
+    for (int i = 0; i < cluster * thread_count; i++) {
+        struct thread *t = &threads[i];
+        if (t->state == AT_MBARRIER && is_complete(t->mbarrier, t->parity)) t->state = READY;
+        released |= t->state == READY;
+    }
+    return released;
+}
+
+/* What lies at an mbarrier stays its own until it has ended. */
+void gt_mbarrier_end(void *at)
+{
+    struct mbarrier *b = mbarrier_at(at), *last = &mbarriers[mbarrier_count - 1];
+    if (b->held_count > 0) broken("ends the mbarrier at %p, where arrivals are still to come", at);
+    for (int i = 0; i < cluster * thread_count; i++)
+        if (threads[i].state == AT_MBARRIER && threads[i].mbarrier == b)
+            broken("ends the mbarrier at %p, where thread %d waits", at, i);
+        else if (threads[i].mbarrier == last) threads[i].mbarrier = b;
+    const struct mbarrier past = *b;
+    *b = *last;
+    *last = past; /* keeps its memory */
+    mbarrier_count--;
+}
+
+/* ---- the ends ---- */
+
+void copies_begin(void)
+{
+    for (int i = 0; i < cluster * thread_count; i++)
+        threads[i].copy_count = threads[i].groups = threads[i].copies_landed = 0;
+    mbarrier_count = 0;
+}
+
+void copies_end_thread(void)
+{
+    const struct thread *t = &threads[self];
+    for (int i = 0; i < t->copy_count; i++)
+        check_untouched(t->copies[i].to, t->copies[i].data, t->copies[i].bytes);
+}
+
+/* What it did not end itself must be whole still. */
+void copies_end_block(const char *begin, const char *end)
+{
+    for (int i = 0; i < mbarrier_count; i++)
+        if (mbarriers[i].at >= begin && mbarriers[i].at < end) mbarrier_at(mbarriers[i].at);
+}
+
+void copies_end_cluster(void)
+{
+    for (int i = 0; i < mbarrier_count; i++)
+        if (mbarriers[i].held_count > 0)
+            broken("ends before what it has copied in bulk, or with arrivals still to come");
+}
