@@ -1,0 +1,241 @@
+/* The main job with candidates that are wrong, crash or hang, and when it is killed itself: nothing that was
+ * finished is lost, and the winner stays the same.
+ */
+#include "job_runs.h"
+
+#include "clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- bad candidates are data ---- */
+
+TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win)
+{
+    setenv("FAKE_WRONG", "BM=64 BN=64", 1);
+    setenv("FAKE_UNBUILDABLE", "BM=64 BN=128", 1);
+    setenv("FAKE_SPILLS", "BM=128 BN=64", 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_non_null(strstr(winner_of(SHAPE).config_text, "BM=128 BN=128"));
+    struct census *all = census(SHAPE, NULL);
+    assert_true(all->verdict[VERDICT_WRONG] > 0);
+    assert_true(all->verdict[VERDICT_UNBUILDABLE] > 0);
+    assert_true(all->verdict[VERDICT_SPILLS] > 0);
+    assert_int_equal(all->total, LEGAL);
+    assert_int_equal(census(SHAPE, "BM=128 BN=64")->verdict[VERDICT_MEASURED], 0);
+}
+
+/* One kernel of the space with one GROUP: parameters that came later have their least values. */
+static const char *one(void)
+{
+    static char text[CONFIG_TEXT_MAX];
+    struct config config;
+    assert_ok(config_parse(
+        "simt BM=128 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 "
+        "STORE_AT=4 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1",
+        &config));
+    config_format(&config, text);
+    return text;
+}
+
+TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed)
+{
+    setenv("FAKE_CRASH", one(), 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_int_equal(census(SHAPE, one())->verdict[VERDICT_CRASHED], 2);
+    struct census *all = census(SHAPE, NULL);
+    assert_int_equal(all->verdict[VERDICT_CRASHED], 2);
+    assert_int_equal(all->verdict[VERDICT_MEASURED], LEGAL - 1);
+    assert_int_equal(count_log("prepare"), 3); /* once, and after each restart */
+    /* Quarantine holds for other problems on this GPU. */
+    assert_int_equal(tune("--shape " SHAPE2), 0);
+    assert_int_equal(census(SHAPE2, one())->total, 0);
+    assert_int_equal(census(SHAPE2, NULL)->verdict[VERDICT_MEASURED], LEGAL - 1);
+}
+
+TEST(a_candidate_that_crashes_once_gets_its_second_chance)
+{
+    setenv("FAKE_CRASH_ONCE", in_folder("crashed"), 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct census *all = census(SHAPE, NULL);
+    assert_int_equal(all->verdict[VERDICT_CRASHED], 1);
+    assert_int_equal(all->verdict[VERDICT_MEASURED], LEGAL);
+}
+
+TEST(a_candidate_that_hangs_is_killed_and_recorded)
+{
+    setenv("FAKE_HANG", one(), 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_int_equal(census(SHAPE, one())->verdict[VERDICT_HUNG], 2);
+    assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL - 1);
+}
+
+TEST(a_worker_that_talks_nonsense_is_replaced)
+{
+    setenv("FAKE_GARBAGE", one(), 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_int_equal(census(SHAPE, one())->verdict[VERDICT_CRASHED], 2);
+    assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL - 1);
+}
+
+TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable)
+{
+    setenv("FAKE_COMPILER_CRASH", "BM=128 BN=64 BK=8 WM=32 WN=64", 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct census *all = census(SHAPE, NULL);
+    assert_int_equal(all->verdict[VERDICT_UNBUILDABLE],
+                     census(SHAPE, "BM=128 BN=64 BK=8 WM=32 WN=64")->total);
+    assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
+}
+
+TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed)
+{
+    setenv("FAKE_LOST_CUBIN", in_folder("lost"), 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL);
+    assert_int_equal(count_log("compile"), LEGAL / 2 + 1);
+}
+
+TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
+{
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct db_winner first = winner_of(SHAPE);
+    unlink(in_folder("t.db"));
+    setenv("FAKE_REFUSE", first.config_text, 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct db_winner second = winner_of(SHAPE);
+    assert_string_not_equal(first.config_text, second.config_text);
+    assert_true(second.time_us < first.time_us * 1.05);
+    assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_WRONG], 1);
+}
+
+TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code)
+{
+    setenv("FAKE_WRONG", "simt", 1);
+    assert_int_equal(tune("--shape " SHAPE), 1);
+    assert_said("no winner");
+    assert_string_equal(winner_of(SHAPE).config_text, "");
+}
+
+TEST(without_cublas_plain_times_decide)
+{
+    setenv("FAKE_NO_CUBLAS", "1", 1);
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_true(winner_of(SHAPE).ratio == 0);
+    assert_true(winner_of(SHAPE).time_us <= census(SHAPE, NULL)->best_us * 1.006);
+}
+
+/* ---- killed ---- */
+
+TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on)
+{
+    setenv("FAKE_TRIAL_MS", "10", 1);
+    pid_t pid = start("--shape " SHAPE);
+    while (count_log("trial") < 20) usleep(5000);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    int finished = census(SHAPE, NULL)->total;
+    assert_true(finished >= 20 && finished < LEGAL);
+    assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], finished);
+    assert_non_null(strstr(text_of("out"), "best so far"));
+    unsetenv("FAKE_TRIAL_MS");
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    char said[64];
+    snprintf(said, sizeof said, "%d known from earlier runs are skipped", finished);
+    assert_said(said);
+    assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
+}
+
+TEST(a_second_ctrl_c_ends_at_once)
+{
+    setenv("FAKE_TRIAL_MS", "5000", 1);
+    pid_t pid = start("--shape " SHAPE);
+    while (count_log("trial") < 1) usleep(5000);
+    double from = now_s();
+    kill(pid, SIGINT);
+    usleep(100000);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    assert_true(now_s() - from < 2);
+    assert_int_equal(census(SHAPE, NULL)->total, 0); /* the trial was dropped, and blames nobody */
+}
+
+TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner)
+{
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct db_winner undisturbed = winner_of(SHAPE);
+    unlink(in_folder("t.db"));
+    setenv("FAKE_TRIAL_MS", "3", 1);
+    setenv("FAKE_BLOCK_MS", "3", 1);
+    unsigned random = 7;
+    int before = 0;
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = start("--again --shape " SHAPE);
+        random = random * 1103515245u + 12345u;
+        usleep(60000 + (random >> 16) % 240000);
+        kill(pid, SIGKILL);
+        wait_exit(pid);
+        if (access(in_folder("t.db"), F_OK)) continue;
+        assert_clean_db();
+        int now = census(SHAPE, NULL)->verdict[VERDICT_MEASURED];
+        assert_true(now >= before);
+        before = now;
+    }
+    assert_int_equal(tune("--again --shape " SHAPE), 0);
+    /* Every candidate is measured, but those that were under way at two kills: they count as crashes. */
+    struct census *all = census(SHAPE, NULL);
+    int measured = all->verdict[VERDICT_MEASURED];
+    assert_true(measured >= LEGAL - all->verdict[VERDICT_CRASHED] / 2);
+    assert_true(winner_of(SHAPE).time_us <= all->best_us * 1.006);
+    if (census(SHAPE, undisturbed.config_text)->verdict[VERDICT_MEASURED] == 1)
+        assert_true(winner_of(SHAPE).time_us <= undisturbed.time_us * 1.006);
+    assert_clean_db();
+}
+
+TEST(workers_killed_at_random_change_no_winner)
+{
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    struct db_winner undisturbed = winner_of(SHAPE);
+    unlink(in_folder("t.db")), unlink(in_folder("log"));
+    setenv("FAKE_TRIAL_MS", "5", 1);
+    setenv("FAKE_BLOCK_MS", "3", 1);
+    pid_t pid = start("--shape " SHAPE), victim = 0;
+    int killed = 0, status;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        usleep(50000);
+        pid_t worker = last_process("trial");
+        if (worker > 0 && worker != victim && killed < 12) killed += kill(worker, SIGKILL) == 0;
+        victim = worker;
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("%s", text_of("err"));
+    assert_true(killed > 0);
+    struct db_winner w = winner_of(SHAPE);
+    assert_true(w.time_us < undisturbed.time_us * 1.006 && undisturbed.time_us < w.time_us * 1.006);
+}
+
+int main(int argc, char **argv)
+{
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
+        JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
+        JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
+        JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
+        JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
+        JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
+        JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+        JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
+        JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
+        JOB_TEST(without_cublas_plain_times_decide),
+        JOB_TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on),
+        JOB_TEST(a_second_ctrl_c_ends_at_once),
+        JOB_TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner),
+        JOB_TEST(workers_killed_at_random_change_no_winner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
