@@ -89,6 +89,11 @@ bool dropin_on(void)
     return settings.on;
 }
 
+bool dropin_is_watched(void)
+{
+    return settings.log || recorder_on();
+}
+
 bool dropin_is_inside(void)
 {
     return inside;
@@ -186,7 +191,10 @@ static bool attend(const struct asked *asked, struct route *route, struct turn *
 {
     struct modes modes;
     if (!asked->alpha || !asked->beta || !read_modes(asked, &modes)) return false;
-    if (asked->is_plain && !asked->is_plain(asked->is_plain_of)) return false;
+    /* That takes long: not for the log's count alone. */
+    const bool matters =
+        recorder_on() || !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
+    if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) return false;
     if (!modes.strict) {
         tell(asked, route, SAID_MODE, "its math mode allows less than strict FP32");
         return false;
@@ -209,7 +217,7 @@ bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
     struct route *route = route_of(asked);
     if (!route) return false;
     bool tuned = atomic_load_explicit(&route->state, memory_order_relaxed) == ROUTE_TUNED;
-    if (!tuned && !settings.log && !recorder_on()) return false;
+    if (!tuned && !dropin_is_watched()) return false;
     if (!attend(asked, route, turn, result)) return false;
     dropin_end(turn);
     return true;

@@ -40,6 +40,9 @@ void dropin_end(struct turn *turn);
 /* False: everything goes to cuBLAS. The first call reads the environment. */
 bool dropin_on(void);
 
+/* Calls that pass are counted or told of. False: only those that a tuned kernel answers matter. */
+bool dropin_is_watched(void);
+
 /* True in a call that the real function makes. */
 bool dropin_is_inside(void);
 

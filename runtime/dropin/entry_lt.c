@@ -1,7 +1,8 @@
 /* entry_lt.c — cublasLtMatmul, where it is asked for nothing but D = alpha op(A) op(B) + beta D in FP32.
  *
- * A call costs a dozen questions to cublasLt's descriptors; what the four layouts mean is asked once and
- * remembered by their bytes.
+ * A call costs a dozen questions to cublasLt's descriptors; what the layouts mean is asked once and
+ * remembered by their bytes. Where no tuned kernel is known for them, whatever the descriptor says, and
+ * nobody wants to know of the call, it passes without a question.
  */
 #include "dropin.h"
 #include "real_blas.h"
@@ -13,28 +14,36 @@ enum { NOT_SUPPORTED = 15 };
 
 struct form_key {
     struct lt_layout a, b, d; /* that of C is the same as D's */
-    int32_t op_a, op_b;
 };
-
-/* What the ops and layouts of a call amount to. */
-struct form {
-    struct memo_entry entry;
-    struct form_key key;
-    bool plain; /* else nothing of the rest is valid */
-    struct asked asked;
-    _Atomic(struct route *) last;
-};
-
-static struct memo forms = {.key_bytes = sizeof(struct form_key)};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* adding forms */
-
-_Static_assert(sizeof(struct form_key) == 3 * 64 + 8, "a key has no bytes that are nobody's");
-
-/* ---- what a layout means ---- */
 
 struct matrix {
     int64_t rows, columns, ld, batch, stride;
 };
+
+enum { OPS = 4 }; /* op_a + 2 * op_b */
+
+/* What the layouts of a call amount to. */
+struct form {
+    struct memo_entry entry;
+    struct form_key key;
+    bool plain; /* with some ops it is a product in FP32; else nothing of the rest is valid */
+    struct matrix a, b, d;
+    _Atomic(struct route *) last[OPS];
+    atomic_bool tuned;               /* there was a tuned kernel, with some ops */
+    _Atomic(struct route *) untuned; /* one of a context and an alignment that have none, with any ops */
+};
+
+static struct memo forms = {.key_bytes = sizeof(struct form_key)};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* adding forms */
+static atomic_bool full;                                 /* there was no room for another */
+
+/* The form that layouts at these addresses had last. Others may lie there now, so its key is compared. */
+enum { HINTS_BITS = 8 };
+static _Atomic(struct form *) hints[1 << HINTS_BITS];
+
+_Static_assert(sizeof(struct form_key) == 3 * 64, "a key has no bytes that are nobody's");
+
+/* ---- what a layout means ---- */
 
 /* False: not FP32 by columns, or in a batch that has no stride. */
 static bool read_layout(const struct real_lt *real, lt_layout layout, struct matrix *matrix)
@@ -65,31 +74,38 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
     return true;
 }
 
+/* False: the sizes do not fit each other. */
+static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct asked *asked)
+{
+    const struct matrix *a = &form->a, *b = &form->b, *d = &form->d;
+    asked->function = "cublasLtMatmul";
+    asked->op_a = op_a;
+    asked->op_b = op_b;
+    asked->m = d->rows;
+    asked->n = d->columns;
+    asked->k = op_a ? a->rows : a->columns;
+    asked->lda = a->ld;
+    asked->ldb = b->ld;
+    asked->ldc = d->ld;
+    asked->batch = d->batch;
+    asked->stride_a = a->stride;
+    asked->stride_b = b->stride;
+    asked->stride_c = d->stride;
+    return asked->m == (op_a ? a->columns : a->rows) && asked->n == (op_b ? b->rows : b->columns) &&
+           asked->k == (op_b ? b->columns : b->rows);
+}
+
 static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout layout_b, lt_layout layout_d,
                       struct form *form)
 {
-    struct matrix a, b, d;
-    const bool op_a = form->key.op_a != BLAS_OP_N, op_b = form->key.op_b != BLAS_OP_N;
-    if (!read_layout(real, layout_a, &a) || !read_layout(real, layout_b, &b) ||
-        !read_layout(real, layout_d, &d))
+    struct asked unused;
+    if (!read_layout(real, layout_a, &form->a) || !read_layout(real, layout_b, &form->b) ||
+        !read_layout(real, layout_d, &form->d) || form->a.batch != form->d.batch ||
+        form->b.batch != form->d.batch)
         return false;
-    const int64_t m = op_a ? a.columns : a.rows, k = op_a ? a.rows : a.columns;
-    const int64_t n = op_b ? b.rows : b.columns, k_too = op_b ? b.columns : b.rows;
-    if (k != k_too || m != d.rows || n != d.columns || a.batch != d.batch || b.batch != d.batch) return false;
-    form->asked = (struct asked){.function = "cublasLtMatmul",
-                                 .op_a = op_a,
-                                 .op_b = op_b,
-                                 .m = m,
-                                 .n = n,
-                                 .k = k,
-                                 .lda = a.ld,
-                                 .ldb = b.ld,
-                                 .ldc = d.ld,
-                                 .batch = d.batch,
-                                 .stride_a = a.stride,
-                                 .stride_b = b.stride,
-                                 .stride_c = d.stride};
-    return true;
+    bool fits = false;
+    for (int ops = 0; ops < OPS; ops++) fits |= fill_sizes(form, ops & 1, ops & 2, &unused);
+    return fits;
 }
 
 /* Kept until the process ends. NULL: there is no room. */
@@ -102,20 +118,67 @@ static struct form *make_form(const struct real_lt *real, const struct form_key 
     return memo_add(&forms, &form->entry, &form->key, hash); /* NOLINT: taken over, no leak */
 }
 
-/* NULL: not plain, or there is no room. */
-static struct form *form_of(const struct real_lt *real, int op_a, int op_b, lt_layout a, lt_layout b,
-                            lt_layout d)
+static struct form *find_form(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d)
 {
-    const struct form_key key = {*a, *b, *d, op_a, op_b};
+    const struct form_key key = {*a, *b, *d};
     const uint64_t hash = memo_hash(&key, sizeof key);
     struct form *form = memo_find(&forms, &key, hash);
-    if (!form) {
+    if (!form && !atomic_load_explicit(&full, memory_order_relaxed)) {
         pthread_mutex_lock(&lock);
         form = memo_find(&forms, &key, hash);
         if (!form) form = make_form(real, &key, hash);
+        if (!form) atomic_store_explicit(&full, true, memory_order_relaxed);
         pthread_mutex_unlock(&lock);
     }
-    return form && form->plain ? form : NULL;
+    return form;
+}
+
+static bool same(lt_layout x, const struct lt_layout *y)
+{
+    uint64_t different = 0;
+    for (int i = 0; i < 8; i++) different |= x->data[i] ^ y->data[i];
+    return !different;
+}
+
+/* NULL: there is no room. */
+static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d)
+{
+    const uint64_t addresses = (uintptr_t)a + 3 * (uintptr_t)b + 5 * (uintptr_t)d;
+    _Atomic(struct form *) *hint = &hints[addresses * 0x9e3779b97f4a7c15U >> (64 - HINTS_BITS)];
+    struct form *form = atomic_load_explicit(hint, memory_order_acquire);
+    if (form && same(a, &form->key.a) && same(b, &form->key.b) && same(d, &form->key.d)) return form;
+    form = find_form(real, a, b, d);
+    if (form) atomic_store_explicit(hint, form, memory_order_release);
+    return form;
+}
+
+/* ---- calls that no descriptor makes ours ---- */
+
+/* True: there is no tuned kernel, whatever the descriptor says. A route never gets one later. */
+static bool is_untuned(const struct form *form, const struct asked *asked)
+{
+    if (!form->plain) return true;
+    const struct route *untuned = atomic_load_explicit(&form->untuned, memory_order_acquire);
+    return untuned && route_is_for(untuned, asked);
+}
+
+/* For a call that is ours, so that no others' problems fill the table of routes. Most layouts fit with one
+ * pair of ops alone. */
+static void look_for_tuned(struct form *form, struct asked asked)
+{
+    struct route *route = NULL;
+    if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
+    for (int ops = 0; ops < OPS; ops++) {
+        if (!fill_sizes(form, ops & 1, ops & 2, &asked)) continue;
+        asked.last = &form->last[ops];
+        route = route_of(&asked);
+        if (!route) return; /* not known */
+        if (atomic_load_explicit(&route->state, memory_order_relaxed) == ROUTE_TUNED) {
+            atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
+            return;
+        }
+    }
+    atomic_store_explicit(&form->untuned, route, memory_order_release);
 }
 
 /* ---- what a descriptor asks for ---- */
@@ -166,27 +229,35 @@ static struct refusal *understand(const struct real_lt *real, lt_desc desc, cons
                                   const void *c, lt_layout layout_c, void *d, lt_layout layout_d,
                                   struct asked *asked)
 {
+    struct form *form = NULL;
     if (!desc || !alpha || !beta || !layout_a || !layout_b || !layout_c || !layout_d) return &forms_other;
-    if (get(real, desc, LT_DESC_EPILOGUE) != LT_EPILOGUE_DEFAULT) return &epilogue;
-    int compute = get(real, desc, LT_DESC_COMPUTE_TYPE), pointer = get(real, desc, LT_DESC_POINTER_MODE);
-    int op_a = get(real, desc, LT_DESC_TRANSA), op_b = get(real, desc, LT_DESC_TRANSB);
-    if (compute != BLAS_COMPUTE_32F && compute != BLAS_COMPUTE_32F_PEDANTIC) return &types;
-    if ((pointer != BLAS_HOST_SCALARS && pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) || !is_op(op_b))
-        return &forms_other;
-    struct form *form = form_of(real, op_a, op_b, layout_a, layout_b, layout_d);
-    if (!form || memcmp(layout_c, layout_d, sizeof *layout_c) != 0) return &forms_other;
-    /* Where beta is 0, C is not read. */
-    if (c != d && (pointer == BLAS_DEVICE_SCALARS || *(const float *)beta != 0)) return &other_c;
-    *asked = form->asked;
-    asked->alpha = alpha;
     asked->a = a;
     asked->b = b;
-    asked->beta = beta;
     asked->c = d;
+    if (!dropin_is_watched()) {
+        form = form_of(real, layout_a, layout_b, layout_d);
+        if (form && is_untuned(form, asked)) return &forms_other; /* nobody asks why */
+    }
+    if (get(real, desc, LT_DESC_EPILOGUE) != LT_EPILOGUE_DEFAULT) return &epilogue;
+    const int compute = get(real, desc, LT_DESC_COMPUTE_TYPE);
+    if (compute != BLAS_COMPUTE_32F && compute != BLAS_COMPUTE_32F_PEDANTIC) return &types;
+    const int pointer = get(real, desc, LT_DESC_POINTER_MODE);
+    const int op_a = get(real, desc, LT_DESC_TRANSA), op_b = get(real, desc, LT_DESC_TRANSB);
+    if ((pointer != BLAS_HOST_SCALARS && pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) || !is_op(op_b))
+        return &forms_other;
+    const bool turn_a = op_a != BLAS_OP_N, turn_b = op_b != BLAS_OP_N;
+    if (!form) form = form_of(real, layout_a, layout_b, layout_d);
+    if (!form || !form->plain || !fill_sizes(form, turn_a, turn_b, asked) || !same(layout_c, layout_d))
+        return &forms_other;
+    /* Where beta is 0, C is not read. */
+    if (c != d && (pointer == BLAS_DEVICE_SCALARS || *(const float *)beta != 0)) return &other_c;
+    asked->alpha = alpha;
+    asked->beta = beta;
     asked->scalars_on_device = pointer == BLAS_DEVICE_SCALARS;
     asked->is_plain = is_usual;
     asked->is_plain_of = desc;
-    asked->last = &form->last;
+    asked->last = &form->last[turn_a + 2 * turn_b];
+    if (!dropin_is_watched()) look_for_tuned(form, *asked);
     return NULL;
 }
 
@@ -205,7 +276,6 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
     else
         refusal =
             understand(real, desc, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d, &asked);
-    asked.stream = stream;
     if (refusal) dropin_pass(refusal, &turn);
     else if (dropin_take(&asked, &turn, &result)) return result;
     result = real->Matmul(handle, desc, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d,

@@ -136,12 +136,26 @@ static struct route *make(const struct route_key *key, uint64_t hash)
     return memo_add(&routes, &r->entry, &r->key, hash);
 }
 
-struct route *route_of(const struct asked *asked)
+/* Of the operands, in bytes; 0: there is no current context, or no kernel takes them. */
+static int alignment_of(const struct asked *asked, CUcontext *context)
 {
     const uintptr_t bits = (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c;
-    const int alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
-    CUcontext context = NULL;
-    if ((bits & 3) || cuda.CtxGetCurrent(&context) != CUDA_SUCCESS || !context) return NULL;
+    *context = NULL;
+    if ((bits & 3) || cuda.CtxGetCurrent(context) != CUDA_SUCCESS || !*context) return 0;
+    return bits & 7 ? 4 : bits & 15 ? 8 : 16;
+}
+
+bool route_is_for(const struct route *route, const struct asked *asked)
+{
+    CUcontext context;
+    return route->key.alignment == alignment_of(asked, &context) && route->key.context == context;
+}
+
+struct route *route_of(const struct asked *asked)
+{
+    CUcontext context;
+    const int alignment = alignment_of(asked, &context);
+    if (!alignment) return NULL;
     struct route *r = asked->last ? atomic_load_explicit(asked->last, memory_order_acquire) : NULL;
     if (r && r->key.context == context && r->key.alignment == alignment) return r;
 

@@ -48,6 +48,9 @@ extern struct route_rules route_rules;
  * that no kernel takes, no memory). */
 struct route *route_of(const struct asked *asked);
 
+/* The call is in the route's context, with operands aligned as the route's; its sizes are not looked at. */
+bool route_is_for(const struct route *route, const struct asked *asked);
+
 /* The tuned kernel, prepared. NULL: not now, because the stream is being captured; or the route has become
  * ROUTE_PASS. */
 struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream stream);

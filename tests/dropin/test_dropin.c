@@ -387,6 +387,36 @@ static void lt_in_its_plain_form_is_answered(void **state)
     operands_free(&o);
 }
 
+/* Calls that passed before are no reason to pass one: layouts and descriptors stay where they are and change.
+ */
+static void lt_descriptors_that_change_are_asked_again(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x16x16", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x16x16", 0),
+                       skewed = operands_make("sgemm:nn:16x16x16", 1);
+    struct lt_call x;
+    const int turned = BLAS_OP_T, plain = BLAS_OP_N;
+    const uint64_t fewer = 12, all = 16;
+    cublasLtMatmulDescCreate(&x.desc, BLAS_COMPUTE_32F, BLAS_R_32F);
+    cublasLtMatrixLayoutCreate(&x.a, BLAS_R_32F, fewer, 16, 16);
+    cublasLtMatrixLayoutCreate(&x.b, BLAS_R_32F, 16, 16, 16);
+    cublasLtMatrixLayoutCreate(&x.c, BLAS_R_32F, fewer, 16, 16);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+    cublasLtMatrixLayoutSetAttribute(x.a, LT_LAYOUT_ROWS, &all, sizeof all);
+    cublasLtMatrixLayoutSetAttribute(x.c, LT_LAYOUT_ROWS, &all, sizeof all);
+    cublasLtMatmulDescSetAttribute(x.desc, LT_DESC_TRANSA, &turned, sizeof turned);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &skewed, &zero, skewed.c), 0, 1);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+    cublasLtMatmulDescSetAttribute(x.desc, LT_DESC_TRANSA, &plain, sizeof plain);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+    operands_check(&o, 1, "cublasLtMatmul");
+    lt_free(&x);
+    operands_free(&o);
+    operands_free(&skewed);
+}
+
 static void lt_in_any_other_form_goes_to_cublas(void **state)
 {
     (void)state;
@@ -684,6 +714,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(every_form_is_answered_or_passed_on_as_it_is),
     SCENARIO(lt_in_its_plain_form_is_answered),
     SCENARIO(lt_in_any_other_form_goes_to_cublas),
+    SCENARIO(lt_descriptors_that_change_are_asked_again),
     SCENARIO(a_kernel_that_is_not_there_yet_is_not_prepared_in_a_capture),
     SCENARIO(a_kernel_that_cannot_be_built_leaves_its_calls_to_cublas),
     SCENARIO(a_launch_that_fails_is_computed_by_cublas_where_it_may),
