@@ -11,7 +11,7 @@ target_compile_definitions(test_dropin PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>
   DROPIN="$<TARGET_FILE:gemmtune_cublas>" PROGRAM_BLAS="$<TARGET_FILE:program_blas>" $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
 add_dependencies(test_dropin fake_gpu fake_nvrtc gemmtune_cublas)
 add_test(NAME test_dropin COMMAND test_dropin)
-set_tests_properties(test_dropin PROPERTIES LABELS unit TIMEOUT 300
+set_tests_properties(test_dropin PROPERTIES LABELS unit TIMEOUT 900
   ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 
 add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU

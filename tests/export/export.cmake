@@ -28,7 +28,7 @@ foreach(program check_header check_header_cxx bench_header)
   target_link_libraries(${program} PRIVATE gt_flags)
   target_compile_definitions(${program} PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME export_${program} COMMAND ${program})
-  set_tests_properties(export_${program} PROPERTIES LABELS cli TIMEOUT 300)
+  set_tests_properties(export_${program} PROPERTIES LABELS cli TIMEOUT 900)
 endforeach()
 
 target_link_libraries(check_header PRIVATE gt_base m) # the templates, to hold against
@@ -45,5 +45,5 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_test(NAME export_t4 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/t4.py $<TARGET_FILE:tune>
     $<TARGET_FILE:store_many>)
-  set_tests_properties(export_t4 PROPERTIES LABELS cli TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(export_t4 PROPERTIES LABELS cli TIMEOUT 900 SKIP_RETURN_CODE 77)
 endif()

@@ -160,7 +160,7 @@ TEST(a_second_ctrl_c_ends_at_once)
     usleep(100000);
     kill(pid, SIGINT);
     assert_int_equal(wait_exit(pid), 130);
-    assert_true(now_s() - from < 2);
+    assert_true(now_s() - from < 4);                 /* the trial would take 5 */
     assert_int_equal(census(SHAPE, NULL)->total, 0); /* the trial was dropped, and blames nobody */
 }
 

@@ -127,7 +127,7 @@ TEST(eighty_thousand_candidates_are_sorted_in_less_than_a_second)
     assert_ok(model_sort(c.config, c.count, &p, &gpu, predicted_us));
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     print_message("%zu candidates: %.0f ms\n", c.count, 1e3 * seconds);
-    assert_true(SANITIZED || seconds < 1);
+    assert_true(SANITIZED || seconds < 1 * SHARED_MACHINE);
     for (size_t i = 0; i < c.count; i += 1000)
         assert_true(predicted_us[i] == model_predict(&c.config[i], &p, &gpu, NULL).time_us);
     free(predicted_us);

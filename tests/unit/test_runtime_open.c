@@ -71,10 +71,10 @@ TEST(opening_and_planning_over_100000_winners_is_quick)
     }
     print_message("%s: open %.2f ms, exact plan %.2f ms, first nearest %.0f ms, next %.2f ms\n",
                   given ? given : "100000 winners", open_ms, exact_ms, first_ms, next_ms);
-    assert_true(open_ms <= OPEN_MS_MAX);
-    assert_true(exact_ms <= EXACT_MS_MAX);
-    assert_true(first_ms <= FIRST_MS_MAX);
-    assert_true(next_ms <= NEXT_MS_MAX);
+    assert_true(open_ms <= OPEN_MS_MAX * SHARED_MACHINE);
+    assert_true(exact_ms <= EXACT_MS_MAX * SHARED_MACHINE);
+    assert_true(first_ms <= FIRST_MS_MAX * SHARED_MACHINE);
+    assert_true(next_ms <= NEXT_MS_MAX * SHARED_MACHINE);
 }
 
 int main(void)

@@ -10,6 +10,9 @@
 
 #define SHIPPED GT_SOURCE_DIR "/configs/spaces/simt.conf"
 
+/* The walk of the shipped space asks half as often, at 50 ns a time. */
+#define CHECKS_MAX 2e7
+
 static struct gpu h200(void)
 {
     struct gpu gpu;
@@ -193,29 +196,17 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
     space_free(space);
 }
 
-/* Of this process alone: others may keep the cores busy. */
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct candidates *c)
 {
     struct space *space;
     struct problem p = problem(shape);
     assert_ok(space_load(SHIPPED, &space));
-    double begin = seconds();
+    clock_t begin = clock();
     assert_ok(space_enumerate(space, &p, gpu, c));
-    double took = seconds() - begin;
-    print_message("%s on %s: %.3g raw, %zu legal, %.0f ms\n", shape, gpu->id, c->raw_count, c->count,
-                  1e3 * took);
-#ifdef __SANITIZE_ADDRESS__
-    assert_true(took < 10);
-#else
-    assert_true(took < 2);
-#endif
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    print_message("%s on %s: %.3g raw, %zu legal, rules asked %.3g times, %.0f ms\n", shape, gpu->id,
+                  c->raw_count, c->count, c->checks, 1e3 * seconds);
+    assert_true(c->checks < CHECKS_MAX);
     assert_true(c->count * sizeof *c->config < 100 << 20);
     space_free(space);
 }

@@ -13,6 +13,9 @@
 #undef fail_msg
 #define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
+/* How much longer than alone something may take on a machine that others use, too, without being at fault. */
+#define SHARED_MACHINE 8
+
 #define TEST(name) static void name(void **unit_state __attribute__((unused)))
 
 /* Fails with the sentence of the last error. */

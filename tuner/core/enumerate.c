@@ -149,7 +149,9 @@ static enum status walk_section(const struct space_section *section, const struc
         w->below[p] = w->below[p + 1] * section->values[p].count;
     out->raw_count += w->below[0];
     bool found = false;
-    return walk_from(w, 0, &found);
+    enum status st = walk_from(w, 0, &found);
+    out->checks += w->checks;
+    return st;
 }
 
 /* Sections may overlap: keep the first of equal candidates, in order. */

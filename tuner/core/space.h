@@ -25,6 +25,7 @@ struct candidates {
     struct config *config;
     size_t count;
     double raw_count; /* combinations before the rules; a double, since products overflow */
+    double checks;    /* times that the rules were asked: what the walk costs, on whatever machine */
 };
 
 /* Errors: E_IO, E_INPUT with file:line and reason (unknown template or parameter, value out of range, missing
