@@ -41,6 +41,8 @@ static inline int store_teardown(void **state)
     return nftw(store_folder, store_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_setup, store_teardown)
+
 static inline struct db_context store_context(void)
 {
     return (struct db_context){.gpu = {.id = "h200",

@@ -616,8 +616,6 @@ TEST(a_migration_that_fails_changes_nothing)
     assert_int_equal(ask(store_path, "SELECT count(*) FROM sqlite_schema WHERE name = 'news'"), 0);
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_setup, store_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -211,8 +211,6 @@ TEST(a_forked_child_cannot_use_nor_close_its_parents_connection)
     store_assert_clean();
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_setup, store_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

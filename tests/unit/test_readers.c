@@ -496,26 +496,26 @@ TEST(verify_tells_damage_from_winners_that_are_out_of_date)
     free(printed);
 }
 
-#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, no_proc, store_teardown)
+#define READER_TEST(name) cmocka_unit_test_setup_teardown(name, no_proc, store_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(query_shows_what_is_stored),
-        STORE_TEST(query_filters_by_gpu_shape_and_provenance),
-        STORE_TEST(query_without_a_result_says_so_and_prints_an_empty_table),
-        STORE_TEST(query_refuses_a_wrong_shape_and_an_unknown_format),
-        STORE_TEST(this_gpu_is_the_one_of_this_machine_that_was_measured),
-        STORE_TEST(another_driver_makes_this_gpus_winners_stale_and_no_others),
-        STORE_TEST(the_gpus_of_a_machine_are_read_from_proc),
-        STORE_TEST(explain_gives_margin_search_and_failures),
-        STORE_TEST(explain_gives_the_best_time_of_each_value),
-        STORE_TEST(explain_is_readable),
-        STORE_TEST(explain_without_a_winner_shows_what_was_tried),
-        STORE_TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts),
-        STORE_TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds),
-        STORE_TEST(verify_finds_nothing_in_a_whole_database),
-        STORE_TEST(verify_tells_damage_from_winners_that_are_out_of_date),
+        READER_TEST(query_shows_what_is_stored),
+        READER_TEST(query_filters_by_gpu_shape_and_provenance),
+        READER_TEST(query_without_a_result_says_so_and_prints_an_empty_table),
+        READER_TEST(query_refuses_a_wrong_shape_and_an_unknown_format),
+        READER_TEST(this_gpu_is_the_one_of_this_machine_that_was_measured),
+        READER_TEST(another_driver_makes_this_gpus_winners_stale_and_no_others),
+        READER_TEST(the_gpus_of_a_machine_are_read_from_proc),
+        READER_TEST(explain_gives_margin_search_and_failures),
+        READER_TEST(explain_gives_the_best_time_of_each_value),
+        READER_TEST(explain_is_readable),
+        READER_TEST(explain_without_a_winner_shows_what_was_tried),
+        READER_TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts),
+        READER_TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds),
+        READER_TEST(verify_finds_nothing_in_a_whole_database),
+        READER_TEST(verify_tells_damage_from_winners_that_are_out_of_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,343 @@
+#include "store.h"
+
+/* --- outcomes --- */
+
+TEST(an_outcome_comes_back_with_every_field)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct problem problem = problem_make(64, 64, 64);
+    struct config config = store_config(1);
+    struct outcome stored = store_outcome(10.7), found;
+    stored.worst_error = INFINITY;
+    snprintf(stored.detail, sizeof stored.detail, "a ; 'b' \"c\" µ");
+    store_trial(db, run, &problem, &config, &stored);
+    bool stale = true;
+    assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+    assert_false(stale);
+    assert_int_equal(found.verdict, stored.verdict);
+    assert_string_equal(found.detail, stored.detail);
+    assert_memory_equal(&found.facts, &stored.facts, sizeof found.facts);
+    assert_true(found.time_us == stored.time_us);
+    assert_int_equal(found.sample_count, 3);
+    assert_memory_equal(found.samples_us, stored.samples_us, 3 * sizeof(double));
+    assert_true(isinf(found.worst_error));
+    assert_true(found.exact && found.cold);
+    assert_int_equal(found.state.sm_clock_mhz, 1980);
+    assert_int_equal(found.state.memory_clock_mhz, 3201);
+    assert_true(found.state.power_w == 612.5);
+    assert_int_equal(found.state.temperature_c, 55);
+    assert_true(found.state.throttle_reasons == UINT64_C(0x8000000000000004));
+    assert_true(found.wall_ms == 12.5);
+    db_close(db);
+    store_assert_clean();
+}
+
+TEST(every_verdict_and_the_most_samples_come_back)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct problem problem = problem_make(64, 64, 64);
+    for (int v = 0; v < VERDICT_COUNT; v++) {
+        struct config config = store_config(v);
+        struct outcome outcome = store_outcome(1 + v), found;
+        outcome.verdict = (enum verdict)v;
+        outcome.sample_count = OUTCOME_SAMPLES_MAX;
+        for (int i = 0; i < OUTCOME_SAMPLES_MAX; i++) outcome.samples_us[i] = 1.1 * i;
+        outcome.worst_error = (double)NAN;
+        store_trial(db, run, &problem, &config, &outcome);
+        bool stale;
+        assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+        assert_int_equal(found.verdict, v);
+        assert_int_equal(found.sample_count, OUTCOME_SAMPLES_MAX);
+        assert_memory_equal(found.samples_us, outcome.samples_us, sizeof found.samples_us);
+        assert_true(isnan(found.worst_error));
+    }
+    db_close(db);
+    store_assert_clean();
+}
+
+TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context), attempt;
+    struct problem problem = problem_make(64, 64, 64);
+    struct config config = store_config(1);
+    struct outcome outcome = store_outcome(1);
+    outcome.facts.registers = -1;
+    assert_ok(db_attempt(db, run, &problem, &config, &attempt));
+    assert_fails(db_record(db, attempt, &outcome), E_INPUT, "registers");
+    outcome.facts.registers = 1;
+    assert_ok(db_record(db, attempt, &outcome));
+    assert_fails(db_record(db, attempt, &outcome), E_ABSENT, "not under way");
+    db_close(db);
+}
+
+TEST(the_newest_outcome_is_found)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct problem problem = problem_make(64, 64, 64);
+    struct config config = store_config(1);
+    for (int i = 1; i <= 5; i++) {
+        struct outcome outcome = store_outcome(i), found;
+        bool stale;
+        store_trial(db, run, &problem, &config, &outcome);
+        assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+        assert_true(found.time_us == i);
+    }
+    db_close(db);
+}
+
+TEST(hard_keys_miss_and_soft_keys_make_stale)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context made = store_context();
+    int64_t run = store_run(db, &made);
+    struct problem problem = problem_make(64, 64, 64), other = problem_make(64, 64, 65);
+    struct config config = store_config(1), another = store_config(2);
+    struct outcome outcome = store_outcome(1), found;
+    bool stale;
+    store_trial(db, run, &problem, &config, &outcome);
+    struct db_context now = made;
+    assert_int_equal(db_find(db, &now, &other, &config, &found, &stale), E_ABSENT);
+    assert_int_equal(db_find(db, &now, &problem, &another, &found, &stale), E_ABSENT);
+    now.cold = false;
+    assert_int_equal(db_find(db, &now, &problem, &config, &found, &stale), E_ABSENT);
+    now = made, now.gpu.sm_count = 131;
+    assert_int_equal(db_find(db, &now, &problem, &config, &found, &stale), E_ABSENT);
+    now = made, now.gpu.arch = 100;
+    assert_int_equal(db_find(db, &now, &problem, &config, &found, &stale), E_ABSENT);
+    now = made, now.gpu.clock_mhz = 1000, now.gpu_uuid[4] = '2'; /* another board of the same model */
+    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
+    assert_false(stale);
+    now = made, now.driver[0] = '9';
+    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
+    assert_true(stale);
+    now = made, now.power_limit_w = 400;
+    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
+    assert_true(stale);
+    now = made, now.driver[0] = '\0', now.power_limit_w = 0; /* unknown is no difference */
+    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
+    assert_false(stale);
+    db_close(db);
+}
+
+struct known {
+    int visits;
+    double sum_us;
+    int stop_at;
+};
+
+static bool count_known(void *self, const struct config *config, const struct outcome *outcome, bool stale)
+{
+    struct known *known = self;
+    assert_non_null(config->template);
+    assert_false(stale);
+    known->visits++;
+    known->sum_us += outcome->time_us;
+    return known->visits != known->stop_at;
+}
+
+TEST(known_gives_the_newest_outcome_of_each_configuration_once)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct problem problem = problem_make(64, 64, 64), other = problem_make(1, 2, 3);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 20; i++) {
+            struct config config = store_config(i);
+            struct outcome outcome = store_outcome(100 * round + i);
+            store_trial(db, run, &problem, &config, &outcome);
+        }
+    struct known known = {0};
+    assert_ok(db_known(db, &context, &problem, count_known, &known));
+    assert_int_equal(known.visits, 20);
+    assert_true(known.sum_us == 20 * 200 + 190);
+    known = (struct known){.stop_at = 5};
+    assert_ok(db_known(db, &context, &problem, count_known, &known));
+    assert_int_equal(known.visits, 5);
+    known = (struct known){0};
+    assert_ok(db_known(db, &context, &other, count_known, &known));
+    assert_int_equal(known.visits, 0);
+    db_close(db);
+}
+
+TEST(best_are_ascending_usable_and_newest)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct problem problem = problem_make(64, 64, 64);
+    for (int i = 0; i < 10; i++) {
+        struct config config = store_config(i);
+        struct outcome outcome = store_outcome(20 - i);
+        if (i == 9) outcome.verdict = VERDICT_WRONG;
+        store_trial(db, run, &problem, &config, &outcome);
+    }
+    struct config again = store_config(8); /* the fastest turns out slower */
+    struct outcome slower = store_outcome(50);
+    store_trial(db, run, &problem, &again, &slower);
+    struct db_best best[16];
+    int count;
+    assert_ok(db_best(db, &context, &problem, best, 16, &count));
+    assert_int_equal(count, 9);
+    assert_true(best[0].outcome.time_us == 13 && best[8].outcome.time_us == 50);
+    for (int i = 1; i < count; i++) assert_true(best[i - 1].outcome.time_us <= best[i].outcome.time_us);
+    assert_true(config_equal(&best[8].config, &again));
+    assert_ok(db_best(db, &context, &problem, best, 3, &count));
+    assert_int_equal(count, 3);
+    db_close(db);
+}
+
+/* --- attempts, recovery, quarantine --- */
+
+TEST(recovery_marks_exactly_the_unfinished_and_only_once)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct problem problem = problem_make(64, 64, 64);
+    struct config done = store_config(1), open = store_config(2), forgotten = store_config(3);
+    int64_t run = store_run(db, &context), attempt, count;
+    struct outcome outcome = store_outcome(1), found;
+    store_trial(db, run, &problem, &done, &outcome);
+    assert_ok(db_attempt(db, run, &problem, &forgotten, &attempt));
+    assert_ok(db_forget_attempt(db, attempt));
+    assert_ok(db_attempt(db, run, &problem, &open, &attempt));
+    assert_ok(db_recover(db, &count)); /* an attempt of this process is under way, not lost */
+    assert_int_equal(count, 0);
+    db_close(db);
+
+    db = store_open(DB_WRITE);
+    store_run(db, &context);
+    assert_ok(db_recover(db, &count));
+    assert_int_equal(count, 1);
+    assert_ok(db_recover(db, &count));
+    assert_int_equal(count, 0);
+    bool stale, quarantined;
+    assert_ok(db_find(db, &context, &problem, &done, &found, &stale));
+    assert_int_equal(found.verdict, VERDICT_MEASURED);
+    /* One cut-off trial does not condemn: it is tried again. */
+    assert_int_equal(db_find(db, &context, &problem, &open, &found, &stale), E_ABSENT);
+    assert_ok(db_quarantined(db, &context, &open, &quarantined));
+    assert_false(quarantined);
+    struct db_counts counts;
+    assert_ok(db_count(db, &counts));
+    assert_int_equal(counts.trials, 2);
+    assert_int_equal(counts.attempts, 0);
+    db_close(db);
+    store_assert_clean();
+}
+
+TEST(two_crashes_quarantine_on_that_gpu_for_every_problem)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context(), elsewhere = context;
+    elsewhere.gpu.sm_count = 78;
+    struct problem problems[2] = {problem_make(1, 2, 3), problem_make(4, 5, 6)};
+    struct config config = store_config(1), other = store_config(2);
+    int64_t run = store_run(db, &context);
+    bool quarantined;
+    struct outcome crashed = outcome_failed(VERDICT_CRASHED, "died"),
+                   hung = outcome_failed(VERDICT_HUNG, "slept");
+    struct outcome wrong = outcome_failed(VERDICT_WRONG, "wrong");
+    store_trial(db, run, &problems[0], &config, &crashed);
+    store_trial(db, run, &problems[0], &config, &wrong);
+    assert_ok(db_quarantined(db, &context, &config, &quarantined));
+    assert_false(quarantined);
+    store_trial(db, run, &problems[1], &config, &hung);
+    assert_ok(db_quarantined(db, &context, &config, &quarantined));
+    assert_true(quarantined);
+    assert_ok(db_quarantined(db, &context, &other, &quarantined));
+    assert_false(quarantined);
+    assert_ok(db_quarantined(db, &elsewhere, &config, &quarantined));
+    assert_false(quarantined);
+    db_close(db);
+}
+
+TEST(one_kill_counts_once_however_many_gpus_were_trying_it)
+{
+    struct db_context context = store_context();
+    struct problem problem = problem_make(64, 64, 64), other = problem_make(1, 2, 3);
+    struct config config = store_config(1);
+    bool quarantined;
+    for (int kill = 1; kill <= 2; kill++) {
+        struct db *db = store_open(DB_WRITE);
+        int64_t attempt, count;
+        assert_ok(db_attempt(db, store_run(db, &context), &problem, &config, &attempt));
+        assert_ok(db_attempt(db, store_run(db, &context), &other, &config, &attempt));
+        db_close(db);
+        db = store_open(DB_WRITE);
+        assert_ok(db_recover(db, &count));
+        assert_int_equal(count, 2);
+        assert_ok(db_quarantined(db, &context, &config, &quarantined));
+        assert_int_equal(quarantined, kill == 2);
+        db_close(db);
+    }
+}
+
+/* --- the list of all --- */
+
+struct trials {
+    int count, recovered;
+    int64_t newest_run;
+};
+
+static bool count_trial(void *self, const struct db_trial *trial)
+{
+    struct trials *trials = self;
+    if (trials->count++ == 0) trials->newest_run = trial->run_id;
+    trials->recovered += trial->recovered;
+    assert_true(trial->current);
+    assert_string_equal(trial->gpu_name, "NVIDIA H200");
+    return true;
+}
+
+TEST(trials_are_listed_newest_run_first)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct problem problem = problem_make(64, 64, 64), other = problem_make(1, 2, 3);
+    int64_t run = 0;
+    for (int r = 0; r < 3; r++) {
+        run = store_run(db, &context);
+        for (int i = 0; i < 4; i++) {
+            struct config config = store_config(i);
+            struct outcome outcome = store_outcome(i);
+            store_trial(db, run, i == 3 ? &other : &problem, &config, &outcome);
+        }
+    }
+    struct trials trials = {0};
+    struct db_filter filter = {.problem = &problem};
+    assert_ok(db_trials(db, &filter, count_trial, &trials));
+    assert_int_equal(trials.count, 9);
+    assert_int_equal(trials.newest_run, run);
+    filter = (struct db_filter){.gpu = "sm_80"};
+    trials = (struct trials){0};
+    assert_ok(db_trials(db, &filter, count_trial, &trials));
+    assert_int_equal(trials.count, 0);
+    db_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(an_outcome_comes_back_with_every_field),
+        STORE_TEST(every_verdict_and_the_most_samples_come_back),
+        STORE_TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open),
+        STORE_TEST(the_newest_outcome_is_found),
+        STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
+        STORE_TEST(known_gives_the_newest_outcome_of_each_configuration_once),
+        STORE_TEST(best_are_ascending_usable_and_newest),
+        STORE_TEST(recovery_marks_exactly_the_unfinished_and_only_once),
+        STORE_TEST(two_crashes_quarantine_on_that_gpu_for_every_problem),
+        STORE_TEST(one_kill_counts_once_however_many_gpus_were_trying_it),
+        STORE_TEST(trials_are_listed_newest_run_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

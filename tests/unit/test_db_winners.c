@@ -1,0 +1,199 @@
+#include "store.h"
+
+static struct db_winner winner_of(const struct config *config)
+{
+    struct db_winner w = {.problem = problem_make(4096, 4096, 4096),
+                          .cold = true,
+                          .tied = true,
+                          .exact = true,
+                          .time_us = 2600.5,
+                          .ratio = 1.01,
+                          .ratio_low = 1.005,
+                          .ratio_high = 1.015,
+                          .anchor_us = 2626.5,
+                          .rounds = 8,
+                          .trials = 120,
+                          .legal_count = INT64_C(5000000000),
+                          .model_rank = 7,
+                          .model_first16_share = 0.99,
+                          .registers = 128,
+                          .smem_bytes = 65536};
+    if (config) w.config = *config;
+    return w;
+}
+
+struct winners {
+    int count;
+    struct db_winner first, last;
+};
+
+static bool keep_winner(void *self, const struct db_winner *winner)
+{
+    struct winners *winners = self;
+    if (winners->count++ == 0) winners->first = *winner;
+    winners->last = *winner;
+    return true;
+}
+
+static struct winners list(struct db *db, const char *gpu, const struct problem *problem,
+                           const struct db_context *now)
+{
+    struct winners winners = {0};
+    struct db_filter filter = {.gpu = gpu, .problem = problem};
+    assert_ok(db_winners(db, &filter, now, keep_winner, &winners));
+    return winners;
+}
+
+TEST(a_winner_comes_back_with_its_evidence)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct config runners[2] = {store_legal_config(), store_config(3)};
+    struct db_race_sample samples[100];
+    for (int i = 0; i < 100; i++) samples[i] = (struct db_race_sample){i % 3 - 1, i / 3, 1.5 * i};
+    struct db_winner w = winner_of(&runners[0]);
+    assert_ok(db_set_winner(db, run, &w, runners, 2, samples, 100));
+    db_close(db);
+
+    db = store_open(DB_READ);
+    struct winners found = list(db, NULL, NULL, &context);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.first.why, "");
+    assert_false(found.first.unusable || found.first.stale || found.first.predicted);
+    assert_true(config_equal(&found.first.config, &runners[0]));
+    assert_true(problem_equal(&found.first.problem, &w.problem));
+    assert_string_equal(found.first.gpu.name, "NVIDIA H200");
+    assert_string_equal(found.first.driver, "580.95.05");
+    assert_true(found.first.time_us == 2600.5 && found.first.ratio_high == 1.015 && found.first.tied);
+    assert_true(found.first.legal_count == INT64_C(5000000000) && found.first.model_rank == 7);
+    assert_int_equal(strlen(found.first.when), 20);
+    struct db_evidence evidence;
+    assert_ok(db_evidence(db, found.first.decision_id, &evidence));
+    assert_int_equal(evidence.runner_count, 2);
+    assert_int_equal(evidence.sample_count, 100);
+    assert_memory_equal(evidence.samples, samples, sizeof samples);
+    char text[CONFIG_TEXT_MAX];
+    config_format(&runners[1], text);
+    assert_string_equal(evidence.runner_text[1], text);
+    db_evidence_free(&evidence);
+    db_close(db);
+    store_assert_clean();
+}
+
+TEST(cublas_may_win)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct db_winner w = winner_of(NULL);
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    struct winners found = list(db, NULL, NULL, &context);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.first.config_text, "cublas");
+    assert_false(found.first.unusable);
+    assert_null(found.first.config.template);
+    db_close(db);
+    store_assert_clean();
+}
+
+TEST(a_prediction_never_replaces_a_measurement)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    int64_t run = store_run(db, &context);
+    struct config config = store_legal_config();
+    struct db_winner predicted = winner_of(&config), measured = predicted;
+    predicted.predicted = true;
+    predicted.time_us = 1;
+    assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
+    assert_true(list(db, NULL, NULL, NULL).first.predicted);
+    assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
+    assert_false(list(db, NULL, NULL, NULL).first.predicted);
+    assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
+    assert_false(list(db, NULL, NULL, NULL).first.predicted);
+    measured.time_us = 9999; /* a newer measurement does, also when slower */
+    assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
+    struct winners found = list(db, NULL, NULL, NULL);
+    assert_int_equal(found.count, 1);
+    assert_true(found.first.time_us == 9999);
+    struct db_counts counts;
+    assert_ok(db_count(db, &counts));
+    assert_int_equal(counts.decisions, 3); /* earlier ones stay */
+    db_close(db);
+    store_assert_clean();
+}
+
+TEST(winners_are_filtered_by_gpu_and_problem)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context h200 = store_context(), ada = h200;
+    snprintf(ada.gpu.name, sizeof ada.gpu.name, "NVIDIA GeForce RTX 4090");
+    snprintf(ada.gpu.id, sizeof ada.gpu.id, "rtx4090");
+    ada.gpu.arch = 89;
+    struct config config = store_legal_config();
+    struct db_winner w = winner_of(&config);
+    assert_ok(db_set_winner(db, store_run(db, &h200), &w, NULL, 0, NULL, 0));
+    int64_t run = store_run(db, &ada);
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    w.cold = false;
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    w.problem = problem_make(64, 64, 64);
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    const struct {
+        const char *gpu;
+        int count;
+    } cases[] = {{NULL, 4},   {"H200", 1},     {"nvidia h200", 1}, {"sm_90", 1}, {"sm_90a", 1}, {"90", 1},
+                 {"4090", 0}, {"rtx 4090", 3}, {"RTX4090", 3},     {"sm_89", 3}, {"sm_8", 0},   {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(list(db, cases[i].gpu, NULL, NULL).count, cases[i].count);
+    struct problem large = problem_make(4096, 4096, 4096), never = problem_make(3, 3, 3);
+    assert_int_equal(list(db, NULL, &large, NULL).count, 3);
+    assert_int_equal(list(db, "sm_89", &w.problem, NULL).count, 1);
+    assert_int_equal(list(db, NULL, &never, NULL).count, 0);
+    db_close(db);
+}
+
+TEST(a_winner_is_stale_with_another_driver_or_cublas_and_says_why)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct config config = store_legal_config();
+    struct db_winner w = winner_of(&config);
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    assert_false(list(db, NULL, NULL, NULL).first.stale);
+    snprintf(context.driver, sizeof context.driver, "999.1");
+    struct db_winner stale = list(db, NULL, NULL, &context).first;
+    assert_true(stale.stale && !stale.unusable);
+    assert_string_equal(stale.why, "measured with driver 580.95.05, now it is 999.1");
+    context = store_context();
+    snprintf(context.cublas, sizeof context.cublas, "14.0.0");
+    assert_true(list(db, NULL, NULL, &context).first.stale);
+    db_close(db);
+}
+
+TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct config config = store_config(0); /* BM = 1, BK = 2, ...: no legal tile */
+    struct db_winner w = winner_of(&config);
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    struct db_winner found = list(db, NULL, NULL, NULL).first;
+    assert_true(found.unusable);
+    assert_null(found.config.template);
+    assert_non_null(strstr(found.why, "its rules refuse it: "));
+    db_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(a_winner_comes_back_with_its_evidence),
+        STORE_TEST(cublas_may_win),
+        STORE_TEST(a_prediction_never_replaces_a_measurement),
+        STORE_TEST(winners_are_filtered_by_gpu_and_problem),
+        STORE_TEST(a_winner_is_stale_with_another_driver_or_cublas_and_says_why),
+        STORE_TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
