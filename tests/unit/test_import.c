@@ -1,263 +1,19 @@
+/* Our own files: what is exported from one database comes back in another. */
 #include "store.h"
 
 #include "exchange_json.h"
 #include "export_lists.h"
 #include "import_ours.h"
-#include "json_pull.h"
 #include "recorded.h"
-#include "stats.h"
+#include "spoil.h"
 
-#define GPUS  GT_SOURCE_DIR "/configs/gpus"
-#define CACHE GT_SOURCE_DIR "/tests/data/kernel_tuner_cache.json"
-#define T4    GT_SOURCE_DIR "/tests/data/kernel_tuner_t4.json"
-#define WHOLE GT_SOURCE_DIR "/tests/data/clblast_rtx3090.json.gz"
+#define GPUS GT_SOURCE_DIR "/configs/gpus"
 
 #define LEGAL                                                                                                \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=1"
 
-/* ---- the files of others ---- */
-
-static struct recorded read_rows(const char *bytes, size_t length)
-{
-    struct recorded r;
-    assert_ok(recorded_open("a file", bytes, length, &r));
-    assert_ok(recorded_rows(bytes, length, &r, NULL, NULL));
-    return r;
-}
-
-TEST(a_cache_file_is_read_with_both_spellings_of_failure)
-{
-    char *bytes;
-    size_t length;
-    assert_ok(recorded_read(CACHE, &bytes, &length));
-    struct recorded r = read_rows(bytes, length);
-    assert_int_equal(r.format, RECORDED_CACHE);
-    assert_string_equal(r.device, "NVIDIA GeForce RTX 3090");
-    assert_string_equal(r.kernel, "Xgemm");
-    assert_string_equal(r.problem, "[4096,4096]");
-    assert_int_equal(json_array_size(r.parameters), 15);
-    assert_int_equal(r.rows, 24);
-    assert_int_equal(r.counts[RECORDED_CORRECT], 18);
-    assert_int_equal(r.counts[RECORDED_CONSTRAINTS], 2);
-    assert_int_equal(r.counts[RECORDED_COMPILE], 2);
-    assert_int_equal(r.counts[RECORDED_RUNTIME], 2);
-    assert_int_equal(r.broken, 0);
-    assert_false(r.cut);
-    assert_int_equal(json_object_size(r.best), 15);
-    recorded_close(&r);
-    free(bytes);
-}
-
-TEST(a_t4_file_of_kernel_tuner_itself_is_read)
-{
-    char *bytes;
-    size_t length;
-    assert_ok(recorded_read(T4, &bytes, &length));
-    struct recorded r = read_rows(bytes, length);
-    assert_int_equal(r.format, RECORDED_T4);
-    assert_int_equal(r.rows, 16);
-    assert_int_equal(r.counts[RECORDED_CORRECT], 10);
-    assert_true(r.best_ms > 20 && r.best_ms < 50);
-    assert_int_equal(r.ours, 0);
-    recorded_close(&r);
-    free(bytes);
-}
-
-static bool check_units(void *self, const struct recorded_row *row)
-{
-    double *seen = self;
-    seen[0] = row->time_ms;
-    seen[1] = row->compile_ms;
-    return true;
-}
-
-TEST(both_spellings_and_every_unit_of_times_are_understood)
-{
-    static const char *const files[] = {
-        "{\"metadata\": {\"timeunit\": \"microseconds\"}, \"results\": [{\"configuration\": {\"x\": 1}, "
-        "\"times\": "
-        "{\"compilation_time\": 2000, \"runtimes\": [4000, 5000, 6000]}, \"invalidity\": \"correct\", "
-        "\"correctness\": 1}]}",
-        "{\"results\": [{\"configuration\": {\"x\": 1}, \"times\": {\"compilation\": 0.002, \"runtimes\": "
-        "[]}, "
-        "\"measurements\": [{\"name\": \"time\", \"value\": 0.005, \"unit\": \"s\"}], \"objectives\": "
-        "[\"time\"], "
-        "\"invalidity\": \"correct\", \"correctness\": 1}], \"metadata\": {\"timeunit\": \"seconds\"}}"};
-    for (int i = 0; i < 2; i++) {
-        struct recorded r;
-        double seen[2] = {0, 0};
-        assert_ok(recorded_open("a file", files[i], strlen(files[i]), &r));
-        assert_ok(recorded_rows(files[i], strlen(files[i]), &r, check_units, seen));
-        assert_true(fabs(seen[0] - 5) < 1e-9 && fabs(seen[1] - 2) < 1e-9);
-        recorded_close(&r);
-    }
-}
-
-TEST(a_real_file_of_18_thousand_results_is_read_compressed_as_it_is)
-{
-    char *bytes;
-    size_t length;
-    assert_ok(recorded_read(WHOLE, &bytes, &length));
-    struct recorded r = read_rows(bytes, length);
-    assert_int_equal(r.rows, 17956);
-    assert_true(fabs(r.best_ms - 5.6578) < 1e-3);
-    recorded_close(&r);
-    free(bytes);
-}
-
-TEST(a_file_cut_off_anywhere_is_good_as_far_as_it_goes)
-{
-    static const char *const files[] = {CACHE, T4};
-    for (int i = 0; i < 2; i++) {
-        char *bytes;
-        size_t length;
-        int64_t before = 0;
-        assert_ok(recorded_read(files[i], &bytes, &length));
-        for (size_t end = 0; end < length; end += 1 + end % 7) {
-            char *part = malloc(end + 1); /* exactly as long, so that a step too far is seen */
-            memcpy(part, bytes, end);
-            struct recorded r;
-            assert_ok(recorded_open("a file", part, end, &r));
-            if (r.format != RECORDED_UNKNOWN) {
-                assert_ok(recorded_rows(part, end, &r, NULL, NULL));
-                if (r.rows < before) fail_msg("%zu bytes: %d results", end, (int)r.rows);
-                before = r.rows;
-                assert_int_equal(r.broken, 0);
-            }
-            recorded_close(&r);
-            free(part);
-        }
-        assert_in_range(before, 15, 24);
-        free(bytes);
-    }
-}
-
-TEST(only_the_closing_braces_missing_costs_no_result)
-{
-    char *bytes;
-    size_t length;
-    assert_ok(recorded_read(CACHE, &bytes, &length));
-    while (bytes[length - 1] == '}' || bytes[length - 1] == '\n') length--;
-    bytes[length++] = '}'; /* of the last entry */
-    bytes[length++] = ','; /* as a file that was to go on */
-    struct recorded r = read_rows(bytes, length);
-    assert_int_equal(r.rows, 24);
-    assert_true(r.cut);
-    recorded_close(&r);
-    free(bytes);
-}
-
-/* Flip, remove, double and replace bytes: whatever comes out, nothing is read beyond the end and nothing
- * leaks (this runs under the sanitizers). */
-static char *spoil(const char *bytes, size_t length, uint64_t *random, size_t *spoiled)
-{
-    static const char *const words[] = {"null",
-                                        "-1",
-                                        "1e999",
-                                        "{",
-                                        "}",
-                                        "[",
-                                        "]",
-                                        "\"",
-                                        "\\u0000",
-                                        "\xff",
-                                        "true",
-                                        "NaN",
-                                        "\"__error__\"",
-                                        "18446744073709551616",
-                                        ",",
-                                        ":"};
-    char *copy = malloc(2 * length + 64);
-    memcpy(copy, bytes, length);
-    *spoiled = length;
-    for (uint64_t n = 1 + stats_random_below(random, 4); n > 0; n--) {
-        const size_t at = stats_random_below(random, *spoiled);
-        const char *word = words[stats_random_below(random, sizeof words / sizeof *words)];
-        const size_t extra = strlen(word);
-        switch (stats_random_below(random, 4)) {
-        case 0:
-            copy[at] = (char)stats_random_below(random, 256);
-            break;
-        case 1:
-            memmove(copy + at + extra, copy + at, *spoiled - at);
-            memcpy(copy + at, word, extra);
-            *spoiled += extra;
-            break;
-        case 2: {
-            const size_t gone = stats_random_below(random, *spoiled - at < 200 ? *spoiled - at : 200);
-            memmove(copy + at, copy + at + gone, *spoiled - at - gone);
-            *spoiled -= gone;
-            break;
-        }
-        default:
-            if (at + extra <= *spoiled) memcpy(copy + at, word, extra);
-        }
-    }
-    char *exact = malloc(*spoiled + 1);
-    memcpy(exact, copy, *spoiled);
-    free(copy);
-    return exact;
-}
-
-static void read_spoiled(const char *bytes, size_t length)
-{
-    struct recorded r;
-    if (!recorded_open("a file", bytes, length, &r) && r.format != RECORDED_UNKNOWN)
-        recorded_rows(bytes, length, &r, NULL, NULL);
-    recorded_close(&r);
-}
-
-TEST(spoiled_files_are_read_or_refused)
-{
-    static const char *const files[] = {CACHE, T4};
-    uint64_t random = 11;
-    for (int i = 0; i < 2; i++) {
-        char *bytes;
-        size_t length;
-        assert_ok(recorded_read(files[i], &bytes, &length));
-        for (int j = 0; j < 1500; j++) {
-            size_t spoiled;
-            char *copy = spoil(bytes, length, &random, &spoiled);
-            read_spoiled(copy, spoiled);
-            free(copy);
-        }
-        free(bytes);
-    }
-}
-
-TEST(nesting_without_end_is_refused)
-{
-    const size_t length = 1 << 20;
-    char *bytes = malloc(length);
-    memset(bytes, '[', length);
-    memcpy(bytes, "{\"results\":", 11);
-    struct recorded r;
-    assert_ok(recorded_open("a file", bytes, length, &r));
-    assert_int_equal(r.format, RECORDED_T4);
-    assert_fails(recorded_rows(bytes, length, &r, NULL, NULL), E_INPUT, "is not JSON");
-    recorded_close(&r);
-    free(bytes);
-}
-
-TEST(what_is_no_results_file_is_told_apart)
-{
-    static const char *const texts[] = {"",           "{}",    "[]",           "5",
-                                        "{\"a\": 1}", "hello", "{\"results\"", "\xef\xbb\xbf{}"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct recorded r;
-        assert_ok(recorded_open("a file", texts[i], strlen(texts[i]), &r));
-        assert_int_equal(r.format, RECORDED_UNKNOWN);
-        assert_false(winners_here(texts[i], strlen(texts[i])));
-        recorded_close(&r);
-    }
-    char *bytes;
-    size_t length;
-    assert_fails(recorded_read("/no/such/file", &bytes, &length), E_IO, "/no/such/file");
-    assert_fails(recorded_read("/tmp", &bytes, &length), E_IO, "regular file");
-}
-
-/* ---- our own: winners ---- */
+/* ---- winners ---- */
 
 static int64_t fill_winners(struct db *db)
 {
@@ -427,7 +183,7 @@ TEST(an_array_of_winners_is_read_too)
     free(array);
 }
 
-/* ---- our own: trials ---- */
+/* ---- trials ---- */
 
 static char *export_trials(struct db *db, size_t *length, struct exported *exported)
 {
@@ -576,28 +332,14 @@ TEST(spoiled_trials_never_spoil_the_database)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cache_file_is_read_with_both_spellings_of_failure),
-        cmocka_unit_test(a_t4_file_of_kernel_tuner_itself_is_read),
-        cmocka_unit_test(both_spellings_and_every_unit_of_times_are_understood),
-        cmocka_unit_test(a_real_file_of_18_thousand_results_is_read_compressed_as_it_is),
-        cmocka_unit_test(a_file_cut_off_anywhere_is_good_as_far_as_it_goes),
-        cmocka_unit_test(only_the_closing_braces_missing_costs_no_result),
-        cmocka_unit_test(spoiled_files_are_read_or_refused),
-        cmocka_unit_test(nesting_without_end_is_refused),
-        cmocka_unit_test(what_is_no_results_file_is_told_apart),
-        cmocka_unit_test_setup_teardown(winners_that_were_exported_are_winners_elsewhere_and_count_as_stale,
-                                        store_setup, store_teardown),
-        cmocka_unit_test_setup_teardown(what_was_measured_here_stands_against_what_is_imported, store_setup,
-                                        store_teardown),
-        cmocka_unit_test_setup_teardown(lines_that_are_no_winners_are_counted_and_cost_the_others_nothing,
-                                        store_setup, store_teardown),
-        cmocka_unit_test_setup_teardown(spoiled_lines_never_spoil_the_database, store_setup, store_teardown),
-        cmocka_unit_test_setup_teardown(an_array_of_winners_is_read_too, store_setup, store_teardown),
-        cmocka_unit_test_setup_teardown(trials_that_were_exported_are_found_elsewhere, store_setup,
-                                        store_teardown),
-        cmocka_unit_test_setup_teardown(an_exported_t4_file_is_what_its_schema_asks_for, store_setup,
-                                        store_teardown),
-        cmocka_unit_test_setup_teardown(spoiled_trials_never_spoil_the_database, store_setup, store_teardown),
+        STORE_TEST(winners_that_were_exported_are_winners_elsewhere_and_count_as_stale),
+        STORE_TEST(what_was_measured_here_stands_against_what_is_imported),
+        STORE_TEST(lines_that_are_no_winners_are_counted_and_cost_the_others_nothing),
+        STORE_TEST(spoiled_lines_never_spoil_the_database),
+        STORE_TEST(an_array_of_winners_is_read_too),
+        STORE_TEST(trials_that_were_exported_are_found_elsewhere),
+        STORE_TEST(an_exported_t4_file_is_what_its_schema_asks_for),
+        STORE_TEST(spoiled_trials_never_spoil_the_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
