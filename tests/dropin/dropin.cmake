@@ -3,16 +3,18 @@ add_library(program_blas SHARED dropin/program_blas.c)
 target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/gpu
   ${PROJECT_SOURCE_DIR}/tuner/core)
 target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags)
-add_executable(test_dropin dropin/test_dropin.c reference.c)
-target_include_directories(test_dropin PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit)
-target_link_libraries(test_dropin PRIVATE program_blas gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson
-  gt_flags PkgConfig::cmocka Threads::Threads m ${CMAKE_DL_LIBS})
-target_compile_definitions(test_dropin PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>"
-  DROPIN="$<TARGET_FILE:gemmtune_cublas>" PROGRAM_BLAS="$<TARGET_FILE:program_blas>" $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
-add_dependencies(test_dropin fake_gpu fake_nvrtc gemmtune_cublas)
-add_test(NAME test_dropin COMMAND test_dropin)
-set_tests_properties(test_dropin PROPERTIES LABELS unit TIMEOUT 900
-  ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
+foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_records test_dropin_cost)
+  add_executable(${name} dropin/${name}.c dropin/dropin_runs.c reference.c)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit)
+  target_link_libraries(${name} PRIVATE program_blas gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson
+    gt_flags PkgConfig::cmocka Threads::Threads m ${CMAKE_DL_LIBS})
+  target_compile_definitions(${name} PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>"
+    DROPIN="$<TARGET_FILE:gemmtune_cublas>" PROGRAM_BLAS="$<TARGET_FILE:program_blas>" $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
+  add_dependencies(${name} fake_gpu fake_nvrtc gemmtune_cublas)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900
+    ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
+endforeach()
 
 add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU
 target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)

@@ -1,0 +1,160 @@
+/* The drop-in where kernels are missing, fail or are not wanted, in captures and in threads. */
+#include "dropin_calls.h"
+#include "dropin_runs.h"
+
+#include <pthread.h>
+
+/* ---- graphs, failures ---- */
+
+static void a_kernel_that_is_not_there_yet_is_not_prepared_in_a_capture(void **state)
+{
+    CUgraph graph;
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    assert_went(sgemm_of(&o), 0, 1);
+    assert_int_equal(*fake.compilations, 0);
+    cuda.StreamEndCapture(stream, &graph);
+    assert_went(sgemm_of(&o), 1, 0);
+    cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    assert_went(sgemm_of(&o), 1, 0);
+    assert_true(fake.launches[0].captured);
+    cuda.StreamEndCapture(stream, &graph);
+    operands_free(&o);
+}
+
+static void a_kernel_that_cannot_be_built_leaves_its_calls_to_cublas(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    setenv("GEMMTUNE_LIBNVRTC", "/nowhere/libnvrtc.so", 1);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    assert_went(sgemm_of(&o), 0, 1);
+    operands_check(&o, 1, "without a compiler");
+    assert_went(sgemm_of(&o), 0, 1);
+    operands_free(&o);
+}
+
+static void a_launch_that_fails_is_computed_by_cublas_where_it_may(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    assert_went(sgemm_of(&o), 1, 0);
+    setenv("FAKE_GPU_FAIL", "cuLaunchKernel=999", 1);
+    assert_went(sgemm_of(&o), 0, 1);
+    unsetenv("FAKE_GPU_FAIL");
+    operands_check(&o, 1, "after a failed launch");
+    assert_went(sgemm_of(&o), 0, 1); /* it is not tried again */
+    operands_free(&o);
+}
+
+static void a_launch_that_fails_while_adding_to_c_is_an_error(void **state)
+{
+    enum { EXECUTION_FAILED = 13 };
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    assert_went(sgemm(&o, &one, &one), 1, 0);
+    setenv("FAKE_GPU_FAIL", "cuLaunchKernel=999", 1);
+    assert_int_equal(sgemm(&o, &one, &one), EXECUTION_FAILED);
+    unsetenv("FAKE_GPU_FAIL");
+    operands_free(&o);
+}
+
+static void without_a_context_or_when_switched_off_everything_passes(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    assert_int_equal(cublasCreate_v2(&blas_context), 0);
+    cublasSetStream_v2(blas_context, stream);
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    assert_went(sgemm_of(&o), 0, 1); /* no context is current */
+    cublasDestroy_v2(blas_context);
+    arrive();
+    assert_went(sgemm_of(&o), getenv("EXPECT_KERNEL") ? 1 : 0, getenv("EXPECT_KERNEL") ? 0 : 1);
+    operands_free(&o);
+}
+
+static void similar_problems_count_only_when_asked_for(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
+    arrive();
+    *fake.computes = 0;
+    program_blas_idle = 1;
+    static float memory[4];
+    bool nearest = getenv("GEMMTUNE_DROPIN") != NULL;
+    assert_went(cublasSgemm_v2(blas_context, 0, 0, 4096, 4000, 4096, &one, memory, 4096, memory, 4096, &zero,
+                               memory, 4096),
+                nearest, !nearest);
+}
+
+/* ---- threads ---- */
+
+static void *call_often(void *operands)
+{
+    CUcontext context;
+    CUdevice device;
+    cuda.DeviceGet(&device, 0);
+    cuda.DevicePrimaryCtxRetain(&context, device);
+    cuda.CtxSetCurrent(context);
+    for (int i = 0; i < 5; i++)
+        if (sgemm_of(operands)) return operands;
+    return NULL;
+}
+
+static void threads_share_one_kernel(void **state)
+{
+    enum { THREADS = 8 };
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    pthread_t thread[THREADS];
+    struct operand_set o[THREADS];
+    for (int i = 0; i < THREADS; i++) o[i] = operands_make("sgemm:nn:16x24x32", 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, call_often, &o[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(thread[i], &failed);
+        assert_null(failed);
+        operands_check(&o[i], 1, "one of many threads");
+        operands_free(&o[i]);
+    }
+    assert_int_equal(*fake.launch_count, THREADS * 5);
+    assert_int_equal(*fake.compilations, 1);
+    assert_int_equal(program_blas_calls, 0);
+}
+
+static const struct scenario scenarios[] = {
+    SCENARIO(a_kernel_that_is_not_there_yet_is_not_prepared_in_a_capture),
+    SCENARIO(a_kernel_that_cannot_be_built_leaves_its_calls_to_cublas),
+    SCENARIO(a_launch_that_fails_is_computed_by_cublas_where_it_may),
+    SCENARIO(a_launch_that_fails_while_adding_to_c_is_an_error),
+    {"everything_passes_when_switched_off", without_a_context_or_when_switched_off_everything_passes,
+     "GEMMTUNE_DROPIN", "off"},
+    {"everything_passes_where_tf32_is_forced", without_a_context_or_when_switched_off_everything_passes,
+     "NVIDIA_TF32_OVERRIDE", "1"},
+    {"only_calls_without_a_context_pass_otherwise", without_a_context_or_when_switched_off_everything_passes,
+     "EXPECT_KERNEL", "1"},
+    SCENARIO(similar_problems_count_only_when_asked_for),
+    {"similar_problems_count_when_asked_for", similar_problems_count_only_when_asked_for, "GEMMTUNE_DROPIN",
+     "nearest"},
+    SCENARIO(threads_share_one_kernel),
+};
+
+int main(int argc, char **argv)
+{
+    const struct scenario_group group = {.name = "test_dropin_faults",
+                                         .scenarios = scenarios,
+                                         .count = sizeof scenarios / sizeof *scenarios,
+                                         .setup = fakes_setup,
+                                         .teardown = store_teardown};
+    return scenarios_run(argc, argv, &group);
+}

@@ -1,0 +1,111 @@
+/* cublasLtMatmul under the drop-in, and descriptors that change between calls. */
+#include "dropin_calls.h"
+#include "dropin_runs.h"
+
+static void lt_in_its_plain_form_is_answered(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct lt_call x = lt_make();
+    float other[16 * 24] = {0};
+    assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+    operands_check(&o, 1, "cublasLtMatmul");
+    assert_ptr_equal(fake.launches[0].stream, stream);
+    assert_went(lt_run(&x, &o, &one, o.c), 1, 0);
+    assert_went(lt_run(&x, &o, &zero, other), 1, 0); /* C is not read */
+    assert_went(lt_run(&x, &o, &one, other), 0, 1);  /* C is read, and is not D */
+    lt_free(&x);
+    operands_free(&o);
+}
+
+/* Calls that passed before are no reason to pass one: layouts and descriptors stay where they are and change.
+ */
+static void lt_descriptors_that_change_are_asked_again(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x16x16", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x16x16", 0),
+                       skewed = operands_make("sgemm:nn:16x16x16", 1);
+    struct lt_call x;
+    const int turned = BLAS_OP_T, plain = BLAS_OP_N;
+    const uint64_t fewer = 12, all = 16;
+    cublasLtMatmulDescCreate(&x.desc, BLAS_COMPUTE_32F, BLAS_R_32F);
+    cublasLtMatrixLayoutCreate(&x.a, BLAS_R_32F, fewer, 16, 16);
+    cublasLtMatrixLayoutCreate(&x.b, BLAS_R_32F, 16, 16, 16);
+    cublasLtMatrixLayoutCreate(&x.c, BLAS_R_32F, fewer, 16, 16);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+    cublasLtMatrixLayoutSetAttribute(x.a, LT_LAYOUT_ROWS, &all, sizeof all);
+    cublasLtMatrixLayoutSetAttribute(x.c, LT_LAYOUT_ROWS, &all, sizeof all);
+    cublasLtMatmulDescSetAttribute(x.desc, LT_DESC_TRANSA, &turned, sizeof turned);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &skewed, &zero, skewed.c), 0, 1);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+    cublasLtMatmulDescSetAttribute(x.desc, LT_DESC_TRANSA, &plain, sizeof plain);
+    for (int i = 0; i < 3; i++) assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+    operands_check(&o, 1, "cublasLtMatmul");
+    lt_free(&x);
+    operands_free(&o);
+    operands_free(&skewed);
+}
+
+static void lt_in_any_other_form_goes_to_cublas(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    static const int64_t somewhere = 4096;
+    static const struct {
+        int what;
+        int64_t value;
+        size_t bytes;
+    } desc[] = {{LT_DESC_EPILOGUE, 4, 4},
+                {LT_DESC_COMPUTE_TYPE, 77, 4},
+                {LT_DESC_POINTER_MODE, 2, 4},
+                {LT_DESC_TRANSA, 1, 4},
+                {LT_DESC_TRANSC, 1, 4},
+                {LT_DESC_SCALE_TYPE, 2, 4},
+                {LT_DESC_FILL_MODE, 1, 4},
+                {LT_DESC_D_SCALE_POINTER, somewhere, 8},
+                {LT_DESC_A_SCALE_POINTER, somewhere, 8}},
+      layout[] = {{LT_LAYOUT_TYPE, 2, 4},
+                  {LT_LAYOUT_ORDER, 1, 4},
+                  {LT_LAYOUT_BATCH_COUNT, 2, 4},
+                  {LT_LAYOUT_PLANE_OFFSET, 64, 8},
+                  {LT_LAYOUT_ROWS, 20, 8}};
+    program_blas_idle = 1; /* some of these make no sense, and are not to be computed */
+    for (size_t i = 0; i < sizeof desc / sizeof *desc; i++) {
+        struct lt_call x = lt_make();
+        assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+        assert_int_equal(cublasLtMatmulDescSetAttribute(x.desc, desc[i].what, &desc[i].value, desc[i].bytes),
+                         0);
+        assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+        lt_free(&x);
+    }
+    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++) {
+        struct lt_call x = lt_make();
+        assert_int_equal(
+            cublasLtMatrixLayoutSetAttribute(x.a, layout[i].what, &layout[i].value, layout[i].bytes), 0);
+        assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+        lt_free(&x);
+    }
+    operands_free(&o);
+}
+
+static const struct scenario scenarios[] = {
+    SCENARIO(lt_in_its_plain_form_is_answered),
+    SCENARIO(lt_descriptors_that_change_are_asked_again),
+    SCENARIO(lt_in_any_other_form_goes_to_cublas),
+};
+
+int main(int argc, char **argv)
+{
+    const struct scenario_group group = {.name = "test_dropin_lt",
+                                         .scenarios = scenarios,
+                                         .count = sizeof scenarios / sizeof *scenarios,
+                                         .setup = fakes_setup,
+                                         .teardown = store_teardown};
+    return scenarios_run(argc, argv, &group);
+}
