@@ -89,6 +89,7 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"4x4x4:beta=1e99", "finite"},
         {"4x4x4:batch=2:stride_c=3", "overlap"},
         {"4x4x4 ", "unexpected"},
+        {"1073741824x1x1073741824:batch=2:stride_a=576460752303423488", "a and its batch span"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct problem p;

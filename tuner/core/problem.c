@@ -130,6 +130,8 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
     if (rows > 0 && ld > limit / rows) return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
     if (batch > 1 && stride > limit / batch)
         return fail(E_INPUT, "the batch of operand %s spans more than 2^60 elements", name);
+    if (span(rows, cols, ld, batch, stride) > limit) /* neither alone does, but the last item's end may */
+        return fail(E_INPUT, "operand %s and its batch span more than 2^60 elements", name);
     if (written && batch > 1 && stride < rows * ld)
         return fail(E_INPUT,
                     "stride_c = %" PRId64 " makes the batch items of C overlap (at least %" PRId64 ")",
