@@ -1,0 +1,31 @@
+# What reads text or bytes from outside is fed damaged ones. Each target is an ordinary test with a fixed number of
+# runs (drive.c). To look longer: build/tests/fuzz_NAME -n 10000000 -s 7 tests/fuzz/seeds/NAME. With coverage to guide
+# the damage, where clang has its runtime:
+#
+#     CC=clang-14 cmake -B build-libfuzzer -DBUILD_TESTING=ON -DGT_SANITIZE=ON -DGT_LIBFUZZER=ON -DCMAKE_BUILD_TYPE=Debug
+#     cmake --build build-libfuzzer -t fuzz_problem && build-libfuzzer/tests/fuzz_problem FOUND tests/fuzz/seeds/problem
+option(GT_LIBFUZZER "Fuzz targets are clang's libFuzzer programs, not tests" OFF)
+if(GT_LIBFUZZER)
+  target_compile_options(gt_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# gt_fuzz_target(NAME RUNS SEEDS "drive.c options and paths" LIBRARIES libraries...): fuzz/fuzz_NAME.c.
+function(gt_fuzz_target name runs)
+  cmake_parse_arguments(arg "" "" "SEEDS;LIBRARIES" ${ARGN})
+  add_executable(fuzz_${name} fuzz/fuzz_${name}.c fuzz/fuzz.c)
+  target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBRARIES} gt_flags m)
+  target_compile_definitions(fuzz_${name} PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(GT_LIBFUZZER)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_sources(fuzz_${name} PRIVATE fuzz/drive.c)
+  add_test(NAME fuzz_${name} COMMAND fuzz_${name} -n ${runs} ${arg_SEEDS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS unit TIMEOUT 900)
+endfunction()
+
+set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/seeds)
+set(configs ${PROJECT_SOURCE_DIR}/configs)
+gt_fuzz_target(problem 500000 LIBRARIES gt_base SEEDS -l ${seeds}/problem ${configs}/suites)
+file(GLOB lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/*.list)
+gt_fuzz_target(config 300000 LIBRARIES gt_base SEEDS -l ${seeds}/config ${lists})

@@ -1,0 +1,79 @@
+/* A problem's text: what parses is within the limits of problem.h and prints to a text that means the same.
+ */
+#include "fuzz.h"
+#include "problem.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const fuzz_words[] = {"sgemm:",
+                                  "nn:",
+                                  "nt:",
+                                  "tn:",
+                                  "tt:",
+                                  ":batch=",
+                                  ":lda=",
+                                  ":ldb=",
+                                  ":ldc=",
+                                  ":stride_a=",
+                                  ":stride_b=",
+                                  ":stride_c=",
+                                  ":alpha=",
+                                  ":beta=",
+                                  "x",
+                                  "2147418112x2147418112x2147418112",
+                                  "1x1x1",
+                                  ":",
+                                  "=",
+                                  ":batch=2",
+                                  ":batch=2147418112",
+                                  ":lda=2147483648",
+                                  ":stride_a=576460752303423488",
+                                  ":stride_a=1",
+                                  "1e-40",
+                                  "-0.0",
+                                  NULL};
+
+static void check_operand(const char *text, int64_t span, int64_t ld, int64_t cols, int align)
+{
+    PROMISE(span >= 0 && span <= INT64_C(1) << 60, "'%s' spans %lld elements", text, (long long)span);
+    PROMISE(ld >= cols && ld >= 1, "'%s' has rows that overlap", text);
+    PROMISE(align == 1 || align == 2 || align == 4, "'%s' is aligned to %d", text, align);
+}
+
+static void check_problem(const char *text, const struct problem *p)
+{
+    char canonical[PROBLEM_TEXT_MAX], again[PROBLEM_TEXT_MAX];
+    struct problem q;
+    fuzz_accept();
+    PROMISE(problem_check(p) == OK, "'%s' parses, but %s", text, status_text());
+    problem_format(p, canonical);
+    PROMISE(strlen(canonical) < PROBLEM_TEXT_MAX - 1, "'%s' is cut", canonical);
+    PROMISE(problem_parse(canonical, &q) == OK, "'%s' prints as '%s', and %s", text, canonical,
+            status_text());
+    problem_format(&q, again);
+    PROMISE(strcmp(canonical, again) == 0, "'%s' becomes '%s'", canonical, again);
+    PROMISE(problem_equal(p, &q), "'%s'", canonical);
+    PROMISE(p->lda == q.lda && p->ldb == q.ldb && p->ldc == q.ldc && p->batch == q.batch, "'%s'", canonical);
+    PROMISE((float)p->alpha == (float)q.alpha && (float)p->beta == (float)q.beta, "'%s'", canonical);
+    PROMISE(p->m <= PROBLEM_DIM_MAX && p->n <= PROBLEM_DIM_MAX && p->k <= PROBLEM_DIM_MAX, "'%s'", canonical);
+    check_operand(canonical, problem_span_a(p), p->lda, problem_cols_a(p), problem_align_a(p));
+    check_operand(canonical, problem_span_b(p), p->ldb, problem_cols_b(p), problem_align_b(p));
+    check_operand(canonical, problem_span_c(p), p->ldc, p->n, problem_align_c(p));
+    PROMISE(isfinite(problem_flop(p)) && problem_flop(p) >= 0, "'%s'", canonical);
+    PROMISE(isfinite(problem_bytes(p)) && problem_bytes(p) >= 0, "'%s'", canonical);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = fuzz_text(data, size);
+    struct problem problem, before;
+    memset(&problem, 0x5a, sizeof problem);
+    before = problem;
+    if (problem_parse(text, &problem) == OK) check_problem(text, &problem);
+    else {
+        PROMISE(status_text()[0], "no sentence for '%s'", text);
+        PROMISE(memcmp(&problem, &before, sizeof problem) == 0, "'%s' is refused, but left something", text);
+    }
+    return 0;
+}
