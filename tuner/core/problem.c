@@ -320,8 +320,14 @@ enum status problem_read_suite(const char *path, struct problem **problems, size
     struct problem *list = NULL;
     size_t used = 0, room = 0;
     enum status st = OK;
-    char line[512];
-    for (int number = 1; !st && fgets(line, sizeof line, file); number++) {
+    char *line = NULL;
+    size_t line_room = 0;
+    ssize_t got;
+    for (int number = 1; !st && (got = getline(&line, &line_room, file)) >= 0; number++) {
+        if (strlen(line) != (size_t)got) {
+            st = fail(E_INPUT, "%s:%d: holds a NUL byte", path, number);
+            break;
+        }
         line[strcspn(line, "#\r\n")] = '\0';
         char *text = line + strspn(line, " \t");
         for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
@@ -345,6 +351,7 @@ enum status problem_read_suite(const char *path, struct problem **problems, size
         }
     }
     if (!st && ferror(file)) st = fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
+    free(line);
     fclose(file);
     if (!st && used == 0) st = fail(E_INPUT, "%s holds no problem", path);
     if (st) {
