@@ -17,6 +17,8 @@
 #define ROUGH_BYTES_PER_US 2e6
 #define ROUGH_LAUNCH_US    4.0
 
+#define TIME_US_MAX 1e15 /* of a call; sums of as many as can be counted stay far below infinity */
+
 double capture_weight(const struct captured *captured)
 {
     const struct problem *p = &captured->problem;
@@ -99,7 +101,7 @@ static enum status parse_fields(char *text, uint64_t *count, double *time_us)
             *count = strtoull(value, &end, 10);
         else if (value && strcmp(word, "time_us") == 0 && *value >= '0' && *value <= '9')
             *time_us = strtod(value, &end);
-        if (!end || *end || errno || !isfinite(*time_us))
+        if (!end || *end || errno || !(*time_us <= TIME_US_MAX))
             return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
     }
     return OK;
@@ -128,12 +130,13 @@ enum status capture_read(const char *path, struct capture *capture)
     if (!file) return fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
     char *line = NULL, why[512];
     size_t room = 0;
+    ssize_t got;
     int number = 0;
     enum status st = OK;
     errno = 0;
-    while (!st && getline(&line, &room, file) >= 0) {
+    while (!st && (got = getline(&line, &room, file)) >= 0) {
         number++;
-        st = read_line(line, capture);
+        st = strlen(line) == (size_t)got ? read_line(line, capture) : fail(E_INPUT, "it holds a NUL byte");
         if (st == E_INPUT) {
             snprintf(why, sizeof why, "%s", status_text());
             st = fail(E_INPUT, "%s:%d: %s", path, number, why);
