@@ -7,10 +7,11 @@
  *     dropin_end(&turn);
  *
  * Told by the environment:
- *     GEMMTUNE_DROPIN     exact (default): kernels measured for the very problem; nearest: those of similar
- * problems, too; off: everything goes to cuBLAS GEMMTUNE_LOG        1: which call went where and why, once
- * for each problem and reason, on standard error GEMMTUNE_CAPTURE    file that gets the problems, their
- * counts and times (capture.h) GEMMTUNE_CAPTURE_S  seconds between two savings of it (30)
+ *     GEMMTUNE_DROPIN     exact (default): kernels measured for the very problem;
+ *                         nearest: those of similar problems, too; off: everything goes to cuBLAS
+ *     GEMMTUNE_LOG        1: which call went where and why, once for each problem and reason
+ *     GEMMTUNE_CAPTURE    file that gets the problems, their counts and times (capture.h)
+ *     GEMMTUNE_CAPTURE_S  seconds between two savings of it (30)
  */
 #ifndef GT_DROPIN_H
 #define GT_DROPIN_H

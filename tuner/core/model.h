@@ -23,7 +23,7 @@ struct prediction {
 struct prediction model_predict(const struct config *config, const struct problem *problem,
                                 const struct gpu *gpu, const struct kernel_facts *facts);
 
-/* Sort candidates by predicted time, best first; equal predictions keep their order. Hundreds of thousands a
+/* Sort candidates by predicted time, best first; equal predictions keep their order. More than a million a
  * second. predicted_us (may be NULL) gets the times in the new order. Errors: E_MEMORY. */
 enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,
                        const struct gpu *gpu, double *predicted_us);

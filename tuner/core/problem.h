@@ -36,7 +36,7 @@ struct problem {
 /* A problem with everything but the sizes at its default. */
 struct problem problem_make(int64_t m, int64_t n, int64_t k);
 
-/* Parse the text form. *end_ld etc. need no second step: the result is complete and checked.
+/* Parse the text form. What it leaves out is filled in, and all of it is checked.
  * Errors: E_INPUT with one sentence that names the text, the place and the limit. */
 enum status problem_parse(const char *text, struct problem *problem);
 
