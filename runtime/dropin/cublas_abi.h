@@ -12,6 +12,11 @@ enum { BLAS_MATH_MODE_MASK = 0xf };
 enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69 };
 enum { BLAS_R_32F = 0 };
 
+static inline bool is_op(int op)
+{
+    return op == BLAS_OP_N || op == BLAS_OP_T || op == BLAS_OP_CONJUGATE_T;
+}
+
 int cublasSgemm_v2(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
                    const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
 int cublasSgemm_v2_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,

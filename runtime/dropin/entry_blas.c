@@ -5,11 +5,6 @@
 
 enum { NOT_SUPPORTED = 15 };
 
-static bool is_op(int op)
-{
-    return op == BLAS_OP_N || op == BLAS_OP_T || op == BLAS_OP_CONJUGATE_T;
-}
-
 /* A call with arguments that cuBLAS refuses is cuBLAS's to answer. */
 static bool is_sound(blas_handle handle, int op_a, int op_b)
 {

@@ -210,11 +210,6 @@ static bool is_usual(const void *of)
            get(real, desc, LT_DESC_TRANSC) == BLAS_OP_N && get(real, desc, LT_DESC_FILL_MODE) == LT_FILL_FULL;
 }
 
-static bool is_op(int op)
-{
-    return op == BLAS_OP_N || op == BLAS_OP_T || op == BLAS_OP_CONJUGATE_T;
-}
-
 static struct refusal epilogue = {"cublasLtMatmul", "an epilogue follows (a bias, an activation)",
                                   ATOMIC_FLAG_INIT};
 static struct refusal types = {

@@ -1,5 +1,6 @@
 /* Judge, clock, trial and verification on a real GPU. Skipped (77) without one. */
 #include "canary.h"
+#include "clock.h"
 #include "compile.h"
 #include "line_up.h"
 #include "roofline.h"
@@ -40,9 +41,9 @@ static void prepare(const char *text, bool cold)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    double start = measure_now_s();
+    double start = now_s();
     assert_ok(site_prepare(&site, &p, cold, 11));
-    print_message("%s: prepared in %.3f s, %d sets\n", text, measure_now_s() - start, site.work.layout.sets);
+    print_message("%s: prepared in %.3f s, %d sets\n", text, now_s() - start, site.work.layout.sets);
 }
 
 /* ---- a right kernel with a fault planted behind it ---- */
@@ -86,9 +87,9 @@ static struct judgement judge(struct meddler *m)
 
 TEST(the_canary_sings)
 {
-    double start = measure_now_s();
+    double start = now_s();
     assert_ok(canary_run(&site));
-    print_message("canary: %.3f s\n", measure_now_s() - start);
+    print_message("canary: %.3f s\n", now_s() - start);
 }
 
 TEST(right_kernels_are_right_for_every_op_and_ragged_shapes)
@@ -249,9 +250,9 @@ TEST(a_winner_is_verified)
     prepare("tn:512x512x512", true);
     struct candidate candidate = compile(SIMT "2");
     struct verification v;
-    double start = measure_now_s();
+    double start = now_s();
     assert_ok(verify_run(&site, &candidate, &v));
-    print_message("%s in %.2f s\n", v.detail, measure_now_s() - start);
+    print_message("%s in %.2f s\n", v.detail, now_s() - start);
     if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
     assert_true(v.shapes > 50);
 }

@@ -1,6 +1,7 @@
 #include "compile.h"
 
 #include "cache.h"
+#include "clock.h"
 #include "library.h"
 #include "ptxas_log.h"
 
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32
@@ -163,13 +163,6 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
     return OK;
 }
 
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
 /* The compiler's log; NULL out of memory. */
 static char *take_log(nvrtcProgram program)
 {
@@ -287,13 +280,13 @@ static enum status build(const struct job *job, const char *cache, struct compil
         header_texts[i] = job->sources[i + 1].text;
     }
     nvrtcProgram program = NULL;
-    double start_ms = now_ms();
+    double start_s = now_s();
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
     result = compile_afresh(program, job);
-    double compile_ms = now_ms() - start_ms;
+    double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");

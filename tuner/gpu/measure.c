@@ -1,22 +1,15 @@
 #include "measure.h"
 
+#include "clock.h"
 #include "screen.h"
 #include "stats.h"
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #define GRAPH_BELOW_US 50.0 /* shorter calls are captured */
 #define GRAPH_US       1000.0
 
 enum { GRAPH_CALLS_MAX = 1024, RETRIES = 3 };
-
-double measure_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 enum status stopwatch_open(struct device *device, struct stopwatch *watch)
 {
@@ -183,7 +176,7 @@ enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, 
                           double *spent_s)
 {
     enum { PARTS = 10 };
-    double start = measure_now_s(), block_us = 1e6 * fmin(1.0, limit_s / 4);
+    double start = now_s(), block_us = 1e6 * fmin(1.0, limit_s / 4);
     double kept[3] = {0};
     int blocks = 0;
     enum status st = OK;
@@ -199,7 +192,7 @@ enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, 
         if (*count == room && room > 0)
             memmove(medians, medians + 1, (size_t)(room - 1) * sizeof *medians), --*count;
         if (room > 0) medians[(*count)++] = kept[2];
-    } while (!(blocks >= 3 && screen_steady(kept, 3)) && measure_now_s() - start < limit_s);
-    *spent_s = measure_now_s() - start;
+    } while (!(blocks >= 3 && screen_steady(kept, 3)) && now_s() - start < limit_s);
+    *spent_s = now_s() - start;
     return st;
 }

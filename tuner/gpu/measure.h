@@ -55,6 +55,4 @@ enum status timed_blocks(struct timed *timed, int count, double block_us, double
 enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, int room, int *count,
                           double *spent_s);
 
-double measure_now_s(void); /* monotonic */
-
 #endif

@@ -1,5 +1,6 @@
 #include "survey.h"
 
+#include "clock.h"
 #include "compile.h"
 #include "device.h"
 #include "kernel.h"
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PART_SECONDS 60
@@ -132,19 +132,12 @@ static void run_part(void (*look)(json_t *findings), int fd)
     _exit(json_dumpfd(findings, fd, JSON_COMPACT) == 0 ? 0 : 1);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Read until the other end closes; false when the time is up or memory out. */
 static bool read_until_closed(int fd, char *text, size_t room)
 {
-    double deadline = seconds() + PART_SECONDS;
+    double deadline = now_s() + PART_SECONDS;
     for (size_t used = 0;;) {
-        double left = deadline - seconds();
+        double left = deadline - now_s();
         struct pollfd wanted = {.fd = fd, .events = POLLIN};
         if (left <= 0 || used + 1 >= room) return false;
         int ready = poll(&wanted, 1, (int)(1e3 * left) + 1);

@@ -1,5 +1,6 @@
 #include "trial.h"
 
+#include "clock.h"
 #include "screen.h"
 #include "stats.h"
 #include <stdio.h>
@@ -68,7 +69,7 @@ static enum status judge_and_time(struct site *site, const struct kernel *kernel
 enum status trial_run(struct site *site, const struct candidate *candidate, double best_us,
                       struct outcome *outcome)
 {
-    double start = measure_now_s();
+    double start = now_s();
     struct outcome o = {.facts = candidate->facts, .cold = site->cold};
     struct kernel kernel = {0};
     enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
@@ -82,7 +83,7 @@ enum status trial_run(struct site *site, const struct candidate *candidate, doub
         st = OK;
     }
     kernel_close(&kernel);
-    o.wall_ms = 1e3 * (measure_now_s() - start);
+    o.wall_ms = 1e3 * (now_s() - start);
     *outcome = o;
     return st;
 }
