@@ -213,6 +213,9 @@ TEST(a_report_in_another_form_is_refused_not_believed)
          "registers"},
         {"ptxas info    : Function properties for gemm_reduce\n", "", "spills"},
         {"512 bytes smem", "many bytes smem", "does not know"},
+        {"1 bytes spill stores, 2 bytes spill loads\n", "1 bytes spill stores, 2", "does not know"},
+        {"4 bytes spill stores", "2147483647 bytes spill stores", "does not know"},
+        {"4 bytes spill stores", "-4 bytes spill stores", "does not know"},
         {"ptxas         .     0 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n", "",
          "ends before"},
     };

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define REGISTERS_MAX   65536      /* of a thread: all that an SM has */
+#define SPILL_BYTES_MAX 2000000000 /* of all functions together */
+
 struct reading {
     char entry[128];  /* being compiled; "" before the first */
     bool seen_spills; /* of that entry */
@@ -31,14 +34,15 @@ static int shared_bytes(const char *line)
     const char *start = at;
     while (start > line && start[-1] >= '0' && start[-1] <= '9') start--;
     int bytes = 0;
-    return sscanf(start, "%d", &bytes) == 1 ? bytes : -1;
+    return at - start <= 9 && sscanf(start, "%9d", &bytes) == 1 ? bytes : -1;
 }
 
 static bool take_used(struct reading *r, const char *line)
 {
-    int registers = 0, smem = shared_bytes(line);
-    if (!r->entry[0] || r->seen_used || sscanf(line, "Used %d registers", &registers) != 1 || smem < 0)
+    int registers = 0, smem = shared_bytes(line), end = 0;
+    if (!r->entry[0] || r->seen_used || sscanf(line, "Used %9d registers%n", &registers, &end) != 1)
         return false;
+    if (end == 0 || registers < 0 || registers > REGISTERS_MAX || smem < 0) return false;
     r->seen_used = true;
     bool is_gemm = strcmp(r->entry, "gemm") == 0;
     if (is_gemm || (!r->have_gemm && registers > r->facts.registers)) r->facts.registers = registers;
@@ -49,10 +53,13 @@ static bool take_used(struct reading *r, const char *line)
 
 static bool take_spills(struct reading *r, const char *line)
 {
-    int stack, stores, loads;
-    if (sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores,
-               &loads) != 3)
+    /* Nine digits each: what is longer is no report, and no sum is too large. */
+    int stack, stores, loads, end = 0;
+    if (sscanf(line, " %9d bytes stack frame, %9d bytes spill stores, %9d bytes spill loads%n", &stack,
+               &stores, &loads, &end) != 3 ||
+        end == 0)
         return false;
+    if (stores < 0 || loads < 0 || stores + loads > SPILL_BYTES_MAX - r->facts.spill_bytes) return false;
     r->facts.spill_bytes += stores + loads;
     r->expect_spills = false;
     return true;
