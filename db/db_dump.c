@@ -75,12 +75,10 @@ static enum status dump_gpu(struct db *db, int64_t gpu_id, int64_t problem_id,
 enum status db_dump(struct db *db, const struct db_filter *filter,
                     bool (*visit)(void *self, const struct db_full_trial *trial), void *self)
 {
-    int64_t *gpus, problem_id = 0;
+    int64_t *gpus, problem_id;
     int count;
-    enum status st = filter->problem ? db_find_problem(db, filter->problem, &problem_id) : OK;
-    if (st || (filter->problem && !problem_id)) return st;
-    if ((st = db_match_gpus(db, filter->gpu, &gpus, &count))) return st;
     bool more = true;
+    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
     for (int i = 0; !st && more && i < count; i++) st = dump_gpu(db, gpus[i], problem_id, visit, self, &more);
     free(gpus);
     return st;

@@ -117,7 +117,8 @@ struct binder {
 };
 struct binder bind_start(sqlite3_stmt *stmt);
 void bind_int(struct binder *b, int64_t value);
-void bind_real(struct binder *b, double value); /* NAN: NULL */
+void bind_real(struct binder *b, double value);   /* NAN: NULL */
+void bind_finite(struct binder *b, double value); /* NAN, infinity: 0 */
 void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
@@ -162,8 +163,10 @@ void bind_gpu(struct binder *b, const struct gpu *gpu);
 void bind_config(struct binder *b, struct db *db, const struct config *config);
 const struct db_kernel *db_kernel(struct db *db, const struct template *t);
 
-/* GPUs that match a name (NULL: all), by name; malloc'ed. */
-enum status db_match_gpus(struct db *db, const char *name, int64_t **ids, int *count);
+/* What a filter lets through: GPUs by name, malloc'ed (NULL on errors), and the problem, 0 for any. No GPU
+ * where the problem is not known. */
+enum status db_match(struct db *db, const struct db_filter *filter, int64_t **gpus, int *count,
+                     int64_t *problem_id);
 /* The figures that a run had, checked. Columns: DB_FIGURES_COLUMNS. */
 #define DB_FIGURES_COLUMNS                                                                                   \
     "g.name, g.arch, g.sm_count, f.short_name, f.threads_per_sm, f.blocks_per_sm, f.registers_per_sm, "      \
@@ -185,6 +188,8 @@ struct db_run_row {
 enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run_id);
 
 #define DB_PROTOCOL_COLUMNS "r.driver, r.nvrtc, r.power_limit_w, r.protocol"
+/* Versions that both sides know, and that are not the same. */
+bool db_differ(const char *x, const char *y);
 /* Reads DB_PROTOCOL_COLUMNS: was it made with another driver, compiler, power limit or protocol than now
  * says? What either side does not know does not count. */
 bool db_read_stale(struct reader *r, const struct db_context *now);

@@ -148,7 +148,7 @@ static bool names_arch(const char *text, int arch)
     return value == arch && (*end == '\0' || strcmp(end, "a") == 0);
 }
 
-enum status db_match_gpus(struct db *db, const char *wanted, int64_t **ids, int *count)
+static enum status match_gpus(struct db *db, const char *wanted, int64_t **ids, int *count)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = db_prepare(db,
@@ -183,6 +183,17 @@ enum status db_match_gpus(struct db *db, const char *wanted, int64_t **ids, int 
     *ids = NULL;
     *count = 0;
     return st;
+}
+
+enum status db_match(struct db *db, const struct db_filter *filter, int64_t **gpus, int *count,
+                     int64_t *problem_id)
+{
+    *gpus = NULL;
+    *count = 0;
+    *problem_id = 0;
+    enum status st = filter->problem ? db_find_problem(db, filter->problem, problem_id) : OK;
+    if (st || (filter->problem && !*problem_id)) return st;
+    return match_gpus(db, filter->gpu, gpus, count);
 }
 
 enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu *gpu), void *self)

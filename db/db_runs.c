@@ -215,7 +215,7 @@ enum status db_recover(struct db *db, int64_t *count)
 
 /* --- staleness --- */
 
-static bool differ(const char *x, const char *y)
+bool db_differ(const char *x, const char *y)
 {
     return x[0] && y[0] && strcmp(x, y) != 0;
 }
@@ -227,6 +227,6 @@ bool db_read_stale(struct reader *r, const struct db_context *now)
     read_text(r, "nvrtc", nvrtc, sizeof nvrtc);
     double power = read_real(r, "power_limit_w", 0, 1e6);
     int64_t protocol = read_long(r, "protocol", 0, INT32_MAX);
-    return differ(driver, now->driver) || differ(nvrtc, now->nvrtc) ||
+    return db_differ(driver, now->driver) || db_differ(nvrtc, now->nvrtc) ||
            (power > 0 && now->power_limit_w > 0 && power != now->power_limit_w) || protocol != DB_PROTOCOL;
 }

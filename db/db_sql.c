@@ -194,6 +194,11 @@ void bind_real(struct binder *b, double value)
     bound(b, sqlite3_bind_double(b->stmt, b->next, value)); /* SQLite makes NULL of NAN */
 }
 
+void bind_finite(struct binder *b, double value)
+{
+    bind_real(b, isfinite(value) ? value : 0);
+}
+
 void bind_text(struct binder *b, const char *value)
 {
     bound(b, sqlite3_bind_text(b->stmt, b->next, value, -1, SQLITE_TRANSIENT));

@@ -21,11 +21,6 @@
     "FROM attempts a JOIN runs r ON r.id = a.run_id JOIN problems p ON p.id = a.problem_id "                 \
     "JOIN configs c ON c.id = a.config_id WHERE a.id = ?1)"
 
-static double finite_or_zero(double x)
-{
-    return isfinite(x) ? x : 0;
-}
-
 /* Little-endian doubles, whatever the machine. Returns the number of bytes. */
 static int pack_samples(const struct outcome *o, uint64_t packed[OUTCOME_SAMPLES_MAX])
 {
@@ -48,17 +43,17 @@ void db_bind_outcome(struct binder *b, const struct outcome *o)
     bind_int(b, o->facts.spill_bytes);
     bind_int(b, o->facts.static_smem_bytes);
     bind_int(b, o->facts.cubin_bytes);
-    bind_real(b, finite_or_zero(o->facts.compile_ms));
-    bind_real(b, finite_or_zero(o->time_us));
+    bind_finite(b, o->facts.compile_ms);
+    bind_finite(b, o->time_us);
     bind_blob(b, samples, bytes);
     bind_real(b, o->worst_error);
     bind_int(b, o->exact);
     bind_int(b, o->state.sm_clock_mhz);
     bind_int(b, o->state.memory_clock_mhz);
-    bind_real(b, finite_or_zero(o->state.power_w));
+    bind_finite(b, o->state.power_w);
     bind_int(b, o->state.temperature_c);
     bind_int(b, (int64_t)o->state.throttle_reasons);
-    bind_real(b, finite_or_zero(o->wall_ms));
+    bind_finite(b, o->wall_ms);
 }
 
 /* What could not be read later is refused now. */

@@ -17,11 +17,6 @@
     "?18 AS model_rank, ?19 AS model_first16_share, ?20 AS registers, ?21 AS smem_bytes "                    \
     "FROM runs r WHERE r.id = ?2)"
 
-static double finite_or_zero(double x)
-{
-    return isfinite(x) ? x : 0;
-}
-
 static enum status insert_runners(struct db *db, int64_t decision, const struct config *runners, int count)
 {
     sqlite3_stmt *stmt = NULL;
@@ -91,16 +86,16 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
     bind_int(&b, w->predicted);
     bind_int(&b, w->tied);
     bind_int(&b, w->exact);
-    bind_real(&b, finite_or_zero(w->time_us));
-    bind_real(&b, finite_or_zero(w->anchor_us));
-    bind_real(&b, finite_or_zero(w->ratio));
-    bind_real(&b, finite_or_zero(w->ratio_low));
-    bind_real(&b, finite_or_zero(w->ratio_high));
+    bind_finite(&b, w->time_us);
+    bind_finite(&b, w->anchor_us);
+    bind_finite(&b, w->ratio);
+    bind_finite(&b, w->ratio_low);
+    bind_finite(&b, w->ratio_high);
     bind_int(&b, w->rounds);
     bind_int(&b, w->trials);
     bind_int(&b, w->legal_count);
     bind_int(&b, w->model_rank);
-    bind_real(&b, finite_or_zero(w->model_first16_share));
+    bind_finite(&b, w->model_first16_share);
     bind_int(&b, w->registers);
     bind_int(&b, w->smem_bytes);
     int64_t changes;
@@ -210,11 +205,6 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
     if (!w->unusable) w->config = config;
 }
 
-static bool changed(const char *x, const char *y)
-{
-    return x[0] && y[0] && strcmp(x, y) != 0;
-}
-
 static void judge_age(struct db_winner *w, double power_limit_w, int64_t protocol,
                       const struct db_context *now)
 {
@@ -225,9 +215,9 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
                  DB_PROTOCOL);
-    else if (now && changed(w->driver, now->driver))
+    else if (now && db_differ(w->driver, now->driver))
         snprintf(why, sizeof why, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
-    else if (now && changed(w->cublas, now->cublas))
+    else if (now && db_differ(w->cublas, now->cublas))
         snprintf(why, sizeof why, "raced against cuBLAS %.60s, now it is %.60s", w->cublas, now->cublas);
     else if (now && power_limit_w > 0 && now->power_limit_w > 0 && power_limit_w != now->power_limit_w)
         snprintf(why, sizeof why, "measured at a power limit of %.0f W, now it is %.0f W", power_limit_w,
@@ -327,12 +317,10 @@ static enum status list_winners(struct db *db, int64_t gpu_id, int64_t problem_i
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self)
 {
-    int64_t *gpus, problem_id = 0;
+    int64_t *gpus, problem_id;
     int count;
-    enum status st = filter->problem ? db_find_problem(db, filter->problem, &problem_id) : OK;
-    if (st || (filter->problem && !problem_id)) return st;
-    if ((st = db_match_gpus(db, filter->gpu, &gpus, &count))) return st;
     bool more = true;
+    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
     for (int i = 0; !st && more && i < count; i++)
         st = list_winners(db, gpus[i], problem_id, now, visit, self, &more);
     free(gpus);
