@@ -1,9 +1,8 @@
 /* The resident family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "launch_limits.h"
 #include "templates.h"
 
-#define GRID_Z_MAX        65535
-#define REGISTERS_MAX     255                /* a thread */
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
@@ -79,16 +78,6 @@ static const struct param params[P_COUNT] = {
     {"SMS", PARAM_LAUNCH, 1, 4096,
      "SMs to fill with MIN_BLOCKS blocks each, which walk along C: as many as the GPU has"},
 };
-
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-static int64_t ceil_div(int64_t x, int64_t y)
-{
-    return (x + y - 1) / y;
-}
 
 /* The parameters by the names that the rules use, in functions that call their configuration `config`. */
 #define SIDE       (config->value[P_SIDE])

@@ -1,16 +1,15 @@
 /* The simt family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "gt_reduce_rules.h"
+#include "launch_limits.h"
 #include "simt_workspace.h"
 #include "templates.h"
 
 #include <math.h>
 
-#define PARTS_BYTES_MAX     (INT64_C(256) << 20) /* of workspace for the parts of a cut k */
+/* Of workspace, for one item of a batch; what a caller allows is less as a rule (workspace.h). */
+#define PARTS_BYTES_MAX     (INT64_C(256) << 20) /* for the parts of a cut k */
 #define WORKSPACE_BYTES_MAX (INT64_C(512) << 20) /* with packed operands */
-#define GRID_X_MAX          INT64_C(2147483647)
-#define GRID_Z_MAX          65535
-#define REGISTERS_MAX       255 /* a thread */
 
 extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
     text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
@@ -100,16 +99,6 @@ static const struct param params[P_COUNT] = {
     {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
      "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
 };
-
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-static int64_t ceil_div(int64_t x, int64_t y)
-{
-    return (x + y - 1) / y;
-}
 
 /* The parameters by the names that the rules use, in functions that call their configuration `config`. */
 #define BM         (config->value[P_BM])
@@ -300,8 +289,7 @@ static void plan_workspace(const struct config *config, const struct problem *p,
                                                       p->n, p->k, CLUSTER ? 1 : splits);
     plan->batch_per_launch = GRID_Z_MAX;
     if (item.floats == 0) return;
-    const int64_t most = PACK ? WORKSPACE_BYTES_MAX : PARTS_BYTES_MAX;
-    plan->batch_per_launch = smaller(GRID_Z_MAX, most / (4 * item.floats));
+    plan->batch_per_launch = items_per_launch(4 * item.floats);
     const int64_t slice = smaller(p->batch, plan->batch_per_launch);
     if (LAST_BLOCK && splits > 1)
         plan->args.counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);

@@ -1,13 +1,11 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "launch_limits.h"
 #include "templates.h"
 
-#define WORKSPACE_BYTES_MAX (INT64_C(64) << 20)
-#define GRID_X_MAX          INT64_C(2147483647)
-#define GRID_Z_MAX          65535
-#define REGISTERS_MAX       255 /* a thread */
-#define REGISTERS_BESIDES   28  /* pointers and a vector of the small operand */
-#define COUNTERS_UNIT       64  /* what follows them begins at a multiple of 256 bytes */
+#define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
+#define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
+#define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
     text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
@@ -77,16 +75,6 @@ static const struct param params[P_COUNT] = {
     {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
      "blocks that share columns along k: fill the GPU evenly, but their parts must be added"},
 };
-
-static int64_t smaller(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-static int64_t ceil_div(int64_t x, int64_t y)
-{
-    return (x + y - 1) / y;
-}
 
 /* The parameters by the names that the rules use, in functions that call their configuration `config`. */
 #define SIDE       (config->value[P_SIDE])
@@ -257,7 +245,7 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
                                     .group = 1};
     plan->batch_per_launch = GRID_Z_MAX;
     if (cut.splits > 1 && !CLUSTER) {
-        plan->batch_per_launch = smaller(GRID_Z_MAX, WORKSPACE_BYTES_MAX / item_bytes(config, p, cut.splits));
+        plan->batch_per_launch = items_per_launch(item_bytes(config, p, cut.splits));
         const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
         plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
         plan->workspace_bytes = 4 * (plan->args.counters + parts * cut.splits * PART_FLOATS);

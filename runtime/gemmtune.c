@@ -6,6 +6,7 @@
 #include "modules.h"
 #include "plan.h"
 #include "relaxed.h"
+#include "workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ static enum status add_place(struct gt_handle *handle, struct place **out)
         free(place);
         return st;
     }
+    place->known.workspace_bytes = handle->workspace_bytes;
     pthread_mutex_init(&place->lock, NULL);
     blas_pool_start(&place->blas);
     place->next = atomic_load(&handle->places);
@@ -174,11 +176,15 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i]) return fail(E_INPUT, "the reserved members of the options must be NULL");
     handle->flags = o->flags;
+    if (o->workspace_bytes > INT64_MAX) return fail(E_INPUT, "workspace_bytes is %zu", o->workspace_bytes);
     handle->workspaces = o->workspaces ? o->workspaces : WORKSPACES_USUAL;
     if ((o->database && !(handle->database = strdup(o->database))) ||
         (o->pretuned && !(handle->pretuned = strdup(o->pretuned))))
         return fail(E_MEMORY, "out of memory while opening");
     notices_start(&handle->notices, o->flags & GT_QUIET);
+    if (workspace_from_environment(&handle->workspace_bytes))
+        notice(&handle->notices, NOTICE_WORKSPACE, "%s; 64M is used", status_text());
+    if (o->workspace_bytes) handle->workspace_bytes = (int64_t)o->workspace_bytes;
     find_cache(handle, o->cache);
     return OK;
 }

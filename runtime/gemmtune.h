@@ -89,8 +89,11 @@ struct gt_options {
     const char *cache;    /* folder of compiled kernels; NULL: GEMMTUNE_CACHE, else the user's own */
     int device;           /* GPU to use if no context is current in the thread that calls gt_open */
     unsigned flags;
-    int workspaces;    /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16 */
-    void *reserved[8]; /* NULL */
+    int workspaces; /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16 */
+    size_t workspace_bytes; /* device memory that a plan may take for each of them beside the operands; 0:
+                               GEMMTUNE_WORKSPACE (such as 256M), else 64 MiB; 1: none. What needs more is
+                               passed over for the next best that does not */
+    void *reserved[7];      /* NULL */
 };
 
 /* options may be NULL. Works in the CUDA context that is current, such as the runtime API's; where there is

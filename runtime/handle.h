@@ -41,6 +41,7 @@ struct place {
 struct gt_handle {
     unsigned flags;
     int workspaces;
+    int64_t workspace_bytes;   /* each, at most */
     char *database, *pretuned; /* as in gt_options */
     char cache[1024];          /* folder of compiled kernels; "": there is none */
     char private_cache[64];  /* one of ours alone, removed at the end, where that one cannot be used; "": none

@@ -1,6 +1,7 @@
 #include "known.h"
 
 #include "pretuned.h"
+#include "workspace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -161,6 +162,7 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
                        struct notices *notices)
 {
     *known = (struct known){.gpu = *gpu, .notices = notices};
+    workspace_from_environment(&known->workspace_bytes); /* or the default, where it says nonsense */
     known_driver(known->driver);
     if (!database || database[0]) open_database(known, database);
     enum status st = !pretuned || pretuned[0] ? open_pretuned(known, pretuned) : OK;

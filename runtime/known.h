@@ -37,6 +37,8 @@ struct known_problem {
 
 struct known {
     struct gpu gpu;
+    int64_t workspace_bytes;  /* that a configuration may take: workspace.h's default or the environment's,
+                                 until it is set */
     char driver[DB_TEXT_MAX]; /* version now; "" unknown */
     struct notices *notices;
     struct db *db; /* NULL: none */

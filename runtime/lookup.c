@@ -3,6 +3,7 @@
 #include "model.h"
 #include "nearest.h"
 #include "templates.h"
+#include "workspace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,6 +61,20 @@ static bool has_text(const struct problem *p)
     return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
 }
 
+/* The user's own winner may have been tuned with more than this program allows. */
+static void say_too_large(const struct known *known, const struct known_winner *winner,
+                          const struct config *config)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    if (winner->pretuned || !workspace_refuses(config, &winner->problem, known->workspace_bytes)) return;
+    problem_format(&winner->problem, problem);
+    notice(known->notices, NOTICE_WORKSPACE,
+           "the winner for %.200s is passed over: it takes %.1f MiB of workspace, and %.1f are allowed "
+           "(workspace_bytes of gt_options, or " WORKSPACE_VARIABLE ")",
+           problem, (double)workspace_of(config, &winner->problem) / (1 << 20),
+           (double)known->workspace_bytes / (1 << 20));
+}
+
 enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
                          struct choice *choice)
 {
@@ -69,8 +84,10 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
     enum status st = known_exact(known, problem, &winner, &config);
     if (st) return st;
     if (winner.predicted) return E_ABSENT;
-    if (winner.config != KNOWN_CUBLAS && nearest_illegal(&config, problem, alignment, &known->gpu))
+    if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
+        say_too_large(known, &winner, &config);
         return E_ABSENT;
+    }
     *choice = from_winner(GT_EXACT, &winner, &config);
     snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
              choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
@@ -120,7 +137,7 @@ static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
     const struct known *known = l->known;
     int count = 0, asked = 0;
     for (int i = 0; i < known->config_count && asked < MODELLED_MAX; i++) {
-        if (nearest_illegal(&known->configs[i], l->problem, l->alignment, &known->gpu)) continue;
+        if (nearest_illegal(known, &known->configs[i], l->problem, l->alignment)) continue;
         struct modelled m = {i, model_us(l, &known->configs[i])};
         asked++;
         int at = count < MODEL_KEPT ? count++ : MODEL_KEPT;
@@ -192,7 +209,7 @@ static void list_predicted(struct listing *l)
     struct known_winner winner;
     struct config config;
     if (!has_text(l->problem) || known_exact(l->known, l->problem, &winner, &config) || !winner.predicted ||
-        winner.config == KNOWN_CUBLAS || nearest_illegal(&config, l->problem, l->alignment, &l->known->gpu))
+        winner.config == KNOWN_CUBLAS || nearest_illegal(l->known, &config, l->problem, l->alignment))
         return;
     struct choice c = from_winner(GT_PREDICTED, &winner, &config);
     c.loss = estimated_loss(l, &c, 1);
@@ -236,8 +253,7 @@ static void widen(struct config *config, const char *name, int width, const stru
 {
     for (; width > 1; width /= 2) {
         struct config wider = *config;
-        if (!config_set(&wider, name, width) ||
-            nearest_illegal(&wider, l->problem, l->alignment, &l->known->gpu))
+        if (!config_set(&wider, name, width) || nearest_illegal(l->known, &wider, l->problem, l->alignment))
             continue;
         *config = wider;
         return;
@@ -250,7 +266,7 @@ static void list_plain(struct listing *l)
     int count = 0;
     for (int i = 0; i < PLAIN_COUNT; i++) {
         struct choice c = {.source = GT_FALLBACK, .loss = -1};
-        if (!make_plain(i, &c.config) || nearest_illegal(&c.config, l->problem, l->alignment, &l->known->gpu))
+        if (!make_plain(i, &c.config) || nearest_illegal(l->known, &c.config, l->problem, l->alignment))
             continue;
         widen(&c.config, "VA", 4, l);
         widen(&c.config, "VB", 4, l);

@@ -2,6 +2,7 @@
 
 #include "model.h"
 #include "templates.h"
+#include "workspace.h"
 
 #include <math.h>
 
@@ -19,11 +20,12 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
     return p;
 }
 
-const char *nearest_illegal(const struct config *config, const struct problem *problem, int alignment,
-                            const struct gpu *gpu)
+const char *nearest_illegal(const struct known *known, const struct config *config,
+                            const struct problem *problem, int alignment)
 {
     struct problem p = nearest_as_aligned(problem, alignment);
-    return config->template->check(config, &p, gpu);
+    const char *why = config->template->check(config, &p, &known->gpu);
+    return why ? why : workspace_refuses(config, &p, known->workspace_bytes);
 }
 
 /* Insert by distance; the farthest falls out of a full list. */
@@ -108,7 +110,7 @@ enum status nearest_find(struct known *known, const struct problem *problem, int
     for (int i = 0; i < listed; i++) {
         const struct known_winner *w = list[i].winner;
         if (w->config != KNOWN_CUBLAS &&
-            (nearest_illegal(&known->configs[w->config], problem, alignment, &known->gpu) ||
+            (nearest_illegal(known, &known->configs[w->config], problem, alignment) ||
              known->configs[w->config].template->check(&known->configs[w->config], &w->problem, &known->gpu)))
             continue;
         transfer(known, problem, &list[i]);

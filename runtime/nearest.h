@@ -28,8 +28,9 @@ enum status nearest_find(struct known *known, const struct problem *problem, int
  * alignment in bytes: what a template's check says of it holds for the problem with such operands. */
 struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 
-/* NULL if the configuration is right for the problem with such operands, else why not. */
-const char *nearest_illegal(const struct config *config, const struct problem *problem, int alignment,
-                            const struct gpu *gpu);
+/* NULL if the configuration may be used for the problem with such operands, else why not: its rules, or more
+ * workspace than known->workspace_bytes. */
+const char *nearest_illegal(const struct known *known, const struct config *config,
+                            const struct problem *problem, int alignment);
 
 #endif

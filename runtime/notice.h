@@ -12,6 +12,7 @@ enum notice {
     NOTICE_COMPILER,
     NOTICE_CUBLAS,
     NOTICE_KERNEL,
+    NOTICE_WORKSPACE,
     NOTICES
 };
 

@@ -35,8 +35,6 @@ static void describe(struct way *way, const struct choice *choice)
 static enum status bind(struct way *way, const struct config *config, CUmodule module, struct way_form *form)
 {
     config->template->plan(config, &way->problem, &form->plan);
-    if (form->plan.kernels > 0 && form->plan.batch_per_launch < 1)
-        return fail(E_ABSENT, "one item of the batch needs more workspace than a launch may have");
     return kernel_bind(module, &way->place->device.gpu, &form->plan, form->function);
 }
 

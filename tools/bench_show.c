@@ -3,6 +3,7 @@
 #include "model.h"
 #include "plot.h"
 #include "reading.h"
+#include "workspace.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static const struct column columns[] = {
     {"exact", NULL, COLUMN_BOOL, 0},
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"spill_bytes", NULL, COLUMN_NUMBER, 0},
+    {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
     {"config", NULL, COLUMN_TEXT, 0},
     {"rounds", NULL, COLUMN_NUMBER, 0},
     {"cold", NULL, COLUMN_BOOL, 0},
@@ -114,6 +116,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_bool(t, row->outcome.exact);
     table_number(t, row->known ? (double)row->build.facts.registers : (double)NAN);
     table_number(t, row->known ? (double)row->build.facts.spill_bytes : (double)NAN);
+    table_number(t, row->known ? (double)workspace_of(&row->fastest.config, &row->problem) : (double)NAN);
     table_text(t, or_null(config));
     table_number(t, plan->rounds);
     table_bool(t, plan->cold);

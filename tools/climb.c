@@ -8,6 +8,7 @@
 #include "paths.h"
 #include "space.h"
 #include "stats.h"
+#include "workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static enum status from_model(struct crew *crew, const struct gpu *gpu, const st
     double best_us = 0;
     enum status st = paths_default_space(path, sizeof path);
     if (!st) st = space_load(path, &space);
-    if (!st) st = field_open(space, problem, gpu, &field);
+    if (!st) st = field_open(space, problem, gpu, WORKSPACE_DEFAULT_BYTES, &field);
     if (st) goto out;
     count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;
     st = crew_build_all(crew, field.config, count, problem->trans_a, problem->trans_b, gpu->arch, builds);

@@ -128,6 +128,7 @@ static const struct column columns[] = {
     {"model_rank", NULL, COLUMN_NUMBER, 0},
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
+    {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -180,6 +181,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_number(t, known(w->model_rank));
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
+    table_number(t, reading_workspace(w));
     return true;
 }
 

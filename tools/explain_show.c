@@ -38,6 +38,8 @@ static void say_winner(const struct explanation *e, FILE *out)
     if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
         fprintf(out, "right        integers %s; %d registers, %d bytes of shared memory\n",
                 w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
+    if (reading_workspace(w) > 0)
+        fprintf(out, "workspace    %.1f MiB of device memory\n", reading_workspace(w) / (1 << 20));
     fprintf(out, "made         %s", w->when);
     const char *const versions[][2] = {{"driver", w->driver}, {"cuBLAS", w->cublas}, {"NVRTC", w->nvrtc}};
     for (int i = 0; i < 3; i++)
@@ -247,7 +249,7 @@ static json_t *winner_json(const struct db_winner *w)
                                              "high", w->ratio_high, "cublas_us", w->anchor_us)
                                  : json_null();
     return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
-                     "s:i, s:i, s:f}",
+                     "s:i, s:i, s:o, s:f}",
                      "configuration", text(w->config_text), "time_us", w->time_us, "tflops",
                      real(reading_tflops(&w->problem, w->time_us)), "x_cublas", ratio, "tied", w->tied,
                      "exact", w->exact, "provenance", w->predicted ? "predicted" : "measured", "state",
@@ -257,8 +259,8 @@ static json_t *winner_json(const struct db_winner *w)
                      "why", text(w->why), "when", w->when, "cache", w->cold ? "cold" : "hot", "driver",
                      text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds", w->rounds,
                      "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
-                     w->registers, "smem_bytes", w->smem_bytes, "model_first16_share",
-                     w->model_first16_share);
+                     w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
+                     "model_first16_share", w->model_first16_share);
 }
 
 static json_t *race_json(const struct explanation *e)

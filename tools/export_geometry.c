@@ -1,6 +1,7 @@
 #include "export_geometry.h"
 
 #include "stats.h"
+#include "workspace.h"
 #include <string.h>
 
 #define NEVER        (1 << 30) /* a tile so large that there is one of them */
@@ -310,10 +311,10 @@ static int32_t find_parts_limit(struct probe *probe, const struct gt_winner_geom
     return mib_of(gt_winner_part_floats(g, &shape, tiles, splits, INT64_MAX));
 }
 
-/* What a launch may take, seen on a long batch of products with a C of m x n: where it is cut. 0: it is not.
- */
-static int32_t find_workspace_limit(struct probe *probe, const struct gt_winner_geometry *g, int64_t m,
-                                    int64_t n, int64_t k)
+/* What the items of a launch take together, seen on a long batch of products with a C of m x n: where it is
+ * cut. 0: it is not. */
+static int32_t find_batch_limit(struct probe *probe, const struct gt_winner_geometry *g, int64_t m, int64_t n,
+                                int64_t k)
 {
     const struct gt_winner_plan plan = plan_of(probe, m, n, k, 1000000);
     const struct gt_winner_shape shape = {.m = m, .n = n, .k = k};
@@ -329,16 +330,27 @@ static int32_t find_workspace_limit(struct probe *probe, const struct gt_winner_
     return 0;
 }
 
+void geometry_allow(struct gt_winner_geometry *g, const struct config *config, const struct problem *problem)
+{
+    struct problem item = *problem;
+    item.batch = 1;
+    const int32_t mib = mib_of(workspace_of(config, &item) / 4);
+    if (g->workspace_mib < mib) g->workspace_mib = mib;
+}
+
 static bool find_limits(struct probe *probe, struct gt_winner_geometry *g)
 {
     const int64_t m = probe->step[0], n = probe->step[1], k = g->bk * (int64_t)g->split;
     g->parts_mib = find_parts_limit(probe, g);
-    g->workspace_mib = 1;
+    g->workspace_mib = g->batch_mib = 1;
     if ((g->parts == GT_WINNER_PARTS_NONE || g->parts == GT_WINNER_PARTS_IN_CLUSTER) && !g->pack) return true;
     static const int sizes[][2] = {{1, 1}, {1, 4096}, {4096, 1}, {256, 256}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if ((g->workspace_mib = find_workspace_limit(probe, g, m * sizes[i][0], n * sizes[i][1], k)))
+        if ((g->batch_mib = find_batch_limit(probe, g, m * sizes[i][0], n * sizes[i][1], k))) {
+            g->workspace_mib = mib_of(WORKSPACE_DEFAULT_BYTES / 4);
+            geometry_allow(g, probe->config, probe->tuned);
             return true;
+        }
     return false;
 }
 

@@ -23,6 +23,11 @@ int32_t geometry_needs(const struct config *config, const struct problem *proble
 bool geometry_find(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                    struct gt_winner_geometry *geometry, const char *entries[3]);
 
+/* What a geometry lets an item of a batch take of workspace is the usual limit, whatever the template allows.
+ * Raise it to what a winner of the same configuration takes for its own problem. */
+void geometry_allow(struct gt_winner_geometry *geometry, const struct config *config,
+                    const struct problem *problem);
+
 /* The template's own plan, and the kernels of that. */
 void geometry_plan(const struct config *config, const struct problem *problem, struct gt_winner_plan *plan,
                    const char *entries[3]);

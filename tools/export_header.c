@@ -133,6 +133,7 @@ enum status header_prepare(struct header *h)
         if (!found->pick || !same_launch(found->pick, pick) || found->winner.geometry < 0)
             enough = find_launch(h, pick, found);
         w->geometry = found->winner.geometry;
+        if (w->geometry >= 0) geometry_allow(&h->geometries[w->geometry], &pick->config, &pick->problem);
         w->plan = found->winner.plan;
         w->needs = found->winner.needs;
         if (!enough || !h->with_kernels) continue;
@@ -184,9 +185,9 @@ static void write_geometries(const struct header *h, FILE *f)
             g->bm,          g->bn,        g->bk,           g->split,         g->group,  g->walk,
             g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,     g->smem_k, g->parts,
             g->part_floats, g->sum_width, g->counter_unit, g->counter_share, g->pack,   g->pack_row};
-        const int32_t after[] = {
-            g->pack_threads, g->pack_smem_bytes, g->parts_mib, g->workspace_mib, g->m_min,
-            g->n_min,        g->k_min,           g->m_max,     g->n_max,         g->k_max};
+        const int32_t after[] = {g->pack_threads, g->pack_smem_bytes, g->parts_mib, g->workspace_mib,
+                                 g->batch_mib,    g->m_min,           g->n_min,     g->k_min,
+                                 g->m_max,        g->n_max,           g->k_max};
         fprintf(f, "    {");
         for (size_t j = 0; j < sizeof before / sizeof *before; j++) fprintf(f, "%" PRId32 ", ", before[j]);
         fprintf(f, "{%" PRId32 ", %" PRId32 "}, {%" PRId32 ", %" PRId32 "}", g->pack_x[0], g->pack_x[1],

@@ -1,6 +1,7 @@
 #include "reading.h"
 
 #include "this_gpu.h"
+#include "workspace.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,4 +96,9 @@ enum status reading_nothing(struct reading *r, const char *what, const char *pro
 double reading_tflops(const struct problem *problem, double time_us)
 {
     return time_us > 0 ? problem_flop(problem) / time_us * 1e-6 : (double)NAN;
+}
+
+double reading_workspace(const struct db_winner *winner)
+{
+    return winner->config.template ? (double)workspace_of(&winner->config, &winner->problem) : (double)NAN;
 }

@@ -32,4 +32,8 @@ enum status reading_nothing(struct reading *reading, const char *what, const cha
 /* TFLOPS of a problem that takes time_us; NAN when it takes none. */
 double reading_tflops(const struct problem *problem, double time_us);
 
+/* Bytes of device memory that a winner takes beside its operands; NAN for cuBLAS and for what cannot be used.
+ */
+double reading_workspace(const struct db_winner *winner);
+
 #endif

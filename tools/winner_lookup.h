@@ -45,7 +45,8 @@ struct gt_winner_geometry {
     int32_t pack_row;             /* rows of a packed operand are rounded up to a multiple of it, in floats */
     int32_t pack_x[2], pack_k[2]; /* m or n, and k, that a block packs, of A and B */
     int32_t pack_threads, pack_smem_bytes;
-    int32_t parts_mib, workspace_mib; /* the parts, the whole workspace take no more; a longer batch is cut */
+    int32_t parts_mib, workspace_mib; /* the parts, the whole workspace of an item take no more */
+    int32_t batch_mib;                /* a batch that takes more is cut */
     int32_t m_min, n_min, k_min;      /* shapes that its rules allow */
     int32_t m_max, n_max, k_max;
 };
@@ -258,7 +259,9 @@ static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
     if (g->pack) item = gt_winner_round(item, g->pack_row);
     if (item == 0) return 1;
     if (item + share > limit) return 0;
-    plan->batch_per_launch = gt_winner_least(GT_WINNER_BATCH_MAX, limit / (item + share));
+    plan->batch_per_launch =
+        gt_winner_least(GT_WINNER_BATCH_MAX, ((int64_t)g->batch_mib << 18) / (item + share));
+    if (plan->batch_per_launch < 1) plan->batch_per_launch = 1;
     items = gt_winner_least(s->batch, plan->batch_per_launch);
     if (counted) plan->counters = (int32_t)gt_winner_round(tiles * items, g->counter_unit);
     plan->workspace_bytes = 4 * (plan->counters + item * items);

@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                       struct field *field)
+                       int64_t workspace_bytes, struct field *field)
 {
     *field = (struct field){0};
     struct candidates legal = {0};
-    enum status st = space_enumerate(space, problem, gpu, &legal);
+    enum status st = space_enumerate(space, problem, gpu, workspace_bytes, &legal);
     if (st) return st;
     field->config = legal.config; /* taken over */
     field->count = legal.count;

@@ -23,7 +23,7 @@ struct field {
 
 /* Errors: as space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                       struct field *field);
+                       int64_t workspace_bytes, struct field *field);
 void field_close(struct field *field); /* takes a zeroed struct */
 
 /* What earlier runs found out. */

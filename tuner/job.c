@@ -48,7 +48,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     size_t limit = (size_t)(AHEAD_PER_COMPILER * crew_compilers(env->crew));
     job->ahead_limit = limit > AHEAD_MIN ? limit : AHEAD_MIN;
     job->ahead_waiting = AHEAD_WAITING * job->ahead_limit / AHEAD_PER_COMPILER;
-    enum status st = field_open(env->space, problem, &context->gpu, &job->field);
+    enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
     if (!st && !(job->ahead = calloc(job->ahead_waiting + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "model.h"
 #include "templates.h"
+#include "workspace.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,8 @@ static bool take_winner(void *self, const struct db_winner *winner)
 {
     struct forecast *f = self;
     if (winner->stale || winner->unusable || winner->cold != f->context.cold) return true;
+    if (winner->config.template && workspace_of(&winner->config, f->problem) > f->s->options->workspace_bytes)
+        return true;
     f->result->winner = *winner;
     f->result->how = JOB_KNOWN;
     return false;
@@ -199,7 +202,8 @@ static enum status predict_one(struct forecast *f, int ended)
         }
     }
     r->how = JOB_FRUITLESS;
-    enum status st = field_open(f->s->space, f->problem, &f->context.gpu, &f->field);
+    enum status st =
+        field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes, &f->field);
     if (st == E_ABSENT) {
         snprintf(r->why, sizeof r->why, "%s", status_text());
         return OK;

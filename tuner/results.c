@@ -1,5 +1,6 @@
 #include "results.h"
 
+#include "workspace.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ static const struct column columns[] = {
     {"raw", NULL, COLUMN_NUMBER, 0},
     {"model_rank", "model's rank", COLUMN_NUMBER, 0},
     {"model_first16_share", "its first 16", COLUMN_NUMBER, 3},
+    {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
     {"config", "configuration", COLUMN_TEXT, 0},
     {"why", NULL, COLUMN_TEXT, 0},
 };
@@ -64,6 +66,7 @@ static void add_row(struct table *table, const struct job_result *r)
     table_number(table, or_empty(r->raw));
     table_number(table, or_empty(w->model_rank));
     table_number(table, or_empty(w->model_first16_share));
+    table_number(table, w->config.template ? (double)workspace_of(&w->config, &w->problem) : (double)NAN);
     table_text(table, any ? w->config_text : NULL);
     table_text(table, r->how == JOB_TUNED ? NULL : r->why);
 }

@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
+#include "workspace.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,21 +74,29 @@ static void settle(struct state *x, size_t at)
     x->ended++;
 }
 
+struct wanted {
+    struct job_result *result;
+    int64_t workspace_bytes;
+};
+
 static bool take_winner(void *self, const struct db_winner *winner)
 {
-    struct job_result *result = self;
+    const struct wanted *w = self;
     if (winner->predicted || winner->stale || winner->unusable) return true;
-    result->winner = *winner;
-    result->how = JOB_KNOWN;
+    if (winner->config.template && workspace_of(&winner->config, &winner->problem) > w->workspace_bytes)
+        return true;
+    w->result->winner = *winner;
+    w->result->how = JOB_KNOWN;
     return false;
 }
 
-/* A winner that is stored and up to date. */
+/* A winner that is stored, up to date, and takes no more than is allowed. */
 static enum status look_up(struct state *x, const struct lane *lane, size_t at)
 {
     struct job_result *result = &x->s->results[at];
+    struct wanted wanted = {result, x->s->options->workspace_bytes};
     struct db_filter filter = {.gpu = lane->context.gpu.name, .problem = &x->s->options->problems[at]};
-    enum status st = db_winners(x->s->db, &filter, &lane->context, take_winner, result);
+    enum status st = db_winners(x->s->db, &filter, &lane->context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
     if (result->winner.cold != lane->context.cold || x->s->options->again) {

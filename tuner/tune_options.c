@@ -6,6 +6,7 @@
 #include "db.h"
 #include "paths.h"
 #include "search.h"
+#include "workspace.h"
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ enum key {
     KEY_DB,
     KEY_CACHE,
     KEY_JOBS,
+    KEY_WORKSPACE,
     KEY_COLD,
     KEY_HOT,
     KEY_AGAIN,
@@ -52,6 +54,9 @@ static const struct argp_option rows[] = {
     {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/simt.conf)", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
     {"hot", KEY_HOT, NULL, 0, "time with operands in the cache", 0},
+    {"workspace", KEY_WORKSPACE, "SIZE", 0,
+     "device memory a kernel may take beside its operands: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)",
+     0},
     {"jobs", KEY_JOBS, "N", 0, "compiler processes (one a core)", 0},
     {"again", KEY_AGAIN, NULL, 0, "search on where a winner is stored already", 0},
     {NULL, 0, NULL, 0, "Files and output", 4},
@@ -165,6 +170,8 @@ static enum status take_option(int key, char *text, struct reading *r)
     case KEY_COLD:
         o->cold = true;
         return OK;
+    case KEY_WORKSPACE:
+        return workspace_parse("--workspace", text, &o->workspace_bytes);
     case KEY_JOBS:
         st = parse_number("--jobs", text, 1, 1024, &number);
         o->compilers = (int)number;
@@ -298,7 +305,8 @@ static enum status collect_problems(const struct reading *r)
 static enum status fill_defaults(struct tune_options *o)
 {
     enum status st = OK;
-    if (!*o->space) st = paths_default_space(o->space, sizeof o->space);
+    if (o->workspace_bytes < 0) st = workspace_from_environment(&o->workspace_bytes);
+    if (!st && !*o->space) st = paths_default_space(o->space, sizeof o->space);
     if (!st && !*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
     bool known = false;
@@ -321,7 +329,8 @@ static void keep_command(int argc, char **argv, char *to, size_t room)
 
 enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 {
-    *o = (struct tune_options){.device_count = 1, .seed = 1, .strategy = "ils", .cold = true};
+    *o = (struct tune_options){
+        .device_count = 1, .seed = 1, .strategy = "ils", .workspace_bytes = -1, .cold = true};
     keep_command(argc, argv, o->command, sizeof o->command);
     struct reading reading = {.o = o};
     struct argp argp = {

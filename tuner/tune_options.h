@@ -22,7 +22,8 @@ struct tune_options {
     int64_t max_trials; /* a problem, earlier runs included; 0: no limit */
     uint64_t seed;
     const char *strategy;
-    int compilers; /* 0: one a core */
+    int compilers;           /* 0: one a core */
+    int64_t workspace_bytes; /* a kernel may take at most */
     bool cold, again;
     enum table_format format;
     char space[TUNE_PATH_MAX], db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];

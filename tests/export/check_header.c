@@ -40,13 +40,20 @@ static struct problem problem_of(const struct gt_winner_shape *s)
 }
 
 /* What may run the shape, asked of the template; and its distance, with the mathematics library. */
-static int may_run(const struct gt_winner *w, const struct gt_winner_shape *s, const struct gpu *gpu)
+/* By the rules of the template, and within what the header allows of workspace, counters aside. */
+static int may_run(const struct gt_winner_gpu *g, const struct gt_winner *w, const struct gt_winner_shape *s,
+                   const struct gpu *gpu)
 {
     struct config config;
-    const struct problem p = problem_of(s);
+    struct launch_plan plan;
+    struct problem p = problem_of(s);
     if (w->op != 2 * s->trans_a + s->trans_b) return 0;
     if (strcmp(w->config, "cublas") == 0) return 1;
-    return config_parse(w->config, &config) == OK && !config.template->check(&config, &p, gpu);
+    if (config_parse(w->config, &config) || config.template->check(&config, &p, gpu)) return 0;
+    p.batch = 1;
+    config.template->plan(&config, &p, &plan);
+    return w->geometry < 0 || plan.workspace_bytes - 4 * plan.args.counters <=
+                                  (int64_t)g->geometries[w->geometry].workspace_mib << 20;
 }
 
 static double distance(const struct gt_winner *w, const struct gt_winner_shape *s)
@@ -148,13 +155,13 @@ int main(void)
         struct gt_winner_match match;
         double best = INFINITY;
         for (int32_t j = 0; j < g->first[4]; j++)
-            if (distance(&g->winners[j], &s) < best && may_run(&g->winners[j], &s, &gpu))
+            if (distance(&g->winners[j], &s) < best && may_run(g, &g->winners[j], &s, &gpu))
                 best = distance(&g->winners[j], &s);
         const int yes = gt_winner_find(g, &s, &match);
         check(yes == !isinf(best), "something may run it, or is said to", &s);
         if (!yes) continue;
         found++;
-        check(may_run(match.winner, &s, &gpu), "what was found may not run it", &s);
+        check(may_run(g, match.winner, &s, &gpu), "what was found may not run it", &s);
         check(fabs(distance(match.winner, &s) - best) < 0.05, "something else is nearer", &s);
         check(fabs((double)match.distance - best) < 0.05, "the distance is wrong", &s);
         check_plan(g, match.winner, &s);

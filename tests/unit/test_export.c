@@ -7,6 +7,7 @@
 #include "export_text.h"
 #include "space.h"
 #include "stats.h"
+#include "workspace.h"
 
 #define ALIGNED                                                                                              \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 "        \
@@ -62,8 +63,14 @@ static void assert_like_template(const struct config *config, const struct probl
         char problem[PROBLEM_TEXT_MAX];
         problem_format(&p, problem);
         if (taken && refused) fail_msg("%s must not run %s", text, problem);
-        if (!taken && !refused) fail_msg("%s may run %s", text, problem);
+        struct problem item = p;
+        item.batch = 1;
+        const int64_t most = (int64_t)g.workspace_mib << 20;
+        const bool fits = !refused && workspace_of(config, &item) <= most;
+        if (!taken && fits) fail_msg("%s may run %s", text, problem);
         if (!taken) continue;
+        /* Counters are not counted. */
+        if (!fits) assert_true(workspace_of(config, &item) - 4 * ours.counters <= most);
         legal++;
         geometry_plan(config, &p, &theirs, names);
         /* The places of one or two kernels are told by their names alone. */
@@ -100,7 +107,7 @@ TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
         struct problem p;
         struct candidates c;
         assert_ok(problem_parse(problems[i], &p));
-        assert_ok(space_enumerate(space, &p, &gpu, &c));
+        assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
         for (int j = 0; j < 60; j++)
             assert_like_template(&c.config[stats_random_below(&random, c.count)], &p, &gpu);
         candidates_free(&c);

@@ -48,6 +48,46 @@ TEST(a_tuned_problem_is_skipped_unless_asked_again)
     assert_int_equal(census(SHAPE, NULL)->twice, 0);
 }
 
+static void write_space(const char *path, const char *splits)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file,
+                        "[simt]\nBM = 64 128\nBN = 64\nBK = 8\nWM = 32\nWN = 64\nTM = 8\nTN = 8\n"
+                        "STAGES = 2 3\nLOADER = 0 1\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\n"
+                        "STORE_AT = 4\nMIN_BLOCKS = 1\nREDUCE = 0\nGROUP = 1\nSPLIT_K = %s\n",
+                        splits) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Four parts of 1024x1024 take 16 MiB. */
+TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew)
+{
+    char path[160], usual[400], words[440];
+    snprintf(path, sizeof path, "%s", in_folder("space.conf"));
+    snprintf(usual, sizeof usual, "--space %s --shape " SHAPE, path);
+    write_space(path, "4");
+    snprintf(words, sizeof words, "%s --workspace 15M", usual);
+    assert_int_not_equal(tune(words), 0);
+    assert_said("it needs more workspace than is allowed (--workspace)");
+    assert_int_equal(tune(usual), 0);
+    assert_non_null(strstr(winner_of(SHAPE).config_text, "SPLIT_K=4"));
+    assert_non_null(strstr(text_of("out"), "\"workspace_bytes\": 16777216"));
+
+    write_space(path, "4 1");
+    snprintf(words, sizeof words, "%s --workspace 16M", usual);
+    assert_int_equal(tune(words), 0);
+    assert_said("skipped");
+    snprintf(words, sizeof words, "%s --workspace 1M", usual);
+    assert_int_equal(tune(words), 0);
+    assert_non_null(strstr(winner_of(SHAPE).config_text, "SPLIT_K=1"));
+    setenv("GEMMTUNE_WORKSPACE", "1M", 1);
+    assert_int_equal(tune(usual), 0);
+    unsetenv("GEMMTUNE_WORKSPACE");
+    assert_said("skipped");
+    assert_clean_db();
+}
+
 TEST(a_suite_shares_compiled_kernels)
 {
     assert_int_equal(tune("--shape " SHAPE " --shape " SHAPE2 " --shape " SHAPE), 0);
@@ -231,6 +271,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
         JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
+        JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
         JOB_TEST(a_suite_shares_compiled_kernels),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),

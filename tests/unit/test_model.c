@@ -5,6 +5,7 @@
 #include "space.h"
 #include "templates.h"
 #include "unit.h"
+#include "workspace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static struct candidates sorted(const char *shape, const struct gpu *gpu)
     struct candidates c;
     struct problem p = problem(shape);
     assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
-    assert_ok(space_enumerate(space, &p, gpu, &c));
+    assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, &c));
     space_free(space);
     assert_ok(model_sort(c.config, c.count, &p, gpu, NULL));
     return c;
@@ -141,7 +142,7 @@ TEST(sorting_orders_by_predicted_time_and_loses_no_candidate)
     struct candidates c = sorted("512x512x512", &gpu), plain;
     struct space *space;
     assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
-    assert_ok(space_enumerate(space, &p, &gpu, &plain));
+    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &plain));
     space_free(space);
     assert_int_equal(plain.count, c.count);
     uint64_t before = 0, after = 0;

@@ -216,7 +216,7 @@ TEST(without_winners_the_list_is_cublas_and_plain_configurations)
             kernels = 0;
             for (int c = 1; c < count; c++) {
                 assert_false(choices[c].cublas); /* once is enough */
-                assert_null(nearest_illegal(&choices[c].config, &p, alignment, &known.gpu));
+                assert_null(nearest_illegal(&known, &choices[c].config, &p, alignment));
                 kernels++;
             }
             assert_true(kernels >= 2);

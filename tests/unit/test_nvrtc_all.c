@@ -5,6 +5,7 @@
 #include "ladder.h"
 #include "space.h"
 #include "unit.h"
+#include "workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static void add_spread(const struct space *space, const char *shape, int op, siz
     char text[64];
     snprintf(text, sizeof text, "sgemm:%s:%s", ops[op], shape);
     assert_ok(problem_parse(text, &problem));
-    assert_ok(space_enumerate(space, &problem, &gpu, &all));
+    assert_ok(space_enumerate(space, &problem, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
     for (size_t i = 0; i < SPREAD; i++) {
         size_t at = ((2 * i + 1) * all.count / (2 * SPREAD) + arch * 1009) % all.count;
         job_add(&all.config[at], op, gpu.arch);

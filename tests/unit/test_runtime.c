@@ -108,6 +108,47 @@ TEST(pretuned_winners_serve_until_the_user_has_measured)
     gt_close(handle);
 }
 
+/* SIMT_SPLIT takes 4 * 512 * 256 floats: 2 MiB. */
+TEST(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said)
+{
+    static const char text[] = "sgemm:nn:512x256x128", other[] = "sgemm:nn:512x256x132";
+    put_winner(text, SIMT_SPLIT, 5, false);
+    put_winner(other, SIMT, 6, false);
+    const struct {
+        const char *environment;
+        size_t bytes;
+        bool taken;
+    } cases[] = {{NULL, 0, true},  {NULL, 2 << 20, true}, {NULL, (2 << 20) - 1, false}, {NULL, 1, false},
+                 {"1M", 0, false}, {"2M", 0, true},       {"1M", 2 << 20, true},        {"0", 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].environment) setenv("GEMMTUNE_WORKSPACE", cases[i].environment, 1);
+        const struct gt_options options = {.workspace_bytes = cases[i].bytes};
+        stderr_catch();
+        struct gt_handle *handle = open_handle(&options);
+        struct gt_plan *plan = make_plan(handle, text);
+        struct gt_plan_info info = info_of(plan);
+        const char *said = stderr_release();
+        unsetenv("GEMMTUNE_WORKSPACE");
+        assert_int_equal(info.source, cases[i].taken ? GT_EXACT : GT_NEAREST);
+        assert_string_equal(info.config, cases[i].taken ? SIMT_SPLIT : SIMT);
+        assert_int_equal(info.workspace_bytes, cases[i].taken ? 2 << 20 : 0);
+        assert_int_equal(strstr(said, "takes 2.0 MiB of workspace") != NULL, !cases[i].taken);
+        struct operand_set set = operands_make(text, 0);
+        assert_gt(launch_set(plan, &set));
+        operands_check(&set, 1, text);
+        operands_free(&set);
+        gt_close(handle);
+    }
+    /* What nobody understands is said, and the default is used. */
+    setenv("GEMMTUNE_WORKSPACE", "plenty", 1);
+    stderr_catch();
+    struct gt_handle *handle = open_handle(NULL);
+    assert_string_equal(info_of(make_plan(handle, text)).config, SIMT_SPLIT);
+    assert_non_null(strstr(stderr_release(), "GEMMTUNE_WORKSPACE 'plenty' is not a size"));
+    unsetenv("GEMMTUNE_WORKSPACE");
+    gt_close(handle);
+}
+
 TEST(where_cublas_won_cublas_runs)
 {
     put_winner("sgemm:nt:40x50x60", NULL, 7, false);
@@ -395,6 +436,7 @@ int main(void)
         ON_FAKES(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas),
         ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
+        ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),
         ON_FAKES(where_cublas_won_cublas_runs),
         ON_FAKES(a_similar_problem_s_winner_is_taken_with_an_estimate),
         ON_FAKES(a_prediction_comes_before_the_model_s_own_choice),

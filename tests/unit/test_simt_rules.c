@@ -409,15 +409,22 @@ TEST(long_batches_are_cut_by_grid_and_workspace)
 
     config_set(&config, "SPLIT_K", 4); /* an item's partial sums: 4 * 64 * 64 * 4 bytes = 64 KiB */
     config.template->plan(&config, &problem, &plan);
-    assert_int_equal(plan.batch_per_launch, 4096);
-    assert_int_equal(plan.kernel[0].grid[2], 4096);
-    assert_int_equal(plan.kernel[1].grid[2], 4096);
-    assert_int_equal(plan.workspace_bytes, 256 << 20);
+    assert_int_equal(plan.batch_per_launch, 512);
+    assert_int_equal(plan.kernel[0].grid[2], 512);
+    assert_int_equal(plan.kernel[1].grid[2], 512);
+    assert_int_equal(plan.workspace_bytes, 32 << 20);
     assert_string_equal(plan.kernel[1].entry, "gemm_reduce");
 
     problem.batch = 3;
     config.template->plan(&config, &problem, &plan);
     assert_int_equal(plan.workspace_bytes, 3 * 65536);
+
+    /* An item that takes more than that goes alone. */
+    assert_ok(problem_parse("2048x2048x64:batch=3", &problem));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.batch_per_launch, 1);
+    assert_int_equal(plan.kernel[0].grid[2], 1);
+    assert_int_equal(plan.workspace_bytes, 64 << 20);
 }
 
 TEST(packing_comes_first_and_has_a_block_for_every_tile)

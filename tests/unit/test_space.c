@@ -1,6 +1,7 @@
 #include "space.h"
 #include "templates.h"
 #include "unit.h"
+#include "workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static size_t enumerate(const char *text, const char *shape, struct candidates *
     struct space *space = load(text);
     struct gpu gpu = h200();
     struct problem p = problem(shape);
-    assert_ok(space_enumerate(space, &p, &gpu, candidates));
+    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, candidates));
     space_free(space);
     return candidates->count;
 }
@@ -189,7 +190,8 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
     struct gpu gpu = h200();
     struct problem p = problem("64x64x64");
     struct candidates c;
-    assert_fails(space_enumerate(space, &p, &gpu, &c), E_ABSENT, "a block holds at most 1024 threads");
+    assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_ABSENT,
+                 "a block holds at most 1024 threads");
     assert_non_null(strstr(status_text(), "sgemm:nn:64x64x64"));
     assert_int_equal(c.count, 0);
     assert_null(c.config);
@@ -202,7 +204,7 @@ static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct c
     struct problem p = problem(shape);
     assert_ok(space_load(SHIPPED, &space));
     clock_t begin = clock();
-    assert_ok(space_enumerate(space, &p, gpu, c));
+    assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, c));
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     print_message("%s on %s: %.3g raw, %zu legal, rules asked %.3g times, %.0f ms\n", shape, gpu->id,
                   c->raw_count, c->count, c->checks, 1e3 * seconds);
@@ -307,7 +309,8 @@ TEST(a_space_beyond_bounds_is_refused_with_a_sentence)
     struct gpu gpu = h200();
     struct problem p = problem("4096x512x4096");
     struct candidates c;
-    assert_fails(space_enumerate(space, &p, &gpu, &c), E_INPUT, "more than 1000000 legal candidates");
+    assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_INPUT,
+                 "more than 1000000 legal candidates");
     assert_null(c.config);
     space_free(space);
 }

@@ -6,6 +6,7 @@
 #include "space_values.h"
 
 #include "templates.h"
+#include "workspace.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -23,6 +24,7 @@ struct walk {
     const struct space_section *section;
     const struct problem *problem;
     const struct gpu *gpu;
+    int64_t workspace_bytes;
     double below[CONFIG_PARAMS_MAX + 1]; /* combinations of the parameters from that one on */
     struct config config;
     struct candidates *out;
@@ -47,26 +49,25 @@ static void blame(struct walk *w, const char *why, double count)
     w->reason[i].count += count;
 }
 
-static struct launch launch_of(const struct config *config, const struct problem *problem)
+static struct launch launch_of(const struct launch_plan *plan)
 {
-    struct launch_plan plan = {.kernels = 0};
-    config->template->plan(config, problem, &plan);
     struct launch launch;
     memset(&launch, 0, sizeof launch); /* compared as bytes */
-    launch.splits = plan.args.splits;
-    launch.k_per_split = plan.args.k_per_split;
-    launch.group = plan.args.group;
-    for (int i = 0; i < plan.kernels; i++) memcpy(launch.grid[i], plan.kernel[i].grid, sizeof launch.grid[i]);
+    launch.splits = plan->args.splits;
+    launch.k_per_split = plan->args.k_per_split;
+    launch.group = plan->args.group;
+    for (int i = 0; i < plan->kernels; i++)
+        memcpy(launch.grid[i], plan->kernel[i].grid, sizeof launch.grid[i]);
     return launch;
 }
 
 /* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
-static enum status known_already(struct walk *w, bool *known)
+static enum status known_already(struct walk *w, const struct launch_plan *plan, bool *known)
 {
     *known = false;
     if (w->launch_count == 0 || !config_same_kernel(&w->kernel, &w->config)) w->launch_count = 0;
     w->kernel = w->config;
-    struct launch launch = launch_of(&w->config, w->problem);
+    struct launch launch = launch_of(plan);
     for (size_t i = 0; i < w->launch_count; i++)
         if (memcmp(&w->launches[i], &launch, sizeof launch) == 0) {
             *known = true;
@@ -82,11 +83,19 @@ static enum status known_already(struct walk *w, bool *known)
     return OK;
 }
 
-static enum status keep(struct walk *w)
+/* *found: it is a candidate, if perhaps one that there is already. */
+static enum status keep(struct walk *w, bool *found)
 {
     struct candidates *out = w->out;
+    struct launch_plan plan = {.kernels = 0};
+    w->config.template->plan(&w->config, w->problem, &plan);
+    *found = plan.workspace_bytes <= w->workspace_bytes;
+    if (!*found) {
+        blame(w, "it needs more workspace than is allowed (--workspace)", 1);
+        return OK;
+    }
     bool known;
-    enum status st = known_already(w, &known);
+    enum status st = known_already(w, &plan, &known);
     if (st || known) return st;
     if (out->count == SPACE_CANDIDATES_MAX)
         return fail(E_INPUT,
@@ -107,10 +116,7 @@ static enum status keep(struct walk *w)
 static enum status walk_from(struct walk *w, int p, bool *found)
 {
     const struct template *t = w->section->template;
-    if (p == t->param_count) {
-        *found = true;
-        return keep(w);
-    }
+    if (p == t->param_count) return keep(w, found);
     const struct space_values *values = &w->section->values[p];
     for (int i = 0; i < values->count; i++) {
         w->config.value[p] = values->value[i];
@@ -134,23 +140,19 @@ static enum status walk_from(struct walk *w, int p, bool *found)
     return OK;
 }
 
-static enum status walk_section(const struct space_section *section, const struct problem *problem,
-                                const struct gpu *gpu, struct candidates *out, struct walk *w)
+static enum status walk_section(const struct space_section *section, struct walk *w)
 {
     w->section = section;
-    w->problem = problem;
-    w->gpu = gpu;
-    w->out = out;
     w->checks = 0;
     memset(&w->config, 0, sizeof w->config);
     w->config.template = section->template;
     w->below[section->template->param_count] = 1;
     for (int p = section->template->param_count - 1; p >= 0; p--)
         w->below[p] = w->below[p + 1] * section->values[p].count;
-    out->raw_count += w->below[0];
+    w->out->raw_count += w->below[0];
     bool found = false;
     enum status st = walk_from(w, 0, &found);
-    out->checks += w->checks;
+    w->out->checks += w->checks;
     return st;
 }
 
@@ -177,13 +179,12 @@ static enum status drop_repeated(struct candidates *candidates)
 }
 
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                            struct candidates *candidates)
+                            int64_t workspace_bytes, struct candidates *candidates)
 {
     memset(candidates, 0, sizeof *candidates);
-    struct walk w = {.launches = NULL};
+    struct walk w = {.problem = problem, .gpu = gpu, .workspace_bytes = workspace_bytes, .out = candidates};
     enum status st = OK;
-    for (int i = 0; !st && i < space->section_count; i++)
-        st = walk_section(&space->section[i], problem, gpu, candidates, &w);
+    for (int i = 0; !st && i < space->section_count; i++) st = walk_section(&space->section[i], &w);
     free(w.launches);
     if (!st && space->section_count > 1) st = drop_repeated(candidates);
     if (!st && candidates->count == 0) {

@@ -35,11 +35,11 @@ void space_free(struct space *space); /* takes NULL */
 
 /* Enumerate in a fixed order: sections as in the file, values as in their lines, the template's last
  * parameter fastest. No duplicates: of one section's candidates with the same kernel whose launches are
- * alike, too (a SPLIT_K beyond what K allows), only the first is kept. Errors: E_MEMORY; E_INPUT when the
- * file spans more than can be enumerated; E_ABSENT when nothing is legal (with the commonest reason of the
- * rules). The caller frees with candidates_free. */
+ * alike, too (a SPLIT_K beyond what K allows), only the first is kept. None takes more than workspace_bytes
+ * (workspace.h). Errors: E_MEMORY; E_INPUT when the file spans more than can be enumerated; E_ABSENT when
+ * nothing is legal (with the commonest reason of the rules). The caller frees with candidates_free. */
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                            struct candidates *candidates);
+                            int64_t workspace_bytes, struct candidates *candidates);
 void candidates_free(struct candidates *candidates); /* takes a zeroed struct too */
 
 #endif

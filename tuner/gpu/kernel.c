@@ -151,10 +151,7 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     self->device = device;
     self->batch = problem->batch;
     config->template->plan(config, problem, &self->plan);
-    enum status st = OK;
-    if (self->plan.kernels > 0 && self->plan.batch_per_launch < 1)
-        st = fail(E_ABSENT, "one item of the batch needs more workspace than a launch may have");
-    if (!st) st = kernel_open(cubin_path, checksum, &self->module);
+    enum status st = kernel_open(cubin_path, checksum, &self->module);
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);
     if (!st) st = make_workspace(self);
     if (st) {

@@ -1,0 +1,29 @@
+/* workspace.h — how much device memory a configuration may take beside its operands: for the parts of a k
+ * that is cut, and for operands that are copied first. What a template allows at all is more than a program
+ * should have to give; the search and the runtime keep to what the user allows, this much if nothing is said.
+ */
+#ifndef GT_WORKSPACE_H
+#define GT_WORKSPACE_H
+
+#include "config.h"
+#include "problem.h"
+#include "status.h"
+
+#define WORKSPACE_DEFAULT_BYTES (INT64_C(64) << 20)
+#define WORKSPACE_VARIABLE      "GEMMTUNE_WORKSPACE"
+
+/* What a legal configuration takes for a problem, in bytes. */
+int64_t workspace_of(const struct config *config, const struct problem *problem);
+
+/* Why a legal configuration may not be used with so many bytes, or NULL: a constant sentence. */
+const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes);
+
+/* "64M", "1G", "512K", "0", "67108864": a number of bytes, with K, M or G of 1024 each. source says whose
+ * text it is: "--workspace". Errors: E_USAGE. */
+enum status workspace_parse(const char *source, const char *text, int64_t *bytes);
+
+/* What GEMMTUNE_WORKSPACE says; WORKSPACE_DEFAULT_BYTES where it is not set or empty. Errors: E_USAGE, and
+ * *bytes is the default. */
+enum status workspace_from_environment(int64_t *bytes);
+
+#endif
