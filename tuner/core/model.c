@@ -194,17 +194,6 @@ static struct tile describe(const struct config *config, const struct problem *p
     return t;
 }
 
-static int occupancy(const struct tile *t, const struct gpu *gpu)
-{
-    int blocks = registers_blocks(gpu, t->threads, t->registers);
-    int by_threads = gpu->threads_per_sm / t->threads;
-    int by_smem = gpu->smem_per_sm_bytes / (t->smem_bytes + gpu->smem_reserved_bytes + 1);
-    if (by_threads < blocks) blocks = by_threads;
-    if (by_smem < blocks) blocks = by_smem;
-    if (gpu->blocks_per_sm < blocks) blocks = gpu->blocks_per_sm;
-    return blocks > 1 ? blocks : 1;
-}
-
 static double fragment_slots(double width)
 {
     if (fmod(width, 4) == 0) return width / 4 * LDS_128_SLOTS;
@@ -351,7 +340,7 @@ struct prediction model_predict(const struct config *config, const struct proble
     if (strcmp(config->template->name, "resident") == 0)
         return model_resident_predict(config, problem, gpu, facts);
     struct tile t = describe(config, problem, gpu, facts);
-    p.blocks_per_sm = occupancy(&t, gpu);
+    p.blocks_per_sm = blocks_at_once(gpu, t.threads, t.registers, t.smem_bytes);
     p.waves = t.blocks / ((double)p.blocks_per_sm * gpu->sm_count);
     p.compute_us = compute_us(&t, gpu, p.blocks_per_sm);
     p.memory_us = memory_us(&t, problem, gpu, p.blocks_per_sm);

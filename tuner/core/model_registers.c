@@ -35,6 +35,17 @@ int registers_blocks(const struct gpu *gpu, int threads, int registers)
     return of_a_lane(gpu) / each * SCHEDULERS / warps_of(threads);
 }
 
+int blocks_at_once(const struct gpu *gpu, int threads, int registers, int smem_bytes)
+{
+    int blocks = registers_blocks(gpu, threads, registers);
+    int by_threads = gpu->threads_per_sm / threads;
+    int by_smem = gpu->smem_per_sm_bytes / (smem_bytes + gpu->smem_reserved_bytes + 1);
+    if (by_threads < blocks) blocks = by_threads;
+    if (by_smem < blocks) blocks = by_smem;
+    if (gpu->blocks_per_sm < blocks) blocks = gpu->blocks_per_sm;
+    return blocks > 1 ? blocks : 1;
+}
+
 double registers_spill_factor(double chance)
 {
     return chance < DOUBTFUL ? 1 : 1 + (SPILL_SLOWDOWN - 1) * (chance - DOUBTFUL) / (1 - DOUBTFUL);

@@ -1,4 +1,4 @@
-/* model_registers.h — what the register file of an SM gives to threads, blocks and the compiler.
+/* model_registers.h — what an SM, above all its register file, gives to threads, blocks and the compiler.
  *
  * A scheduler has a quarter of the file and holds whole warps, each thread of which has registers by the
  * eight.
@@ -13,6 +13,10 @@ int registers_limit(const struct gpu *gpu, int threads, int blocks);
 
 /* Blocks whose threads take so many registers each; 0 if not even one fits. */
 int registers_blocks(const struct gpu *gpu, int threads, int registers);
+
+/* Blocks that an SM holds at once: as many as registers, threads, shared memory and their own number allow,
+ * and 1 at least. */
+int blocks_at_once(const struct gpu *gpu, int threads, int registers, int smem_bytes);
 
 /* How likely the compiler is to spill, 0..1, where it is as likely as not to do with `needed` registers and
  * may take `limit`. */

@@ -117,17 +117,6 @@ static struct shape describe(const struct config *config, const struct problem *
     return s;
 }
 
-static int occupancy(const struct shape *s, const struct gpu *gpu)
-{
-    int blocks = registers_blocks(gpu, s->threads, s->registers);
-    int by_threads = gpu->threads_per_sm / s->threads;
-    int by_smem = gpu->smem_per_sm_bytes / (s->smem_bytes + gpu->smem_reserved_bytes + 1);
-    if (by_threads < blocks) blocks = by_threads;
-    if (by_smem < blocks) blocks = by_smem;
-    if (gpu->blocks_per_sm < blocks) blocks = gpu->blocks_per_sm;
-    return blocks > 1 ? blocks : 1;
-}
-
 /* Share of the bandwidth that rows of this length reach; those that do not begin at whole lines fetch a part
  * of two more. */
 static double row_efficiency(const struct shape *s)
@@ -249,7 +238,7 @@ struct prediction model_skinny_predict(const struct config *config, const struct
                                        const struct gpu *gpu, const struct kernel_facts *facts)
 {
     struct shape s = describe(config, problem, gpu, facts);
-    struct prediction p = {.blocks_per_sm = occupancy(&s, gpu)};
+    struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, s.threads, s.registers, s.smem_bytes)};
     double at_once = p.blocks_per_sm * usable_sms(&s, gpu);
     p.waves = s.blocks / at_once;
     double full = floor(p.waves), rest = s.blocks - full * at_once;
