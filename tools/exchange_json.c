@@ -106,27 +106,6 @@ static json_t *json_text(const char *text)
     return json;
 }
 
-/* A copy in valid UTF-8, cut to the room there is. */
-static void make_valid(const char *text, char *valid, size_t room)
-{
-    char *copy = text_valid(text);
-    size_t length = copy ? strnlen(copy, room - 1) : 0;
-    while (length > 0 && copy[length] && ((unsigned char)copy[length] & 0xc0) == 0x80)
-        length--; /* no half character */
-    if (copy) memcpy(valid, copy, length);
-    valid[length] = '\0';
-    free(copy);
-}
-
-json_t *gpu_figures_to_json(const struct gpu *gpu)
-{
-    struct gpu valid = *gpu;
-    make_valid(gpu->name, valid.name, sizeof valid.name);
-    make_valid(gpu->id, valid.id, sizeof valid.id);
-    make_valid(gpu->source, valid.source, sizeof valid.source);
-    return gpu_to_json(&valid);
-}
-
 /* ---- winners ---- */
 
 json_t *winner_to_json(const struct db_winner *w, bool figures)
@@ -152,7 +131,7 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
                   "model_first16_share", w->model_first16_share, "registers", w->registers, "smem_bytes",
                   w->smem_bytes, "gpu_uuid", json_text(w->gpu_uuid));
     bool good = json && more && json_object_update(json, more) == 0;
-    if (good && figures) good = json_object_set_new(json, "figures", gpu_figures_to_json(&w->gpu)) == 0;
+    if (good && figures) good = json_object_set_new(json, "figures", gpu_to_json(&w->gpu)) == 0;
     json_decref(more);
     if (good) return json;
     json_decref(json);
@@ -244,8 +223,6 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
 json_t *trial_to_json(const struct db_full_trial *t, int gpu)
 {
     char problem[PROBLEM_TEXT_MAX], hash[24];
-    struct outcome outcome = t->outcome;
-    make_valid(t->outcome.detail, outcome.detail, sizeof outcome.detail);
     problem_format(&t->problem, problem);
     snprintf(hash, sizeof hash, "%016" PRIx64, t->template_hash);
     return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:f, s:i, s:I, s:I, s:b, s:o}", "problem",
@@ -254,7 +231,7 @@ json_t *trial_to_json(const struct db_full_trial *t, int gpu)
                      "nvrtc", json_text(t->context.nvrtc), "cublas", json_text(t->context.cublas),
                      "power_limit_w", t->context.power_limit_w, "protocol", t->protocol, "started_us",
                      (json_int_t)t->started_us, "ended_us", (json_int_t)t->ended_us, "recovered",
-                     t->recovered, "outcome", outcome_to_json(&outcome));
+                     t->recovered, "outcome", outcome_to_json(&t->outcome));
 }
 
 enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_full_trial *t)

@@ -17,11 +17,8 @@ json_t *winner_to_json(const struct db_winner *winner, bool figures);
 enum status winner_from_json(const json_t *json, const char *descriptors, struct db_winner *winner,
                              int64_t *decided_us);
 
-/* As gpu_to_json (messages.h), of a GPU from a database, whose texts may be anything. */
-json_t *gpu_figures_to_json(const struct gpu *gpu);
-
-/* Problem, configuration, versions and outcome of a trial. As above; gpus: an array of gpu_to_json, of which
- * a trial names one by its number. */
+/* Problem, configuration, versions and outcome of a trial. As above; gpus: an array of gpu_to_json
+ * (messages.h), of which a trial names one by its number. */
 json_t *trial_to_json(const struct db_full_trial *trial, int gpu);
 enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_full_trial *trial);
 

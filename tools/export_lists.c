@@ -1,6 +1,7 @@
 #include "export_lists.h"
 
 #include "exchange_json.h"
+#include "messages.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -299,8 +300,7 @@ static bool write_result(void *self, const struct db_full_trial *t)
 static enum status write_metadata(const struct t4 *t4, const char *generator)
 {
     json_t *gpus = json_array();
-    for (int i = 0; gpus && i < t4->gpu_count; i++)
-        json_array_append_new(gpus, gpu_figures_to_json(&t4->gpus[i]));
+    for (int i = 0; gpus && i < t4->gpu_count; i++) json_array_append_new(gpus, gpu_to_json(&t4->gpus[i]));
     json_t *json = json_pack("{s:s, s:s, s:o}", "timeunit", "milliseconds", "generator", generator,
                              "gemmtune", json_pack("{s:o}", "gpus", gpus));
     if (!json) return fail(E_MEMORY, "out of memory for the metadata");

@@ -1,5 +1,7 @@
 #include "table.h"
 
+#include "utf8.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -71,37 +73,11 @@ static void add(struct table *table, struct cell cell)
     table->cells[table->used++] = cell;
 }
 
-/* Bytes of the UTF-8 character at text (shortest form, no surrogates, at most U+10FFFF); 0 if it is none. */
-static size_t character(const unsigned char *text)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high, length;
-    } forms[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-                 {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (text[0] < forms[i].first_low || text[0] > forms[i].first_high) continue;
-        if (forms[i].length > 1 && (text[1] < forms[i].second_low || text[1] > forms[i].second_high))
-            return 0;
-        for (size_t j = 2; j < forms[i].length; j++)
-            if (text[j] < 0x80 || text[j] > 0xbf) return 0;
-        return forms[i].length;
-    }
-    return 0;
-}
-
 char *text_valid(const char *text)
 {
-    char *valid = malloc(3 * strlen(text) + 1);
-    if (!valid) return NULL;
-    size_t used = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t length = character(at);
-        memcpy(valid + used, length ? (const char *)at : "\xef\xbf\xbd", length ? length : 3);
-        used += length ? length : 3;
-        at += length ? length : 1;
-    }
-    valid[used] = '\0';
+    const size_t room = 3 * strlen(text) + 1;
+    char *valid = malloc(room);
+    if (valid) utf8_copy(valid, room, text);
     return valid;
 }
 
@@ -128,8 +104,9 @@ static bool empty(const struct cell *cell)
 }
 
 /* Characters that a terminal would obey: C0, DEL and C1 (in UTF-8: C2 80 .. C2 9F). */
-static bool control(const unsigned char *at, size_t length)
+static bool control(const char *text, size_t length)
 {
+    const unsigned char *at = (const unsigned char *)text;
     return (length == 1 && (*at < 0x20 || *at == 0x7f)) || (length == 2 && at[0] == 0xc2 && at[1] < 0xa0);
 }
 
@@ -138,9 +115,9 @@ static bool control(const unsigned char *at, size_t length)
 static int put_text(const char *text, int width, FILE *stream)
 {
     int total = 0, written = 0;
-    for (const char *at = text; *at; at += character((const unsigned char *)at)) total++;
-    for (const unsigned char *at = (const unsigned char *)text; *at && written < width; written++) {
-        size_t length = character(at);
+    for (const char *at = text; *at; at += utf8_length(at)) total++;
+    for (const char *at = text; *at && written < width; written++) {
+        size_t length = utf8_length(at);
         if (total > width && written == width - 1) fputs("\xe2\x80\xa6", stream);
         else if (control(at, length)) fputc('?', stream);
         else fwrite(at, 1, length, stream);
@@ -160,7 +137,7 @@ void text_print(const char *text, FILE *stream)
 static int characters(const char *text)
 {
     int count = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at; count++) at += character(at);
+    for (const char *at = text; *at; count++) at += utf8_length(at);
     return count;
 }
 

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "messages.h"
+#include "utf8.h"
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -143,6 +144,9 @@ static enum status start_worker(struct crew *crew, int device, const char *cache
 
 enum status crew_open(const struct crew_options *options, struct crew **out)
 {
+    if (!utf8_valid(options->cache)) /* messages name its files, and JSON has no other characters */
+        return fail(E_INPUT, "the name of the cache folder is not UTF-8: %.200s; choose another with --cache",
+                    options->cache);
     struct crew *crew = calloc(1, sizeof *crew);
     if (!crew) return fail(E_MEMORY, "out of memory for the child processes");
     enum status st = OK;

@@ -1,5 +1,6 @@
 #include "messages.h"
 
+#include "utf8.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -27,14 +28,18 @@ enum status facts_from_json(const json_t *json, struct kernel_facts *facts)
 
 json_t *gpu_to_json(const struct gpu *g)
 {
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f, s:f, s:s}", "id",
-                     g->id, "name", g->name, "arch", g->arch, "sm_count", g->sm_count, "threads_per_sm",
-                     g->threads_per_sm, "blocks_per_sm", g->blocks_per_sm, "registers_per_sm",
-                     g->registers_per_sm, "smem_per_sm_bytes", g->smem_per_sm_bytes, "smem_per_block_bytes",
-                     g->smem_per_block_bytes, "smem_reserved_bytes", g->smem_reserved_bytes, "l2_bytes",
-                     (json_int_t)g->l2_bytes, "memory_bytes", (json_int_t)g->memory_bytes, "clock_mhz",
-                     g->clock_mhz, "memory_gb_per_s", g->memory_gb_per_s, "fp32_tflops", g->fp32_tflops,
-                     "source", g->source);
+    char id[sizeof g->id], name[sizeof g->name],
+        source[sizeof g->source]; /* of a driver, a file, a database */
+    utf8_copy(id, sizeof id, g->id);
+    utf8_copy(name, sizeof name, g->name);
+    utf8_copy(source, sizeof source, g->source);
+    return json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f, s:f, s:s}", "id", id, "name",
+        name, "arch", g->arch, "sm_count", g->sm_count, "threads_per_sm", g->threads_per_sm, "blocks_per_sm",
+        g->blocks_per_sm, "registers_per_sm", g->registers_per_sm, "smem_per_sm_bytes", g->smem_per_sm_bytes,
+        "smem_per_block_bytes", g->smem_per_block_bytes, "smem_reserved_bytes", g->smem_reserved_bytes,
+        "l2_bytes", (json_int_t)g->l2_bytes, "memory_bytes", (json_int_t)g->memory_bytes, "clock_mhz",
+        g->clock_mhz, "memory_gb_per_s", g->memory_gb_per_s, "fp32_tflops", g->fp32_tflops, "source", source);
 }
 
 enum status gpu_from_json(const json_t *json, struct gpu *gpu)
@@ -65,7 +70,9 @@ enum status gpu_from_json(const json_t *json, struct gpu *gpu)
 
 json_t *message_failure(enum status st)
 {
-    return json_pack("{s:b, s:i, s:s}", "ok", 0, "status", (int)st, "error", status_text());
+    char text[1024]; /* it may name a file, and file names hold any bytes */
+    utf8_copy(text, sizeof text, status_text());
+    return json_pack("{s:b, s:i, s:s}", "ok", 0, "status", (int)st, "error", text);
 }
 
 enum status message_check(const json_t *answer)

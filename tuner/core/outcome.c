@@ -1,6 +1,7 @@
 #include "outcome.h"
 
 #include "messages.h"
+#include "utf8.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,12 +51,14 @@ json_t *outcome_to_json(const struct outcome *o)
     json_t *samples = json_array();
     for (int i = 0; samples && i < o->sample_count; i++)
         json_array_append_new(samples, json_real(bounded(o->samples_us[i])));
+    char detail[OUTCOME_DETAIL_MAX]; /* cut to fit, perhaps within a character */
+    utf8_copy(detail, sizeof detail, o->detail);
     return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:b, s:b, s:{s:i, s:i, s:f, s:i, s:I}, s:f}", "verdict",
-                     verdict_name(o->verdict), "detail", o->detail, "facts", facts_to_json(&o->facts),
-                     "time_us", bounded(o->time_us), "samples_us", samples, "worst_error",
-                     bounded(o->worst_error), "exact", o->exact, "cold", o->cold, "state", "sm_clock_mhz",
-                     o->state.sm_clock_mhz, "memory_clock_mhz", o->state.memory_clock_mhz, "power_w",
-                     bounded(o->state.power_w), "temperature_c", o->state.temperature_c, "throttle_reasons",
+                     verdict_name(o->verdict), "detail", detail, "facts", facts_to_json(&o->facts), "time_us",
+                     bounded(o->time_us), "samples_us", samples, "worst_error", bounded(o->worst_error),
+                     "exact", o->exact, "cold", o->cold, "state", "sm_clock_mhz", o->state.sm_clock_mhz,
+                     "memory_clock_mhz", o->state.memory_clock_mhz, "power_w", bounded(o->state.power_w),
+                     "temperature_c", o->state.temperature_c, "throttle_reasons",
                      (json_int_t)o->state.throttle_reasons, "wall_ms", bounded(o->wall_ms));
 }
 

@@ -5,6 +5,7 @@
 #include "compile.h"
 #include "frame.h"
 #include "messages.h"
+#include "utf8.h"
 
 #include <argp.h>
 #include <fcntl.h>
@@ -59,8 +60,10 @@ static json_t *answer_hello(void)
 
 static json_t *unbuildable(const char *why, const struct kernel_facts *facts)
 {
+    char detail[OUTCOME_DETAIL_MAX]; /* the compiler's own words, cut to fit */
+    utf8_copy(detail, sizeof detail, why);
     return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict",
-                     verdict_name(VERDICT_UNBUILDABLE), "detail", why, "facts", facts_to_json(facts));
+                     verdict_name(VERDICT_UNBUILDABLE), "detail", detail, "facts", facts_to_json(facts));
 }
 
 static json_t *answer_compile(const json_t *request, const char *cache)
