@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <ini.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,59 +71,91 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
+/* A line as the INI library may see it: it takes the rest of a longer one for a line of its own. */
+#define LINE_MAX_CHARS 190
+
 struct reading {
     struct gpu *gpu;
     bool seen[FIELD_COUNT];
-    char why[256];
+    char why[256]; /* the first thing that is wrong, and */
+    int why_line;
+    FILE *file;
+    char *line; /* of getline */
+    size_t room;
+    int number; /* of the line read last */
 };
+
+static int refuse(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct reading *r, const char *format, ...)
+{
+    va_list arguments;
+    if (r->why[0]) return 0;
+    va_start(arguments, format);
+    vsnprintf(r->why, sizeof r->why, format, arguments);
+    va_end(arguments);
+    r->why_line = r->number;
+    return 0;
+}
+
+/* fgets for the INI library, which sees an empty line instead of one that is refused. */
+static char *read_line(char *text, int room, void *stream)
+{
+    struct reading *r = stream;
+    const ssize_t length = getline(&r->line, &r->room, r->file);
+    if (length < 0) return NULL;
+    r->number++;
+    text[0] = '\0';
+    if (strlen(r->line) != (size_t)length) refuse(r, "holds a NUL byte");
+    else if (length > LINE_MAX_CHARS || length >= room) refuse(r, "longer than %d bytes", LINE_MAX_CHARS);
+    else memcpy(text, r->line, (size_t)length + 1);
+    return text;
+}
 
 /* Called by the INI library for each line; 0 stops it and makes it report the line. */
 static int read_field(void *user, const char *section, const char *key, const char *value)
 {
     struct reading *r = user;
     if (r->why[0]) return 0; /* the library goes on after an error; the first one counts */
-    if (strcmp(section, "gpu") != 0) {
-        snprintf(r->why, sizeof r->why, "section [%.40s]; only [gpu] is known", section);
-        return 0;
-    }
+    if (strcmp(section, "gpu") != 0) return refuse(r, "section [%.40s]; only [gpu] is known", section);
     for (int i = 0; i < FIELD_COUNT; i++) {
         const struct field *f = &fields[i];
         if (strcmp(f->key, key) != 0) continue;
         char *target = (char *)r->gpu + f->offset;
         r->seen[i] = true;
         if (f->kind == TEXT) {
-            if (strlen(value) == 0 || strlen(value) >= f->room) {
-                snprintf(r->why, sizeof r->why, "%s must have 1 to %zu characters", key, f->room - 1);
-                return 0;
-            }
+            if (strlen(value) == 0 || strlen(value) >= f->room)
+                return refuse(r, "%s must have 1 to %zu characters", key, f->room - 1);
             memcpy(target, value, strlen(value) + 1);
             return 1;
         }
         char *end;
         double number = strtod(value, &end);
         bool whole = f->kind == NUMBER || number == floor(number);
-        if (end == value || *end != '\0' || !(number >= f->least && number <= f->most) || !whole) {
-            snprintf(r->why, sizeof r->why, "%s = %.40s is not a %snumber in %g..%g", key, value,
-                     f->kind == NUMBER ? "" : "whole ", f->least, f->most);
-            return 0;
-        }
+        if (end == value || *end != '\0' || !(number >= f->least && number <= f->most) || !whole)
+            return refuse(r, "%s = %.40s is not a %snumber in %g..%g", key, value,
+                          f->kind == NUMBER ? "" : "whole ", f->least, f->most);
         if (f->kind == INTEGER) *(int *)(void *)target = (int)number;
         if (f->kind == INTEGER64) *(int64_t *)(void *)target = (int64_t)number;
         if (f->kind == NUMBER) *(double *)(void *)target = number;
         return 1;
     }
-    snprintf(r->why, sizeof r->why, "unknown key %.40s", key);
-    return 0;
+    return refuse(r, "unknown key %.40s", key);
 }
 
 enum status gpu_read(const char *path, struct gpu *gpu)
 {
     struct gpu fresh = {0};
-    struct reading r = {.gpu = &fresh};
-    int line = ini_parse(path, read_field, &r);
-    if (line < 0) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
-    if (line > 0)
-        return fail(E_INPUT, "%s:%d: %s", path, line, r.why[0] ? r.why : "not a 'key = value' line");
+    struct reading r = {.gpu = &fresh, .file = fopen(path, "re")};
+    if (!r.file) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
+    errno = 0;
+    const int line = ini_parse_stream(read_line, &r, read_field, &r);
+    const int error = ferror(r.file) ? errno : 0;
+    free(r.line);
+    fclose(r.file);
+    if (error) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(error));
+    if (r.why[0] && (line <= 0 || r.why_line <= line))
+        return fail(E_INPUT, "%s:%d: %s", path, r.why_line, r.why);
+    if (line != 0) return fail(E_INPUT, "%s:%d: not a 'key = value' line", path, line);
     for (int i = 0; i < FIELD_COUNT; i++)
         if (!r.seen[i]) return fail(E_INPUT, "%s: the key %s is missing", path, fields[i].key);
     *gpu = fresh;
