@@ -11,17 +11,32 @@ json_t *facts_to_json(const struct kernel_facts *f)
                      f->compile_ms);
 }
 
+bool message_int(const json_t *object, const char *key, int least, int *value)
+{
+    const json_t *member = json_object_get(object, key);
+    const json_int_t number = json_integer_value(member);
+    if (!json_is_integer(member) || number < least || number > INT32_MAX) return false;
+    *value = (int)number;
+    return true;
+}
+
+/* One that arithmetic can be done with. */
+static bool message_real(const json_t *object, const char *key, double *value)
+{
+    const json_t *member = json_object_get(object, key);
+    *value = json_number_value(member);
+    return json_is_number(member) && *value >= 0;
+}
+
 enum status facts_from_json(const json_t *json, struct kernel_facts *facts)
 {
     struct kernel_facts f = {0};
-    json_error_t error;
-    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0, "{s:i, s:i, s:i, s:i, s:F}", "registers",
-                       &f.registers, "spill_bytes", &f.spill_bytes, "static_smem_bytes", &f.static_smem_bytes,
-                       "cubin_bytes", &f.cubin_bytes, "compile_ms", &f.compile_ms))
-        return fail(E_INPUT, "malformed kernel facts: %s", error.text);
-    if (f.registers < 0 || f.spill_bytes < 0 || f.static_smem_bytes < 0 || f.cubin_bytes < 0 ||
-        f.compile_ms < 0.0)
-        return fail(E_INPUT, "malformed kernel facts: a negative value");
+    if (!message_int(json, "registers", 0, &f.registers) ||
+        !message_int(json, "spill_bytes", 0, &f.spill_bytes) ||
+        !message_int(json, "static_smem_bytes", 0, &f.static_smem_bytes) ||
+        !message_int(json, "cubin_bytes", 0, &f.cubin_bytes) ||
+        !message_real(json, "compile_ms", &f.compile_ms))
+        return fail(E_INPUT, "malformed kernel facts: a figure is missing, negative or too large");
     *facts = f;
     return OK;
 }
@@ -45,25 +60,35 @@ json_t *gpu_to_json(const struct gpu *g)
 enum status gpu_from_json(const json_t *json, struct gpu *gpu)
 {
     struct gpu g = {0};
-    const char *id, *name, *source;
-    json_int_t l2, memory;
-    json_error_t error;
-    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0,
-                       "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:F, s:F, s:F, s:s}",
-                       "id", &id, "name", &name, "arch", &g.arch, "sm_count", &g.sm_count, "threads_per_sm",
-                       &g.threads_per_sm, "blocks_per_sm", &g.blocks_per_sm, "registers_per_sm",
-                       &g.registers_per_sm, "smem_per_sm_bytes", &g.smem_per_sm_bytes, "smem_per_block_bytes",
-                       &g.smem_per_block_bytes, "smem_reserved_bytes", &g.smem_reserved_bytes, "l2_bytes",
-                       &l2, "memory_bytes", &memory, "clock_mhz", &g.clock_mhz, "memory_gb_per_s",
-                       &g.memory_gb_per_s, "fp32_tflops", &g.fp32_tflops, "source", &source))
-        return fail(E_INPUT, "malformed GPU description: %s", error.text);
-    if (g.arch < 50 || g.sm_count < 1 || g.threads_per_sm < 32 || g.registers_per_sm < 1 ||
-        g.smem_per_block_bytes < 1)
-        return fail(E_INPUT, "malformed GPU description: a limit is not positive");
+    const struct {
+        const char *key;
+        int least, *value;
+    } limits[] = {{"arch", 50, &g.arch},
+                  {"sm_count", 1, &g.sm_count},
+                  {"threads_per_sm", 32, &g.threads_per_sm},
+                  {"blocks_per_sm", 1, &g.blocks_per_sm},
+                  {"registers_per_sm", 1, &g.registers_per_sm},
+                  {"smem_per_sm_bytes", 1, &g.smem_per_sm_bytes},
+                  {"smem_per_block_bytes", 1, &g.smem_per_block_bytes},
+                  {"smem_reserved_bytes", 0, &g.smem_reserved_bytes}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (!message_int(json, limits[i].key, limits[i].least, limits[i].value))
+            return fail(E_INPUT, "malformed GPU description: %s is not a whole number of at least %d",
+                        limits[i].key, limits[i].least);
+    const char *id = json_string_value(json_object_get(json, "id")),
+               *name = json_string_value(json_object_get(json, "name")),
+               *source = json_string_value(json_object_get(json, "source"));
+    const json_t *l2 = json_object_get(json, "l2_bytes"), *memory = json_object_get(json, "memory_bytes");
+    if (!id || !name || !source) return fail(E_INPUT, "malformed GPU description: a text is missing");
+    if (!json_is_integer(l2) || !json_is_integer(memory) || json_integer_value(l2) < 0 ||
+        json_integer_value(memory) < 0 || !message_real(json, "clock_mhz", &g.clock_mhz) ||
+        !message_real(json, "memory_gb_per_s", &g.memory_gb_per_s) ||
+        !message_real(json, "fp32_tflops", &g.fp32_tflops))
+        return fail(E_INPUT, "malformed GPU description: a figure is missing or negative");
     snprintf(g.id, sizeof g.id, "%s", id);
     snprintf(g.name, sizeof g.name, "%s", name);
     snprintf(g.source, sizeof g.source, "%s", source);
-    g.l2_bytes = l2, g.memory_bytes = memory;
+    g.l2_bytes = json_integer_value(l2), g.memory_bytes = json_integer_value(memory);
     *gpu = g;
     return OK;
 }

@@ -35,6 +35,9 @@ enum status gpu_from_json(const json_t *json, struct gpu *gpu);
 json_t *facts_to_json(const struct kernel_facts *facts);
 enum status facts_from_json(const json_t *json, struct kernel_facts *facts);
 
+/* A member that is a whole number of `least` to INT32_MAX; false if it is not. */
+bool message_int(const json_t *object, const char *key, int least, int *value);
+
 /* {"ok": false, "status": st, "error": status_text()} */
 json_t *message_failure(enum status st);
 

@@ -79,10 +79,13 @@ enum status outcome_from_json(const json_t *json, struct outcome *outcome)
     if ((st = verdict_parse(verdict, &o.verdict))) return st;
     if ((st = facts_from_json(facts, &o.facts))) return st;
     json_int_t reasons;
-    if (json_unpack_ex(state, &error, 0, "{s:i, s:i, s:F, s:i, s:I}", "sm_clock_mhz", &o.state.sm_clock_mhz,
-                       "memory_clock_mhz", &o.state.memory_clock_mhz, "power_w", &o.state.power_w,
-                       "temperature_c", &o.state.temperature_c, "throttle_reasons", &reasons))
+    if (json_unpack_ex(state, &error, 0, "{s:F, s:I}", "power_w", &o.state.power_w, "throttle_reasons",
+                       &reasons))
         return fail(E_INPUT, "malformed GPU state: %s", error.text);
+    if (!message_int(state, "sm_clock_mhz", INT32_MIN, &o.state.sm_clock_mhz) ||
+        !message_int(state, "memory_clock_mhz", INT32_MIN, &o.state.memory_clock_mhz) ||
+        !message_int(state, "temperature_c", INT32_MIN, &o.state.temperature_c))
+        return fail(E_INPUT, "malformed GPU state: a figure is missing or too large");
     o.state.throttle_reasons = (uint64_t)reasons;
     if (!json_is_array(samples) || json_array_size(samples) > OUTCOME_SAMPLES_MAX)
         return fail(E_INPUT, "malformed outcome: samples_us must be an array of at most %d",
