@@ -55,9 +55,8 @@ enum status db_run_end(struct db *db, int64_t run_id,
 /* Attempts of earlier runs that never ended: mark each as crashed (their process died with them), once.
  * Called by the writer before it starts. *count: how many. A supervisor killed during an attempt leaves one;
  * two for the same configuration quarantine it, and one recovery counts once, however many GPUs were trying
- * it. Since it may have been the supervisor alone that died, db_find, db_known and db_best do not see such a
- * trial: the candidate is tried again unless it is quarantined. Earlier runs that never ended are marked
- * "killed". */
+ * it. Since it may have been the supervisor alone that died, db_find and db_best do not see such a trial: the
+ * candidate is tried again unless it is quarantined. Earlier runs that never ended are marked "killed". */
 enum status db_recover(struct db *db, int64_t *count);
 
 /* Write-ahead: committed before the candidate is sent. */
@@ -73,14 +72,6 @@ enum status db_forget_attempt(struct db *db, int64_t attempt_id);
  * protocol (what either side does not know does not count). */
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale);
-
-/* The same for all configurations of a problem at once, for resuming: visit gets the newest outcome of each.
- * Those whose template is unknown or has changed are left out. Order: unspecified but fixed. visit returns
- * false to stop; it must not call db_known. */
-enum status db_known(struct db *db, const struct db_context *context, const struct problem *problem,
-                     bool (*visit)(void *self, const struct config *config, const struct outcome *outcome,
-                                   bool stale),
-                     void *self);
 
 /* True if it crashed or hung twice on this GPU, for any problem. */
 enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,

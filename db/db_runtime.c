@@ -1,6 +1,5 @@
 #include "db_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

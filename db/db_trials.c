@@ -2,7 +2,6 @@
 
 #include <endian.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,47 +194,6 @@ bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX],
     if (r->bad || config_parse(text, config)) return false;
     const struct db_kernel *kernel = db_kernel(db, config->template);
     return kernel->source == source && kernel->schema == schema;
-}
-
-enum status db_known(struct db *db, const struct db_context *context, const struct problem *problem,
-                     bool (*visit)(void *self, const struct config *config, const struct outcome *outcome,
-                                   bool stale),
-                     void *self)
-{
-    sqlite3_stmt *stmt = NULL;
-    /* The index gives each configuration's trials together, the newest first. */
-    enum status st =
-        db_prepare(db,
-                   "SELECT t.id, t.config_id, c.template_hash, c.schema_hash, c.text, " DB_PROTOCOL_COLUMNS
-                   ", " DB_OUTCOME_COLUMNS " "
-                   "FROM trials t INDEXED BY trials_by_key "
-                   "CROSS JOIN configs c ON c.id = t.config_id "
-                   "CROSS JOIN runs r ON r.id = t.run_id "
-                   "WHERE " OF_KEY " AND t.recovered_us IS NULL "
-                   "ORDER BY t.config_id DESC, t.ended_us DESC, t.id DESC",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_key(&b, context, problem);
-    int64_t last = 0;
-    bool row;
-    while (!(st = db_step(db, stmt, &row, "look for trials")) && row) {
-        struct reader r = read_start(stmt);
-        int64_t id = read_long(&r, "id", 1, INT64_MAX), config_id = read_long(&r, "config_id", 1, INT64_MAX);
-        if (config_id == last && !r.bad) continue;
-        last = config_id;
-        char text[CONFIG_TEXT_MAX];
-        struct config config;
-        bool current = db_read_config(db, &r, text, &config);
-        if (!current && !r.bad) continue;
-        struct outcome outcome;
-        bool stale = db_read_stale(&r, context);
-        db_read_outcome(&r, &outcome);
-        if (r.bad) st = db_broken(db, r.bad, id);
-        if (st || !visit(self, &config, &outcome, stale)) break;
-    }
-    sqlite3_reset(stmt);
-    return st;
 }
 
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,

@@ -4,7 +4,6 @@
 
 #include "status.h"
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 
 /* A file that is being written under another name beside its own. */

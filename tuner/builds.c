@@ -128,8 +128,3 @@ void builds_read(const struct built *built, struct build *build)
     snprintf(build->checksum, sizeof build->checksum, "%s", built->checksum);
     snprintf(build->detail, sizeof build->detail, "%s", built->detail);
 }
-
-size_t builds_count(const struct builds *builds)
-{
-    return builds->count;
-}

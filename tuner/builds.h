@@ -45,6 +45,4 @@ void builds_forget(struct built *built);
 /* As a worker's request wants it. */
 void builds_read(const struct built *built, struct build *build);
 
-size_t builds_count(const struct builds *builds);
-
 #endif

@@ -6,7 +6,6 @@
 #include "predict.h"
 #include "results.h"
 #include "session.h"
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

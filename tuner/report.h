@@ -8,7 +8,6 @@
 #include "outcome.h"
 #include "problem.h"
 #include <stddef.h>
-#include <stdint.h>
 
 struct report;
 

@@ -5,9 +5,7 @@
 #include "relaxed.h"
 #include "stats.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

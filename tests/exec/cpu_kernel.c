@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <launch_walk.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <templates.h>
 #include <unistd.h>
@@ -173,19 +173,19 @@ static void check_counters(const struct launch_plan *plan, const float *workspac
     }
 }
 
-static void launch(const struct cpu_kernel *kernel, const struct kernel_launch *launch, unsigned items,
-                   const struct run_mode *mode, const struct gemm_args *args)
+static void run_launch(const struct cpu_kernel *kernel, const struct kernel_launch *planned,
+                       const struct run_mode *mode, const struct launch *launch)
 {
     struct grid grid = {.static_shared = kernel->static_shared,
-                        .size = {launch->grid[0], launch->grid[1], items},
-                        .threads = launch->threads,
-                        .smem_bytes = launch->smem_bytes,
-                        .cluster = launch->cluster,
+                        .size = {launch->grid[0], launch->grid[1], launch->grid[2]},
+                        .threads = planned->threads,
+                        .smem_bytes = planned->smem_bytes,
+                        .cluster = planned->cluster,
                         .order = mode->order,
                         .seed = mode->seed};
-    *(void **)&grid.kernel = dlsym(kernel->library, launch->entry);
+    *(void **)&grid.kernel = dlsym(kernel->library, planned->entry);
     if (!grid.kernel) {
-        fprintf(stderr, "broken kernel: it has no entry '%s'\n", launch->entry);
+        fprintf(stderr, "broken kernel: it has no entry '%s'\n", planned->entry);
         _exit(1);
     }
     char *begin, *end;
@@ -194,7 +194,7 @@ static void launch(const struct cpu_kernel *kernel, const struct kernel_launch *
         fprintf(stderr, "broken kernel: a cluster's blocks would share their static memory here\n");
         _exit(1);
     }
-    grid_run(&grid, args);
+    grid_run(&grid, &launch->args);
 }
 
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
@@ -204,21 +204,21 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     kernel->config.template->plan(&kernel->config, problem, &plan);
     float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
-    for (int64_t first = 0; plan.kernels > 0 && first < problem->batch; first += plan.batch_per_launch) {
-        int64_t items = problem->batch - first;
-        if (items > plan.batch_per_launch) items = plan.batch_per_launch;
-        struct gemm_args args = plan.args;
-        args.a = a + first * problem->stride_a;
-        args.b = b + first * problem->stride_b;
-        args.c = c + first * problem->stride_c;
-        args.workspace = workspace;
-        /* What is given by pointer must not be read by value. */
-        args.alpha = mode->scalars_on_device ? NAN : alpha;
-        args.beta = mode->scalars_on_device ? NAN : beta;
-        args.alpha_device = mode->scalars_on_device ? &alpha : NULL;
-        args.beta_device = mode->scalars_on_device ? &beta : NULL;
-        for (int i = 0; i < plan.kernels; i++) launch(kernel, &plan.kernel[i], (unsigned)items, mode, &args);
-        check_counters(&plan, workspace);
+    struct launch_walk walk;
+    struct launch launch;
+    launch_walk_start(&walk, &plan, problem);
+    walk.all.a = a;
+    walk.all.b = b;
+    walk.all.c = c;
+    walk.all.workspace = workspace;
+    /* What is given by pointer must not be read by value. */
+    walk.all.alpha = mode->scalars_on_device ? NAN : alpha;
+    walk.all.beta = mode->scalars_on_device ? NAN : beta;
+    walk.all.alpha_device = mode->scalars_on_device ? &alpha : NULL;
+    walk.all.beta_device = mode->scalars_on_device ? &beta : NULL;
+    while (launch_walk_next(&walk, &launch)) {
+        run_launch(kernel, &plan.kernel[launch.index], mode, &launch);
+        if (launch.index == plan.kernels - 1) check_counters(&plan, workspace);
     }
     free(workspace);
 }

@@ -1,6 +1,5 @@
 #include "store.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -127,47 +127,6 @@ TEST(hard_keys_miss_and_soft_keys_make_stale)
     db_close(db);
 }
 
-struct known {
-    int visits;
-    double sum_us;
-    int stop_at;
-};
-
-static bool count_known(void *self, const struct config *config, const struct outcome *outcome, bool stale)
-{
-    struct known *known = self;
-    assert_non_null(config->template);
-    assert_false(stale);
-    known->visits++;
-    known->sum_us += outcome->time_us;
-    return known->visits != known->stop_at;
-}
-
-TEST(known_gives_the_newest_outcome_of_each_configuration_once)
-{
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64), other = problem_make(1, 2, 3);
-    for (int round = 0; round < 3; round++)
-        for (int i = 0; i < 20; i++) {
-            struct config config = store_config(i);
-            struct outcome outcome = store_outcome(100 * round + i);
-            store_trial(db, run, &problem, &config, &outcome);
-        }
-    struct known known = {0};
-    assert_ok(db_known(db, &context, &problem, count_known, &known));
-    assert_int_equal(known.visits, 20);
-    assert_true(known.sum_us == 20 * 200 + 190);
-    known = (struct known){.stop_at = 5};
-    assert_ok(db_known(db, &context, &problem, count_known, &known));
-    assert_int_equal(known.visits, 5);
-    known = (struct known){0};
-    assert_ok(db_known(db, &context, &other, count_known, &known));
-    assert_int_equal(known.visits, 0);
-    db_close(db);
-}
-
 TEST(best_are_ascending_usable_and_newest)
 {
     struct db *db = store_open(DB_WRITE);
@@ -332,7 +291,6 @@ int main(void)
         STORE_TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open),
         STORE_TEST(the_newest_outcome_is_found),
         STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
-        STORE_TEST(known_gives_the_newest_outcome_of_each_configuration_once),
         STORE_TEST(best_are_ascending_usable_and_newest),
         STORE_TEST(recovery_marks_exactly_the_unfinished_and_only_once),
         STORE_TEST(two_crashes_quarantine_on_that_gpu_for_every_problem),

@@ -1,7 +1,6 @@
 #include "problem.h"
 #include "unit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* The host's half of the skinny family: which configurations it takes, and how it launches them. */
 #include "unit.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <templates.h>
 

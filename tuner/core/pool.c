@@ -1,7 +1,6 @@
 #include "pool.h"
 
 #include "frame.h"
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 
 #include "status.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define RACE_RUNNERS_MAX 16

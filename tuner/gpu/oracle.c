@@ -1,6 +1,5 @@
 #include "oracle.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

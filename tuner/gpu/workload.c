@@ -1,7 +1,5 @@
 #include "workload.h"
 
-#include <inttypes.h>
-
 static int64_t round_up(int64_t x, int64_t to)
 {
     return (x + to - 1) / to * to;
