@@ -282,7 +282,8 @@ static void spawn(struct child *c)
     }
     c->running = true;
     c->ending = false;
-    if (c->nice_level > 0) setpriority(PRIO_PROCESS, (id_t)c->process.pid, c->nice_level);
+    if (c->nice_level > 0) /* the system takes 19, the most there is, for more */
+        setpriority(PRIO_PROCESS, (id_t)c->process.pid, getpriority(PRIO_PROCESS, 0) + c->nice_level);
     uv_read_start((uv_stream_t *)&c->channel, on_room, on_bytes);
     uv_read_start((uv_stream_t *)&c->errors, on_line_room, on_line);
 }

@@ -34,8 +34,8 @@ struct pool_event {
 enum status pool_open(struct pool **pool);
 
 /* Start a child: argv[0] is ignored (the program itself is run), NULL-terminated, copied. nice_level > 0
- * lowers its priority, so that compilers do not disturb the worker. *child is its number from now on, also
- * after restarts. */
+ * lowers its priority by so much below ours, so that compilers do not disturb the worker. *child is its
+ * number from now on, also after restarts. */
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child);
 
 /* Send a request; the answer comes as an event with the same job. deadline_s > 0. The message is only read.
