@@ -105,7 +105,7 @@ enum status message_check(const json_t *answer)
     const json_t *ok = json_object_get(answer, "ok");
     if (json_is_true(ok)) return OK;
     const json_t *st = json_object_get(answer, "status"), *text = json_object_get(answer, "error");
-    if (!json_is_false(ok) || !json_is_integer(st) || !json_is_string(text))
+    if (!json_is_false(ok) || !json_is_integer(st) || json_string_length(text) == 0)
         return fail(E_CHILD, "a child process gave a malformed answer");
     json_int_t code = json_integer_value(st);
     if (code <= OK || code >= STATUS_COUNT) code = E_CHILD;
