@@ -2,6 +2,7 @@
 
 #include "json_pull.h"
 #include "stats.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,10 +60,10 @@ enum status recorded_read(const char *path, char **bytes, size_t *length)
 static void take_text(json_t *value, char *text, size_t room)
 {
     if (json_is_string(value)) {
-        snprintf(text, room, "%s", json_string_value(value));
+        utf8_copy(text, room, json_string_value(value)); /* what is cut is still text */
     } else if (value) {
         char *dumped = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-        snprintf(text, room, "%s", dumped ? dumped : "");
+        utf8_copy(text, room, dumped ? dumped : "");
         free(dumped);
     }
 }
