@@ -317,8 +317,8 @@ int main(int argc, char **argv)
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash ? slash + 1 : argv[0];
     snprintf(kept_path, sizeof kept_path, "%.100s.%d.input", name, (int)getpid());
-    printf("%s: the input that is being run is in %s; %s -n 0 FILE runs it again\n", name, kept_path, name);
-    fflush(stdout);
+    fprintf(stderr, "%s: the input that is being run is in %s; %s -n 0 FILE runs it again\n", name, kept_path,
+            name);
     keep_input();
 
     for (size_t i = 0; i < seeds.count; i++) run(seeds.at[i].at, seeds.at[i].size);
@@ -332,8 +332,8 @@ int main(int argc, char **argv)
     }
     close(kept);
     unlink(kept_path);
-    printf("%s: %zu seeds and %llu mutations of them, %llu accepted\n", name, seeds.count,
-           (unsigned long long)runs, (unsigned long long)fuzz_accepted());
+    fprintf(stderr, "%s: %zu seeds and %llu mutations of them, %llu accepted\n", name, seeds.count,
+            (unsigned long long)runs, (unsigned long long)fuzz_accepted());
     for (size_t i = 0; i < seeds.count; i++) free(seeds.at[i].at);
     free(seeds.at);
     return fuzz_accepted() ? 0 : 1; /* a target that accepts nothing asks nothing of good input */

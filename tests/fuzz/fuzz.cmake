@@ -33,3 +33,4 @@ gt_fuzz_target(suite 20000 LIBRARIES gt_capture gt_base SEEDS ${seeds}/suite ${c
 gt_fuzz_target(gpu 40000 LIBRARIES gt_base SEEDS ${configs}/gpus)
 gt_fuzz_target(ptxas 300000 LIBRARIES gt_gpu gt_base SEEDS ${seeds}/ptxas)
 gt_fuzz_target(message 100000 LIBRARIES gt_pool gt_base gt::xxhash SEEDS ${seeds}/message)
+gt_fuzz_target(recorded 3000 LIBRARIES gt_tools gt_db gt_base gt::jansson SEEDS ${seeds}/recorded)
