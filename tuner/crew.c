@@ -69,6 +69,7 @@ static enum status take_worker_hello(struct hand *hand, const json_t *answer)
     copy_text(answer, "driver", info.driver, sizeof info.driver);
     copy_text(answer, "cublas", info.cublas, sizeof info.cublas);
     copy_text(answer, "nvrtc", info.nvrtc, sizeof info.nvrtc);
+    info.power_limit_w = json_number_value(json_object_get(answer, "power_limit_w"));
     hand->info = info;
     return OK;
 }

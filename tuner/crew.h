@@ -29,6 +29,7 @@ struct worker_info {
     struct gpu gpu;
     char uuid[48];
     char driver[CREW_VERSION_MAX], cublas[CREW_VERSION_MAX], nvrtc[CREW_VERSION_MAX]; /* "" if absent */
+    double power_limit_w;                                                             /* 0: unknown */
 };
 
 struct crew_options {

@@ -47,6 +47,7 @@ static enum status open_lane(struct state *x, int i)
     struct db_context *c = &lane->context;
     c->gpu = info->gpu;
     c->cold = s->options->cold;
+    c->power_limit_w = info->power_limit_w;
     snprintf(c->gpu_uuid, sizeof c->gpu_uuid, "%s", info->uuid);
     snprintf(c->driver, sizeof c->driver, "%s", info->driver);
     snprintf(c->cublas, sizeof c->cublas, "%s", info->cublas);

@@ -6,6 +6,7 @@
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
+ *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
@@ -106,9 +107,11 @@ static json_t *hello_of_worker(void)
     if (gpu_read(GT_SOURCE_DIR "/configs/gpus/h200.conf", &gpu)) return message_failure(E_IO);
     char uuid[48];
     snprintf(uuid, sizeof uuid, "GPU-fake-%d", device);
-    return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i}", "ok", 1, "gpu", gpu_to_json(&gpu),
-                     "uuid", uuid, "driver", "580.0", "cuda", "13.0", "cublas", "13.1.0", "nvrtc", "13.0",
-                     "nvml", 1, "canary", 1, "devices", count);
+    const char *limit = getenv("FAKE_POWER_LIMIT");
+    return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:f}", "ok", 1, "gpu",
+                     gpu_to_json(&gpu), "uuid", uuid, "driver", "580.0", "cuda", "13.0", "cublas", "13.1.0",
+                     "nvrtc", "13.0", "nvml", 1, "canary", 1, "devices", count, "power_limit_w",
+                     limit ? atof(limit) : 0.0);
 }
 
 static json_t *prepare(void)

@@ -48,6 +48,19 @@ TEST(a_tuned_problem_is_skipped_unless_asked_again)
     assert_int_equal(census(SHAPE, NULL)->twice, 0);
 }
 
+TEST(a_winner_of_another_power_limit_is_not_up_to_date)
+{
+    static const struct {
+        const char *limit_w;
+        int decisions;
+    } runs[] = {{"700", 1}, {"700", 1}, {"0", 1} /* unknown is no difference */, {"450.5", 2}, {"450.5", 2}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        setenv("FAKE_POWER_LIMIT", runs[i].limit_w, 1);
+        assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+        assert_int_equal(count_log("verify"), runs[i].decisions);
+    }
+}
+
 static void write_space(const char *path, const char *splits)
 {
     FILE *file = fopen(path, "w");
@@ -271,6 +284,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
         JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
+        JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
         JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
         JOB_TEST(a_suite_shares_compiled_kernels),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),

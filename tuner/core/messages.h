@@ -9,6 +9,7 @@
  *                                             or built false, verdict, detail, facts {}
  * GPU worker (argv: _worker --device N --cache DIR)
  *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
+ *                                                power_limit_w (0: unknown)
  *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s,
  *                                                sets, anchor_right anchor_detail, judged_rows rows (of C)
  *   trial config cubin checksum facts best_us -> outcome {}

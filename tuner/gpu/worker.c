@@ -101,7 +101,8 @@ static enum status open_worker(struct worker *w)
 static json_t *answer_hello(struct worker *w)
 {
     char driver[64] = "", cuda_text[32], path[256];
-    int count = 0, version = 0;
+    int count = 0, version = 0, sm_clock_mhz, memory_clock_mhz;
+    double power_limit_w;
     enum status st = open_worker(w);
     if (!st) st = device_count(&count);
     if (st) return message_failure(st);
@@ -110,9 +111,11 @@ static json_t *answer_hello(struct worker *w)
     snprintf(cuda_text, sizeof cuda_text, "%d.%d", version / 1000, version % 1000 / 10);
     if (!nvml) snprintf(driver, sizeof driver, "CUDA %s", cuda_text);
     if (rival_version(w->cublas, path, sizeof path)) w->cublas[0] = '\0';
-    return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i}", "ok", 1, "gpu",
+    nvml_limits(&w->site.watch.nvml, &sm_clock_mhz, &memory_clock_mhz, &power_limit_w);
+    return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:f}", "ok", 1, "gpu",
                      gpu_to_json(&w->device.gpu), "uuid", w->device.uuid, "driver", driver, "cuda", cuda_text,
-                     "cublas", w->cublas, "nvrtc", w->nvrtc, "nvml", nvml, "canary", 1, "devices", count);
+                     "cublas", w->cublas, "nvrtc", w->nvrtc, "nvml", nvml, "canary", 1, "devices", count,
+                     "power_limit_w", power_limit_w);
 }
 
 /* The anchor is judged like any candidate, and brings the GPU to its steady state. */
