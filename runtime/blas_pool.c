@@ -1,22 +1,15 @@
 #include "blas_pool.h"
 
+#include "environment.h"
 #include "relaxed.h"
 
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 void blas_pool_start(struct blas_pool *pool)
 {
     *pool = (struct blas_pool){.count = 0};
     pthread_mutex_init(&pool->lock, NULL);
     for (int i = 0; i < BLAS_POOL_MAX; i++) atomic_flag_clear(&pool->slots[i].busy);
-}
-
-static bool is_set(const char *variable)
-{
-    const char *value = getenv(variable);
-    return value && value[0] && strcmp(value, "0") != 0;
 }
 
 /* The pedantic mode knows no TF32 and no emulation, and is not always as fast: it is asked for only where the

@@ -1,14 +1,13 @@
 #include "notice.h"
 
+#include "environment.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void notices_start(struct notices *notices, bool quiet)
 {
-    const char *asked = getenv("GEMMTUNE_QUIET");
-    notices->quiet = quiet || (asked && asked[0] && strcmp(asked, "0") != 0);
+    notices->quiet = quiet || is_set("GEMMTUNE_QUIET");
     for (int i = 0; i < NOTICES; i++) atomic_flag_clear(&notices->said[i]);
 }
 

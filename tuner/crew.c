@@ -214,16 +214,6 @@ bool crew_worker_idle(const struct crew *crew, int worker)
     return hand->stage == READY && pool_idle(crew->pool, hand->child);
 }
 
-bool crew_worker_gone(const struct crew *crew, int worker)
-{
-    return crew->worker[worker].stage >= LEAVING;
-}
-
-int crew_worker_pid(const struct crew *crew, int worker)
-{
-    return pool_pid(crew->pool, crew->worker[worker].child);
-}
-
 /* ---- asking ---- */
 
 static enum status ask_compiler(struct crew *crew, struct hand *hand)

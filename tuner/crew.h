@@ -64,7 +64,6 @@ struct build {
 
 int crew_idle_compilers(const struct crew *crew);
 bool crew_worker_idle(const struct crew *crew, int worker); /* greeted, alive, nothing outstanding */
-bool crew_worker_gone(const struct crew *crew, int worker); /* given up */
 
 /* Ask an idle compiler; tag comes back with CREW_BUILT. Errors: E_BUSY (none is idle). */
 enum status crew_compile(struct crew *crew, const struct config *config, bool trans_a, bool trans_b, int arch,
@@ -111,9 +110,6 @@ enum status crew_ask(struct crew *crew, int worker, json_t *request, double dead
 /* Compile many on all compilers and wait for all; builds[i] is that of configs[i]. */
 enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
                            bool trans_b, int arch, struct build *builds);
-
-/* Process ids, for tests that kill; -1 when not running. */
-int crew_worker_pid(const struct crew *crew, int worker);
 
 /* Requests to a worker (messages.h says what each answers). New references; NULL only out of memory. */
 json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s);

@@ -1,6 +1,7 @@
 #include "dropin.h"
 
 #include "device.h"
+#include "environment.h"
 #include "real_blas.h"
 
 #include <pthread.h>
@@ -32,12 +33,6 @@ static void say(const char *format, ...)
 }
 
 /* ---- settings ---- */
-
-static bool is_set(const char *variable)
-{
-    const char *value = getenv(variable);
-    return value && value[0] && strcmp(value, "0") != 0;
-}
 
 /* The program has asked cuBLAS for something else than strict FP32, for all of its calls. */
 static const char *loosened(void)
