@@ -1,0 +1,64 @@
+#include "ask.h"
+
+#include "fuzz.h"
+#include "lookup.h"
+#include "nearest.h"
+#include "templates.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct gpu ask_gpu = {.id = "h200",
+                            .name = "NVIDIA H200",
+                            .arch = 90,
+                            .sm_count = 132,
+                            .threads_per_sm = 2048,
+                            .blocks_per_sm = 32,
+                            .registers_per_sm = 65536,
+                            .smem_per_sm_bytes = 233472,
+                            .smem_per_block_bytes = 232448,
+                            .smem_reserved_bytes = 1024,
+                            .l2_bytes = 52428800,
+                            .memory_bytes = INT64_C(141000000000),
+                            .clock_mhz = 1980,
+                            .memory_gb_per_s = 4800,
+                            .fp32_tflops = 66.9,
+                            .source = "test"};
+
+static void check_choice(const struct choice *c, const struct problem *p, int alignment)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(p, text);
+    PROMISE(memchr(c->why, 0, sizeof c->why) && memchr(c->when, 0, sizeof c->when), "%s: a text does not end",
+            text);
+    PROMISE(isfinite(c->time_us) && c->time_us >= 0 && isfinite(c->ratio) && c->ratio >= 0, "%s: %g us", text,
+            c->time_us);
+    if (c->cublas) return;
+    const struct problem aligned = nearest_as_aligned(p, alignment);
+    PROMISE(c->config.template, "%s: nothing to launch", text);
+    const char *why = c->config.template->check(&c->config, &aligned, &ask_gpu);
+    PROMISE(!why, "%s would be launched, but %s", text, why);
+}
+
+static void ask_one(struct known *known, const struct problem *p, int alignment)
+{
+    struct choice choices[CHOICES_MAX];
+    int count = 0;
+    if (lookup_exact(known, p, alignment, choices) == OK) {
+        fuzz_accept();
+        check_choice(choices, p, alignment);
+    }
+    PROMISE(lookup_others(known, p, alignment, choices, &count) == OK, "%s", status_text());
+    PROMISE(count >= 0 && count <= CHOICES_MAX, "%d choices", count);
+    for (int i = 0; i < count; i++) check_choice(&choices[i], p, alignment);
+}
+
+void ask(struct known *known, const struct problem *problem)
+{
+    struct problem like = *problem;
+    ask_one(known, problem, 16);
+    ask_one(known, problem, 4);
+    like.m++;
+    if (like.lda < problem_cols_a(&like)) like.lda = problem_cols_a(&like);
+    if (problem_check(&like) == OK) ask_one(known, &like, 16);
+}

@@ -1,0 +1,14 @@
+/* ask.h — questions to the library's winners, wherever they come from: whatever it would launch has passed
+ * the rules. */
+#ifndef GT_FUZZ_ASK_H
+#define GT_FUZZ_ASK_H
+
+#include "known.h"
+
+/* The GPU that the questions are asked for: an H200. */
+extern const struct gpu ask_gpu;
+
+/* Ask for the problem, for others like it, and for some that nobody has measured. */
+void ask(struct known *known, const struct problem *problem);
+
+#endif

@@ -1,0 +1,83 @@
+/* Winners that ship as text: what a folder's files say is checked line by line, and whatever would be
+ * launched for it has passed the rules. HASH-OF-TEMPLATE stands for that of simt, as in fuzz_import.c. */
+#include "ask.h"
+#include "fuzz.h"
+#include "pretuned.h"
+#include "templates.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const fuzz_words[] = {"\"problem\": \"4x4x4\"",
+                                  "\"config\": \"cublas\"",
+                                  "\"template_hash\": \"HASH-OF-TEMPLATE\"",
+                                  "\"time_us\": 1e15",
+                                  "\"predicted\": true",
+                                  "\"cold\": false",
+                                  "\"exact\": false",
+                                  "\"arch\": 80",
+                                  "\"sm_count\": 1",
+                                  "sgemm:tt:",
+                                  ":batch=3",
+                                  ":lda=4097",
+                                  " SPLIT_K=1024",
+                                  "true",
+                                  "null",
+                                  "{",
+                                  "}",
+                                  "\n",
+                                  "\xff",
+                                  "\\u0000",
+                                  "1e308",
+                                  "-1",
+                                  NULL};
+
+static struct problem first;
+static int64_t seen;
+
+static void look(void *self, const struct db_brief *b)
+{
+    (void)self;
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&b->problem, text);
+    PROMISE(problem_check(&b->problem) == OK, "%s: %s", text, status_text());
+    PROMISE(isfinite(b->time_us) && b->time_us >= 0 && isfinite(b->anchor_us) && b->anchor_us >= 0, "%s",
+            text);
+    PROMISE(isfinite(b->ratio) && b->ratio >= 0 && b->protocol >= 0, "%s", text);
+    PROMISE(memchr(b->driver, 0, sizeof b->driver) && memchr(b->when, 0, sizeof b->when), "%s", text);
+    const struct template *t = b->config.template;
+    for (int i = 0; t && i < t->param_count; i++)
+        PROMISE(b->config.value[i] >= t->params[i].least && b->config.value[i] <= t->params[i].most,
+                "%s: %s=%d", text, t->params[i].name, b->config.value[i]);
+    if (seen++ == 0) first = b->problem;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char hash[17], path[256];
+    static struct notices quiet = {.quiet = true};
+    char broken_line[1400];
+    int64_t broken = 0;
+    struct known known;
+    char *text = fuzz_text(data, size);
+    if (!hash[0]) snprintf(hash, sizeof hash, "%016" PRIx64, template_hash(template_find("simt")));
+    for (char *at = text; (at = strstr(at, "HASH-OF-TEMPLATE"));) memcpy(at, hash, 16);
+    const char *file = fuzz_file((const uint8_t *)text, size);
+    snprintf(path, sizeof path, "%s/input.jsonl", fuzz_folder());
+    PROMISE(rename(file, path) == 0, "%s", path);
+
+    seen = 0;
+    first = problem_make(4, 4, 4);
+    PROMISE(pretuned_read(fuzz_folder(), &ask_gpu, look, NULL, &broken, broken_line, sizeof broken_line) ==
+                OK,
+            "%s", status_text());
+    PROMISE((broken > 0) == (broken_line[0] != '\0'), "%" PRId64 " broken: '%s'", broken, broken_line);
+    PROMISE(known_open(&known, &ask_gpu, "", fuzz_folder(), &quiet) == OK, "%s", status_text());
+    PROMISE(known.count == (size_t)seen, "%zu winners of %" PRId64, known.count, seen);
+    ask(&known, &first);
+    known_close(&known);
+    return 0;
+}
