@@ -39,3 +39,4 @@ gt_fuzz_target(pretuned 500 LIBRARIES gt_runtime gt_db gt_search gt_base SEEDS $
 target_sources(fuzz_pretuned PRIVATE fuzz/ask.c)
 gt_fuzz_target(database 150 LIBRARIES gt_runtime gt_db gt_search gt_base gt::sqlite SEEDS ${seeds}/database)
 target_sources(fuzz_database PRIVATE fuzz/ask.c)
+gt_fuzz_target(space 8000 LIBRARIES gt_search gt_base SEEDS ${seeds}/space ${configs}/spaces)
