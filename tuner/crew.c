@@ -347,9 +347,9 @@ static enum status from_compiler(struct crew *crew, struct hand *hand, struct po
         hand->again = true;
     } else if (at_work || hand->again) {
         char why[OUTCOME_DETAIL_MAX];
-        snprintf(why, sizeof why, e->kind == POOL_TIMEOUT ? "the compiler did not finish within %.0f s" : "",
-                 CREW_DEADLINE_S);
-        if (e->kind != POOL_TIMEOUT) snprintf(why, sizeof why, "the compiler died: %s", e->reason);
+        if (e->kind == POOL_TIMEOUT)
+            snprintf(why, sizeof why, "the compiler did not finish within %.0f s", CREW_DEADLINE_S);
+        else snprintf(why, sizeof why, "the compiler died: %s", e->reason);
         fail_compile(hand, why, event);
         hand->again = false;
         *found = true;
@@ -474,6 +474,17 @@ enum status crew_ask(struct crew *crew, int worker, json_t *request, double dead
                       reason[0] ? reason : e.reason);
     }
     return st;
+}
+
+enum status crew_roofline(struct crew *crew, int worker, double *fp32_tflops, double *gb_per_s)
+{
+    json_t *answer = NULL;
+    enum status st = crew_ask(crew, worker, json_pack("{s:s}", "do", "roofline"), CREW_PREPARE_S, &answer);
+    if (st) return st;
+    *fp32_tflops = json_number_value(json_object_get(answer, "fp32_tflops"));
+    *gb_per_s = json_number_value(json_object_get(answer, "gb_per_s"));
+    json_decref(answer);
+    return OK;
 }
 
 enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
