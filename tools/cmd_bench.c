@@ -194,18 +194,6 @@ static enum status open_pretuned(const struct gpu *gpu, struct sources *from)
     return known_open(&from->pretuned, gpu, "", NULL, &from->notices);
 }
 
-static enum status measure_roofline(struct crew *crew, struct bench_place *place)
-{
-    json_t *answer = NULL;
-    enum status st = crew_ask(crew, 0, json_pack("{s:s}", "do", "roofline"), CREW_PREPARE_S, &answer);
-    if (!st) {
-        place->tflops = json_number_value(json_object_get(answer, "fp32_tflops"));
-        place->gb_per_s = json_number_value(json_object_get(answer, "gb_per_s"));
-    }
-    json_decref(answer);
-    return st;
-}
-
 /* A kernel that ran wrong is not a slow kernel: the command must not end as if all were well. */
 static enum status all_right(const struct bench_row *rows, size_t count)
 {
@@ -228,7 +216,7 @@ static enum status bench_all(const struct options *o, struct crew *crew, struct 
     struct bench_place place = {.worker = crew_worker(crew, 0)};
     size_t count = o->problems.count, done = 0;
     bool live = isatty(STDERR_FILENO);
-    enum status st = measure_roofline(crew, &place);
+    enum status st = crew_roofline(crew, 0, &place.tflops, &place.gb_per_s);
     for (; done < count && !st; done += !st) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(&rows[done].problem, text);

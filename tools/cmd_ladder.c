@@ -112,18 +112,6 @@ static enum status read_options(int argc, char **argv, struct options *options)
     return OK;
 }
 
-static enum status measure_roofline(struct crew *crew, struct roofline *roofline)
-{
-    json_t *answer = NULL;
-    enum status st = crew_ask(crew, 0, json_pack("{s:s}", "do", "roofline"), CREW_PREPARE_S, &answer);
-    if (!st) {
-        roofline->tflops = json_number_value(json_object_get(answer, "fp32_tflops"));
-        roofline->gb_per_s = json_number_value(json_object_get(answer, "gb_per_s"));
-    }
-    json_decref(answer);
-    return st;
-}
-
 /* A rung that ran wrong is not a slow rung: the command must not end as if all were well. */
 static enum status all_right(const struct options *o, const struct climb *climbs)
 {
@@ -146,7 +134,7 @@ static enum status climb_all(const struct options *o, struct crew *crew, struct 
     const struct worker_info *worker = crew_worker(crew, 0);
     struct roofline roofline = {0, 0};
     bool live = isatty(STDERR_FILENO);
-    enum status st = measure_roofline(crew, &roofline);
+    enum status st = crew_roofline(crew, 0, &roofline.tflops, &roofline.gb_per_s);
     for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
         climbs[i].problem = o->problems.at[i];

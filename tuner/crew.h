@@ -107,6 +107,9 @@ void crew_give_up(struct crew *crew, int worker, const char *reason);
  * E_CHILD when the worker died (it has been restarted and greeted: prepare again), E_INTERRUPTED. */
 enum status crew_ask(struct crew *crew, int worker, json_t *request, double deadline_s, json_t **answer);
 
+/* What the worker's GPU can do at most, measured. Errors: those of crew_ask. */
+enum status crew_roofline(struct crew *crew, int worker, double *fp32_tflops, double *gb_per_s);
+
 /* Compile many on all compilers and wait for all; builds[i] is that of configs[i]. */
 enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
                            bool trans_b, int arch, struct build *builds);
