@@ -1,5 +1,6 @@
 #include "pretuned.h"
 
+#include "fields.h"
 #include "gemmtune.h"
 #include "library.h"
 #include "templates.h"
@@ -53,56 +54,13 @@ enum status pretuned_folder(char *path, size_t room)
 
 /* ---- one line ---- */
 
-struct fields {
-    const json_t *object;
-    const char *bad; /* the first key that is wrong */
-};
-
-static const char *text_of(struct fields *f, const char *key, bool needed, size_t room)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value && !needed) return "";
-    const char *text = json_string_value(value);
-    if (text && json_string_length(value) < room && strlen(text) == json_string_length(value)) return text;
-    if (!f->bad) f->bad = key;
-    return "";
-}
-
-static double number_of(struct fields *f, const char *key, bool needed, double most)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value && !needed) return 0;
-    double number = json_number_value(value);
-    if (json_is_number(value) && number >= 0 && number <= most) return number;
-    if (!f->bad) f->bad = key;
-    return 0;
-}
-
-static int integer_of(struct fields *f, const char *key, int otherwise)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value && otherwise >= 0) return otherwise;
-    json_int_t number = json_integer_value(value);
-    if (json_is_integer(value) && number >= 0 && number <= INT32_MAX) return (int)number;
-    if (!f->bad) f->bad = key;
-    return 0;
-}
-
-static bool bool_of(struct fields *f, const char *key, bool otherwise)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value) return otherwise;
-    if (!json_is_boolean(value) && !f->bad) f->bad = key;
-    return json_is_true(value);
-}
-
 static enum status parse_config(struct fields *f, struct db_brief *brief)
 {
-    const char *text = text_of(f, "config", true, CONFIG_TEXT_MAX);
+    const char *text = field_text(f, "config", true, CONFIG_TEXT_MAX);
     if (f->bad || strcmp(text, "cublas") == 0) return OK;
     enum status st = config_parse(text, &brief->config);
     if (st) return st;
-    const char *hash = text_of(f, "template_hash", true, 17);
+    const char *hash = field_text(f, "template_hash", true, 17);
     char now[17];
     snprintf(now, sizeof now, "%016" PRIx64, template_hash(brief->config.template));
     brief->changed = strcmp(hash, now) != 0;
@@ -113,27 +71,30 @@ static enum status parse_object(const json_t *object, const struct gpu *gpu, str
 {
     struct fields f = {.object = object};
     *brief = (struct db_brief){.time_us = 0};
-    const char *name = text_of(&f, "gpu", true, GPU_NAME_MAX);
-    int arch = integer_of(&f, "arch", -1), sm_count = integer_of(&f, "sm_count", -1);
-    if (f.bad) return fail(E_INPUT, "'%s' is missing or of the wrong kind", f.bad);
+    const char *name = field_text(&f, "gpu", true, GPU_NAME_MAX);
+    int arch = (int)field_integer(&f, "arch", true, 0, INT32_MAX),
+        sm_count = (int)field_integer(&f, "sm_count", true, 0, INT32_MAX);
+    enum status st = fields_check(&f);
+    if (st) return st;
     if (arch != gpu->arch) return fail(E_ABSENT, "of another architecture");
     brief->other_gpu = !gpu_same_name(name, gpu->name) || sm_count != gpu->sm_count;
-    brief->time_us = number_of(&f, "time_us", true, 1e15);
-    brief->anchor_us = number_of(&f, "cublas_us", false, 1e15);
-    brief->ratio = number_of(&f, "ratio", false, 1e6);
-    brief->ratio_low = number_of(&f, "ratio_low", false, 1e6);
-    brief->ratio_high = number_of(&f, "ratio_high", false, 1e6);
-    brief->cold = bool_of(&f, "cold", true);
-    brief->exact = bool_of(&f, "exact", true);
-    brief->predicted = bool_of(&f, "predicted", false);
-    brief->protocol = integer_of(&f, "protocol", 1);
-    snprintf(brief->driver, sizeof brief->driver, "%s", text_of(&f, "driver", false, sizeof brief->driver));
-    snprintf(brief->when, sizeof brief->when, "%s", text_of(&f, "when", false, sizeof brief->when));
-    const char *problem = text_of(&f, "problem", true, PROBLEM_TEXT_MAX);
-    enum status st = f.bad ? OK : problem_parse(problem, &brief->problem);
+    brief->time_us = field_number(&f, "time_us", true, 0, 1e15);
+    brief->anchor_us = field_number(&f, "cublas_us", false, 0, 1e15);
+    brief->ratio = field_number(&f, "ratio", false, 0, 1e6);
+    brief->ratio_low = field_number(&f, "ratio_low", false, 0, 1e6);
+    brief->ratio_high = field_number(&f, "ratio_high", false, 0, 1e6);
+    brief->cold = field_bool(&f, "cold", true);
+    brief->exact = field_bool(&f, "exact", true);
+    brief->predicted = field_bool(&f, "predicted", false);
+    const bool told = json_object_get(object, "protocol") != NULL;
+    brief->protocol = told ? (int)field_integer(&f, "protocol", true, 0, INT32_MAX) : 1;
+    field_copy(&f, "driver", false, brief->driver, sizeof brief->driver);
+    field_copy(&f, "when", false, brief->when, sizeof brief->when);
+    const char *problem = field_text(&f, "problem", true, PROBLEM_TEXT_MAX);
+    st = fields_check(&f);
+    if (!st) st = problem_parse(problem, &brief->problem);
     if (!st) st = parse_config(&f, brief);
-    if (!st && f.bad) st = fail(E_INPUT, "'%s' is missing or of the wrong kind", f.bad);
-    return st;
+    return st ? st : fields_check(&f);
 }
 
 enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief)

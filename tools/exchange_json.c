@@ -1,66 +1,17 @@
 #include "exchange_json.h"
 
+#include "fields.h"
 #include "messages.h"
 #include "table.h"
 #include "templates.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- reading with checks ---- */
-
-struct fields {
-    const json_t *object;
-    const char *bad; /* the first key that is missing or wrong */
-};
-
-static void text_of(struct fields *f, const char *key, bool needed, char *text, size_t room)
-{
-    const json_t *value = json_object_get(f->object, key);
-    const char *given = json_string_value(value);
-    text[0] = '\0';
-    if (!value && !needed) return;
-    if (given && json_string_length(value) < room && strlen(given) == json_string_length(value))
-        memcpy(text, given, json_string_length(value) + 1);
-    else if (!f->bad) f->bad = key;
-}
-
-static double number_of(struct fields *f, const char *key, bool needed)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value && !needed) return 0;
-    if (json_is_number(value) && isfinite(json_number_value(value))) return json_number_value(value);
-    if (!f->bad) f->bad = key;
-    return 0;
-}
-
-static int64_t integer_of(struct fields *f, const char *key, bool needed, int64_t least, int64_t most)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value && !needed) return 0;
-    const json_int_t number = json_integer_value(value);
-    if (json_is_integer(value) && number >= least && number <= most) return number;
-    if (!f->bad) f->bad = key;
-    return 0;
-}
-
-static bool bool_of(struct fields *f, const char *key, bool otherwise)
-{
-    const json_t *value = json_object_get(f->object, key);
-    if (!value) return otherwise;
-    if (!json_is_boolean(value) && !f->bad) f->bad = key;
-    return json_is_true(value);
-}
-
-static enum status wrong(const struct fields *f)
-{
-    return f->bad ? fail(E_INPUT, "'%s' is missing or of the wrong kind", f->bad) : OK;
-}
 
 enum status time_parse(const char *text, int64_t *us)
 {
@@ -142,10 +93,10 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
 static enum status find_gpu(const json_t *json, const char *descriptors, struct gpu *gpu)
 {
     struct fields f = {.object = json};
-    struct gpu named = {.arch = (int)integer_of(&f, "arch", true, 10, 9999)};
-    text_of(&f, "gpu", true, named.name, sizeof named.name);
-    named.sm_count = (int)integer_of(&f, "sm_count", true, 1, 1 << 16);
-    enum status st = wrong(&f);
+    struct gpu named = {.arch = (int)field_integer(&f, "arch", true, 10, 9999)};
+    field_copy(&f, "gpu", true, named.name, sizeof named.name);
+    named.sm_count = (int)field_integer(&f, "sm_count", true, 1, 1 << 16);
+    enum status st = fields_check(&f);
     if (st) return st;
     const json_t *figures = json_object_get(json, "figures");
     if (figures) st = gpu_from_json(figures, gpu);
@@ -164,11 +115,11 @@ static enum status find_config(const json_t *json, struct db_winner *w)
 {
     struct fields f = {.object = json};
     char hash[24], now[24];
-    text_of(&f, "config", true, w->config_text, sizeof w->config_text);
-    enum status st = wrong(&f);
+    field_copy(&f, "config", true, w->config_text, sizeof w->config_text);
+    enum status st = fields_check(&f);
     if (st || strcmp(w->config_text, "cublas") == 0) return st;
-    text_of(&f, "template_hash", true, hash, sizeof hash);
-    if ((st = wrong(&f))) return st;
+    field_copy(&f, "template_hash", true, hash, sizeof hash);
+    if ((st = fields_check(&f))) return st;
     if (config_parse(w->config_text, &w->config)) {
         char why[200];
         snprintf(why, sizeof why, "%.190s", status_text());
@@ -188,29 +139,29 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     char problem[PROBLEM_TEXT_MAX];
     if (!json_is_object(json)) return fail(E_INPUT, "it is not a JSON object");
     memset(w, 0, sizeof *w);
-    text_of(&f, "problem", true, problem, sizeof problem);
-    w->time_us = number_of(&f, "time_us", true);
-    w->anchor_us = number_of(&f, "cublas_us", false);
-    w->ratio = number_of(&f, "ratio", false);
-    w->ratio_low = number_of(&f, "ratio_low", false);
-    w->ratio_high = number_of(&f, "ratio_high", false);
-    w->cold = bool_of(&f, "cold", true);
-    w->exact = bool_of(&f, "exact", true);
-    w->predicted = bool_of(&f, "predicted", false);
-    w->tied = bool_of(&f, "tied", false);
-    text_of(&f, "driver", false, w->driver, sizeof w->driver);
-    text_of(&f, "nvrtc", false, w->nvrtc, sizeof w->nvrtc);
-    text_of(&f, "cublas", false, w->cublas, sizeof w->cublas);
-    text_of(&f, "when", false, w->when, sizeof w->when);
-    text_of(&f, "gpu_uuid", false, w->gpu_uuid, sizeof w->gpu_uuid);
-    w->rounds = (int)integer_of(&f, "rounds", false, 0, 1 << 20);
-    w->trials = (int)integer_of(&f, "trials", false, 0, INT32_MAX);
-    w->legal_count = integer_of(&f, "legal", false, 0, INT64_MAX);
-    w->model_rank = (int)integer_of(&f, "model_rank", false, 0, INT32_MAX);
-    w->model_first16_share = number_of(&f, "model_first16_share", false);
-    w->registers = (int)integer_of(&f, "registers", false, 0, 1 << 20);
-    w->smem_bytes = (int)integer_of(&f, "smem_bytes", false, 0, INT32_MAX);
-    enum status st = wrong(&f);
+    field_copy(&f, "problem", true, problem, sizeof problem);
+    w->time_us = field_number(&f, "time_us", true, -DBL_MAX, DBL_MAX);
+    w->anchor_us = field_number(&f, "cublas_us", false, -DBL_MAX, DBL_MAX);
+    w->ratio = field_number(&f, "ratio", false, -DBL_MAX, DBL_MAX);
+    w->ratio_low = field_number(&f, "ratio_low", false, -DBL_MAX, DBL_MAX);
+    w->ratio_high = field_number(&f, "ratio_high", false, -DBL_MAX, DBL_MAX);
+    w->cold = field_bool(&f, "cold", true);
+    w->exact = field_bool(&f, "exact", true);
+    w->predicted = field_bool(&f, "predicted", false);
+    w->tied = field_bool(&f, "tied", false);
+    field_copy(&f, "driver", false, w->driver, sizeof w->driver);
+    field_copy(&f, "nvrtc", false, w->nvrtc, sizeof w->nvrtc);
+    field_copy(&f, "cublas", false, w->cublas, sizeof w->cublas);
+    field_copy(&f, "when", false, w->when, sizeof w->when);
+    field_copy(&f, "gpu_uuid", false, w->gpu_uuid, sizeof w->gpu_uuid);
+    w->rounds = (int)field_integer(&f, "rounds", false, 0, 1 << 20);
+    w->trials = (int)field_integer(&f, "trials", false, 0, INT32_MAX);
+    w->legal_count = field_integer(&f, "legal", false, 0, INT64_MAX);
+    w->model_rank = (int)field_integer(&f, "model_rank", false, 0, INT32_MAX);
+    w->model_first16_share = field_number(&f, "model_first16_share", false, -DBL_MAX, DBL_MAX);
+    w->registers = (int)field_integer(&f, "registers", false, 0, 1 << 20);
+    w->smem_bytes = (int)field_integer(&f, "smem_bytes", false, 0, INT32_MAX);
+    enum status st = fields_check(&f);
     if (!st) st = problem_parse(problem, &w->problem);
     *decided_us = 0;
     if (!st && w->when[0]) st = time_parse(w->when, decided_us);
@@ -239,19 +190,19 @@ enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_fu
     struct fields f = {.object = json};
     char problem[PROBLEM_TEXT_MAX], hash[24], now[24];
     memset(t, 0, sizeof *t);
-    text_of(&f, "problem", true, problem, sizeof problem);
-    text_of(&f, "config", true, t->config_text, sizeof t->config_text);
-    text_of(&f, "template_hash", true, hash, sizeof hash);
-    text_of(&f, "gpu_uuid", true, t->context.gpu_uuid, sizeof t->context.gpu_uuid);
-    text_of(&f, "driver", true, t->context.driver, sizeof t->context.driver);
-    text_of(&f, "nvrtc", true, t->context.nvrtc, sizeof t->context.nvrtc);
-    text_of(&f, "cublas", true, t->context.cublas, sizeof t->context.cublas);
-    t->context.power_limit_w = number_of(&f, "power_limit_w", true);
-    t->started_us = integer_of(&f, "started_us", true, 0, INT64_MAX);
-    t->ended_us = integer_of(&f, "ended_us", true, 0, INT64_MAX);
-    t->recovered = bool_of(&f, "recovered", false);
-    const int64_t gpu = integer_of(&f, "gpu", true, 0, INT32_MAX);
-    enum status st = wrong(&f);
+    field_copy(&f, "problem", true, problem, sizeof problem);
+    field_copy(&f, "config", true, t->config_text, sizeof t->config_text);
+    field_copy(&f, "template_hash", true, hash, sizeof hash);
+    field_copy(&f, "gpu_uuid", true, t->context.gpu_uuid, sizeof t->context.gpu_uuid);
+    field_copy(&f, "driver", true, t->context.driver, sizeof t->context.driver);
+    field_copy(&f, "nvrtc", true, t->context.nvrtc, sizeof t->context.nvrtc);
+    field_copy(&f, "cublas", true, t->context.cublas, sizeof t->context.cublas);
+    t->context.power_limit_w = field_number(&f, "power_limit_w", true, -DBL_MAX, DBL_MAX);
+    t->started_us = field_integer(&f, "started_us", true, 0, INT64_MAX);
+    t->ended_us = field_integer(&f, "ended_us", true, 0, INT64_MAX);
+    t->recovered = field_bool(&f, "recovered", false);
+    const int64_t gpu = field_integer(&f, "gpu", true, 0, INT32_MAX);
+    enum status st = fields_check(&f);
     if (!st && (size_t)gpu >= json_array_size(gpus))
         st = fail(E_INPUT, "there is no GPU number %" PRId64, gpu);
     if (!st) st = gpu_from_json(json_array_get(gpus, (size_t)gpu), &t->context.gpu);

@@ -1,0 +1,29 @@
+/* fields.h — an object of JSON that anybody may have written: every field is read with its limits, and the
+ * first that is missing or wrong is remembered.
+ */
+#ifndef GT_FIELDS_H
+#define GT_FIELDS_H
+
+#include "status.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fields {
+    const json_t *object;
+    const char *bad; /* the key; NULL: none */
+};
+
+/* What is not there and not needed is "" or 0; what is wrong is, too. A text has no NUL and fits into room
+ * bytes with its end; it lives as long as the object. */
+const char *field_text(struct fields *f, const char *key, bool needed, size_t room);
+void field_copy(struct fields *f, const char *key, bool needed, char *text, size_t room);
+double field_number(struct fields *f, const char *key, bool needed, double least, double most);
+int64_t field_integer(struct fields *f, const char *key, bool needed, int64_t least, int64_t most);
+bool field_bool(struct fields *f, const char *key, bool otherwise);
+
+/* Whether all was well so far. Errors: E_INPUT with the key. */
+enum status fields_check(const struct fields *f);
+
+#endif
