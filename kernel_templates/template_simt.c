@@ -8,8 +8,9 @@
 #include <math.h>
 
 /* Of workspace, for one item of a batch; what a caller allows is less as a rule (workspace.h). */
-#define PARTS_BYTES_MAX     (INT64_C(256) << 20) /* for the parts of a cut k */
-#define WORKSPACE_BYTES_MAX (INT64_C(512) << 20) /* with packed operands */
+#define PARTS_BYTES_MAX (INT64_C(256) << 20) /* for the parts of a cut k */
+#define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
+#define SLAB_K_MIN      512
 
 extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
     text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
@@ -207,24 +208,45 @@ static struct k_cut cut_k(const struct config *config, int64_t k)
     return cut;
 }
 
-/* The item's share of the workspace. In floating point: the largest problems pass 2^63. */
-static double item_bytes(const struct config *config, const struct problem *p, int64_t splits, bool parts)
+/* Bytes that the parts of an item take. In floating point: the largest problems pass 2^63. */
+static double parts_bytes(const struct config *config, const struct problem *p, int64_t splits)
 {
-    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-    double floats = 0;
-    if (parts && splits > 1 && !CLUSTER)
-        floats = (double)splits * (LAST_BLOCK ? ceil(m / BM) * ceil(n / BN) * BM * BN : m * n);
-    if (PACK_A) floats += k * (double)packed_row(p->m);
-    if (PACK_B) floats += k * (double)packed_row(p->n);
-    if (PACK) floats = ceil(floats / PACK_LINE) * PACK_LINE;
-    return 4 * floats;
+    const double m = (double)p->m, n = (double)p->n;
+    if (splits <= 1 || CLUSTER) return 0;
+    return 4 * (double)splits * (LAST_BLOCK ? ceil(m / BM) * ceil(n / BN) * BM * BN : m * n);
+}
+
+/* How many k of the packed operands fit the workspace. Slabs are equal but for the last, and long enough that
+ * what they add to C is little beside the product. */
+struct slabs {
+    int64_t count, k; /* count 1: all of k; 0: too little fits */
+};
+
+/* Of both. */
+static int64_t common_multiple(int64_t x, int64_t y)
+{
+    int64_t multiple = x;
+    while (multiple % y) multiple += x;
+    return multiple;
+}
+
+static struct slabs cut_slabs(const struct config *config, const struct problem *p)
+{
+    const int64_t row = (PACK_A ? packed_row(p->m) : 0) + (PACK_B ? packed_row(p->n) : 0);
+    const int64_t unit = common_multiple(BK, 32), most = row > 0 ? PACK_BYTES_MAX / 4 / row : p->k;
+    struct slabs slabs = {.count = 1, .k = p->k};
+    if (p->k <= most) return slabs;
+    if (most < SLAB_K_MIN || most < unit) return (struct slabs){.count = 0};
+    slabs.count = ceil_div(p->k, most / unit * unit);
+    slabs.k = ceil_div(ceil_div(p->k, slabs.count), unit) * unit;
+    return slabs;
 }
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
     if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
-    if (KNOWN(PACK) && item_bytes(config, p, 1, false) > WORKSPACE_BYTES_MAX)
-        return "PACK needs more than 512 MiB of workspace";
+    if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
+        return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
     if (KNOWN(VB) && VB > (PACK_B ? PACK_LINE : problem_align_b(p))) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
@@ -233,10 +255,9 @@ static const char *check_problem(const struct config *config, int known, const s
     if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
     if (!KNOWN(SPLIT_K)) return NULL;
     const int64_t splits = cut_k(config, p->k).splits;
-    if (splits > 1 && item_bytes(config, p, splits, true) - item_bytes(config, p, 1, false) > PARTS_BYTES_MAX)
+    if (parts_bytes(config, p, splits) > PARTS_BYTES_MAX)
         return "SPLIT_K needs more than 256 MiB of workspace";
-    if (PACK && item_bytes(config, p, splits, true) > WORKSPACE_BYTES_MAX)
-        return "SPLIT_K and PACK need more than 512 MiB of workspace";
+    if (splits > 1 && cut_slabs(config, p).count > 1) return "SPLIT_K cuts no k that PACK cuts into slabs";
     return NULL;
 }
 
@@ -256,14 +277,22 @@ static const char *simt_check(const struct config *config, const struct problem 
     return simt_check_prefix(config, P_COUNT, problem, gpu);
 }
 
-static struct kernel_launch pack_launch(const struct config *config, const struct problem *p, unsigned slice)
+static unsigned blocks_that_pack(const struct config *config, const struct problem *p, int64_t k)
 {
     int64_t blocks = 0;
-    if (PACK_A) blocks += pack_blocks(!p->trans_a, p->m, p->k);
-    if (PACK_B) blocks += pack_blocks(p->trans_b, p->n, p->k);
+    if (PACK_A) blocks += pack_blocks(!p->trans_a, p->m, k);
+    if (PACK_B) blocks += pack_blocks(p->trans_b, p->n, k);
+    return (unsigned)blocks;
+}
+
+static struct kernel_launch pack_launch(const struct config *config, const struct problem *p,
+                                        struct slabs slabs, unsigned slice)
+{
     const bool transposes = (PACK_A && !p->trans_a) || (PACK_B && p->trans_b);
     return (struct kernel_launch){.entry = "gemm_pack",
-                                  .grid = {(unsigned)blocks, 1, slice},
+                                  .grid = {blocks_that_pack(config, p, slabs.k), 1, slice},
+                                  .last_slab =
+                                      blocks_that_pack(config, p, p->k - (slabs.count - 1) * slabs.k),
                                   .threads = PACK_THREADS,
                                   .smem_bytes = transposes ? PACK_SMEM_BYTES : 0};
 }
@@ -281,12 +310,12 @@ static struct kernel_launch reduce_launch(const struct config *config, const str
 }
 
 /* How much workspace, and how many items of the batch a launch takes with it. */
-static void plan_workspace(const struct config *config, const struct problem *p, int64_t tiles,
+static void plan_workspace(const struct config *config, const struct problem *p, int64_t k, int64_t tiles,
                            struct launch_plan *plan)
 {
     const int splits = plan->args.splits;
-    const struct workspace_item item = workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, p->m,
-                                                      p->n, p->k, CLUSTER ? 1 : splits);
+    const struct workspace_item item =
+        workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, p->m, p->n, k, CLUSTER ? 1 : splits);
     plan->batch_per_launch = GRID_Z_MAX;
     if (item.floats == 0) return;
     plan->batch_per_launch = items_per_launch(4 * item.floats);
@@ -302,8 +331,11 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = simt_resources(config);
-    const struct k_cut cut = cut_k(config, p->k);
+    struct slabs slabs = cut_slabs(config, p);
+    if (slabs.count == 0) slabs = (struct slabs){.count = 1, .k = p->k}; /* not legal */
+    const struct k_cut cut = cut_k(config, slabs.k);
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
+    if (slabs.count > 1) plan->k_slab = slabs.k;
     plan->args = (struct gemm_args){.lda = p->lda,
                                     .ldb = p->ldb,
                                     .ldc = p->ldc,
@@ -316,12 +348,13 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
                                     .splits = (int)cut.splits,
                                     .k_per_split = (int)(cut.tiles_per_split * BK),
                                     .group = (int)smaller(GROUP, rows)};
-    plan_workspace(config, p, rows * columns, plan);
+    plan_workspace(config, p, slabs.k, rows * columns, plan);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
-    if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
+    if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slabs, slice);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
                                .grid = {(unsigned)(rows * columns), (unsigned)cut.splits, slice},
+                               .last_slab = (unsigned)(rows * columns),
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
                                .cluster = (unsigned)(CLUSTER)};

@@ -2,6 +2,7 @@
 
 #include "compile.h"
 #include "kernel.h"
+#include "launch_walk.h"
 #include "modules.h"
 
 #include <stdio.h>
@@ -111,17 +112,11 @@ void way_free(struct way *way)
     free(way);
 }
 
-static CUdeviceptr advance(CUdeviceptr base, int64_t items, long long stride)
+static void fill(struct gemm_args *args, const struct gemm_call *call)
 {
-    return base + (CUdeviceptr)(items * stride * (int64_t)sizeof(float));
-}
-
-/* Arguments of the items from `first` on. */
-static void fill(struct gemm_args *args, const struct gemm_call *call, int64_t first)
-{
-    args->a = (const float *)(uintptr_t)advance(call->a, first, args->stride_a);
-    args->b = (const float *)(uintptr_t)advance(call->b, first, args->stride_b);
-    args->c = (float *)(uintptr_t)advance(call->c, first, args->stride_c);
+    args->a = (const float *)(uintptr_t)call->a;
+    args->b = (const float *)(uintptr_t)call->b;
+    args->c = (float *)(uintptr_t)call->c;
     if (call->scalars_on_device) {
         args->alpha_device = call->alpha;
         args->beta_device = call->beta;
@@ -146,22 +141,18 @@ static enum way_result failed(CUresult result, bool touched)
 static enum way_result launch_form(const struct way *way, const struct way_form *form, CUdeviceptr workspace,
                                    const struct gemm_call *call)
 {
-    const struct launch_plan *plan = &form->plan;
-    if (plan->kernels == 0) return WAY_DONE;
-    for (int64_t first = 0; first < way->problem.batch; first += plan->batch_per_launch) {
-        int64_t left = way->problem.batch - first;
-        unsigned slice = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
-        struct gemm_args args = plan->args;
-        args.workspace = (float *)(uintptr_t)workspace;
-        fill(&args, call, first);
-        void *parameters[] = {&args};
-        for (int i = 0; i < plan->kernels; i++) {
-            const struct kernel_launch *launch = &plan->kernel[i];
-            CUresult result =
-                cuda.LaunchKernel(form->function[i], launch->grid[0], launch->grid[1], slice, launch->threads,
-                                  1, 1, launch->smem_bytes, call->stream, parameters, NULL);
-            if (result != CUDA_SUCCESS) return failed(result, first > 0);
-        }
+    struct launch_walk walk;
+    struct launch launch;
+    launch_walk_start(&walk, &form->plan, &way->problem);
+    walk.all.workspace = (float *)(uintptr_t)workspace;
+    fill(&walk.all, call);
+    while (launch_walk_next(&walk, &launch)) {
+        const struct kernel_launch *kernel = &form->plan.kernel[launch.index];
+        void *parameters[] = {&launch.args};
+        CUresult result =
+            cuda.LaunchKernel(form->function[launch.index], launch.grid[0], launch.grid[1], launch.grid[2],
+                              kernel->threads, 1, 1, kernel->smem_bytes, call->stream, parameters, NULL);
+        if (result != CUDA_SUCCESS) return failed(result, launch.touched);
     }
     return WAY_DONE;
 }

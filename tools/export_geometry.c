@@ -176,6 +176,14 @@ static int64_t is_legal(struct probe *probe, const int64_t size[3])
     return legal(probe, size);
 }
 
+static int64_t is_one_slab(struct probe *probe, const int64_t size[3])
+{
+    const struct problem p = ask(probe, size, 1);
+    struct launch_plan plan;
+    probe->config->template->plan(probe->config, &p, &plan);
+    return plan.k_slab == 0;
+}
+
 /* Blocks of the product, and of what packs. */
 static int64_t product_blocks(struct probe *probe, const int64_t size[3])
 {
@@ -253,6 +261,24 @@ static void find_pack(struct probe *probe, struct gt_winner_geometry *g)
     if (g->pack & 2) find_pack_tile(probe, g, 1);
 }
 
+/* The smallest power of two of MiB that floats do not pass. */
+static int32_t mib_of(int64_t floats)
+{
+    int32_t mib = 1;
+    while (mib < 1 << 20 && ((int64_t)mib << 18) < floats) mib *= 2;
+    return mib;
+}
+
+/* What packed operands may take before k goes in slabs, of which the formula knows nothing: the longest k of
+ * a small C that does not. */
+static int32_t find_pack_limit(struct probe *probe, const struct gt_winner_geometry *g)
+{
+    const int64_t one[3] = {1, 1, 1};
+    const struct gt_winner_shape shape = {
+        .m = 1, .n = 1, .k = last_same(probe, one, 2, 1, 1 << 28, is_one_slab)};
+    return g->pack ? mib_of(gt_winner_pack_floats(g, &shape, INT64_MAX)) : 1;
+}
+
 /* How k is cut, seen on one tile of C and a k long enough for any number of splits to come out even. */
 static bool find_split(struct probe *probe, struct gt_winner_geometry *g)
 {
@@ -281,14 +307,6 @@ static bool find_split(struct probe *probe, struct gt_winner_geometry *g)
     g->counter_unit = cut.counters;
     g->part_floats = (int32_t)(floats / splits);
     return true;
-}
-
-/* The smallest power of two of MiB that floats do not pass. */
-static int32_t mib_of(int64_t floats)
-{
-    int32_t mib = 1;
-    while (mib < 1 << 20 && ((int64_t)mib << 18) < floats) mib *= 2;
-    return mib;
 }
 
 /* What all parts together may take: the largest C that the rules allow, when k is just long enough to be cut.
@@ -341,6 +359,7 @@ void geometry_allow(struct gt_winner_geometry *g, const struct config *config, c
 static bool find_limits(struct probe *probe, struct gt_winner_geometry *g)
 {
     const int64_t m = probe->step[0], n = probe->step[1], k = g->bk * (int64_t)g->split;
+    g->pack_mib = find_pack_limit(probe, g);
     g->parts_mib = find_parts_limit(probe, g);
     g->workspace_mib = g->batch_mib = 1;
     if ((g->parts == GT_WINNER_PARTS_NONE || g->parts == GT_WINNER_PARTS_IN_CLUSTER) && !g->pack) return true;

@@ -185,9 +185,9 @@ static void write_geometries(const struct header *h, FILE *f)
             g->bm,          g->bn,        g->bk,           g->split,         g->group,  g->walk,
             g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,     g->smem_k, g->parts,
             g->part_floats, g->sum_width, g->counter_unit, g->counter_share, g->pack,   g->pack_row};
-        const int32_t after[] = {g->pack_threads, g->pack_smem_bytes, g->parts_mib, g->workspace_mib,
-                                 g->batch_mib,    g->m_min,           g->n_min,     g->k_min,
-                                 g->m_max,        g->n_max,           g->k_max};
+        const int32_t after[] = {g->pack_threads,  g->pack_smem_bytes, g->pack_mib, g->parts_mib,
+                                 g->workspace_mib, g->batch_mib,       g->m_min,    g->n_min,
+                                 g->k_min,         g->m_max,           g->n_max,    g->k_max};
         fprintf(f, "    {");
         for (size_t j = 0; j < sizeof before / sizeof *before; j++) fprintf(f, "%" PRId32 ", ", before[j]);
         fprintf(f, "{%" PRId32 ", %" PRId32 "}, {%" PRId32 ", %" PRId32 "}", g->pack_x[0], g->pack_x[1],

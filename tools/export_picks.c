@@ -55,12 +55,23 @@ static int number_source(struct picks *picks, const struct db_winner *w)
     return picks->source_count - 1;
 }
 
+/* Why a header cannot say how a winner is launched, or NULL. */
+static const char *unsayable(const struct db_winner *w)
+{
+    struct launch_plan plan = {.kernels = 0};
+    if (w->config.template) w->config.template->plan(&w->config, &w->problem, &plan);
+    return plan.k_slab > 0
+               ? "its operands are copied a slab of k at a time, which a header has no launches for"
+               : NULL;
+}
+
 static bool take(void *self, const struct db_winner *w)
 {
     struct picking *p = self;
     struct picks *picks = p->picks;
-    if (w->unusable) {
-        if (picks->unusable++ == 0) snprintf(picks->why, sizeof picks->why, "%s", w->why);
+    const char *why = w->unusable ? w->why : unsayable(w);
+    if (why) {
+        if (picks->unusable++ == 0) snprintf(picks->why, sizeof picks->why, "%s", why);
         return true;
     }
     if ((p->rules->measured_only && w->predicted) || (p->rules->no_cublas && !w->config.template))

@@ -28,7 +28,7 @@ struct picks {
     int gpu_count;
     struct pick_source *sources;
     int source_count;
-    int64_t unusable; /* left out: refused by the rules, or their template has changed */
+    int64_t unusable; /* left out: refused by the rules, changed templates, launches that no header says */
     int64_t doubles;  /* left out: another cache policy, scalar or leading dimension of a shape that is in */
     char why[200];    /* the first unusable one */
 };

@@ -45,9 +45,9 @@ struct gt_winner_geometry {
     int32_t pack_row;             /* rows of a packed operand are rounded up to a multiple of it, in floats */
     int32_t pack_x[2], pack_k[2]; /* m or n, and k, that a block packs, of A and B */
     int32_t pack_threads, pack_smem_bytes;
-    int32_t parts_mib, workspace_mib; /* the parts, the whole workspace of an item take no more */
-    int32_t batch_mib;                /* a batch that takes more is cut */
-    int32_t m_min, n_min, k_min;      /* shapes that its rules allow */
+    int32_t pack_mib, parts_mib, workspace_mib; /* packed operands, parts, all of an item take no more */
+    int32_t batch_mib;                          /* a batch that takes more is cut */
+    int32_t m_min, n_min, k_min;                /* shapes that its rules allow */
     int32_t m_max, n_max, k_max;
 };
 enum gt_winner_parts {
@@ -249,7 +249,7 @@ static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
                                            struct gt_winner_plan *plan)
 {
     const int64_t limit = (int64_t)g->workspace_mib << 18;
-    const int64_t packed = gt_winner_pack_floats(g, s, limit);
+    const int64_t packed = gt_winner_pack_floats(g, s, (int64_t)g->pack_mib << 18);
     const int64_t parts = gt_winner_part_floats(g, s, tiles, plan->splits, (int64_t)g->parts_mib << 18);
     const int counted = plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_TILES;
     const int64_t share = counted ? tiles * g->counter_share : 0;

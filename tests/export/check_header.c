@@ -51,6 +51,7 @@ static int may_run(const struct gt_winner_gpu *g, const struct gt_winner *w, con
     if (config_parse(w->config, &config) || config.template->check(&config, &p, gpu)) return 0;
     p.batch = 1;
     config.template->plan(&config, &p, &plan);
+    if (plan.k_slab) return 0;
     return w->geometry < 0 || plan.workspace_bytes - 4 * plan.args.counters <=
                                   (int64_t)g->geometries[w->geometry].workspace_mib << 20;
 }

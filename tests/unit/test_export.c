@@ -66,11 +66,13 @@ static void assert_like_template(const struct config *config, const struct probl
         struct problem item = p;
         item.batch = 1;
         const int64_t most = (int64_t)g.workspace_mib << 20;
-        const bool fits = !refused && workspace_of(config, &item) <= most;
+        struct launch_plan plan;
+        config->template->plan(config, &item, &plan);
+        const bool fits = !refused && !plan.k_slab && plan.workspace_bytes <= most;
         if (!taken && fits) fail_msg("%s may run %s", text, problem);
         if (!taken) continue;
         /* Counters are not counted. */
-        if (!fits) assert_true(workspace_of(config, &item) - 4 * ours.counters <= most);
+        if (!fits) assert_true(plan.workspace_bytes - 4 * ours.counters <= most);
         legal++;
         geometry_plan(config, &p, &theirs, names);
         /* The places of one or two kernels are told by their names alone. */
@@ -341,6 +343,27 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     db_close(db);
 }
 
+TEST(a_winner_that_goes_through_k_in_slabs_is_left_out_with_the_reason)
+{
+    struct db *db = store_open(DB_WRITE);
+    int64_t run = run_on(db, "NVIDIA H200", 132, true, "580.1");
+    add_winner(db, run, "sgemm:nn:64x64x64", false, true, false, 1);
+    struct db_winner slabs = {.cold = true, .exact = true, .time_us = 2, .ratio = 1, .rounds = 9};
+    assert_ok(config_parse(ALIGNED, &slabs.config));
+    assert_true(config_set(&slabs.config, "PACK", 3) && config_set(&slabs.config, "SPLIT_K", 1));
+    slabs.problem = problem_make(8192, 8192, 8192);
+    assert_ok(db_set_winner(db, run, &slabs, &slabs.config, 1, NULL, 0));
+    struct picks picks;
+    struct pick_rules rules = {false, false};
+    struct db_filter filter = {.gpu = NULL};
+    assert_ok(picks_read(db, &filter, &rules, &picks));
+    assert_int_equal(picks.count, 1);
+    assert_int_equal(picks.unusable, 1);
+    assert_non_null(strstr(picks.why, "a slab of k at a time"));
+    picks_free(&picks);
+    db_close(db);
+}
+
 /* Compile and run a program that includes the header; what it prints. */
 static void run_with(const char *header, const char *body, char *shown, size_t room)
 {
@@ -530,6 +553,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot, store_setup,
             store_teardown),
+        cmocka_unit_test_setup_teardown(a_winner_that_goes_through_k_in_slabs_is_left_out_with_the_reason,
+                                        store_setup, store_teardown),
         cmocka_unit_test_setup_teardown(names_from_a_hostile_database_stay_strings, store_setup,
                                         store_teardown),
         cmocka_unit_test_setup_teardown(one_header_serves_several_gpus, store_setup, store_teardown),

@@ -294,24 +294,55 @@ TEST(packing_lets_cp_async_serve_an_operand_that_lies_the_other_way)
     }
 }
 
-TEST(packed_operands_of_512_mib_are_taken_and_more_refused)
+TEST(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs)
 {
     struct config config = with("PACK", 3);
-    struct problem problem = square(8192);
-    assert_taken(check(&config, &problem, &h200));
-    problem = problem_make(8192, 8196, 8192);
-    assert_refused(check(&config, &problem, &h200), "PACK needs more than 512 MiB");
-    config_set(&config, "PACK", 1); /* A alone: 256 MiB */
-    assert_taken(check(&config, &problem, &h200));
+    const struct {
+        int64_t m, n, k, slab, last; /* slab 0: all of k */
+        int pack;
+    } cases[] = {{4096, 4096, 2048, 0, 2048, 3},    {4096, 4096, 2049, 1056, 993, 3},
+                 {4095, 4097, 4093, 1376, 1341, 3}, {4095, 4097, 4093, 0, 4093, 1},
+                 {4095, 4097, 4093, 2048, 2045, 2}, {16384, 16384, 16384, 512, 512, 3},
+                 {1, 1, 1 << 18, 0, 1 << 18, 3},    {1, 1, (1 << 18) + 1, 131104, 131041, 3},
+                 {1605632, 64, 10, 0, 10, 1},       {8192, 8192, 5, 0, 5, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct problem p = problem_make(cases[i].m, cases[i].n, cases[i].k);
+        struct launch_plan plan;
+        config_set(&config, "PACK", cases[i].pack);
+        config_set(&config, "VA", cases[i].pack & 1 ? 4 : 1);
+        config_set(&config, "VB", cases[i].pack & 2 ? 4 : 1);
+        config_set(&config, "VC", 1);
+        assert_taken(check(&config, &p, &h200));
+        config.template->plan(&config, &p, &plan);
+        assert_int_equal(plan.k_slab, cases[i].slab);
+        assert_true(plan.workspace_bytes <= 64 << 20);
+        /* Each slab is launched as a product of that k would be. */
+        for (int last = 0; last <= 1; last++) {
+            struct launch_plan slab;
+            struct problem one =
+                problem_make(p.m, p.n, last || !cases[i].slab ? cases[i].last : cases[i].slab);
+            config.template->plan(&config, &one, &slab);
+            assert_int_equal(slab.kernels, 2);
+            assert_int_equal(slab.k_slab, 0);
+            for (int k = 0; k < 2; k++)
+                assert_int_equal(last && cases[i].slab ? plan.kernel[k].last_slab : plan.kernel[k].grid[0],
+                                 slab.kernel[k].grid[0]);
+            if (!last) assert_int_equal(plan.workspace_bytes, slab.workspace_bytes);
+            assert_true(plan.args.k_per_split >= one.k && plan.args.splits == 1);
+        }
+    }
+    struct problem problem = square(32768); /* 256 k fit */
+    config_set(&config, "PACK", 3);
+    assert_refused(check(&config, &problem, &h200), "PACK: less than 512 k");
     problem = square(PROBLEM_DIM_MAX / 4 * 4); /* bytes beyond 2^64 */
-    assert_refused(check(&config, &problem, &h200), "PACK needs more than 512 MiB");
-    config_set(&config, "SPLIT_K", 5); /* and 5 * 64 MiB of parts */
-    problem = problem_make(4096, 4096, 16384);
+    assert_refused(check(&config, &problem, &h200), "PACK: less than 512 k");
+    config_set(&config, "SPLIT_K", 5); /* 5 * 64 MiB of parts */
+    problem = problem_make(4096, 4096, 1024);
     assert_refused(check(&config, &problem, &h200), "256 MiB");
     config_set(&config, "SPLIT_K", 4);
     assert_taken(check(&config, &problem, &h200));
-    problem = problem_make(4096, 4096, 32768);
-    assert_refused(check(&config, &problem, &h200), "SPLIT_K and PACK");
+    problem = problem_make(4096, 4096, 4096);
+    assert_refused(check(&config, &problem, &h200), "SPLIT_K cuts no k that PACK cuts into slabs");
 }
 
 TEST(no_value_however_insane_breaks_the_check)
@@ -585,7 +616,7 @@ int main(void)
         cmocka_unit_test(a_workspace_of_256_mib_is_taken_and_more_refused),
         cmocka_unit_test(packing_an_operand_lifts_its_alignment_and_no_other),
         cmocka_unit_test(packing_lets_cp_async_serve_an_operand_that_lies_the_other_way),
-        cmocka_unit_test(packed_operands_of_512_mib_are_taken_and_more_refused),
+        cmocka_unit_test(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs),
         cmocka_unit_test(no_value_however_insane_breaks_the_check),
         cmocka_unit_test(splits_cover_k_with_whole_tiles_and_none_is_empty),
         cmocka_unit_test(the_longest_k_does_not_overflow),

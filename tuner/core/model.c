@@ -71,6 +71,7 @@ struct tile {
     double blocks, splits, k_tiles; /* the grid, and steps of BK a block */
     double reduce_bytes;            /* workspace written and read again */
     double pack_bytes;              /* operands copied first: read and written */
+    double slabs, slab_bytes;       /* that k is copied in; of C, read and written for all but the first */
     bool last_block_adds;           /* the parts of its tile, instead of a second kernel */
     bool cluster_adds;              /* the sums of its blocks, without a workspace */
 };
@@ -180,6 +181,8 @@ static struct tile describe(const struct config *config, const struct problem *p
     t.team_k = t.bk / t.teams;
     t.unroll = value_of(config, UNROLL, t.team_k);
     describe_operands(&t, config, problem);
+    t.slabs = plan.k_slab > 0 ? ceil((double)problem->k / (double)plan.k_slab) : 1;
+    t.slab_bytes = 8 * (t.slabs - 1) * (double)problem->m * (double)problem->n * (double)problem->batch;
     t.group = plan.args.group > 1 ? plan.args.group : 1;
     t.splits = plan.args.splits > 1 ? plan.args.splits : 1;
     const unsigned *grid = main_launch(&plan)->grid;
@@ -326,7 +329,8 @@ static double overhead_us(const struct tile *t, const struct gpu *gpu, int resid
     if (waves > 1) time += (ceil(waves) - 1) * FILL_US / (1 + resident);
     if (t->splits > 1) time += reduce_us(t, gpu);
     if (t->pack_bytes > 0)
-        time += SECOND_LAUNCH_US + t->pack_bytes / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+        time += (2 * t->slabs - 1) * SECOND_LAUNCH_US +
+                (t->pack_bytes + t->slab_bytes) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
     return time;
 }
 

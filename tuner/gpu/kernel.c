@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include "compile.h"
+#include "launch_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct loaded {
     CUmodule module;
     CUfunction function[LAUNCH_KERNELS_MAX];
     struct launch_plan plan;
-    int64_t batch;
+    struct problem problem;
     struct device_buffer workspace;
 };
 
@@ -96,11 +97,6 @@ static enum status make_workspace(struct loaded *self)
     return st;
 }
 
-static CUdeviceptr advance(CUdeviceptr base, int64_t items, long long stride)
-{
-    return base + (CUdeviceptr)(items * stride * (int64_t)sizeof(float));
-}
-
 static const float *device_pointer(CUdeviceptr address)
 {
     return (const float *)(uintptr_t)address; /* NOLINT: only the device follows it */
@@ -109,27 +105,23 @@ static const float *device_pointer(CUdeviceptr address)
 static enum status loaded_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     struct loaded *self = opaque;
-    const struct launch_plan *plan = &self->plan;
-    if (plan->kernels == 0) return OK;
-    for (int64_t first = 0; first < self->batch; first += plan->batch_per_launch) {
-        int64_t left = self->batch - first;
-        unsigned slice = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
-        struct gemm_args args = plan->args;
-        args.a = device_pointer(advance(operands->a, first, args.stride_a));
-        args.b = device_pointer(advance(operands->b, first, args.stride_b));
-        args.c = (float *)(uintptr_t)advance(operands->c, first, args.stride_c);
-        args.workspace = (float *)(uintptr_t)self->workspace.address;
-        args.alpha_device = args.beta_device = NULL;
-        args.alpha = (float)alpha;
-        args.beta = (float)beta;
-        void *parameters[] = {&args};
-        for (int i = 0; i < plan->kernels; i++) {
-            const struct kernel_launch *launch = &plan->kernel[i];
-            CUresult result =
-                cuda.LaunchKernel(self->function[i], launch->grid[0], launch->grid[1], slice, launch->threads,
-                                  1, 1, launch->smem_bytes, self->device->stream, parameters, NULL);
-            if (result != CUDA_SUCCESS) return check(result, "launch the kernel");
-        }
+    struct launch_walk walk;
+    struct launch launch;
+    launch_walk_start(&walk, &self->plan, &self->problem);
+    walk.all.a = device_pointer(operands->a);
+    walk.all.b = device_pointer(operands->b);
+    walk.all.c = (float *)(uintptr_t)operands->c;
+    walk.all.workspace = (float *)(uintptr_t)self->workspace.address;
+    walk.all.alpha_device = walk.all.beta_device = NULL;
+    walk.all.alpha = (float)alpha;
+    walk.all.beta = (float)beta;
+    while (launch_walk_next(&walk, &launch)) {
+        const struct kernel_launch *kernel = &self->plan.kernel[launch.index];
+        void *parameters[] = {&launch.args};
+        CUresult result = cuda.LaunchKernel(self->function[launch.index], launch.grid[0], launch.grid[1],
+                                            launch.grid[2], kernel->threads, 1, 1, kernel->smem_bytes,
+                                            self->device->stream, parameters, NULL);
+        if (result != CUDA_SUCCESS) return check(result, "launch the kernel");
     }
     return OK;
 }
@@ -149,7 +141,7 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     struct loaded *self = calloc(1, sizeof *self);
     if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");
     self->device = device;
-    self->batch = problem->batch;
+    self->problem = *problem;
     config->template->plan(config, problem, &self->plan);
     enum status st = kernel_open(cubin_path, checksum, &self->module);
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);

@@ -1,0 +1,142 @@
+/* The launches of a plan, one by one: pieces of a batch, slabs of k, and what each is told. */
+#include "launch_walk.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+static const char *const base = "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=3 LOADER=1 "
+                                "PACK=%d VA=%d VB=%d VC=1 UNROLL=16 "
+                                "STORE_AT=8 ORDER=0 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=%d";
+
+static struct problem problem;
+static struct launch_plan plan;
+static struct launch_walk walk;
+
+/* Operands at numbers that nothing lies at; beta is on the device. */
+static const uintptr_t at_a = 0x1000000, at_b = 0x7f0000000000, at_c = 0x3000000, at_beta = 0x40;
+
+static void start(const char *text, int pack, int split_k)
+{
+    char config_text[CONFIG_TEXT_MAX];
+    struct config config;
+    struct gpu gpu;
+    snprintf(config_text, sizeof config_text, base, pack, pack & 1 ? 4 : 1, pack & 2 ? 4 : 1, split_k);
+    assert_ok(config_parse(config_text, &config));
+    assert_ok(problem_parse(text, &problem));
+    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
+    const char *why = config.template->check(&config, &problem, &gpu);
+    if (why) fail_msg("%s: %s", text, why);
+    config.template->plan(&config, &problem, &plan);
+    launch_walk_start(&walk, &plan, &problem);
+    walk.all.a = (const float *)at_a;
+    walk.all.b = (const float *)at_b;
+    walk.all.c = (float *)at_c;
+    walk.all.workspace = (float *)0x99;
+    walk.all.alpha = 3;
+    walk.all.beta = -7;
+    walk.all.beta_device = (const float *)at_beta;
+}
+
+/* The next two launches: a slab, packed and multiplied. */
+static void expect_slab(int64_t from, int64_t k, int64_t step_a, int64_t step_b)
+{
+    for (int kernel = 0; kernel < 2; kernel++) {
+        struct launch launch;
+        assert_true(launch_walk_next(&walk, &launch));
+        assert_int_equal(launch.index, kernel);
+        assert_int_equal(launch.args.k, k);
+        assert_int_equal((uintptr_t)launch.args.a, at_a + 4 * (uintptr_t)(from * step_a));
+        assert_int_equal((uintptr_t)launch.args.b, at_b + 4 * (uintptr_t)(from * step_b));
+        assert_int_equal((uintptr_t)launch.args.c, at_c);
+        assert_int_equal((uintptr_t)launch.args.workspace, 0x99);
+        assert_true(launch.args.alpha == 3);
+        /* The first slab takes beta from where it is; the others add to what is there. */
+        assert_int_equal((uintptr_t)launch.args.beta_device, from ? 0 : at_beta);
+        if (from) assert_true(launch.args.beta == 1);
+        assert_int_equal(launch.touched, from > 0);
+        assert_int_equal(launch.grid[1], 1);
+        assert_int_equal(launch.grid[2], 1);
+        const bool last = from + k == problem.k;
+        assert_int_equal(launch.grid[0], last ? plan.kernel[kernel].last_slab : plan.kernel[kernel].grid[0]);
+        assert_true(launch.grid[0] > 0);
+    }
+}
+
+TEST(a_long_k_goes_in_slabs_that_leave_nothing_out)
+{
+    static const struct {
+        const char *op;
+        bool trans_a, trans_b;
+    } ops[] = {{"nn", false, false}, {"nt", false, true}, {"tn", true, false}, {"tt", true, true}};
+    for (int i = 0; i < 4; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "sgemm:%s:4095x4097x4093:lda=5001:ldb=6001", ops[i].op);
+        start(text, 3, 1);
+        assert_int_equal(plan.k_slab, 1376);
+        const int64_t step_a = ops[i].trans_a ? 5001 : 1, step_b = ops[i].trans_b ? 1 : 6001;
+        expect_slab(0, 1376, step_a, step_b);
+        expect_slab(1376, 1376, step_a, step_b);
+        expect_slab(2752, 1341, step_a, step_b);
+        struct launch launch;
+        assert_false(launch_walk_next(&walk, &launch));
+    }
+}
+
+TEST(each_item_of_a_batch_goes_through_its_slabs)
+{
+    start("sgemm:nn:4095x4097x2500:batch=2", 3, 1);
+    assert_int_equal(plan.batch_per_launch, 1);
+    struct launch launch;
+    int count = 0;
+    for (; launch_walk_next(&walk, &launch); count++) {
+        const int item = count / 4, slab = count / 2 % 2;
+        assert_int_equal((uintptr_t)launch.args.c, at_c + 4 * (uintptr_t)(item * problem.stride_c));
+        assert_int_equal((uintptr_t)launch.args.a,
+                         at_a + 4 * (uintptr_t)(item * problem.stride_a + slab * plan.k_slab));
+        assert_int_equal((uintptr_t)launch.args.beta_device, slab ? 0 : at_beta);
+        assert_int_equal(launch.touched, count >= 2);
+    }
+    assert_int_equal(count, 2 * 2 * 2);
+}
+
+TEST(without_slabs_everything_is_as_planned)
+{
+    start("sgemm:nn:64x64x100:batch=70000:stride_b=9000", 0, 4);
+    assert_int_equal(plan.k_slab, 0);
+    struct launch launch;
+    int64_t items = 0;
+    for (int count = 0; launch_walk_next(&walk, &launch); count++) {
+        assert_int_equal(launch.index, count % 2);
+        assert_int_equal(launch.args.k, 100);
+        assert_int_equal(launch.grid[0], plan.kernel[launch.index].grid[0]);
+        assert_int_equal(launch.grid[1], plan.kernel[launch.index].grid[1]);
+        assert_int_equal((uintptr_t)launch.args.b, at_b + 4 * (uintptr_t)(items * 9000));
+        assert_int_equal((uintptr_t)launch.args.a, at_a + 4 * (uintptr_t)(items * problem.stride_a));
+        assert_int_equal((uintptr_t)launch.args.beta_device, at_beta);
+        assert_int_equal(launch.touched, items > 0);
+        if (launch.index == 1) items += launch.grid[2];
+    }
+    assert_int_equal(items, 70000);
+}
+
+TEST(nothing_is_launched_for_nothing)
+{
+    struct launch launch;
+    start("sgemm:nn:0x64x64", 0, 1);
+    assert_false(launch_walk_next(&walk, &launch));
+    start("sgemm:nn:64x64x0", 0, 1); /* C is scaled all the same */
+    assert_true(launch_walk_next(&walk, &launch));
+    assert_int_equal(launch.args.k, 0);
+    assert_false(launch_walk_next(&walk, &launch));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_k_goes_in_slabs_that_leave_nothing_out),
+        cmocka_unit_test(each_item_of_a_batch_goes_through_its_slabs),
+        cmocka_unit_test(without_slabs_everything_is_as_planned),
+        cmocka_unit_test(nothing_is_launched_for_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
