@@ -1,5 +1,6 @@
 #include "capture.h"
 
+#include "number.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -100,7 +101,7 @@ static enum status parse_fields(char *text, uint64_t *count, double *time_us)
         if (value && strcmp(word, "count") == 0 && *value >= '0' && *value <= '9')
             *count = strtoull(value, &end, 10);
         else if (value && strcmp(word, "time_us") == 0 && *value >= '0' && *value <= '9')
-            *time_us = strtod(value, &end);
+            *time_us = number_double(value, &end);
         if (!end || *end || errno || !(*time_us <= TIME_US_MAX))
             return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
     }
@@ -159,7 +160,9 @@ static bool write_all(FILE *file, const struct capture *capture)
     for (size_t i = 0; i < capture->count; i++) {
         const struct captured *c = &capture->at[i];
         fprintf(file, "%s  # count=%" PRIu64, c->text, c->count);
-        if (c->time_us > 0) fprintf(file, " time_us=%.6g", c->time_us);
+        char time_us[32];
+        number_format(time_us, sizeof time_us, 6, c->time_us);
+        if (c->time_us > 0) fprintf(file, " time_us=%s", time_us);
         fputc('\n', file);
     }
     return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;

@@ -2,6 +2,7 @@
 
 #include "device.h"
 #include "environment.h"
+#include "number.h"
 #include "real_blas.h"
 
 #include <pthread.h>
@@ -49,7 +50,7 @@ static void start_recorder(void)
     if (!file || !file[0]) return;
     if (seconds) {
         char *end;
-        every_s = strtod(seconds, &end);
+        every_s = number_double(seconds, &end);
         if (end == seconds || *end || !(every_s >= 0 && every_s <= 86400)) {
             say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; it is saved every %g s", seconds,
                 SAVE_EVERY_S);

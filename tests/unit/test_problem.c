@@ -1,6 +1,8 @@
 #include "problem.h"
 #include "unit.h"
 
+#include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,6 +136,30 @@ TEST(random_bytes_never_crash_the_parser)
     }
 }
 
+/* The library runs in programs that have set theirs. */
+TEST(fractions_have_a_point_in_any_locale)
+{
+    char folder[] = "/tmp/gemmtune-locale-XXXXXX", command[200], text[PROBLEM_TEXT_MAX];
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1", folder,
+             folder);
+    const bool made = system(command) == 0;
+    setenv("LOCPATH", folder, 1);
+    const bool comma = made && setlocale(LC_ALL, "de_DE.UTF-8") && strtod("0,5", NULL) == 0.5;
+    if (comma) {
+        struct problem p = parsed("8x8x8:alpha=0.5:beta=-2.25");
+        problem_format(&p, text);
+        assert_string_equal(text, "sgemm:nn:8x8x8:alpha=0.5:beta=-2.25");
+        assert_true(strtod("0,5", NULL) == 0.5); /* and theirs is as it was */
+        assert_fails(problem_parse("8x8x8:alpha=0,5", &p), E_INPUT, "unexpected");
+    }
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!comma) skip();
+}
+
 TEST(suite_errors_name_file_and_line)
 {
     char path[] = "/tmp/gemmtune-suite-XXXXXX";
@@ -169,6 +195,7 @@ int main(void)
         cmocka_unit_test(alignment_is_the_widest_that_all_rows_share),
         cmocka_unit_test(spans_pass_two_to_the_31),
         cmocka_unit_test(random_bytes_never_crash_the_parser),
+        cmocka_unit_test(fractions_have_a_point_in_any_locale),
         cmocka_unit_test(suite_errors_name_file_and_line),
         cmocka_unit_test(public_suite_has_33_problems),
     };

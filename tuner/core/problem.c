@@ -1,5 +1,6 @@
 #include "problem.h"
 
+#include "number.h"
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -176,7 +177,7 @@ static enum status parse_integer(const char *whole, const char **text, const cha
 static enum status parse_scalar(const char *whole, const char **text, const char *name, double *value)
 {
     char *end;
-    float parsed = strtof(*text, &end);
+    float parsed = number_float(*text, &end);
     if (end == *text || !isfinite(parsed))
         return fail(E_INPUT, "'%s': %s must be a finite number, found '%.16s'", whole, name, *text);
     *value = (double)parsed;
@@ -307,10 +308,15 @@ void problem_format(const struct problem *problem, char *text)
         used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":%s=%" PRId64, options[i].name,
                          options[i].value);
     }
-    if (problem->alpha != 1.0)
-        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":alpha=%.9g", problem->alpha);
-    if (problem->beta != 0.0)
-        snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":beta=%.9g", problem->beta);
+    const struct {
+        const char *name;
+        double value, usual;
+    } scalars[] = {{":alpha=", problem->alpha, 1.0}, {":beta=", problem->beta, 0.0}};
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        if (scalars[i].value == scalars[i].usual) continue;
+        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), "%s", scalars[i].name);
+        used += number_format(text + used, (size_t)(PROBLEM_TEXT_MAX - used), 9, scalars[i].value);
+    }
 }
 
 enum status problem_read_suite(const char *path, struct problem **problems, size_t *count)

@@ -1,0 +1,48 @@
+#include "number.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* This one costs nothing: the C library has it ready and never frees it. Should it fail, the thread's own
+ * will do. */
+static locale_t plain(void)
+{
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return c ? c : LC_GLOBAL_LOCALE;
+}
+
+static locale_t enter(void)
+{
+    return uselocale(plain());
+}
+
+static void leave(locale_t before)
+{
+    const locale_t ours = uselocale(before);
+    if (ours != LC_GLOBAL_LOCALE) freelocale(ours);
+}
+
+float number_float(const char *text, char **end)
+{
+    const locale_t before = enter();
+    const float value = strtof(text, end);
+    leave(before);
+    return value;
+}
+
+double number_double(const char *text, char **end)
+{
+    const locale_t before = enter();
+    const double value = strtod(text, end);
+    leave(before);
+    return value;
+}
+
+int number_format(char *text, size_t room, int digits, double value)
+{
+    const locale_t before = enter();
+    const int length = snprintf(text, room, "%.*g", digits, value);
+    leave(before);
+    return length;
+}
