@@ -1,8 +1,8 @@
 #include "fuzz.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,14 +54,15 @@ char *fuzz_text(const uint8_t *data, size_t size)
 
 static char folder[200];
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
 static void remove_folder(void)
 {
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir) closedir(dir);
-    rmdir(folder);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *fuzz_folder(void)
