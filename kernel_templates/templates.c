@@ -81,7 +81,7 @@ static void hash_code(XXH64_state_t *hash, const char *text)
     }
 }
 
-uint64_t template_hash(const struct template *t)
+static uint64_t hash_sources(const struct template *t)
 {
     XXH64_state_t hash;
     XXH64_reset(&hash, 0);
@@ -91,6 +91,19 @@ uint64_t template_hash(const struct template *t)
         XXH64_update(&hash, "", 1);
     }
     return XXH64_digest(&hash);
+}
+
+/* Reading all sources takes some tenths of a millisecond, and files of winners ask at each line: it is done
+ * once. Two threads that do so at a time find the same. */
+uint64_t template_hash(const struct template *t)
+{
+    static _Atomic uint64_t known[sizeof templates / sizeof *templates]; /* 0: not yet */
+    size_t i = 0;
+    while (i < template_count && templates[i] != t) i++;
+    if (i < template_count && known[i]) return known[i];
+    const uint64_t hash = hash_sources(t);
+    if (i < template_count) known[i] = hash;
+    return hash;
 }
 
 int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
