@@ -1,0 +1,251 @@
+/* How the simt family is launched: grids, parts of k, workspace. */
+#include "simt_configs.h"
+
+#include "gt_reduce_rules.h"
+#include "stats.h"
+
+TEST(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs)
+{
+    struct config config = with("PACK", 3);
+    const struct {
+        int64_t m, n, k, slab, last; /* slab 0: all of k */
+        int pack;
+    } cases[] = {{4096, 4096, 2048, 0, 2048, 3},    {4096, 4096, 2049, 1056, 993, 3},
+                 {4095, 4097, 4093, 1376, 1341, 3}, {4095, 4097, 4093, 0, 4093, 1},
+                 {4095, 4097, 4093, 2048, 2045, 2}, {16384, 16384, 16384, 512, 512, 3},
+                 {1, 1, 1 << 18, 0, 1 << 18, 3},    {1, 1, (1 << 18) + 1, 131104, 131041, 3},
+                 {1605632, 64, 10, 0, 10, 1},       {8192, 8192, 5, 0, 5, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct problem p = problem_make(cases[i].m, cases[i].n, cases[i].k);
+        struct launch_plan plan;
+        config_set(&config, "PACK", cases[i].pack);
+        config_set(&config, "VA", cases[i].pack & 1 ? 4 : 1);
+        config_set(&config, "VB", cases[i].pack & 2 ? 4 : 1);
+        config_set(&config, "VC", 1);
+        assert_taken(check(&config, &p, &h200));
+        config.template->plan(&config, &p, &plan);
+        assert_int_equal(plan.k_slab, cases[i].slab);
+        assert_true(plan.workspace_bytes <= 64 << 20);
+        /* Each slab is launched as a product of that k would be. */
+        for (int last = 0; last <= 1; last++) {
+            struct launch_plan slab;
+            struct problem one =
+                problem_make(p.m, p.n, last || !cases[i].slab ? cases[i].last : cases[i].slab);
+            config.template->plan(&config, &one, &slab);
+            assert_int_equal(slab.kernels, 2);
+            assert_int_equal(slab.k_slab, 0);
+            for (int k = 0; k < 2; k++)
+                assert_int_equal(last && cases[i].slab ? plan.kernel[k].last_slab : plan.kernel[k].grid[0],
+                                 slab.kernel[k].grid[0]);
+            if (!last) assert_int_equal(plan.workspace_bytes, slab.workspace_bytes);
+            assert_true(plan.args.k_per_split >= one.k && plan.args.splits == 1);
+        }
+    }
+    struct problem problem = square(32768); /* 256 k fit */
+    config_set(&config, "PACK", 3);
+    assert_refused(check(&config, &problem, &h200), "PACK: less than 512 k");
+    problem = square(PROBLEM_DIM_MAX / 4 * 4); /* bytes beyond 2^64 */
+    assert_refused(check(&config, &problem, &h200), "PACK: less than 512 k");
+    config_set(&config, "SPLIT_K", 5); /* 5 * 64 MiB of parts */
+    problem = problem_make(4096, 4096, 1024);
+    assert_refused(check(&config, &problem, &h200), "256 MiB");
+    config_set(&config, "SPLIT_K", 4);
+    assert_taken(check(&config, &problem, &h200));
+    problem = problem_make(4096, 4096, 4096);
+    assert_refused(check(&config, &problem, &h200), "SPLIT_K cuts no k that PACK cuts into slabs");
+}
+
+/* Splits of a plan: none empty, whole tiles, all of k. */
+static void assert_k_covered(const struct config *config, const struct launch_plan *plan, int64_t k)
+{
+    const int64_t per_split = plan->args.k_per_split, splits = plan->args.splits;
+    assert_int_equal(per_split % config_get(config, "BK"), 0);
+    assert_true(splits >= 1 && splits <= config_get(config, "SPLIT_K"));
+    assert_true(splits * per_split >= k);
+    assert_true(k == 0 ? splits == 1 : (splits - 1) * per_split < k);
+    assert_int_equal(plan->kernel[0].grid[1], splits);
+    assert_int_equal(plan->kernels, splits > 1 ? 2 : 1);
+}
+
+TEST(splits_cover_k_with_whole_tiles_and_none_is_empty)
+{
+    uint64_t seed = 2;
+    for (int i = 0; i < 20000; i++) {
+        const struct config config = with("SPLIT_K", 1 + (int)stats_random_below(&seed, 300));
+        const int64_t k = (int64_t)stats_random_below(&seed, i % 2 ? 200 : 100000);
+        const struct problem problem = problem_make(8, 8, k);
+        struct launch_plan plan;
+        config.template->plan(&config, &problem, &plan);
+        assert_k_covered(&config, &plan, k);
+    }
+}
+
+TEST(the_longest_k_does_not_overflow)
+{
+    const struct config config = with("SPLIT_K", 1024);
+    const struct problem problem = problem_make(4, 4, PROBLEM_DIM_MAX);
+    struct launch_plan plan;
+    assert_taken(check(&config, &problem, &h200));
+    config.template->plan(&config, &problem, &plan);
+    assert_k_covered(&config, &plan, PROBLEM_DIM_MAX);
+}
+
+TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
+{
+    struct config config = with("SPLIT_K", 4);
+    config_set(&config, "VA", 1); /* an empty row has a leading dimension of 1 */
+    config_set(&config, "VB", 1);
+    config_set(&config, "VC", 1);
+    const struct problem empty[] = {problem_make(0, 8, 8), problem_make(8, 0, 8), problem_make(8, 8, 0)};
+    struct launch_plan plan;
+    for (int i = 0; i < 3; i++) {
+        assert_taken(check(&config, &empty[i], &h200));
+        config.template->plan(&config, &empty[i], &plan);
+        assert_int_equal(plan.kernels, i == 2);
+    }
+}
+
+TEST(a_grid_has_a_block_for_every_tile_and_no_more)
+{
+    const struct config config = base();
+    const struct problem problem = problem_make(129, 256, 64);
+    struct launch_plan plan;
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernel[0].grid[0], 2 * 2);
+    assert_int_equal(plan.kernel[0].threads, 256);
+    assert_int_equal(plan.args.group, 2); /* of the 8 asked for, C has 2 rows of tiles */
+    assert_string_equal(plan.kernel[0].entry, "gemm");
+}
+
+TEST(long_batches_are_cut_by_grid_and_workspace)
+{
+    struct config config = base();
+    struct problem problem;
+    struct launch_plan plan;
+    assert_ok(problem_parse("64x64x64:batch=70000", &problem));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.batch_per_launch, 65535);
+    assert_int_equal(plan.kernel[0].grid[2], 65535);
+
+    config_set(&config, "SPLIT_K", 4); /* an item's partial sums: 4 * 64 * 64 * 4 bytes = 64 KiB */
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.batch_per_launch, 512);
+    assert_int_equal(plan.kernel[0].grid[2], 512);
+    assert_int_equal(plan.kernel[1].grid[2], 512);
+    assert_int_equal(plan.workspace_bytes, 32 << 20);
+    assert_string_equal(plan.kernel[1].entry, "gemm_reduce");
+
+    problem.batch = 3;
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.workspace_bytes, 3 * 65536);
+
+    /* An item that takes more than that goes alone. */
+    assert_ok(problem_parse("2048x2048x64:batch=3", &problem));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.batch_per_launch, 1);
+    assert_int_equal(plan.kernel[0].grid[2], 1);
+    assert_int_equal(plan.workspace_bytes, 64 << 20);
+}
+
+TEST(packing_comes_first_and_has_a_block_for_every_tile)
+{
+    struct config config = with("PACK", 3);
+    config_set(&config, "SPLIT_K", 2);
+    struct problem problem;
+    struct launch_plan plan;
+    assert_ok(problem_parse("nn:300x500x700:batch=3", &problem));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernels, 3);
+    assert_string_equal(plan.kernel[0].entry, "gemm_pack");
+    assert_string_equal(plan.kernel[1].entry, "gemm");
+    assert_string_equal(plan.kernel[2].entry, "gemm_reduce");
+    /* A is transposed in tiles of 64 k x 32 m, B copied in tiles of 16 k x 128 n. */
+    assert_int_equal(plan.kernel[0].grid[0], 11 * 10 + 44 * 4);
+    assert_int_equal(plan.kernel[0].grid[2], 3);
+    assert_int_equal(plan.args.counters, 0);
+    /* Rows of 320 and 512 floats, and two parts of C, of which the sum is a multiple of 32. */
+    assert_int_equal(plan.workspace_bytes, 3 * 4 * (700 * 320 + 700 * 512 + 2 * 300 * 500));
+    problem.k = 0;
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernels, 1);
+}
+
+TEST(the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_second_kernel)
+{
+    struct config config = with("REDUCE", 1);
+    config_set(&config, "SPLIT_K", 4);
+    struct problem problem;
+    struct launch_plan plan;
+    assert_ok(problem_parse("nn:129x256x700:batch=20", &problem));
+    assert_taken(check(&config, &problem, &h200));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.kernels, 1);
+    assert_int_equal(plan.args.splits, 4);
+    assert_int_equal(plan.args.counters, 128); /* of 4 tiles * 20 items, in whole lines */
+    assert_int_equal(plan.workspace_bytes, 4 * (128 + 20 * 4 * 4 * 128 * 128));
+    config_set(&config, "SPLIT_K", 1);
+    assert_taken(check(&config, &problem, &h200));
+    config.template->plan(&config, &problem, &plan);
+    assert_int_equal(plan.args.counters, 0);
+    assert_int_equal(plan.workspace_bytes, 0);
+}
+
+TEST(a_cluster_is_as_large_as_the_split_and_needs_no_workspace)
+{
+    struct config config = with("REDUCE", 4);
+    struct problem problem = square(1024);
+    struct launch_plan plan;
+    config_set(&config, "MIN_BLOCKS", 1);
+    assert_refused(check(&config, &problem, &h200), "SPLIT_K must be the size of the cluster");
+    config_set(&config, "SPLIT_K", 4);
+    assert_taken(check(&config, &problem, &h200));
+    for (int k = 0; k <= 1024; k += 8) { /* from where some blocks have nothing to add */
+        problem = problem_make(1024, 1024, k);
+        config.template->plan(&config, &problem, &plan);
+        assert_int_equal(plan.kernels, 1);
+        assert_int_equal(plan.kernel[0].cluster, 4);
+        assert_int_equal(plan.kernel[0].grid[1], 4);
+        assert_int_equal(plan.workspace_bytes, 0);
+        assert_int_equal(plan.args.splits, 4);
+        assert_true(plan.args.k_per_split % 16 == 0 && 4 * plan.args.k_per_split >= k);
+    }
+    struct gpu ampere = h200;
+    ampere.arch = 80;
+    assert_refused(check(&config, &problem, &ampere), "sm_90");
+}
+
+TEST(the_reduction_has_a_thread_for_every_vector_and_way)
+{
+    for (int splits = 2; splits <= 1024; splits++)
+        for (int64_t vectors = 1; vectors < 200000; vectors = vectors * 3 + 1) {
+            const int ways = reduce_ways(vectors, splits);
+            assert_true(ways >= 1 && ways <= REDUCE_WAYS_MAX && REDUCE_THREADS % ways == 0);
+            assert_true(ways == 1 || splits >= 4 * ways);
+        }
+    const struct config config = with("SPLIT_K", 64);
+    const struct problem problem = problem_make(64, 64, 65536);
+    struct launch_plan plan;
+    config.template->plan(&config, &problem, &plan);
+    const int ways = reduce_ways(64 * 64 / 4, 64);
+    assert_int_equal(ways, 16);
+    assert_int_equal((int)plan.kernel[1].grid[0] * (REDUCE_THREADS / ways), 64 * 64 / 4);
+    assert_int_equal(plan.kernel[1].smem_bytes, 4 * 4 * REDUCE_THREADS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs),
+        cmocka_unit_test(splits_cover_k_with_whole_tiles_and_none_is_empty),
+        cmocka_unit_test(the_longest_k_does_not_overflow),
+        cmocka_unit_test(an_empty_c_launches_nothing_and_an_empty_k_one_kernel),
+        cmocka_unit_test(a_grid_has_a_block_for_every_tile_and_no_more),
+        cmocka_unit_test(long_batches_are_cut_by_grid_and_workspace),
+        cmocka_unit_test(packing_comes_first_and_has_a_block_for_every_tile),
+        cmocka_unit_test(
+            the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_second_kernel),
+        cmocka_unit_test(a_cluster_is_as_large_as_the_split_and_needs_no_workspace),
+        cmocka_unit_test(the_reduction_has_a_thread_for_every_vector_and_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
