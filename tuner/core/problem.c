@@ -140,6 +140,16 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
     return OK;
 }
 
+/* As an index of rows is at most 2^31, too, their product is a number. */
+static enum status check_ld(const struct problem *p)
+{
+    const int64_t lds[3] = {p->lda, p->ldb, p->ldc};
+    for (int i = 0; i < 3; i++)
+        if (lds[i] > INT64_C(1) << 31)
+            return fail(E_INPUT, "ld%c = %" PRId64 " is above the limit of 2^31", "abc"[i], lds[i]);
+    return OK;
+}
+
 enum status problem_check(const struct problem *p)
 {
     const int64_t dims[3] = {p->m, p->n, p->k};
@@ -150,7 +160,8 @@ enum status problem_check(const struct problem *p)
         return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
-    enum status st;
+    enum status st = check_ld(p);
+    if (st) return st;
     if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false)))
         return st;
     if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))
@@ -262,11 +273,7 @@ enum status problem_parse(const char *text, struct problem *problem)
         if (dims[i] > PROBLEM_DIM_MAX)
             return fail(E_INPUT, "'%s': %c = %" PRId64 " is above the limit of %d", text, "MNK"[i], dims[i],
                         PROBLEM_DIM_MAX);
-    const int64_t lds[3] = {p.lda, p.ldb, p.ldc};
-    for (int i = 0; i < 3; i++)
-        if (lds[i] > INT64_C(1) << 31)
-            return fail(E_INPUT, "'%s': ld%c = %" PRId64 " is above the limit of 2^31", text, "abc"[i],
-                        lds[i]);
+    if ((st = check_ld(&p))) return st;
     set_defaults(&p);
     if ((st = problem_check(&p))) return st;
     *problem = p;

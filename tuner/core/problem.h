@@ -40,7 +40,8 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k);
  * Errors: E_INPUT with one sentence that names the text, the place and the limit. */
 enum status problem_parse(const char *text, struct problem *problem);
 
-/* Check ranges, leading dimensions, strides and that no operand exceeds 2^62 bytes. Errors: E_INPUT. */
+/* Check ranges, leading dimensions (2^31 at most), strides and that no operand exceeds 2^62 bytes: what
+ * passes has a text form. Errors: E_INPUT. */
 enum status problem_check(const struct problem *problem);
 
 /* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX
