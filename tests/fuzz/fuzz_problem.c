@@ -4,6 +4,7 @@
 #include "problem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const fuzz_words[] = {"sgemm:",
@@ -64,9 +65,27 @@ static void check_problem(const char *text, const struct problem *p)
     PROMISE(isfinite(problem_bytes(p)) && problem_bytes(p) >= 0, "'%s'", canonical);
 }
 
+/* Numbers as a program passes them, "raw M N K LDA LDB LDC BATCH STRIDE_A STRIDE_B STRIDE_C": what is checked
+ * has a text, unless a stride is 0, which the text form takes for left out. */
+static void check_numbers(const char *text)
+{
+    struct problem p = {.alpha = 1, .batch = 1};
+    int64_t *const numbers[] = {&p.m,   &p.n,     &p.k,        &p.lda,      &p.ldb,
+                                &p.ldc, &p.batch, &p.stride_a, &p.stride_b, &p.stride_c};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && *text; i++) {
+        char *end;
+        *numbers[i] = strtoll(text, &end, 10);
+        text = end;
+    }
+    p.trans_a = p.m % 2, p.trans_b = p.n % 2;
+    if (problem_check(&p) || (p.batch > 1 && (p.stride_a == 0 || p.stride_b == 0))) return;
+    check_problem("numbers", &p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = fuzz_text(data, size);
+    if (strncmp(text, "raw ", 4) == 0) check_numbers(text + 4);
     struct problem problem, before;
     memset(&problem, 0x5a, sizeof problem);
     before = problem;
