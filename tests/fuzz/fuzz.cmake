@@ -43,3 +43,4 @@ gt_fuzz_target(space 8000 LIBRARIES gt_search gt_base SEEDS ${seeds}/space ${con
 gt_fuzz_target(argument 40000 LIBRARIES gt_tools gt_job gt_gpu gt_search gt_base SEEDS ${seeds}/argument)
 gt_fuzz_target(cache 10000 LIBRARIES gt_gpu gt_base SEEDS ${seeds}/cache)
 gt_fuzz_target(proc 60000 LIBRARIES gt_tools gt_base SEEDS ${seeds}/proc)
+gt_fuzz_target(plan 60000 LIBRARIES gt_runtime gt_gpu gt_search gt_base SEEDS -l ${seeds}/config)
