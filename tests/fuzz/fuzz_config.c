@@ -2,6 +2,7 @@
  * left out or not one: a usual one. What the rules allow must launch within the limits of the hardware and of
  * gemm_args.h, and what they refuse must be refused whatever numbers it holds. */
 #include "fuzz.h"
+#include "launch_walk.h"
 #include "templates.h"
 
 #include <stdio.h>
@@ -61,48 +62,67 @@ static const struct gpu gpus[] = {{.id = "t4",
                                    .smem_per_block_bytes = 232448,
                                    .smem_reserved_bytes = 1024}};
 
-static void check_launch(const char *text, const struct kernel_launch *k, const struct problem *p,
-                         const struct gpu *gpu, const struct launch_plan *plan)
+static bool inside(const float *at, int64_t span)
 {
-    const int64_t slice = p->batch < plan->batch_per_launch ? p->batch : plan->batch_per_launch;
+    return (uintptr_t)at % sizeof(float) == 0 &&
+           (uintptr_t)at / sizeof(float) < (uintptr_t)(span > 0 ? span : 1);
+}
+
+static void check_launch(const char *text, const struct launch *l, const struct kernel_launch *k,
+                         const struct problem *p, const struct gpu *gpu)
+{
+    const struct gemm_args *args = &l->args;
     PROMISE(strcmp(k->entry, "gemm") == 0 || strcmp(k->entry, "gemm_pack") == 0 ||
                 strcmp(k->entry, "gemm_reduce") == 0,
             "%s", text);
-    PROMISE(k->grid[0] >= 1 && k->grid[0] <= INT32_MAX, "%s: %s has %u blocks", text, k->entry, k->grid[0]);
-    PROMISE(k->grid[1] >= 1 && k->grid[1] <= 65535, "%s: %s has %u splits", text, k->entry, k->grid[1]);
-    PROMISE(k->grid[2] == (uint64_t)slice, "%s: %s takes %u items", text, k->entry, k->grid[2]);
+    PROMISE(l->grid[0] >= 1 && l->grid[0] <= INT32_MAX, "%s: %s has %u blocks", text, k->entry, l->grid[0]);
+    PROMISE(l->grid[1] >= 1 && l->grid[1] <= 65535, "%s: %s has %u splits", text, k->entry, l->grid[1]);
+    PROMISE(l->grid[2] >= 1 && l->grid[2] <= 65535, "%s: %s takes %u items", text, k->entry, l->grid[2]);
     PROMISE(k->threads >= 1 && k->threads <= 1024, "%s: %s has %u threads", text, k->entry, k->threads);
     PROMISE(k->smem_bytes <= (unsigned)gpu->smem_per_block_bytes, "%s: %s takes %u bytes", text, k->entry,
             k->smem_bytes);
-    PROMISE(k->cluster <= 8 && (!k->cluster || (gpu->arch >= 90 && k->grid[1] % k->cluster == 0)), "%s",
+    PROMISE(k->cluster <= 8 && (!k->cluster || (gpu->arch >= 90 && l->grid[1] % k->cluster == 0)), "%s",
             text);
+    PROMISE(args->m == p->m && args->n == p->n && args->k >= 0 && args->k <= p->k, "%s: k is %d", text,
+            args->k);
+    PROMISE(args->lda == p->lda && args->ldb == p->ldb && args->ldc == p->ldc, "%s", text);
+    PROMISE(args->splits >= 1 && args->group >= 1, "%s: %d splits, groups of %d", text, args->splits,
+            args->group);
+    PROMISE(args->k_per_split >= 0 && (int64_t)args->splits * args->k_per_split >= args->k,
+            "%s: %d splits of %d", text, args->splits, args->k_per_split);
+    PROMISE(inside(args->a, problem_span_a(p)) && inside(args->b, problem_span_b(p)) &&
+                inside(args->c, problem_span_c(p)),
+            "%s: beyond an operand", text);
 }
 
 static void check_plan(const char *text, const struct config *config, const struct problem *p,
                        const struct gpu *gpu)
 {
+    enum { LAUNCHES_MAX = 60 }; /* of very long ones the first */
     struct launch_plan plan;
+    struct launch_walk walk;
+    struct launch launch;
     memset(&plan, 0x5a, sizeof plan);
     config->template->plan(config, p, &plan);
     PROMISE(plan.kernels >= 0 && plan.kernels <= LAUNCH_KERNELS_MAX, "%s: %d kernels", text, plan.kernels);
-    if (plan.kernels == 0) {
-        PROMISE(p->m == 0 || p->n == 0, "%s: there is something to do", text);
-        return;
+    PROMISE(plan.kernels > 0 || p->m == 0 || p->n == 0, "%s: there is something to do", text);
+    launch_walk_start(&walk, &plan, p);
+    if (plan.kernels > 0) {
+        PROMISE(plan.args.counters >= 0 && plan.workspace_bytes >= 4 * (int64_t)plan.args.counters,
+                "%s: %d counters in %lld bytes", text, plan.args.counters, (long long)plan.workspace_bytes);
+        PROMISE(plan.workspace_bytes <= INT64_C(1) << 30, "%s: %lld bytes of workspace", text,
+                (long long)plan.workspace_bytes);
     }
-    const struct gemm_args *args = &plan.args;
-    PROMISE(plan.batch_per_launch >= 1 && plan.batch_per_launch <= 65535, "%s: %lld items a launch", text,
-            (long long)plan.batch_per_launch);
-    PROMISE(args->m == p->m && args->n == p->n && args->k == p->k, "%s", text);
-    PROMISE(args->lda == p->lda && args->ldb == p->ldb && args->ldc == p->ldc, "%s", text);
-    PROMISE(args->splits >= 1 && args->group >= 1, "%s: %d splits, groups of %d", text, args->splits,
-            args->group);
-    PROMISE(args->k_per_split >= 0 && (int64_t)args->splits * args->k_per_split >= p->k,
-            "%s: %d splits of %d", text, args->splits, args->k_per_split);
-    PROMISE(args->counters >= 0 && plan.workspace_bytes >= 4 * (int64_t)args->counters,
-            "%s: %d counters in %lld bytes", text, args->counters, (long long)plan.workspace_bytes);
-    PROMISE(plan.workspace_bytes <= INT64_C(1) << 30, "%s: %lld bytes of workspace", text,
-            (long long)plan.workspace_bytes);
-    for (int i = 0; i < plan.kernels; i++) check_launch(text, &plan.kernel[i], p, gpu, &plan);
+    int launches = 0;
+    double done = 0; /* items times k */
+    for (; launches < LAUNCHES_MAX && launch_walk_next(&walk, &launch); launches++) {
+        PROMISE(launch.index >= 0 && launch.index < plan.kernels, "%s: kernel %d", text, launch.index);
+        check_launch(text, &launch, &plan.kernel[launch.index], p, gpu);
+        if (strcmp(plan.kernel[launch.index].entry, "gemm") != 0) continue;
+        done += (double)launch.grid[2] * launch.args.k;
+    }
+    if (launches == LAUNCHES_MAX || plan.kernels == 0) return;
+    PROMISE(done == (double)p->batch * (double)p->k, "%s: %g of the products are computed", text, done);
 }
 
 static void check_values(const char *text, const struct config *config, const struct problem *p)
