@@ -30,7 +30,7 @@ gt_fuzz_target(problem 400000 LIBRARIES gt_base SEEDS -l ${seeds}/problem ${conf
 file(GLOB lists CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/*.list)
 gt_fuzz_target(config 300000 LIBRARIES gt_base SEEDS -l ${seeds}/config ${lists})
 gt_fuzz_target(suite 20000 LIBRARIES gt_capture gt_base SEEDS ${seeds}/suite ${configs}/suites)
-gt_fuzz_target(gpu 40000 LIBRARIES gt_base SEEDS ${configs}/gpus)
+gt_fuzz_target(gpu 40000 LIBRARIES gt_base SEEDS ${seeds}/gpu ${configs}/gpus)
 gt_fuzz_target(ptxas 300000 LIBRARIES gt_gpu gt_base SEEDS ${seeds}/ptxas)
 gt_fuzz_target(message 100000 LIBRARIES gt_pool gt_base gt::xxhash SEEDS ${seeds}/message)
 gt_fuzz_target(recorded 3000 LIBRARIES gt_tools gt_db gt_base gt::jansson SEEDS ${seeds}/recorded)

@@ -54,6 +54,12 @@ static void check_outcome(const json_t *json)
     json_decref(told);
 }
 
+/* No number is cut to fit. */
+static bool said(const json_t *json, const char *key, int value)
+{
+    return json_integer_value(json_object_get(json, key)) == value;
+}
+
 static void check_gpu(const json_t *json)
 {
     struct gpu g, again;
@@ -63,6 +69,9 @@ static void check_gpu(const json_t *json)
     PROMISE(g.smem_per_sm_bytes >= 1 && g.smem_per_block_bytes >= 1 && g.smem_reserved_bytes >= 0,
             "impossible limits");
     PROMISE(g.l2_bytes >= 0 && g.memory_bytes >= 0, "impossible memory");
+    PROMISE(said(json, "arch", g.arch) && said(json, "sm_count", g.sm_count) &&
+                said(json, "smem_per_block_bytes", g.smem_per_block_bytes),
+            "another number than was sent");
     PROMISE(isfinite(g.clock_mhz) && g.clock_mhz >= 0 && isfinite(g.fp32_tflops) && g.fp32_tflops >= 0,
             "impossible speed");
     PROMISE(isfinite(g.memory_gb_per_s) && g.memory_gb_per_s >= 0, "impossible speed");
@@ -80,7 +89,8 @@ static void check_object(const json_t *json)
     fuzz_accept();
     if (message_check(json) != OK) PROMISE(status_text()[0], "no sentence");
     if (facts_from_json(json, &facts) == OK)
-        PROMISE(facts.registers >= 0 && facts.spill_bytes >= 0 && isfinite(facts.compile_ms),
+        PROMISE(facts.spill_bytes >= 0 && isfinite(facts.compile_ms) &&
+                    said(json, "registers", facts.registers),
                 "impossible facts");
     check_outcome(json);
     check_gpu(json);
