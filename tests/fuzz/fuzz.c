@@ -12,12 +12,12 @@
 
 void fuzz_broken(const char *file, int line, const char *promise, const char *format, ...)
 {
-    va_list arguments;
-    fprintf(stderr, "%s:%d: the promise '%s' is broken: ", file, line, promise);
+    va_list arguments; /* a target may have sent the stream elsewhere */
+    dprintf(STDERR_FILENO, "%s:%d: the promise '%s' is broken: ", file, line, promise);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vdprintf(STDERR_FILENO, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    dprintf(STDERR_FILENO, "\n");
     abort();
 }
 

@@ -38,7 +38,10 @@ gt_fuzz_target(import 1500 LIBRARIES gt_tools gt_runtime gt_db gt_base gt::janss
 gt_fuzz_target(pretuned 5000 LIBRARIES gt_runtime gt_db gt_search gt_base SEEDS ${seeds}/pretuned)
 target_sources(fuzz_pretuned PRIVATE fuzz/ask.c)
 gt_fuzz_target(database 100 LIBRARIES gt_runtime gt_db gt_search gt_base gt::sqlite SEEDS ${seeds}/database)
-target_sources(fuzz_database PRIVATE fuzz/ask.c)
+target_sources(fuzz_database PRIVATE fuzz/ask.c fuzz/damage.c)
+gt_fuzz_target(commands 60 LIBRARIES gt_tools gt_job gt_runtime gt_db gt_search gt_base gt::jansson gt::sqlite
+               SEEDS ${seeds}/database)
+target_sources(fuzz_commands PRIVATE fuzz/ask.c fuzz/damage.c)
 gt_fuzz_target(space 8000 LIBRARIES gt_search gt_base SEEDS ${seeds}/space ${configs}/spaces)
 gt_fuzz_target(argument 40000 LIBRARIES gt_tools gt_job gt_gpu gt_search gt_base SEEDS ${seeds}/argument)
 gt_fuzz_target(cache 10000 LIBRARIES gt_gpu gt_base SEEDS ${seeds}/cache)

@@ -1,0 +1,178 @@
+#include "damage.h"
+
+#include "ask.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const fuzz_words[] = {"byte ",
+                                  "\nbyte 100 255\n",
+                                  "\ncut 8192\n",
+                                  "\nsql UPDATE ",
+                                  "trials",
+                                  "winners",
+                                  "decisions",
+                                  "configs",
+                                  "problems",
+                                  "runs",
+                                  "gpus",
+                                  "gpu_figures",
+                                  "attempts",
+                                  " SET ",
+                                  " = ",
+                                  " WHERE id = 1",
+                                  "DELETE FROM ",
+                                  "NULL",
+                                  "'simt BM=1'",
+                                  "'sgemm:nn:1x1x1'",
+                                  "9e999",
+                                  "zeroblob(17)",
+                                  "randomblob(16)",
+                                  "hex(randomblob(300))",
+                                  "-1",
+                                  "9223372036854775807",
+                                  "text",
+                                  "time_us",
+                                  "samples_us",
+                                  "hash",
+                                  "template_hash",
+                                  "ratio",
+                                  NULL};
+
+#define CONFIG                                                                                               \
+    "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
+    "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K="
+
+static uint8_t *whole;
+static size_t whole_size;
+struct db_context damage_context;
+
+void damage_remove(const char *name)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal", ".lock"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "%s%s", name, ends[i]);
+        unlink(text);
+    }
+}
+
+struct config damage_config(int splits)
+{
+    struct config config;
+    char text[CONFIG_TEXT_MAX];
+    snprintf(text, sizeof text, CONFIG "%d", splits);
+    WORKS(config_parse(text, &config));
+    return config;
+}
+
+struct outcome damage_outcome(double time_us)
+{
+    return (struct outcome){.verdict = VERDICT_MEASURED,
+                            .facts = {.registers = 128, .cubin_bytes = 9000},
+                            .time_us = time_us,
+                            .sample_count = 2,
+                            .samples_us = {time_us, time_us * 1.25},
+                            .exact = true,
+                            .cold = true,
+                            .wall_ms = 3};
+}
+
+static void store(struct db *db, int64_t run, const struct problem *p, int splits, double time_us)
+{
+    int64_t attempt;
+    const struct config config = damage_config(splits);
+    const struct outcome outcome = damage_outcome(time_us);
+    WORKS(db_attempt(db, run, p, &config, &attempt));
+    WORKS(db_record(db, attempt, &outcome));
+}
+
+/* The database as it was before anything happened to it. */
+static void make_whole(const char *path)
+{
+    struct db *db;
+    damage_context = (struct db_context){
+        .gpu = ask_gpu, .gpu_uuid = "GPU-1", .driver = "580.95.05", .nvrtc = "13.0", .cold = true};
+    damage_remove(path);
+    WORKS(db_open(path, DB_WRITE, &db));
+    for (int r = 0; r < 2; r++) {
+        int64_t run;
+        WORKS(db_run_start(db, &damage_context, "tune", (uint64_t)r, &run));
+        for (int i = 0; i < 4; i++) {
+            const struct problem p = problem_make(64 + 64 * i, 128, 256);
+            const struct config runner = damage_config(2);
+            const struct db_race_sample samples[] = {{0, 0, 5}, {-1, 0, 6}, {0, 1, 5.1}, {-1, 1, 6}};
+            struct db_winner w = {.problem = p,
+                                  .cold = true,
+                                  .exact = true,
+                                  .time_us = 5,
+                                  .anchor_us = 6,
+                                  .ratio = 1.2,
+                                  .ratio_low = 1.1,
+                                  .ratio_high = 1.3,
+                                  .rounds = 2,
+                                  .trials = 3,
+                                  .predicted = i == 3};
+            if (i != 2) w.config = runner;
+            for (int splits = 1; splits < 4; splits++) store(db, run, &p, splits, 5 + splits);
+            WORKS(db_set_winner(db, run, &w, &runner, 1, samples, i == 3 ? 0 : 4));
+        }
+        WORKS(db_run_end(db, run, "finished"));
+    }
+    db_close(db);
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END)) abort();
+    whole_size = (size_t)ftell(file);
+    rewind(file);
+    whole = malloc(whole_size);
+    if (!whole || fread(whole, 1, whole_size, file) != whole_size) abort();
+    fclose(file);
+    damage_remove(path);
+}
+
+/* ---- damage ---- */
+
+static int too_long(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *handle;
+    if (strcasestr(sql, "attach") || strcasestr(sql, "vacuum")) return; /* other files are not ours */
+    if (sqlite3_open(path, &handle) == SQLITE_OK) {
+        sqlite3_progress_handler(handle, 100000, too_long, NULL);
+        sqlite3_exec(handle, "PRAGMA synchronous = OFF; PRAGMA ignore_check_constraints = ON", NULL, NULL,
+                     NULL);
+        sqlite3_exec(handle, sql, NULL, NULL, NULL);
+    }
+    sqlite3_close(handle);
+}
+
+void damage(const char *path, char *list)
+{
+    if (!whole) make_whole(path);
+    damage_remove(path);
+    uint8_t *bytes = malloc(whole_size);
+    size_t size = whole_size;
+    char *rest = NULL, *copy = strdup(list);
+    if (!bytes || !copy) abort();
+    memcpy(bytes, whole, whole_size);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        unsigned long offset, value;
+        if (sscanf(line, "byte %lu %lu", &offset, &value) == 2) bytes[offset % whole_size] = (uint8_t)value;
+        else if (sscanf(line, "cut %lu", &offset) == 1) size = offset % whole_size;
+    }
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size) abort();
+    fclose(file);
+    free(bytes);
+    free(copy);
+    for (char *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (strncmp(line, "sql ", 4) == 0) run_sql(path, line + 4);
+}
