@@ -118,14 +118,6 @@ static struct resources resident_resources(const struct config *config)
         .threads = THREADS, .smem_bytes = (int)smem_bytes(config, P_COUNT, NULL), .accumulators = TM * TN};
 }
 
-static const char *check_ranges(const struct config *config, int known)
-{
-    for (int i = 0; i < known; i++)
-        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
-            return "a parameter is outside its range";
-    return NULL;
-}
-
 /* What the kernel asserts, too. */
 static const char *check_rules(const struct config *config, int known, const struct problem *problem)
 {
@@ -184,7 +176,7 @@ static const char *check_problem(const struct config *config, int known, const s
 static const char *resident_check_prefix(const struct config *config, int known,
                                          const struct problem *problem, const struct gpu *gpu)
 {
-    const char *why = check_ranges(config, known);
+    const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);

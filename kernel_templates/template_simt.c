@@ -139,14 +139,6 @@ static int registers_needed(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-static const char *check_ranges(const struct config *config, int known)
-{
-    for (int i = 0; i < known; i++)
-        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
-            return "a parameter is outside its range";
-    return NULL;
-}
-
 /* What the kernel asserts, too. */
 static const char *check_rules(const struct config *config, int known, const struct problem *problem)
 {
@@ -264,7 +256,7 @@ static const char *check_problem(const struct config *config, int known, const s
 static const char *simt_check_prefix(const struct config *config, int known, const struct problem *problem,
                                      const struct gpu *gpu)
 {
-    const char *why = check_ranges(config, known);
+    const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);

@@ -41,6 +41,15 @@ int template_param(const struct template *t, const char *name)
     return -1;
 }
 
+const char *template_check_ranges(const struct config *config, int known)
+{
+    const struct param *params = config->template->params;
+    for (int i = 0; i < known; i++)
+        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
+            return "a parameter is outside its range";
+    return NULL;
+}
+
 /* Lengths of what begins at `at`; 0 if it is something else. A literal that nothing closes ends with its
  * line: #error "don't". Raw strings are not known here: no template has one. */
 static size_t comment_length(const char *at)

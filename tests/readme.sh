@@ -7,7 +7,7 @@ program=$(cd "$(dirname "$1")" && pwd)
 top=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export HOME="$scratch" PATH="$program:$PATH" NO_COLOR=1
+export HOME="$scratch" PATH="$program:$PATH"
 unset XDG_DATA_HOME XDG_CACHE_HOME GEMMTUNE_DB GEMMTUNE_CACHE GEMMTUNE_CONFIGS || true
 cd "$scratch"
 ln -s "$top/configs" configs

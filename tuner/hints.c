@@ -1,5 +1,6 @@
 #include "hints.h"
 
+#include "pretuned.h"
 #include "templates.h"
 #include <math.h>
 #include <stdlib.h>
@@ -37,18 +38,41 @@ static double distance(const struct problem *p, const struct problem *q)
     return sizes + OTHER_OP * ops + OTHER_ALIGNMENT * alignments;
 }
 
+/* Of equally near ones that which came first stays first. */
+static void insert(struct hints *h, const struct hint *hint)
+{
+    int at = h->count;
+    while (at > 0 && hint->distance < h->nearest[at - 1].distance) at--;
+    if (at == HINTS_WINNERS_MAX) return;
+    if (h->count < HINTS_WINNERS_MAX) h->count++;
+    for (int i = h->count - 1; i > at; i--) h->nearest[i] = h->nearest[i - 1];
+    h->nearest[at] = *hint;
+}
+
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     struct hints *h = self;
     struct hint hint = {.distance = distance(h->problem, &winner->problem)};
     if (winner->predicted || config_parse(winner->config_text, &hint.config)) return true; /* cuBLAS, too */
-    int at = h->count;
-    while (at > 0 && hint.distance < h->nearest[at - 1].distance) at--;
-    if (at == HINTS_WINNERS_MAX) return true;
-    if (h->count < HINTS_WINNERS_MAX) h->count++;
-    for (int i = h->count - 1; i > at; i--) h->nearest[i] = h->nearest[i - 1];
-    h->nearest[at] = hint;
+    insert(h, &hint);
     return true;
+}
+
+static void take_pretuned(void *self, const struct db_brief *brief)
+{
+    struct hints *h = self;
+    const struct hint hint = {brief->config, distance(h->problem, &brief->problem)};
+    if (!brief->predicted && brief->config.template) insert(h, &hint);
+}
+
+/* None, or some that cannot be read, are no reason not to search. */
+static enum status take_all_pretuned(struct hints *h, const struct gpu *gpu)
+{
+    char folder[4096], broken_text[256];
+    int64_t broken;
+    if (pretuned_folder(folder, sizeof folder)) return OK;
+    enum status st = pretuned_read(folder, gpu, take_pretuned, h, &broken, broken_text, sizeof broken_text);
+    return st == E_MEMORY ? st : OK;
 }
 
 /* What the values of each parameter that differs cost; launch-time ones as told. */
@@ -82,13 +106,14 @@ static size_t most_like(const struct field *field, const struct config *config, 
 }
 
 enum status hints_give(const struct field *field, struct db *db, const struct db_context *context,
-                       const struct problem *problem, struct search *search, size_t *given)
+                       const struct problem *problem, bool pretuned, struct search *search, size_t *given)
 {
     struct hints hints = {.problem = problem};
     struct db_filter filter = {.gpu = context->gpu.name};
     *given = 0;
     enum status st = db_winners(db, &filter, context, take_winner, &hints);
     if (st == E_ABSENT) st = OK;
+    if (!st && pretuned) st = take_all_pretuned(&hints, &context->gpu);
     for (int i = 0; i < hints.count && !st; i++)
         /* As it was launched there, and as the model would launch that kernel here. */
         for (int launch_cost = 1; launch_cost >= 0 && !st; launch_cost--) {

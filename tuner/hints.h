@@ -1,4 +1,5 @@
-/* hints.h — what to try first: what won for similar problems on this GPU, in earlier runs and in this one.
+/* hints.h — what to try first: what won for similar problems on this GPU, in earlier runs and in this one,
+ * and on GPUs of its architecture for the winners that ship with the program.
  *
  * Joins field, database and search. A hint is a candidate like any other: it is measured before it counts.
  */
@@ -7,13 +8,13 @@
 
 #include "field.h"
 
-#define HINTS_WINNERS_MAX 12 /* the nearest problems whose winners are looked at */
+#define HINTS_WINNERS_MAX 16 /* the nearest problems whose winners are looked at */
 
 /* Suggest to the search the candidates most like the winners of the nearest problems, nearest first. A winner
- * of an older kernel, or one that is out of date, still is a hint. May be called again when more winners are
- * known: nothing is given twice. *given: how many were suggested that had not been tried. Errors: those of
- * the database, E_MEMORY. */
+ * of an older kernel, or one that is out of date, still is a hint. pretuned: those that ship count, too. May
+ * be called again when more winners are known: nothing is given twice. *given: how many were suggested that
+ * had not been tried. Errors: those of the database, E_MEMORY. */
 enum status hints_give(const struct field *field, struct db *db, const struct db_context *context,
-                       const struct problem *problem, struct search *search, size_t *given);
+                       const struct problem *problem, bool pretuned, struct search *search, size_t *given);
 
 #endif

@@ -26,7 +26,8 @@
 static enum status take_hints(struct job *job)
 {
     size_t given;
-    enum status st = hints_give(&job->field, job->env->db, &job->context, &job->problem, job->search, &given);
+    enum status st = hints_give(&job->field, job->env->db, &job->context, &job->problem,
+                                job->env->options->pretuned, job->search, &given);
     job->result.hints += given;
     return st;
 }
@@ -89,11 +90,6 @@ enum status job_begin(struct job *job, int worker, double share_s)
 bool job_half_done(const struct job *job)
 {
     return job->worker >= 0 && (job->phase != PHASE_SEARCH || now_s() > job->began_s + 0.5 * job->share_s);
-}
-
-int job_worker(const struct job *job)
-{
-    return job->worker;
 }
 
 const struct job_result *job_result(const struct job *job)

@@ -58,7 +58,6 @@ void job_close(struct job *job); /* takes NULL */
 /* Lend it a worker for about share_s seconds. What other problems have won since it was opened is taken as
  * hints. Errors: those of the database, E_MEMORY. */
 enum status job_begin(struct job *job, int worker, double share_s);
-int job_worker(const struct job *job);     /* -1: none yet */
 bool job_half_done(const struct job *job); /* begun, and half of its time is over, or its search */
 
 /* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */

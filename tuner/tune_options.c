@@ -32,6 +32,7 @@ enum key {
     KEY_COLD,
     KEY_HOT,
     KEY_AGAIN,
+    KEY_NO_PRETUNED,
     KEY_FORMAT
 };
 
@@ -49,7 +50,7 @@ static const struct argp_option rows[] = {
     {NULL, 0, NULL, 0, "How long and how", 3},
     {"budget", KEY_BUDGET, "TIME", 0, "for the whole run: 30s, 10m, 8h, 1h30m (10m a problem)", 0},
     {"max-trials", KEY_TRIALS, "N", 0, "candidates a problem at most, those of earlier runs included", 0},
-    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen (ils)", 0},
+    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, random or exhaustive (ils)", 0},
     {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
     {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/simt.conf)", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
@@ -58,6 +59,7 @@ static const struct argp_option rows[] = {
      "device memory a kernel may take beside its operands: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)",
      0},
     {"jobs", KEY_JOBS, "N", 0, "compiler processes (one a core)", 0},
+    {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "begin without the winners that ship with the program", 0},
     {"again", KEY_AGAIN, NULL, 0, "search on where a winner is stored already", 0},
     {NULL, 0, NULL, 0, "Files and output", 4},
     {"db", KEY_DB, "FILE", 0, "database (GEMMTUNE_DB, else the user's)", 0},
@@ -176,6 +178,9 @@ static enum status take_option(int key, char *text, struct reading *r)
         st = parse_number("--jobs", text, 1, 1024, &number);
         o->compilers = (int)number;
         return st;
+    case KEY_NO_PRETUNED:
+        o->pretuned = false;
+        return OK;
     case KEY_AGAIN:
         o->again = true;
         return OK;
@@ -329,8 +334,12 @@ static void keep_command(int argc, char **argv, char *to, size_t room)
 
 enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 {
-    *o = (struct tune_options){
-        .device_count = 1, .seed = 1, .strategy = "ils", .workspace_bytes = -1, .cold = true};
+    *o = (struct tune_options){.device_count = 1,
+                               .seed = 1,
+                               .strategy = "ils",
+                               .workspace_bytes = -1,
+                               .cold = true,
+                               .pretuned = true};
     keep_command(argc, argv, o->command, sizeof o->command);
     struct reading reading = {.o = o};
     struct argp argp = {

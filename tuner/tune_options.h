@@ -25,6 +25,7 @@ struct tune_options {
     int compilers;           /* 0: one a core */
     int64_t workspace_bytes; /* a kernel may take at most */
     bool cold, again;
+    bool pretuned; /* begin from the winners that ship, too */
     enum table_format format;
     char space[TUNE_PATH_MAX], db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
     char command[1024]; /* as typed, for the record */

@@ -33,7 +33,7 @@ code=0
 (
     cd "$scratch/work"
     exec env -i PATH="$scratch/bin:$PATH" HOME="$scratch/home" SCRATCH="$scratch" SOURCES="$here/../.." LC_ALL=C \
-        GEMMTUNE_LIBCUDA="$scratch/no-driver" NO_COLOR=1 COLUMNS=100 ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
+        GEMMTUNE_LIBCUDA="$scratch/no-driver" COLUMNS=100 ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
         sh -eu -c '. "$SCRATCH/t.sh"; . "$0"' "$here/$case.sh" 3>&1 >"$scratch/shown" 2>"$scratch/noise" </dev/null
 ) || code=$?
 if [ $code = 77 ]; then exit 77; fi

@@ -1,6 +1,7 @@
 #include "damage.h"
 
 #include "ask.h"
+#include "db_internal.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 const char *const fuzz_words[] = {"byte ",
+                                  "\nrehash\n",
                                   "\nbyte 100 255\n",
                                   "\ncut 8192\n",
                                   "\nsql UPDATE ",
@@ -154,6 +156,29 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(handle);
 }
 
+/* Whoever wrote to it knows how rows are protected. */
+static void give_right_hashes(const char *path)
+{
+    static const char sql[] =
+        "UPDATE gpus SET hash = content_hash(name, arch, sm_count);"
+        "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = "
+        "f.gpu_id), " DB_FIGURES_CONTENT ");"
+        "UPDATE problems SET hash = content_hash(text);"
+        "UPDATE configs SET hash = content_hash(template, template_hash, schema_hash, text);"
+        "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), "
+        "(SELECT hash FROM gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ");"
+        "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), "
+        "(SELECT hash FROM problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+        "x.config_id), " DB_TRIAL_CONTENT ");"
+        "UPDATE decisions AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), "
+        "(SELECT hash FROM problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+        "x.config_id), " DB_EVIDENCE ", " DB_DECISION_CONTENT ");";
+    sqlite3 *handle;
+    if (sqlite3_open(path, &handle) == SQLITE_OK && db_register_functions(handle) == SQLITE_OK)
+        sqlite3_exec(handle, sql, NULL, NULL, NULL);
+    sqlite3_close(handle);
+}
+
 void damage(const char *path, char *list)
 {
     if (!whole) make_whole(path);
@@ -173,6 +198,8 @@ void damage(const char *path, char *list)
     fclose(file);
     free(bytes);
     free(copy);
-    for (char *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+    for (char *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "sql ", 4) == 0) run_sql(path, line + 4);
+        else if (strcmp(line, "rehash") == 0) give_right_hashes(path);
+    }
 }

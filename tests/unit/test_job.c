@@ -123,6 +123,42 @@ TEST(a_search_begins_with_what_won_for_similar_problems)
     assert_int_equal(census(SHAPE2, NULL)->total, 60);
 }
 
+/* The winners that ship are those of another folder here: one of this architecture, one of another. */
+TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise)
+{
+    static const char config[] =
+        "simt BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=0 VA=4 "
+        "VB=4 VC=4 UNROLL=8 STORE_AT=4 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1";
+    char folder[160], command[400], path[200];
+    snprintf(folder, sizeof folder, "%s", in_folder("configs"));
+    snprintf(command, sizeof command, "mkdir -p %s/winners && cp -r %s/configs/gpus %s", folder,
+             GT_SOURCE_DIR, folder);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof path, "%s/winners/h200.jsonl", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int arch = 80; arch <= 90; arch += 10)
+        fprintf(file,
+                "{\"problem\": \"sgemm:nn:%s\", \"gpu\": \"NVIDIA H200\", \"arch\": %d, \"sm_count\": 132, "
+                "\"config\": \"%s\", \"template_hash\": \"0123456789abcdef\", \"time_us\": 9, "
+                "\"cold\": true, \"exact\": true, \"predicted\": false, \"protocol\": 1}\n",
+                SHAPE, arch, config);
+    assert_int_equal(fclose(file), 0);
+    setenv("GEMMTUNE_CONFIGS", folder, 1);
+    int code = tune("--max-trials 2 --shape " SHAPE2);
+    unsetenv("GEMMTUNE_CONFIGS");
+    assert_int_equal(code, 0);
+    assert_said("like the winners of similar problems go first");
+    char full[CONFIG_TEXT_MAX];
+    struct config parsed;
+    assert_ok(config_parse(config, &parsed));
+    config_format(&parsed, full);
+    assert_int_equal(census(SHAPE2, full)->total, 1);
+    unlink(in_folder("t.db"));
+    assert_int_equal(tune("--max-trials 2 --shape " SHAPE2), 0); /* with --no-pretuned */
+    assert_int_equal(census(SHAPE2, full)->total, 0);
+}
+
 TEST(every_strategy_finds_the_fastest_of_a_small_space)
 {
     static const char *const strategies[] = {"exhaustive", "random", "ils"};
@@ -288,6 +324,7 @@ int main(int argc, char **argv)
         JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
         JOB_TEST(a_suite_shares_compiled_kernels),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
+        JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
         JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
         JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
