@@ -11,6 +11,8 @@
 
 const char *const fuzz_words[] = {"byte ",
                                   "\nrehash\n",
+                                  "\nset 5 3 7 0\nrehash\n",
+                                  "\nset 6 12 13 2\n",
                                   "\nbyte 100 255\n",
                                   "\ncut 8192\n",
                                   "\nsql UPDATE ",
@@ -156,6 +158,68 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(handle);
 }
 
+/* One value of some table: all by number, so that edited numbers still say something. */
+static void set_value(const char *path, unsigned table, unsigned column, unsigned value, unsigned row)
+{
+    static const char *const tables[] = {
+        "gpus",      "gpu_figures",      "problems",         "configs", "runs",    "trials",
+        "decisions", "decision_runners", "decision_samples", "winners", "attempts"};
+    static const char *const values[] = {"0",
+                                         "1",
+                                         "-1",
+                                         "2",
+                                         "65536",
+                                         "2147483647",
+                                         "2147483648",
+                                         "-2147483649",
+                                         "9223372036854775807",
+                                         "-9223372036854775807 - 1",
+                                         "0.5",
+                                         "1e-300",
+                                         "1e15",
+                                         "1e300",
+                                         "9e999",
+                                         "-9e999",
+                                         "NULL",
+                                         "''",
+                                         "'x'",
+                                         "'cublas'",
+                                         "'simt BM=1'",
+                                         "'sgemm:nn:1x1x1'",
+                                         "'sgemm:nn:2147418112x2147418112x0:batch=2'",
+                                         "'measured'",
+                                         "char(27) || '[31m' || char(10)",
+                                         "cast(x'ff00fe' AS TEXT)",
+                                         "hex(zeroblob(20000))",
+                                         "x''",
+                                         "zeroblob(8)",
+                                         "zeroblob(16)",
+                                         "zeroblob(512)",
+                                         "x'000000000000f87f'",
+                                         "x'000000000000f0ff'"};
+    const size_t table_count = sizeof tables / sizeof *tables, value_count = sizeof values / sizeof *values;
+    const char *name = tables[table % table_count];
+    char sql[400];
+    sqlite3 *handle;
+    sqlite3_stmt *stmt = NULL;
+    snprintf(sql, sizeof sql, "SELECT name FROM pragma_table_info('%s') LIMIT -1 OFFSET %u", name,
+             column % 24);
+    if (sqlite3_open(path, &handle) == SQLITE_OK &&
+        sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+        snprintf(sql, sizeof sql, "UPDATE %s SET %s = %s", name, (const char *)sqlite3_column_text(stmt, 0),
+                 values[value % value_count]);
+        if (row && table % table_count < 7)
+            snprintf(sql + strlen(sql), sizeof sql - strlen(sql), " WHERE id = %u", row);
+        sqlite3_finalize(stmt);
+        stmt = NULL;
+        sqlite3_exec(handle, "PRAGMA synchronous = OFF; PRAGMA ignore_check_constraints = ON", NULL, NULL,
+                     NULL);
+        sqlite3_exec(handle, sql, NULL, NULL, NULL);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_close(handle);
+}
+
 /* Whoever wrote to it knows how rows are protected. */
 static void give_right_hashes(const char *path)
 {
@@ -185,6 +249,7 @@ void damage(const char *path, char *list)
     damage_remove(path);
     uint8_t *bytes = malloc(whole_size);
     size_t size = whole_size;
+    unsigned table, column, value_index, row;
     char *rest = NULL, *copy = strdup(list);
     if (!bytes || !copy) abort();
     memcpy(bytes, whole, whole_size);
@@ -201,5 +266,7 @@ void damage(const char *path, char *list)
     for (char *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "sql ", 4) == 0) run_sql(path, line + 4);
         else if (strcmp(line, "rehash") == 0) give_right_hashes(path);
+        else if (sscanf(line, "set %u %u %u %u", &table, &column, &value_index, &row) == 4)
+            set_value(path, table, column, value_index, row);
     }
 }

@@ -3,6 +3,7 @@
  *     byte OFFSET VALUE     one byte is another
  *     cut SIZE              the file ends there
  *     sql STATEMENT         somebody else's program wrote to it
+ *     set TABLE COLUMN VALUE ROW   the same with numbers for each (damage.c); row 0: all rows
  *     rehash                and gave each row the hash of what it holds now
  *
  * Before that it is whole: two runs of an H200, trials and winners of four problems, one of them 64x128x256.
