@@ -20,6 +20,11 @@ add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a cal
 target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)
 target_link_libraries(bench_dropin PRIVATE gt_gpu gt_base gt_flags m ${CMAKE_DL_LIBS})
 
+add_executable(bench_lt dropin/bench_lt.c) # by hand, without a GPU
+target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/gpu
+  ${PROJECT_SOURCE_DIR}/tuner/core)
+target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
+
 # PyTorch under the drop-in; skipped where there is none or no GPU.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
