@@ -10,6 +10,8 @@ struct gemm_call {
     const void *alpha, *beta; /* floats, on the host unless scalars_on_device */
     bool scalars_on_device;
     CUstream stream;
+    CUdeviceptr workspace; /* the caller's, 0: none; the plan's own is used where it is too small */
+    size_t workspace_bytes;
 };
 
 #endif

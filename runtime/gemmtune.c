@@ -171,13 +171,16 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
     if (o->flags & ~(unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET))
         return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", o->flags,
                     (unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET));
-    if (o->workspaces < 0 || o->workspaces > WORKSPACES_MAX)
-        return fail(E_INPUT, "workspaces is %d; 0 to %d are possible", o->workspaces, WORKSPACES_MAX);
+    if (o->workspaces < GT_NO_WORKSPACES || o->workspaces > WORKSPACES_MAX)
+        return fail(E_INPUT, "workspaces is %d; %d to %d are possible", o->workspaces, GT_NO_WORKSPACES,
+                    WORKSPACES_MAX);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i]) return fail(E_INPUT, "the reserved members of the options must be NULL");
     handle->flags = o->flags;
     if (o->workspace_bytes > INT64_MAX) return fail(E_INPUT, "workspace_bytes is %zu", o->workspace_bytes);
-    handle->workspaces = o->workspaces ? o->workspaces : WORKSPACES_USUAL;
+    handle->workspaces = o->workspaces == GT_NO_WORKSPACES ? 0
+                         : o->workspaces                   ? o->workspaces
+                                                           : WORKSPACES_USUAL;
     if ((o->database && !(handle->database = strdup(o->database))) ||
         (o->pretuned && !(handle->pretuned = strdup(o->pretuned))))
         return fail(E_MEMORY, "out of memory while opening");
@@ -323,8 +326,21 @@ enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a,
                          const void *beta, void *c, struct CUstream_st *stream)
 {
     if (!plan) return answer(fail(E_INPUT, "gt_launch: the plan is NULL"));
-    const struct gemm_call call = {(CUdeviceptr)a, (CUdeviceptr)b,          (CUdeviceptr)c, alpha,
-                                   beta,           plan->scalars_on_device, stream};
+    const struct gemm_call call = {
+        (CUdeviceptr)a, (CUdeviceptr)b, (CUdeviceptr)c, alpha, beta, plan->scalars_on_device, stream, 0, 0};
+    return launch(plan, &call);
+}
+
+enum gt_status gt_launch_in(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
+                            const void *beta, void *c, struct CUstream_st *stream, void *workspace,
+                            size_t workspace_bytes)
+{
+    if (!plan) return answer(fail(E_INPUT, "gt_launch_in: the plan is NULL"));
+    if ((CUdeviceptr)workspace & 15)
+        return answer(fail(E_INPUT, "gt_launch_in: the workspace must be a multiple of 16 bytes"));
+    const struct gemm_call call = {
+        (CUdeviceptr)a,          (CUdeviceptr)b, (CUdeviceptr)c,         alpha,          beta,
+        plan->scalars_on_device, stream,         (CUdeviceptr)workspace, workspace_bytes};
     return launch(plan, &call);
 }
 
@@ -352,8 +368,15 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
                        const void *a, const void *b, const void *beta, void *c, struct CUstream_st *stream)
 {
     if (!handle || !problem) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
-    const struct gemm_call call = {
-        (CUdeviceptr)a, (CUdeviceptr)b, (CUdeviceptr)c, alpha, beta, problem->scalars_on_device == 1, stream};
+    const struct gemm_call call = {(CUdeviceptr)a,
+                                   (CUdeviceptr)b,
+                                   (CUdeviceptr)c,
+                                   alpha,
+                                   beta,
+                                   problem->scalars_on_device == 1,
+                                   stream,
+                                   0,
+                                   0};
     const CUdeviceptr bits = call.a | call.b | call.c;
     struct gt_plan *plan;
     CUcontext context;

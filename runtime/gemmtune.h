@@ -82,6 +82,8 @@ enum {
     GT_QUIET = 4        /* say nothing on standard error, as GEMMTUNE_QUIET=1 does */
 };
 
+enum { GT_NO_WORKSPACES = -1 };
+
 /* Zero is the default everywhere. Texts are copied. */
 struct gt_options {
     const char *database; /* file of winners; NULL: GEMMTUNE_DB, else the user's own; "": none */
@@ -89,7 +91,8 @@ struct gt_options {
     const char *cache;    /* folder of compiled kernels; NULL: GEMMTUNE_CACHE, else the user's own */
     int device;           /* GPU to use if no context is current in the thread that calls gt_open */
     unsigned flags;
-    int workspaces; /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16 */
+    int workspaces; /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16;
+                       GT_NO_WORKSPACES: none of the plan's own, see gt_launch_in */
     size_t workspace_bytes; /* device memory that a plan may take for each of them beside the operands; 0:
                                GEMMTUNE_WORKSPACE (such as 256M), else 64 MiB; 1: none. What needs more is
                                passed over for the next best that does not */
@@ -130,6 +133,14 @@ void gt_plan_close(struct gt_plan *plan);
 enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
                          const void *beta, void *c, struct CUstream_st *stream);
 
+/* The same in device memory of the caller's, a multiple of 16 bytes, which may hold anything and is the
+ * plan's until the launch has run: no two launches that may overlap share it. How much is wanted is in
+ * gt_plan_info; less, or NULL, and it is as with gt_launch. A plan whose blocks count themselves in clears
+ * its counters there first, a small memset on the stream. */
+enum gt_status gt_launch_in(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
+                            const void *beta, void *c, struct CUstream_st *stream, void *workspace,
+                            size_t workspace_bytes);
+
 /* gt_plan and gt_launch in one; the plan is kept in the handle under the problem, the context and the
  * operands' alignment, and found again without a lock. */
 enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const void *alpha,
@@ -157,8 +168,8 @@ struct gt_plan_info {
     double ratio;        /* cuBLAS's time over the kernel's, as measured for tuned_for; 0 unknown */
     double
         loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
-    size_t workspace_bytes; /* a stream */
-    int workspaces;
+    size_t workspace_bytes; /* a stream; 0: it needs none */
+    int workspaces;         /* that the plan has */
 };
 
 void gt_plan_info(const struct gt_plan *plan, struct gt_plan_info *info);

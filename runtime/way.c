@@ -27,10 +27,8 @@ static void describe(struct way *way, const struct choice *choice)
     snprintf(info->tuned_for, sizeof info->tuned_for, "%s", choice->tuned_for);
     snprintf(info->when, sizeof info->when, "%s", choice->when);
     snprintf(info->why, sizeof info->why, "%s", choice->why);
-    if (way->workspaces) {
-        info->workspace_bytes = (size_t)way->form.plan.workspace_bytes;
-        info->workspaces = workspaces_count(way->workspaces);
-    }
+    info->workspace_bytes = (size_t)way->form.plan.workspace_bytes;
+    if (way->workspaces) info->workspaces = workspaces_count(way->workspaces);
 }
 
 static enum status bind(struct way *way, const struct config *config, CUmodule module, struct way_form *form)
@@ -51,6 +49,7 @@ static void bind_unsplit(struct way *way, const struct config *config, CUmodule 
 
 static enum status make_workspaces(struct gt_handle *handle, struct way *way)
 {
+    if (handle->workspaces == 0) return OK; /* the caller's, at each launch */
     int64_t bytes = way->form.plan.workspace_bytes, fitting = WORKSPACE_BYTES_MAX / bytes;
     int count = handle->workspaces < fitting ? handle->workspaces : (int)fitting;
     enum status st = workspaces_open((size_t)bytes, count > 0 ? count : 1, &way->workspaces);
@@ -157,9 +156,21 @@ static enum way_result launch_form(const struct way *way, const struct way_form 
     return WAY_DONE;
 }
 
+/* In the caller's workspace, which may hold anything. */
+static enum way_result launch_in_theirs(const struct way *way, const struct gemm_call *call)
+{
+    const size_t counters = 4 * (size_t)way->form.plan.args.counters;
+    CUresult result = CUDA_SUCCESS;
+    if (counters > 0) result = cuda.MemsetD8Async(call->workspace, 0, counters, call->stream);
+    if (result != CUDA_SUCCESS) return failed(result, false);
+    return launch_form(way, &way->form, call->workspace, call);
+}
+
 static enum way_result launch_split(const struct way *way, const struct gemm_call *call)
 {
-    CUdeviceptr workspace = workspaces_of(way->workspaces, call->stream);
+    if (call->workspace && call->workspace_bytes >= (size_t)way->form.plan.workspace_bytes)
+        return launch_in_theirs(way, call);
+    CUdeviceptr workspace = way->workspaces ? workspaces_of(way->workspaces, call->stream) : 0;
     if (workspace) return launch_form(way, &way->form, workspace, call);
     if (way->unsplit.plan.kernels > 0) return launch_form(way, &way->unsplit, 0, call);
     return WAY_CROWDED;
@@ -167,7 +178,7 @@ static enum way_result launch_split(const struct way *way, const struct gemm_cal
 
 enum way_result way_launch(const struct way *way, const struct gemm_call *call)
 {
-    if (way->workspaces) return launch_split(way, call);
+    if (way->form.plan.workspace_bytes > 0) return launch_split(way, call);
     if (!way->cublas) return launch_form(way, &way->form, 0, call);
     enum status st = blas_pool_run(&way->place->blas, &way->problem, call);
     return !st ? WAY_DONE : st == E_ABSENT ? WAY_REFUSED : WAY_BROKEN;

@@ -416,9 +416,11 @@ TEST(wrong_arguments_are_refused_with_a_sentence)
     assert_gt_fails(gt_gemm(handle, NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
     assert_gt_fails(gt_plan(NULL, &good, &plan), GT_INVALID, "NULL");
     gt_close(handle);
-    const struct gt_options unknown = {.flags = 64}, many = {.workspaces = 17}, reserved = {.reserved = {x}};
+    const struct gt_options unknown = {.flags = 64}, many = {.workspaces = 17}, few = {.workspaces = -2},
+                            reserved = {.reserved = {x}};
     assert_gt_fails(gt_open(&handle, &unknown), GT_INVALID, "0x40");
     assert_gt_fails(gt_open(&handle, &many), GT_INVALID, "17");
+    assert_gt_fails(gt_open(&handle, &few), GT_INVALID, "workspaces is -2");
     assert_gt_fails(gt_open(&handle, &reserved), GT_INVALID, "reserved");
     assert_gt_fails(gt_open(NULL, NULL), GT_INVALID, "handle");
     assert_null(handle);

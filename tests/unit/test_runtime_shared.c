@@ -94,6 +94,57 @@ TEST(workspaces_begin_cleared)
     gt_close(handle);
 }
 
+TEST(a_caller_may_bring_the_workspace)
+{
+    const char *const last_block = config_text(3, "SPLIT_K=4 REDUCE=1");
+    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
+    put_winner("sgemm:nn:128x64x64", last_block, 5, false);
+    static const char *const texts[] = {"sgemm:nn:64x64x64", "sgemm:nn:128x64x64"};
+    const struct gt_options none = {.workspaces = GT_NO_WORKSPACES};
+    for (int own = 0; own <= 1; own++) {
+        struct gt_handle *handle = open_handle(own ? NULL : &none);
+        for (int i = 0; i < 2; i++) {
+            struct gt_plan *plan = make_plan(handle, texts[i]);
+            struct gt_plan_info info = info_of(plan);
+            const size_t bytes = info.workspace_bytes;
+            int kernels;
+            assert_true(bytes >= 4 * 64 * 64 * sizeof(float));
+            assert_int_equal(info.workspaces, own ? 2 : 0);
+            /* Without one K is not split, or the plan's own is taken. */
+            assert_int_equal(workspace_on(plan, stream, &kernels) != NULL, own);
+            unsigned char *theirs = aligned_alloc(16, bytes + 16);
+            memset(theirs, 0xa5, bytes + 16);
+            const struct {
+                void *at;
+                size_t bytes;
+                bool taken;
+            } cases[] = {{theirs, bytes, true},
+                         {theirs, bytes + 16, true},
+                         {theirs, bytes - 1, false},
+                         {NULL, bytes, false}};
+            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+                *fake.launch_count = 0;
+                assert_gt(gt_launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, cases[c].at,
+                                       cases[c].bytes));
+                for (int k = 0; k < *fake.launch_count; k++)
+                    assert_int_equal((void *)fake.launches[k].args.workspace == theirs, cases[c].taken);
+                assert_int_equal(fake.launches[0].args.splits, cases[c].taken || own ? 4 : 1);
+            }
+            /* Counters begin at 0, nothing else is touched. */
+            const size_t counters = 4 * (size_t)fake.launches[0].args.counters;
+            for (size_t b = 0; b < bytes + 16; b++)
+                assert_int_equal(theirs[b], i == 1 && b < 4 * 64 ? 0 : 0xa5);
+            assert_true(own ? counters == (i == 1 ? 4 * 64 : 0) : counters == 0);
+            assert_gt_fails(
+                gt_launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, theirs + 8, bytes),
+                GT_INVALID, "multiple of 16");
+            free(theirs);
+        }
+        gt_close(handle);
+    }
+    assert_gt_fails(gt_launch_in(NULL, &one, NULL, NULL, &one, NULL, stream, NULL, 0), GT_INVALID, "NULL");
+}
+
 TEST(without_memory_for_a_workspace_k_is_not_split)
 {
     put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
@@ -410,6 +461,7 @@ int main(void)
         ON_FAKES(streams_that_may_overlap_never_share_a_workspace),
         ON_FAKES(each_capture_has_a_workspace_of_its_own),
         ON_FAKES(workspaces_begin_cleared),
+        ON_FAKES(a_caller_may_bring_the_workspace),
         ON_FAKES(without_memory_for_a_workspace_k_is_not_split),
         ON_FAKES(the_first_use_may_be_captured_and_only_launches_are),
         ON_FAKES(streams_of_one_capture_never_share_a_workspace),
