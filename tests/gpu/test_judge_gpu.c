@@ -4,6 +4,7 @@
 #include "compile.h"
 #include "line_up.h"
 #include "roofline.h"
+#include "templates.h"
 #include "unit.h"
 #include "verify.h"
 
@@ -112,6 +113,28 @@ TEST(right_kernels_are_right_for_every_op_and_ragged_shapes)
             kernel_close(&m.inner);
             if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", text, j.detail);
         }
+}
+
+/* 4224 floats a k: of 64 MiB of packed operands, 3971 k. */
+TEST(a_long_k_in_slabs_is_right_and_adds_to_c_once)
+{
+    static const char *const texts[] = {"nn:2099x2101x4099", "tt:2101x2099x4001:alpha=-2:beta=3",
+                                        "nt:2099x2101x4099:lda=4201:beta=1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        prepare(texts[i], false);
+        struct meddler m = {.every = 1};
+        struct launch_plan plan;
+        struct candidate candidate =
+            compile("simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 "
+                    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1");
+        candidate.config.template->plan(&candidate.config, &site.problem, &plan);
+        assert_true(plan.k_slab > 0);
+        assert_ok(kernel_load(&device, &candidate.config, &site.problem, candidate.cubin, candidate.checksum,
+                              &m.inner));
+        struct judgement j = judge(&m);
+        kernel_close(&m.inner);
+        if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", texts[i], j.detail);
+    }
 }
 
 TEST(cublas_is_judged_right)
@@ -337,6 +360,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_canary_sings),
         cmocka_unit_test(right_kernels_are_right_for_every_op_and_ragged_shapes),
+        cmocka_unit_test(a_long_k_in_slabs_is_right_and_adds_to_c_once),
         cmocka_unit_test(cublas_is_judged_right),
         cmocka_unit_test(planted_faults_are_found_where_they_are),
         cmocka_unit_test(a_trial_is_measured_and_repeats_within_a_few_percent),

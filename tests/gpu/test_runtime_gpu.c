@@ -187,6 +187,35 @@ TEST(scalars_are_read_from_the_device_when_the_kernel_runs)
     }
 }
 
+/* Whatever it holds. Among the plain configurations the one that splits K is the choice for this problem. */
+TEST(a_launch_may_bring_its_workspace)
+{
+    static const char text[] = "sgemm:nn:256x256x2048";
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set s;
+    struct gt_plan *plan;
+    struct gt_plan_info info;
+    struct device_buffer workspace;
+    const float one = 1, zero = 0;
+    set_make(&s, text, 0);
+    struct gt_problem p = public_problem(&s.problem);
+    assert_gt(gt_plan(handle, &p, &plan), "plan");
+    gt_plan_info(plan, &info);
+    print_message("%s takes %zu bytes\n", info.config, info.workspace_bytes);
+    assert_ok(device_allocate(&workspace, info.workspace_bytes + 16));
+    assert_ok(device_check(
+        cuda.MemsetD32Async(workspace.address, 0x7fc00000u, info.workspace_bytes / 4, device.stream),
+        "fill with NaN"));
+    for (int i = 0; i < 2; i++)
+        assert_gt(gt_launch_in(plan, &one, s.at[0], s.at[1], &zero, s.at[2], device.stream,
+                               (void *)(uintptr_t)workspace.address, info.workspace_bytes),
+                  "launch");
+    set_check(&s, 1, text);
+    device_free(&workspace);
+    set_free(&s);
+    gt_close(handle);
+}
+
 static CUstreamCaptureStatus capture_status(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -395,6 +424,7 @@ int main(void)
         cmocka_unit_test(cublas_is_right_for_every_op),
         cmocka_unit_test(launches_notice_unaligned_operands),
         cmocka_unit_test(scalars_are_read_from_the_device_when_the_kernel_runs),
+        cmocka_unit_test(a_launch_may_bring_its_workspace),
         cmocka_unit_test(calls_can_be_captured_first_use_included),
         cmocka_unit_test(what_is_done_in_relaxed_mode_leaves_a_capture_alone),
         cmocka_unit_test(many_threads_and_streams_do_not_disturb_one_another),
