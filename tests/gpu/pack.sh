@@ -1,11 +1,12 @@
 #!/bin/sh
 # pack.sh BUILD FOLDER: what tests/gpu/all.sh needs, for a machine with a GPU that has neither cmake nor the libraries that
-# the programs were linked with. FOLDER then holds all.sh beside the programs.
+# the programs were linked with. FOLDER then holds all.sh beside the programs, and tools/suite.sh:
+#     LD_LIBRARY_PATH=FOLDER/lib GEMMTUNE_CONFIGS=FOLDER/configs TUNE=FOLDER/tune FOLDER/tools/suite.sh results
 set -eu
 build=$1 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-mkdir -p "$folder/lib"
+mkdir -p "$folder/lib" "$folder/tools"
 programs="tune tests/test_device_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/bench_host tests/bench_dropin
 runtime/dropin/libgemmtune_cublas.so"
 for program in $programs; do
@@ -15,5 +16,6 @@ for program in $programs; do
 done
 "$build/tests/make_winners" 60 >"$folder/winners.jsonl"
 cp -r "$top/configs" "$folder/"
+cp "$top/tools/suite.sh" "$top/tools/suite_classes.awk" "$folder/tools/"
 cp "$here/all.sh" "$here/torch_dropin.py" "$here/../export/gpu.sh" "$here/../export/run_gpu.c" "$folder/"
 du -sh "$folder"
