@@ -17,17 +17,19 @@ suite=${SUITE:-$top/configs/suites/public.txt} beyond=${BEYOND:-$top/configs/sui
 mkdir -p "$folder"
 export GEMMTUNE_DB="$folder/suite.db" GEMMTUNE_CACHE="${GEMMTUNE_CACHE:-$folder/cache}"
 
-# once FILE COMMAND...: its output becomes FILE when it has ended well; what it says meanwhile goes to FILE.log, too.
+# once FILE COMMAND...: its output becomes FILE when it has ended well; what it says meanwhile is shown and kept in FILE.log.
 once() {
-    file=$folder/$1
+    file=$folder/$1 code=0
     shift
     [ ! -e "$file" ] || return 0
     echo "== $*" >&2
-    "$@" 2>"$file.log" >"$file.part" || {
-        code=$?
-        tail -n 3 "$file.log" >&2
-        exit $code
-    }
+    rm -f "$file.pipe"
+    mkfifo "$file.pipe"
+    tee "$file.log" <"$file.pipe" >&2 &
+    "$@" 2>"$file.pipe" >"$file.part" || code=$?
+    wait
+    rm "$file.pipe"
+    [ $code = 0 ] || exit $code
     mv "$file.part" "$file"
 }
 

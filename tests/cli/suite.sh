@@ -15,9 +15,11 @@ printf 'sgemm:nt:4096x4096x4096\n16x16x1000000\n' >beyond.txt
 export TUNE=$PWD/small SUITE=$PWD/suite.txt BEYOND=$PWD/beyond.txt BEYOND_BUDGET=6s
 "$suite" 2>usage || echo "exit $?"
 grep -c '^suite.sh FOLDER' usage
-t "$suite" results 6s
-[ -s results/search.csv ] && [ -s results/stream.csv ] && [ -s results/suite.db ] && echo kept
+"$suite" results 6s 2>said
+grep '^== ' said
+[ -s results/search.csv.log ] && [ -s results/search.csv ] && [ -s results/stream.csv ] && [ -s results/suite.db ] && echo kept
 t "$suite" results 6s
 SUITE=$PWD/nosuch.txt "$suite" other 6s >shown 2>said || echo "exit $?"
 tail -n 1 said
+tail -n 1 other/search.csv.log
 ls other
