@@ -164,6 +164,26 @@ TEST(a_prefix_is_refused_only_if_the_whole_is)
     }
 }
 
+/* What comes later may hold anything: the walk through a space leaves the last values there. */
+TEST(a_prefix_is_judged_by_its_own_values_alone)
+{
+    static const int later[] = {0, 1, 2, 3, 4, 8, 16, 32, 264};
+    const struct problem p = problem_of("sgemm:nt:1001x9x777");
+    for (int i = 0; i < 2 * 64 * 3 * 9; i++) {
+        struct config config = base();
+        assert_true(config_set(&config, "SIDE", i % 2));
+        assert_true(config_set(&config, "ROWS", 1 + i / 2 % 64));
+        assert_true(config_set(&config, "VC", 1 << i / 128 % 3));
+        for (int known = 0; known < config.template->param_count; known++) {
+            struct config other = config;
+            for (int j = known; j < config.template->param_count; j++)
+                other.value[j] = later[(i / 384 + j) % 9];
+            assert_ptr_equal(config.template->check_prefix(&config, known, &p, &h200),
+                             config.template->check_prefix(&other, known, &p, &h200));
+        }
+    }
+}
+
 TEST(without_splits_there_is_no_workspace)
 {
     const struct config config = base();
@@ -298,6 +318,7 @@ int main(void)
         cmocka_unit_test(odd_parameters_are_refused_with_a_reason),
         cmocka_unit_test(what_an_sm_does_not_hold_is_refused),
         cmocka_unit_test(a_prefix_is_refused_only_if_the_whole_is),
+        cmocka_unit_test(a_prefix_is_judged_by_its_own_values_alone),
         cmocka_unit_test(without_splits_there_is_no_workspace),
         cmocka_unit_test(splits_share_k_evenly_in_one_kernel_with_a_counter_a_tile),
         cmocka_unit_test(splits_along_k_begin_at_whole_lines),
