@@ -261,6 +261,30 @@ TEST(no_two_candidates_run_alike)
     candidates_free(&c);
 }
 
+/* A legal candidate is not given up for values that come later: the walk leaves the last ones there. */
+TEST(no_prefix_of_a_legal_candidate_is_refused_whatever_follows)
+{
+    static const char *const shapes[] = {"sgemm:nn:1001x14x777", "sgemm:tt:512x512x512",
+                                         "sgemm:nt:9x4096x4096", "sgemm:nn:64x100000x147"};
+    struct gpu gpu = h200();
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        struct candidates c;
+        struct problem p = problem(shapes[s]);
+        enumerate_shipped(shapes[s], &gpu, &c);
+        for (size_t i = 0; i < c.count; i += 211) {
+            const struct template *t = c.config[i].template;
+            for (int known = 0; known < t->param_count && t->check_prefix; known++) {
+                struct config other = c.config[i];
+                const struct config *from = &c.config[(i * 7919 + 13) % c.count];
+                for (int j = known; j < t->param_count; j++) other.value[j] = from->value[j];
+                const char *why = t->check_prefix(&other, known, &p, &gpu);
+                if (why) fail_msg("%s, %d values of %s: %s", shapes[s], known, t->name, why);
+            }
+        }
+        candidates_free(&c);
+    }
+}
+
 TEST(pruning_by_prefix_loses_nothing)
 {
     /* The same space without the hook: every combination is checked whole. */
@@ -333,6 +357,7 @@ int main(void)
         cmocka_unit_test(the_shipped_space_is_enumerated_in_time_and_memory_for_any_shape),
         cmocka_unit_test(the_shipped_space_has_candidates_on_every_gpu),
         cmocka_unit_test(no_two_candidates_run_alike),
+        cmocka_unit_test(no_prefix_of_a_legal_candidate_is_refused_whatever_follows),
         cmocka_unit_test(pruning_by_prefix_loses_nothing),
         cmocka_unit_test(a_space_beyond_bounds_is_refused_with_a_sentence),
     };
