@@ -62,7 +62,7 @@ struct gt_problem {
     int32_t type;              /* enum gt_type */
     int32_t trans_a, trans_b;  /* 0 or 1 */
     int32_t scalars_on_device; /* 1: alpha and beta point to device memory, read when the kernel runs */
-    int64_t m, n, k;           /* 0 and more */
+    int64_t m, n, k;           /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
     int64_t lda, ldb, ldc;     /* 0: as long as the stored row */
     int64_t batch;             /* 0: nothing is computed */
     int64_t stride_a, stride_b, stride_c; /* without meaning for a batch of 1; a stride_a or stride_b of 0
