@@ -46,9 +46,9 @@ static void run_trials(const struct cpu_kernel *kernel, struct trial *trials, in
 /* Operands beyond 2^32 elements, for the configurations whose tiles and splits allow so small a product. */
 static void run_far(const struct cpu_kernel *kernel, bool trans_a, bool trans_b, struct tally *tally)
 {
-    const struct problem p = far_problem(trans_a, trans_b);
+    struct problem p = far_problem(trans_a, trans_b);
     char why[TRIAL_TEXT_MAX];
-    if (kernel->config.template->check(&kernel->config, &p, exec_gpu())) return;
+    if (!exec_fits(&kernel->config, &p)) return;
     trial_describe(kernel, &(struct trial){.problem = p, .mode.seed = 1}, current);
     tally->runs++;
     if (far_passes(kernel, &p, why)) return;

@@ -1,5 +1,6 @@
 #include "exec_problems.h"
 
+#include <string.h>
 #include <templates.h>
 
 const struct gpu *exec_gpu(void)
@@ -32,6 +33,16 @@ struct extra { /* what leading dimensions and strides exceed the least by */
 };
 static const struct extra extras[] = {{0, 0, 0, 0}, {4, 8, 4, 12}, {1, 3, 2, 5}, {8, 0, 4, 4}, {2, 2, 6, 2}};
 
+bool exec_fits(const struct config *config, struct problem *p)
+{
+    if (!config->template->check(config, p, exec_gpu())) return true;
+    p->stride_a += p->lda % 2 ? 0 : problem_rows_a(p);
+    p->stride_b += p->ldb % 2 ? 0 : problem_rows_b(p);
+    p->lda |= 1;
+    p->ldb |= 1;
+    return !config->template->check(config, p, exec_gpu());
+}
+
 static int64_t round_up(int64_t x, int to)
 {
     return (x + to - 1) / to * to;
@@ -45,6 +56,12 @@ struct list {
     int turn; /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
                  configurations */
 };
+
+/* Are operands right wherever they begin? By the contract of tall, if C is accessed float by float. */
+static bool begins_anywhere(const struct config *config)
+{
+    return strcmp(config->template->name, "tall") == 0 && config_get(config, "VC") == 1;
+}
 
 /* Shape m x n x k and rows of memory in multiples of `unit`, with the next of everything else. Illegal ones
  * are left out. */
@@ -68,12 +85,13 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     p.stride_a = problem_rows_a(&p) * p.lda + round_up(x->stride_c, unit);
     p.stride_b = problem_rows_b(&p) * p.ldb + round_up(x->stride_c, unit);
     p.stride_c = p.m * p.ldc + round_up(x->stride_c, unit);
-    if (problem_check(&p) || l->config->template->check(l->config, &p, exec_gpu())) return;
+    if (problem_check(&p) || !exec_fits(l->config, &p)) return;
     l->trials[l->count++] = (struct trial){.problem = p,
                                            .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT),
                                                     .seed = (uint64_t)l->turn + 1,
                                                     .scalars_on_device = l->turn % 4 == 3},
-                                           .data = l->turn % 6 == 5 ? DATA_UNIFORM : DATA_INTEGERS};
+                                           .data = l->turn % 6 == 5 ? DATA_UNIFORM : DATA_INTEGERS,
+                                           .misalign = begins_anywhere(l->config) ? l->turn % 4 : 0};
     l->turn++;
 }
 
@@ -94,6 +112,17 @@ static void add_walks(struct list *l, int64_t bm, int64_t bn, int64_t bk)
         add(l, m + 1, n + 3, 2 * bk + 1, 2, 1);
         add(l, m, n, bk, 1, 1);
         add(l, m - 1, n - 1, bk - 1, 1, 1);
+    }
+}
+
+/* For a template whose tile must reach across the small side of C: sides that fill it, with all scalars, and
+ * k from 0 on. */
+static void add_reaches(struct list *l, int64_t bm, int64_t bn)
+{
+    const bool down = config_get(l->config, "SIDE") == 1;
+    for (int i = 0; i < 9; i++) {
+        const int64_t tall = 4 * (down ? bm : bn) + (i % 3 == 2 ? -1 : i % 3);
+        add_shape(l, down ? tall : bm, down ? bn : tall, i * i, 1 + i % 2, 1);
     }
 }
 
@@ -170,6 +199,7 @@ int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool 
     add(l, 3, 2, 7, 3, 1);
     add(l, 5, 6, 0, 2, 1);
     if (template_param(config->template, "SMS") >= 0) add_walks(l, bm, bn, bk);
+    if (strcmp(config->template->name, "tall") == 0) add_reaches(l, bm, bn);
     if (!thorough) return list.count;
     add(l, 0, 7, 5, 1, 1);
     add(l, 7, 0, 5, 1, 1);

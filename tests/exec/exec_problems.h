@@ -12,6 +12,10 @@
 int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
                   struct trial *trials, int room);
 
+/* Is the configuration legal for *p, or for the same with rows of A and B that no vector fits? Then these are
+ * in *p: there is a template that takes no others. */
+bool exec_fits(const struct config *config, struct problem *p);
+
 /* The GPU whose limits the tests keep to: large ones, so that what is tested is the kernel. */
 const struct gpu *exec_gpu(void);
 

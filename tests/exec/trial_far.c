@@ -32,35 +32,36 @@ struct problem far_problem(bool trans_a, bool trans_b)
 
 bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX])
 {
-    const int64_t span = problem_span_c(p);
+    const int64_t span[3] = {problem_span_a(p), problem_span_b(p), problem_span_c(p)};
     const struct run_mode mode = {.order = ORDER_FORWARD, .seed = 1};
     struct problem dense = problem_make(SIDE, SIDE, SIDE);
     dense.trans_a = p->trans_a;
     dense.trans_b = p->trans_b;
     dense.alpha = p->alpha;
     dense.beta = p->beta;
+    const int64_t ld[3] = {p->lda, p->ldb, p->ldc};
     float near[3][SIDE * SIDE], *far[3] = {NULL};
     bool passes = true;
     for (int x = 0; x < 3 && passes; x++) {
-        if (!(far[x] = map_far(span))) {
-            snprintf(why, TRIAL_TEXT_MAX, "no address space for %lld floats", (long long)span);
+        if (!(far[x] = map_far(span[x]))) {
+            snprintf(why, TRIAL_TEXT_MAX, "no address space for %lld floats", (long long)span[x]);
             passes = false;
         }
         for (int i = 0; i < SIDE * SIDE && passes; i++)
-            near[x][i] = far[x][i / SIDE * FAR_LD + i % SIDE] = (float)((i * (x + 3)) % 7 - 3);
+            near[x][i] = far[x][i / SIDE * ld[x] + i % SIDE] = (float)((i * (x + 3)) % 7 - 3);
     }
     if (passes) {
         cpu_kernel_run(kernel, p, &mode, far[0], far[1], far[2]);
         reference_ijk(&dense, near[0], near[1], near[2]);
     }
     for (int i = 0; i < SIDE * SIDE && passes; i++) {
-        float got = far[2][i / SIDE * FAR_LD + i % SIDE];
+        float got = far[2][i / SIDE * ld[2] + i % SIDE];
         if (got == near[2][i]) continue;
         snprintf(why, TRIAL_TEXT_MAX, "wrong answer: beyond 2^32 elements C[%d,%d] = %.9g, not %.9g",
                  i / SIDE, i % SIDE, (double)got, (double)near[2][i]);
         passes = false;
     }
     for (int x = 0; x < 3; x++)
-        if (far[x]) munmap(far[x], (size_t)span * sizeof(float));
+        if (far[x]) munmap(far[x], (size_t)span[x] * sizeof(float));
     return passes;
 }

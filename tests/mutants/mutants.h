@@ -14,7 +14,9 @@ struct mutant {
     struct edit edit;
 };
 
-extern const struct mutant mutants_simt[], mutants_skinny[], mutants_resident[], mutants_ladder[];
-extern const int mutants_simt_count, mutants_skinny_count, mutants_resident_count, mutants_ladder_count;
+extern const struct mutant mutants_simt[], mutants_skinny[], mutants_resident[], mutants_tall[],
+    mutants_ladder[];
+extern const int mutants_simt_count, mutants_skinny_count, mutants_resident_count, mutants_tall_count,
+    mutants_ladder_count;
 
 #endif

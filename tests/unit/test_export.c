@@ -153,6 +153,28 @@ TEST(a_template_that_does_otherwise_serves_the_shape_it_was_tuned_for)
     assert_int_equal(gt_winner_plan_make(&table, &w, &shape, &found), 0);
 }
 
+/* tall refuses rows that vectors fit, and a formula is probed with these alone. */
+TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
+{
+    const struct gpu gpu = h200();
+    struct config config;
+    struct problem p;
+    struct gt_winner_geometry g;
+    struct gt_winner_plan plan;
+    struct launch_plan theirs;
+    const char *entries[3];
+    assert_ok(config_parse(
+        "tall SIDE=1 BM=256 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=2 SMS=132", &config));
+    assert_ok(problem_parse("sgemm:nn:559104x64x147", &p));
+    assert_null(config.template->check(&config, &p, &gpu));
+    assert_false(geometry_find(&config, &p, &gpu, &g, entries));
+    geometry_plan(&config, &p, &plan, entries);
+    config.template->plan(&config, &p, &theirs);
+    assert_int_equal(plan.kernels, 1);
+    assert_int_equal(plan.grid[1][0], 264);
+    assert_int_equal(plan.smem_bytes[1], theirs.kernel[0].smem_bytes);
+}
+
 /* ---- names and text ---- */
 
 TEST(a_file_name_gives_the_table_its_name)
@@ -545,6 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would),
         cmocka_unit_test(a_template_that_does_otherwise_serves_the_shape_it_was_tuned_for),
+        cmocka_unit_test(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for),
         cmocka_unit_test(a_file_name_gives_the_table_its_name),
         cmocka_unit_test(nothing_ends_a_string_or_a_number_before_its_time),
         cmocka_unit_test(the_date_is_that_of_the_environment),

@@ -105,8 +105,17 @@ TEST(every_rung_builds_for_every_architecture_and_op)
     build_all();
 }
 
-/* SPREAD legal configurations at even distances, others on each architecture. */
-static void add_spread(const struct space *space, const char *shape, int op, size_t arch)
+/* Only those of one family. */
+static void keep_family(struct candidates *all, const char *name)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->config[i].template->name, name) == 0) all->config[kept++] = all->config[i];
+    all->count = kept;
+}
+
+/* SPREAD legal configurations at even distances, others on each architecture. Of one family, or NULL. */
+static void add_spread(const struct space *space, const char *family, const char *shape, int op, size_t arch)
 {
     static const char *const ops[] = {"nn", "tn", "nt", "tt"}; /* as job_add reads the bits of op */
     struct gpu gpu = gpu_of(archs[arch]);
@@ -116,6 +125,8 @@ static void add_spread(const struct space *space, const char *shape, int op, siz
     snprintf(text, sizeof text, "sgemm:%s:%s", ops[op], shape);
     assert_ok(problem_parse(text, &problem));
     assert_ok(space_enumerate(space, &problem, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
+    if (family) keep_family(&all, family);
+    assert_true(all.count > 0);
     for (size_t i = 0; i < SPREAD; i++) {
         size_t at = ((2 * i + 1) * all.count / (2 * SPREAD) + arch * 1009) % all.count;
         job_add(&all.config[at], op, gpu.arch);
@@ -129,10 +140,13 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
     assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
         for (int op = 0; op < 4; op++) {
-            add_spread(space, "4096x4096x4096", op, arch);
-            add_spread(space, "1001x333x77", op, arch);
-            add_spread(space, "7x2048x4096", op, arch);
+            add_spread(space, NULL, "4096x4096x4096", op, arch);
+            add_spread(space, NULL, "1001x333x77", op, arch);
+            add_spread(space, NULL, "7x2048x4096", op, arch);
         }
+        if (archs[arch] < 80) continue;
+        add_spread(space, "tall", "559104x64x147", 0, arch);
+        add_spread(space, "tall", "32x200001x27", 2, arch);
     }
     space_free(space);
     build_all();

@@ -9,6 +9,7 @@
 #include "model_registers.h"
 #include "model_resident.h"
 #include "model_skinny.h"
+#include "model_tall.h"
 #include "templates.h"
 #include <math.h>
 #include <stdlib.h>
@@ -343,6 +344,7 @@ struct prediction model_predict(const struct config *config, const struct proble
         return model_skinny_predict(config, problem, gpu, facts);
     if (strcmp(config->template->name, "resident") == 0)
         return model_resident_predict(config, problem, gpu, facts);
+    if (strcmp(config->template->name, "tall") == 0) return model_tall_predict(config, problem, gpu, facts);
     struct tile t = describe(config, problem, gpu, facts);
     p.blocks_per_sm = blocks_at_once(gpu, t.threads, t.registers, t.smem_bytes);
     p.waves = t.blocks / ((double)p.blocks_per_sm * gpu->sm_count);

@@ -1,0 +1,103 @@
+/* tall_copy.cuh — both operands of the tall kernel on their way to shared memory: the small one as rows of k,
+ * float by float and once; the streamed one row by row, each 16 bytes at a time from an aligned address.
+ */
+#ifndef GT_TALL_COPY_CUH
+#define GT_TALL_COPY_CUH
+
+/* Floats between the multiple of 16 bytes at or before an address and it. */
+static __device__ __forceinline__ int shift_of(const float *at)
+{
+    return (int)(reinterpret_cast<unsigned long long>(at) / 4 & 3);
+}
+
+/* Start copying the small operand; what lies beyond its edge is zero. */
+static __device__ __forceinline__ void copy_small(float *to, const struct view &v)
+{
+    constexpr int LANES_K = SMALL_ALONG_K ? 8 : 1, LANES_X = 32 / LANES_K;
+    constexpr int GROUPS = (SMALL_X + LANES_X - 1) / LANES_X;
+    const int lane = threadIdx.x % 32, end = (v.length + LANES_K - 1) / LANES_K * GROUPS;
+    for (int i = threadIdx.x / 32; i < end; i += WARPS) {
+        const int k = i / GROUPS * LANES_K + lane % LANES_K, x = i % GROUPS * LANES_X + lane / LANES_K;
+        if (k < v.length && x < SMALL_X)
+            cp_async<1>(to + k * STRIDE_SMALL + x,
+                        v.small + (SMALL_ALONG_K ? x * v.small_ld + k : k * v.small_ld + x), x < v.small_end);
+    }
+}
+
+/* The streamed operand on its way to the stages: its tiles, and k within each, as one sequence. A thread
+ * copies one vector of every COPY_ROWS-th row. */
+struct stream {
+    static constexpr int PASSES = (TALL_X + COPY_ROWS - 1) / COPY_ROWS;
+
+    const float *at; /* the first of the thread's rows, where the next stage begins */
+    long long pass;  /* floats from one of its rows to the next */
+    int row, vector; /* its place in a stage */
+    int x, tiles;    /* first row of the tile; how many are left */
+    int k_left;      /* stages left of this one */
+
+    __device__ __forceinline__ void start(const struct view &v)
+    {
+        row = thread_index() / ALONG;
+        vector = thread_index() % ALONG;
+        pass = COPY_ROWS * v.tall_ld;
+        x = v.tall_x;
+        tiles = v.tiles;
+        k_left = v.k.tiles;
+    }
+
+    static __device__ __forceinline__ bool in_stage(int i, int row)
+    {
+        return i + 1 < PASSES || TALL_X % COPY_ROWS == 0 || row + i * COPY_ROWS < TALL_X;
+    }
+
+    /* All rows are there, and memory before and behind each of them. */
+    __device__ __forceinline__ void copy_inner(float *to, const float *from) const
+    {
+        const shared_place place = place_in_shared(to);
+#pragma unroll
+        for (int i = 0; i < PASSES; i++) {
+            if (in_stage(i, row)) cp_async<4>(place + i * COPY_ROWS * STRIDE_TALL, from, true);
+            from += pass;
+        }
+    }
+
+    /* The first rows or the last ones, or behind these, where nothing is read: of shared memory that is left
+     * as it is comes nothing that is stored. */
+    __device__ __forceinline__ void copy_edge(float *to, const float *from, const struct view &v) const
+    {
+#pragma unroll 1
+        for (int i = row; i < TALL_X; i += COPY_ROWS) {
+            if (from >= v.tall && from <= v.tall_last) cp_async<4>(to, from, true);
+            else
+#pragma unroll 1
+                for (int e = 0; e < 4; e++)
+                    if (from + e >= v.tall && from + e < v.tall_last + 4) cp_async<1>(to + e, from + e, true);
+            to += COPY_ROWS * STRIDE_TALL;
+            from += pass;
+        }
+    }
+
+    __device__ __forceinline__ void copy(float *stage, const struct view &v)
+    {
+        if (tiles > 0) {
+            const bool first = k_left == v.k.tiles;
+            const int count = first ? v.k.first : BK;
+            if (first) at = v.tall + (x + (long long)row) * v.tall_ld;
+            const int shift = shift_of(at);
+            if (4 * vector < shift + count) {
+                float *const to = stage + row * STRIDE_TALL + 4 * vector;
+                const float *const from = at + (4 * vector - shift);
+                /* A row 3 rows from either end has 3 floats before and behind it at least. */
+                if (x > 0 && v.tall_end - x >= TALL_X + 3) copy_inner(to, from);
+                else copy_edge(to, from, v);
+            }
+            at += count;
+            if (--k_left == 0) {
+                k_left = v.k.tiles;
+                if (--tiles > 0) x += v.step_x;
+            }
+        }
+    }
+};
+
+#endif
