@@ -36,7 +36,7 @@
 #define STRIDE_TALL  (4 * (VECTORS | 1))
 #define STRIDE_SMALL ((SMALL_X + 3) / 4 * 4)
 #define STAGE_FLOATS (TALL_X * STRIDE_TALL)
-#define SPARE_FLOATS 4 /* fragments are read one step ahead, beyond the last row, too */
+#define SPARE_FLOATS STRIDE_SMALL /* fragments are read one step ahead, beyond all rows, too */
 
 /* Threads along a row, when it is copied, and rows side by side. */
 #define ALONG     (VECTORS > 16 ? 32 : VECTORS > 8 ? 16 : VECTORS > 4 ? 8 : VECTORS > 2 ? 4 : VECTORS)

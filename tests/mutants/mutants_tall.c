@@ -6,6 +6,9 @@
 /* A stays, B is streamed: two blocks, longer stages, more passes over their rows. */
 #define LOW "tall SIDE=0 BM=16 BN=32 BK=10 TM=2 TN=4 STAGES=2 VC=1 UNROLL=2 MIN_BLOCKS=2 SMS=1"
 
+/* A row of the small operand is longer than all stages. */
+#define FLAT "tall SIDE=0 BM=128 BN=4 BK=5 TM=16 TN=1 STAGES=2 VC=1 UNROLL=2 MIN_BLOCKS=1 SMS=1"
+
 const struct mutant mutants_tall[] = {
     {"no barrier between stages", NARROW, "nn", {"tall.cu", "    __syncthreads();", ""}},
     {"no wait for the copies", LOW, "nt", {"tall.cu", "cp_async_wait<STAGES - 2>();", ""}},
@@ -69,6 +72,7 @@ const struct mutant mutants_tall[] = {
      NARROW,
      "nn",
      {"tall.cu", "for (; left > 0; left--)", "for (; left > 1; left--)"}},
+    {"a turn of the loop too many", FLAT, "nt", {"tall.cu", "left >= UNROLL;", "left > -UNROLL;"}},
     {"small operand not moved along k",
      LOW,
      "nt",
