@@ -162,8 +162,8 @@ int main(void)
         if (!yes) continue;
         found++;
         check(may_run(g, match.winner, &s, &gpu), "what was found may not run it", &s);
-        check(fabs(distance(match.winner, &s) - best) < 0.05, "something else is nearer", &s);
-        check(fabs((double)match.distance - best) < 0.05, "the distance is wrong", &s);
+        check(fabs(distance(match.winner, &s) - best) < 0.001, "something else is nearer", &s);
+        check(fabs((double)match.distance - best) < 0.001, "the distance is wrong", &s);
         check_plan(g, match.winner, &s);
     }
     printf("%d entries, %d exact, %d of 2000 nearest, %d wrong\n", (int)g->first[4], exact, found, failures);
