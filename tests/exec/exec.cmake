@@ -32,7 +32,7 @@ endfunction()
 # gt_exec_test(NAME program argument...)
 function(gt_exec_test name)
   add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 900)
+  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 2400)
 endfunction()
 
 # The layer itself.
