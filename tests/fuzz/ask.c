@@ -1,29 +1,13 @@
 #include "ask.h"
 
 #include "fuzz.h"
+#include "fuzz_h200.h"
 #include "lookup.h"
 #include "nearest.h"
 #include "templates.h"
 
 #include <math.h>
 #include <string.h>
-
-const struct gpu ask_gpu = {.id = "h200",
-                            .name = "NVIDIA H200",
-                            .arch = 90,
-                            .sm_count = 132,
-                            .threads_per_sm = 2048,
-                            .blocks_per_sm = 32,
-                            .registers_per_sm = 65536,
-                            .smem_per_sm_bytes = 233472,
-                            .smem_per_block_bytes = 232448,
-                            .smem_reserved_bytes = 1024,
-                            .l2_bytes = 52428800,
-                            .memory_bytes = INT64_C(141000000000),
-                            .clock_mhz = 1980,
-                            .memory_gb_per_s = 4800,
-                            .fp32_tflops = 66.9,
-                            .source = "test"};
 
 static void check_choice(const struct choice *c, const struct problem *p, int alignment)
 {
@@ -36,7 +20,7 @@ static void check_choice(const struct choice *c, const struct problem *p, int al
     if (c->cublas) return;
     const struct problem aligned = nearest_as_aligned(p, alignment);
     PROMISE(c->config.template, "%s: nothing to launch", text);
-    const char *why = c->config.template->check(&c->config, &aligned, &ask_gpu);
+    const char *why = c->config.template->check(&c->config, &aligned, &fuzz_gpu);
     PROMISE(!why, "%s would be launched, but %s", text, why);
 }
 

@@ -5,9 +5,6 @@
 
 #include "known.h"
 
-/* The GPU that the questions are asked for: an H200. */
-extern const struct gpu ask_gpu;
-
 /* Ask for the problem, for others like it, and for some that nobody has measured. */
 void ask(struct known *known, const struct problem *problem);
 

@@ -1,4 +1,5 @@
 #include "damage.h"
+#include "fuzz_h200.h"
 
 #include "ask.h"
 #include "db_internal.h"
@@ -99,7 +100,7 @@ static void make_whole(const char *path)
 {
     struct db *db;
     damage_context = (struct db_context){
-        .gpu = ask_gpu, .gpu_uuid = "GPU-1", .driver = "580.95.05", .nvrtc = "13.0", .cold = true};
+        .gpu = fuzz_gpu, .gpu_uuid = "GPU-1", .driver = "580.95.05", .nvrtc = "13.0", .cold = true};
     damage_remove(path);
     WORKS(db_open(path, DB_WRITE, &db));
     for (int r = 0; r < 2; r++) {

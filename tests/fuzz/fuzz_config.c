@@ -2,6 +2,7 @@
  * left out or not one: a usual one. What the rules allow must launch within the limits of the hardware and of
  * gemm_args.h, and what they refuse must be refused whatever numbers it holds. */
 #include "fuzz.h"
+#include "fuzz_h200.h"
 #include "launch_walk.h"
 #include "templates.h"
 
@@ -35,15 +36,7 @@ static const struct gpu gpus[] = {{.id = "t4",
                                    .registers_per_sm = 65536,
                                    .smem_per_sm_bytes = 65536,
                                    .smem_per_block_bytes = 65536},
-                                  {.id = "h200",
-                                   .arch = 90,
-                                   .sm_count = 132,
-                                   .threads_per_sm = 2048,
-                                   .blocks_per_sm = 32,
-                                   .registers_per_sm = 65536,
-                                   .smem_per_sm_bytes = 233472,
-                                   .smem_per_block_bytes = 232448,
-                                   .smem_reserved_bytes = 1024}};
+                                  FUZZ_H200};
 
 static bool inside(const float *at, int64_t span)
 {

@@ -4,6 +4,7 @@
 #include "ask.h"
 #include "damage.h"
 #include "db_exchange.h"
+#include "fuzz_h200.h"
 #include "templates.h"
 
 #include <math.h>
@@ -148,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "%s/damaged.db", fuzz_folder());
     snprintf(other_path, sizeof other_path, "%s/other.db", fuzz_folder());
     damage(path, fuzz_text(data, size));
-    WORKS(known_open(&known, &ask_gpu, path, "", &quiet));
+    WORKS(known_open(&known, &fuzz_gpu, path, "", &quiet));
     ask(&known, &p);
     known_close(&known);
     if (bearable(db_open(path, DB_READ, &db)) == OK) read_all(db);

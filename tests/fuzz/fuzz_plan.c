@@ -2,6 +2,7 @@
  * fuzz_config.c. What is judged lies in C, operands lie where they have room, predictions are times, and the
  * cases of verify are problems. */
 #include "fuzz.h"
+#include "fuzz_h200.h"
 #include "model.h"
 #include "oracle_plan.h"
 #include "shape.h"
@@ -35,25 +36,9 @@ const char *const fuzz_words[] = {" @ ",
                                   "x",
                                   NULL};
 
-static const struct gpu gpu = {.id = "h200",
-                               .name = "NVIDIA H200",
-                               .arch = 90,
-                               .sm_count = 132,
-                               .threads_per_sm = 2048,
-                               .blocks_per_sm = 32,
-                               .registers_per_sm = 65536,
-                               .smem_per_sm_bytes = 233472,
-                               .smem_per_block_bytes = 232448,
-                               .smem_reserved_bytes = 1024,
-                               .l2_bytes = 52428800,
-                               .memory_bytes = INT64_C(141000000000),
-                               .clock_mhz = 1980,
-                               .memory_gb_per_s = 4800,
-                               .fp32_tflops = 66.9};
-
 static void check_judged(const char *text, const struct problem *p, int64_t bytes)
 {
-    const struct oracle_limits limits = oracle_limits(&gpu, bytes);
+    const struct oracle_limits limits = oracle_limits(&fuzz_gpu, bytes);
     struct oracle_plan plan;
     int64_t elements = 0, rows = 0;
     oracle_plan(p, &limits, 7, &plan);
@@ -90,27 +75,28 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
 static void check_layout(const char *text, const struct problem *p)
 {
     const int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p);
-    if (8.0 * ((double)a + (double)b + (double)c + 8.0 * WORKLOAD_GUARD) > (double)gpu.memory_bytes) return;
+    if (8.0 * ((double)a + (double)b + (double)c + 8.0 * WORKLOAD_GUARD) > (double)fuzz_gpu.memory_bytes)
+        return;
     for (int cold = 0; cold < 2; cold++) {
-        const struct workload_layout l = workload_layout(p, cold, gpu.l2_bytes, gpu.memory_bytes);
+        const struct workload_layout l = workload_layout(p, cold, fuzz_gpu.l2_bytes, fuzz_gpu.memory_bytes);
         PROMISE(l.a >= WORKLOAD_GUARD && l.b >= l.a + a + WORKLOAD_GUARD && l.c >= l.b + b + WORKLOAD_GUARD &&
                     l.set_floats >= l.c + c + WORKLOAD_GUARD,
                 "%s: operands overlap", text);
-        PROMISE(l.sets >= 1 || 8 * l.set_floats > gpu.memory_bytes, "%s: %d sets", text, l.sets);
-        PROMISE(4 * l.set_floats * (l.sets + 1) <= gpu.memory_bytes || l.sets == 0, "%s: %d sets do not fit",
-                text, l.sets);
+        PROMISE(l.sets >= 1 || 8 * l.set_floats > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
+        PROMISE(4 * l.set_floats * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
+                "%s: %d sets do not fit", text, l.sets);
     }
 }
 
 static void check_config(const char *text, const struct config *config, const struct problem *p)
 {
     static struct verify_case cases[VERIFY_CASES_MAX];
-    if (config->template->check(config, p, &gpu)) return;
+    if (config->template->check(config, p, &fuzz_gpu)) return;
     fuzz_accept();
-    const struct prediction predicted = model_predict(config, p, &gpu, NULL);
+    const struct prediction predicted = model_predict(config, p, &fuzz_gpu, NULL);
     PROMISE(isfinite(predicted.time_us) && predicted.time_us >= 0, "%s: %g us", text, predicted.time_us);
-    PROMISE(predicted.blocks_per_sm >= 0 && predicted.blocks_per_sm <= gpu.blocks_per_sm, "%s: %d blocks",
-            text, predicted.blocks_per_sm);
+    PROMISE(predicted.blocks_per_sm >= 0 && predicted.blocks_per_sm <= fuzz_gpu.blocks_per_sm,
+            "%s: %d blocks", text, predicted.blocks_per_sm);
     const int count = verify_cases(config, p, cases);
     PROMISE(count >= 0 && count <= VERIFY_CASES_MAX, "%s: %d cases", text, count);
     for (int i = 0; i < count; i++) {
@@ -133,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct shape shape = shape_of(&p);
     PROMISE(shape_distance(&shape, &shape) == 0 && isfinite(shape.log_m + shape.log_n + shape.log_k), "%s",
             name);
-    const double least_us = model_roofline_us(&p, gpu.fp32_tflops, gpu.memory_gb_per_s);
+    const double least_us = model_roofline_us(&p, fuzz_gpu.fp32_tflops, fuzz_gpu.memory_gb_per_s);
     PROMISE(isfinite(least_us) && least_us > 0, "%s: %g us", name, least_us);
     static const int64_t rooms[] = {0, 1 << 20, INT64_C(1) << 34};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) check_judged(name, &p, rooms[i]);

@@ -2,6 +2,7 @@
  * launched for it has passed the rules. HASH-OF-TEMPLATE stands for that of simt, as in fuzz_import.c. */
 #include "ask.h"
 #include "fuzz.h"
+#include "fuzz_h200.h"
 #include "pretuned.h"
 #include "templates.h"
 
@@ -71,11 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     seen = 0;
     first = problem_make(4, 4, 4);
-    PROMISE(pretuned_read(fuzz_folder(), &ask_gpu, look, NULL, &broken, broken_line, sizeof broken_line) ==
+    PROMISE(pretuned_read(fuzz_folder(), &fuzz_gpu, look, NULL, &broken, broken_line, sizeof broken_line) ==
                 OK,
             "%s", status_text());
     PROMISE((broken > 0) == (broken_line[0] != '\0'), "%" PRId64 " broken: '%s'", broken, broken_line);
-    PROMISE(known_open(&known, &ask_gpu, "", fuzz_folder(), &quiet) == OK, "%s", status_text());
+    PROMISE(known_open(&known, &fuzz_gpu, "", fuzz_folder(), &quiet) == OK, "%s", status_text());
     PROMISE(known.count == (size_t)seen, "%zu winners of %" PRId64, known.count, seen);
     ask(&known, &first);
     known_close(&known);

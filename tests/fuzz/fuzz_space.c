@@ -1,6 +1,7 @@
 /* Space files: values that are read are possible ones, and what is enumerated of a small space is legal, each
  * once. */
 #include "fuzz.h"
+#include "fuzz_h200.h"
 #include "space_values.h"
 #include "templates.h"
 
@@ -72,16 +73,6 @@ static void check_candidates(const struct candidates *c, const struct problem *p
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct gpu gpu = {.id = "h200",
-                                   .name = "NVIDIA H200",
-                                   .arch = 90,
-                                   .sm_count = 132,
-                                   .threads_per_sm = 2048,
-                                   .blocks_per_sm = 32,
-                                   .registers_per_sm = 65536,
-                                   .smem_per_sm_bytes = 233472,
-                                   .smem_per_block_bytes = 232448,
-                                   .smem_reserved_bytes = 1024};
     const char *path = fuzz_file(data, size);
     const struct problem problem = problem_make(256, 384, 512);
     struct space *space = NULL;
@@ -93,9 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_accept();
     if (combinations(space) <= COMBINATIONS_MAX) {
-        st = space_enumerate(space, &problem, &gpu, INT64_C(1) << 26, &candidates);
+        st = space_enumerate(space, &problem, &fuzz_gpu, INT64_C(1) << 26, &candidates);
         PROMISE(!st || st == E_ABSENT, "%s", status_text());
-        if (!st) check_candidates(&candidates, &problem, &gpu);
+        if (!st) check_candidates(&candidates, &problem, &fuzz_gpu);
         candidates_free(&candidates);
     }
     space_free(space);

@@ -6,32 +6,15 @@
  */
 #include "model_tall.h"
 
+#include "model_stream.h"
 #include "templates.h"
 #include <math.h>
 
 /* Issue slots of a thread's warp. */
-#define LDS_128_SLOTS 3.0
-#define LDS_64_SLOTS  1.4
-#define LDS_32_SLOTS  1.1
-#define COPY_SLOTS    3.0  /* an asynchronous copy of 16 bytes, and the next row's address */
-#define STAGE_SLOTS   75.0 /* barrier, shifts, pointers and branches */
-#define TURN_SLOTS    4.0  /* of the loop inside a stage */
-#define REST_SLOTS    30.0 /* a step left over: the next one's fragments are waited for */
-#define TILE_SLOTS    80.0 /* addresses of C; its sums are cleared, scaled and stored besides */
-#define STORE_SLOTS   1.5  /* of a tile that lies inside C, as nearly all do */
-
-#define CODE_BYTES_MAX 32768.0 /* what the instruction cache feeds freely */
-#define LONG_CODE_COST 1.35e-5 /* for each byte more */
-
-#define BARRIER_CYCLES 200.0 /* of a lone block */
-#define SPILL_SLOWDOWN 2.0
-
-#define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
-#define LATENCY_US       0.80 /* of device memory under load */
-#define L2_BYTES_A_CLOCK 28.0 /* an SM */
-#define LAUNCH_US        2.2
-#define FILL_US          1.5   /* until the first stage is there, and from the last sum to its store */
-#define SMALL_US         0.004 /* for a float of the small operand that a thread copies */
+#define COPY_SLOTS  3.0  /* an asynchronous copy of 16 bytes, and the next row's address */
+#define STAGE_SLOTS 75.0 /* barrier, shifts, pointers and branches */
+#define TURN_SLOTS  4.0  /* of the loop inside a stage */
+#define REST_SLOTS  30.0 /* a step left over: the next one's fragments are waited for */
 
 enum name { SIDE, BM, BN, BK, TM, TN, STAGES, VC, UNROLL, MIN_BLOCKS, NAMES };
 static const char *const names[NAMES] = {"SIDE", "BM",     "BN", "BK",     "TM",
@@ -163,7 +146,7 @@ struct prediction model_tall_predict(const struct config *config, const struct p
     p.compute_us = compute_us(&s, gpu, batch, blocks_an_sm);
     if (facts && facts->spill_bytes > 0) p.compute_us *= SPILL_SLOWDOWN;
     p.memory_us = memory_us(&s, gpu, problem, blocks_an_sm);
-    p.overhead_us = LAUNCH_US + ceil(p.waves) * (FILL_US + SMALL_US * s.k * s.small_x / s.threads);
+    p.overhead_us = LAUNCH_US + ceil(p.waves) * (FILL_US + STAY_US * s.k * s.small_x / s.threads);
     double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
     p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, 4), 0.25) : 0);
     return p;
