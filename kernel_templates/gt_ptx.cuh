@@ -10,6 +10,7 @@
  *   load_stream<V>(v, g, ok) the same, for what is read once
  *   load_own<V>(v, g)        the same, always, for memory that this thread alone writes (C), or that
  *                            others wrote before a fence
+ *   ask_for(g)               the line of g to L2, if it is not there: load_own will soon read it
  *   store_global<V>(g, v)
  *   store_stream<V>(g, v)    the same, for what is not read again soon
  *   load_shared<V>(v, s), store_shared<V>(s, v)
@@ -230,6 +231,10 @@ template <int V> static __device__ __forceinline__ void gt_write(float *p, const
 template <int V> static __device__ __forceinline__ void load_own(float *v, const float *g)
 {
     gt_read<V>(v, g);
+}
+static __device__ __forceinline__ void ask_for(const float *g)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(g));
 }
 template <int V> static __device__ __forceinline__ void store_global(float *g, const float *v)
 {

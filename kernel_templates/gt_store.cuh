@@ -9,16 +9,42 @@ static __device__ __forceinline__ float scalar_of(const float *device, float val
     return value;
 }
 
-/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. STREAM: C is not read again soon. */
-template <int V, bool BLEND, bool STREAM = false>
-static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, float beta)
+/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. COUNT of them side by side, of which
+ * `left` are in C; all are read before one is stored. STREAM: C is not read again soon. */
+template <int V, bool BLEND, bool STREAM = false, int COUNT = V>
+static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, float beta,
+                                                    int left = COUNT)
 {
-    float old[V], out[V];
-    if (BLEND) load_own<V>(old, c);
+    float old[COUNT], out[COUNT];
+    if (BLEND)
 #pragma unroll
-    for (int e = 0; e < V; e++) out[e] = BLEND ? fmaf(beta, old[e], alpha * sum[e]) : alpha * sum[e];
-    if (STREAM) store_stream<V>(c, out);
-    else store_global<V>(c, out);
+        for (int e = 0; e < COUNT; e += V)
+            if (COUNT == V || e < left) load_own<V>(old + e, c + e);
+#pragma unroll
+    for (int e = 0; e < COUNT; e++) out[e] = BLEND ? fmaf(beta, old[e], alpha * sum[e]) : alpha * sum[e];
+#pragma unroll
+    for (int e = 0; e < COUNT; e += V)
+        if (COUNT == V || e < left) {
+            if (STREAM) store_stream<V>(c + e, out + e);
+            else store_global<V>(c + e, out + e);
+        }
+}
+
+/* A thread reads C a vector at a time, for more would take registers from the product: each read waits for
+ * the one before. So all of C that store_tile will read is asked for at once. */
+template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N>
+static __device__ __forceinline__ void ask_for_tile(const float *c, long long ldc, int m, int n, int row,
+                                                    int column)
+{
+#pragma unroll 1
+    for (int i = 0; i < TILE_M; i++) {
+        const int r = row + i / CM * (GRID_M * CM) + i % CM;
+#pragma unroll
+        for (int j = 0; j < TILE_N; j += CN) {
+            const int x = column + j / CN * (GRID_N * CN);
+            if (r < m && x < n) ask_for(c + r * ldc + x);
+        }
+    }
 }
 
 /* The thread's rows and columns come in pieces (gt_compute.cuh): CM x CN values, CM GRID_M rows and CN GRID_N
@@ -28,16 +54,19 @@ template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V,
 static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m, int n, int row, int column,
                                                   const float (&sum)[TILE_M][TILE_N], float alpha, float beta)
 {
+    constexpr int WIDTH = BLEND ? CN : V;
+    if (BLEND) ask_for_tile<TILE_M, TILE_N, CM, CN, GRID_M, GRID_N>(c, ldc, m, n, row, column);
 #pragma unroll
     for (int i = 0; i < TILE_M; i++) {
         const int r = row + i / CM * (GRID_M * CM) + i % CM;
         float *line = c + r * ldc + column;
         if (r < m)
 #pragma unroll
-            for (int j = 0; j < TILE_N; j += V) {
+            for (int j = 0; j < TILE_N; j += WIDTH) {
                 const int offset = j / CN * (GRID_N * CN) + j % CN;
                 if (column + offset < n)
-                    store_scaled<V, BLEND, STREAM>(line + offset, &sum[i][j], alpha, beta);
+                    store_scaled<V, BLEND, STREAM, WIDTH>(line + offset, &sum[i][j], alpha, beta,
+                                                          n - column - offset);
             }
     }
 }

@@ -95,7 +95,15 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
                                                     float beta)
     {
         if (beta == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, beta});
-        else add(tiles, place_in_c<V, true>{c, ldc, m, n, beta});
+        else {
+            const int column = thread_index() % COLUMNS * V, row = thread_index() / COLUMNS;
+#pragma unroll 1
+            for (int i = 0; i < PASSES_M * PASSES_N; i++)
+                if (has(row, column, i) && row + step_m(i) < m && column + step_n(i) < n)
+                    ask_for(c + (row + step_m(i)) * ldc + column +
+                            step_n(i)); /* all at once, as in store_tile */
+            add(tiles, place_in_c<V, true>{c, ldc, m, n, beta});
+        }
     }
 
   private:

@@ -58,13 +58,14 @@ RULE(LANES_X, 32 % LANES_X == 0, "LANES_X must divide the 32 lanes of a warp")
 RULE(WARPS_R, ROWS % WARPS_R == 0, "WARPS_R must divide ROWS")
 RULE(LOADER, WARPS_R == 1 || LOADER != 2 || ROWS_W % 4 == 0,
      "with LOADER 2 a warp's rows must be a multiple of 4")
+RULE(WARPS_R, SIDE == 0 || PASS_ROWS % VC == 0,
+     "VC must divide the rows that are stored together (ROWS, or 8)")
 RULE(WARPS_R, THREADS <= 1024, "a block holds at most 1024 threads")
 RULE(STEPS, STEPS % DEPTH == 0, "STEPS must be a multiple of DEPTH")
 RULE(STEPS, CHUNK_K % 16 == 0, "a chunk of k (STEPS * WARPS_K * 32 / LANES_X * 4) must be a multiple of 16")
 RULE(LOADER, LOADER != 2 || (ROWS + VS - 1) / VS <= THREADS,
      "LOADER 2 needs a thread for each vector of the rows")
 RULE(WARPS_X, SIDE == 1 || TILE_X % VC == 0, "VC must divide the columns of a tile")
-RULE(VC, SIDE == 0 || PASS_ROWS % VC == 0, "VC must divide the rows that are stored together (ROWS, or 8)")
 #endif
 
 #ifdef RULE_OP

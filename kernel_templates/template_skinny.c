@@ -104,18 +104,11 @@ static struct resources skinny_resources(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-/* The last parameter that a rule reads. One of those that name VC reads up to WARPS_R, which its text does
- * not say; the text is part of what winners were measured with. */
-static int last_read(int parameter)
-{
-    return parameter == P_VC ? P_WARPS_R : parameter;
-}
-
 /* What the kernel asserts, too. */
 static const char *check_rules(const struct config *config, int known, const struct problem *problem)
 {
 #define RULE(last, holds, why)                                                                               \
-    if (known > last_read(P_##last) && !(holds)) return why;
+    if (known > P_##last && !(holds)) return why;
 #include "skinny_rules.h"
 #undef RULE
     if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
