@@ -2,7 +2,8 @@
  * instructions while the streamed operand and C move at the speed of device memory, or of what is on its way.
  *
  * Nothing here was fitted to this family: instructions are counted in its machine code (CUDA 13.0, sm_90a),
- * all else is as in model_resident.c.
+ * all else is as in model_resident.c. The fastest 18 kernels of three problems on an H200 took 0.98 to 1.15
+ * times what it says, the fastest of each was 15th, 33rd and 504th in its order.
  */
 #include "model_tall.h"
 
