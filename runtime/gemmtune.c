@@ -43,12 +43,52 @@ static enum gt_status answer(enum status st)
     }
 }
 
+/* ---- structs of the caller ---- */
+
+/* What the first version of each had: nobody knows less. */
+enum { OPTIONS_FIRST = 96, PROBLEM_FIRST = 136, CALL_FIRST = 104, INFO_FIRST = 1184 };
+enum { STRUCT_BYTES_MAX = 4096 };
+
+/* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
+ * and what we do not know must be. */
+static enum status read_struct(const char *name, const void *from, size_t least, void *to, size_t known)
+{
+    uint32_t size;
+    memcpy(&size, from, sizeof size);
+    if (size < least || size > STRUCT_BYTES_MAX)
+        return fail(E_INPUT, "the size of struct %s is %u; sizeof(struct %s) is at least %zu", name,
+                    (unsigned)size, name, least);
+    memset(to, 0, known);
+    memcpy(to, from, size < known ? size : known);
+    for (size_t i = known; i < size; i++)
+        if (((const unsigned char *)from)[i])
+            return fail(E_INPUT, "struct %s has members that gemmtune " GT_LIBRARY_VERSION " does not know",
+                        name);
+    return OK;
+}
+
+static enum status check_zero(const char *name, const void *words, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (((const unsigned char *)words)[i])
+            return fail(E_INPUT, "the reserved members of struct %s must be 0", name);
+    return OK;
+}
+
 /* ---- problems ---- */
 
-struct gt_problem gt_problem_make(int64_t m, int64_t n, int64_t k)
+static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C;
+
+/* A copy of the caller's that has all members of ours. */
+static inline enum status copy_problem(const struct gt_problem *from, struct gt_problem *to)
 {
-    struct gt_problem p = {.m = m, .n = n, .k = k, .batch = 1};
-    return p;
+    if (from->size == sizeof *to &&
+        !(from->reserved[0] | from->reserved[1] | from->reserved[2] | from->reserved[3])) {
+        *to = *from;
+        return OK;
+    }
+    enum status st = read_struct("gt_problem", from, PROBLEM_FIRST, to, sizeof *to);
+    return st ? st : check_zero("gt_problem", to->reserved, sizeof to->reserved);
 }
 
 static int64_t row(int64_t length)
@@ -56,20 +96,44 @@ static int64_t row(int64_t length)
     return length > 0 ? length : 1;
 }
 
-/* Ours from the caller's, with defaults filled in, checked. */
-static enum status read_problem(const struct gt_problem *from, struct problem *p, int *alignment)
+static enum status check_members(const struct gt_problem *from)
 {
-    *alignment = from->alignment ? from->alignment : 16;
     if (from->type != GT_SGEMM) return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM", (int)from->type);
-    if (*alignment != 4 && *alignment != 8 && *alignment != 16)
+    if (from->flags & ~problem_flags)
+        return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
+                    (unsigned)from->flags, (unsigned)problem_flags);
+    if (from->alignment != 0 && from->alignment != 4 && from->alignment != 8 && from->alignment != 16)
         return fail(E_INPUT, "alignment is %d; 4, 8, 16 or 0 are possible", (int)from->alignment);
-    const int32_t flags[] = {from->trans_a, from->trans_b, from->scalars_on_device};
-    static const char *const names[] = {"trans_a", "trans_b", "scalars_on_device"};
-    for (int i = 0; i < 3; i++)
-        if (flags[i] != 0 && flags[i] != 1)
-            return fail(E_INPUT, "%s is %d; 0 or 1 are possible", names[i], (int)flags[i]);
-    if (from->reserved) return fail(E_INPUT, "reserved is %d and must be 0", (int)from->reserved);
+    if ((from->trans_a | from->trans_b) & ~1)
+        return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
+                    (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
     if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
+    return OK;
+}
+
+/* Column-major C = op(A) op(B) of M x N is row-major C^T = op(B)^T op(A)^T of N x M, and what is stored by
+ * columns is stored transposed by rows: operands and sizes change places, ops stay with their operand. */
+static struct gt_problem by_rows(struct gt_problem p)
+{
+    const struct gt_problem x = p;
+    if (!(x.flags & GT_COLUMN_MAJOR)) return p;
+    p.m = x.n;
+    p.n = x.m;
+    p.trans_a = x.trans_b;
+    p.trans_b = x.trans_a;
+    p.lda = x.ldb;
+    p.ldb = x.lda;
+    p.stride_a = x.stride_b;
+    p.stride_b = x.stride_a;
+    return p;
+}
+
+/* Ours from the caller's, with defaults filled in, checked. */
+static enum status read_problem(const struct gt_problem *asked, struct problem *p)
+{
+    enum status st = check_members(asked);
+    if (st) return st;
+    const struct gt_problem rows = by_rows(*asked), *from = &rows;
     *p = (struct problem){.type = GEMM_SGEMM,
                           .trans_a = from->trans_a,
                           .trans_b = from->trans_b,
@@ -83,12 +147,13 @@ static enum status read_problem(const struct gt_problem *from, struct problem *p
                           .stride_a = from->stride_a,
                           .stride_b = from->stride_b,
                           .stride_c = from->stride_c,
-                          .alpha = 1};
+                          .alpha = 1,
+                          .beta = from->flags & GT_ADDS_TO_C ? 1 : 0};
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);
     if (p->batch == 1) p->stride_a = p->stride_b = p->stride_c = 0;
-    enum status st = problem_check(p);
+    st = problem_check(p);
     if (st || p->batch > 1) return st;
     p->stride_a = problem_rows_a(p) * p->lda; /* the text form's default */
     p->stride_b = problem_rows_b(p) * p->ldb;
@@ -168,14 +233,14 @@ static void find_cache(struct gt_handle *handle, const char *chosen)
 
 static enum status copy_options(struct gt_handle *handle, const struct gt_options *o)
 {
+    enum status st = check_zero("gt_options", o->reserved, sizeof o->reserved);
+    if (st) return st;
     if (o->flags & ~(unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET))
-        return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", o->flags,
+        return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", (unsigned)o->flags,
                     (unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET));
     if (o->workspaces < GT_NO_WORKSPACES || o->workspaces > WORKSPACES_MAX)
         return fail(E_INPUT, "workspaces is %d; %d to %d are possible", o->workspaces, GT_NO_WORKSPACES,
                     WORKSPACES_MAX);
-    for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
-        if (o->reserved[i]) return fail(E_INPUT, "the reserved members of the options must be NULL");
     handle->flags = o->flags;
     if (o->workspace_bytes > INT64_MAX) return fail(E_INPUT, "workspace_bytes is %zu", o->workspace_bytes);
     handle->workspaces = o->workspaces == GT_NO_WORKSPACES ? 0
@@ -213,15 +278,17 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
 
 enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
 {
-    static const struct gt_options usual = {.flags = 0};
+    struct gt_options o = gt_options_make();
     if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
     *out = NULL;
+    enum status st = options ? read_struct("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
+    if (st) return answer(st);
     struct gt_handle *handle = calloc(1, sizeof *handle);
     if (!handle) return answer(fail(E_MEMORY, "out of memory while opening"));
     pthread_mutex_init(&handle->lock, NULL);
     pthread_cond_init(&handle->built, NULL);
-    enum gt_status status = answer(copy_options(handle, options ? options : &usual));
-    if (!status) status = find_context(handle, options ? options->device : 0);
+    enum gt_status status = answer(copy_options(handle, &o));
+    if (!status) status = find_context(handle, o.device);
     if (status) gt_close(handle);
     else *out = handle;
     return status;
@@ -266,18 +333,29 @@ void gt_close(struct gt_handle *handle)
 
 /* ---- plan, launch ---- */
 
-enum gt_status gt_plan(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
+/* p: a copy with all members of ours. */
+static enum status open_plan(struct gt_handle *handle, CUcontext context, const struct gt_problem *p,
+                             struct gt_plan **plan)
 {
-    if (!handle || !problem || !plan) return answer(fail(E_INPUT, "gt_plan: an argument is NULL"));
-    struct problem p;
+    struct problem problem;
     struct place *place;
-    CUcontext context;
-    int alignment;
-    *plan = NULL;
-    enum status st = read_problem(problem, &p, &alignment);
-    if (!st) st = current_context(handle, &context);
+    enum status st = read_problem(p, &problem);
     if (!st) st = place_of(handle, context, &place);
-    if (!st) st = plan_make(handle, place, &p, alignment, problem->scalars_on_device, plan);
+    const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
+                                       .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
+                                       .column_major = p->flags & GT_COLUMN_MAJOR};
+    return st ? st : plan_make(handle, place, &problem, &traits, plan);
+}
+
+enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
+{
+    if (!handle || !problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
+    struct gt_problem p;
+    CUcontext context;
+    *plan = NULL;
+    enum status st = copy_problem(problem, &p);
+    if (!st) st = current_context(handle, &context);
+    if (!st) st = open_plan(handle, context, &p, plan);
     return answer(st);
 }
 
@@ -301,6 +379,30 @@ static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum 
     return result == WAY_DONE ? GT_OK : GT_DEVICE;
 }
 
+/* A thread without a context gets the plan's. */
+static enum status enter_context(const struct gt_plan *plan)
+{
+    CUcontext current = NULL;
+    CUresult result = cuda.CtxGetCurrent(&current);
+    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->place->device.context);
+    return device_check(result, "make the plan's context current");
+}
+
+/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
+ */
+static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_call *call)
+{
+    enum status st = enter_context(plan);
+    if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
+    if (st) return answer(st);
+    struct way *way = atomic_load_explicit(&plan->way, memory_order_acquire);
+    if ((call->a | call->b | call->c) & way->unaligned)
+        way = atomic_load_explicit(&plan->narrow, memory_order_acquire);
+    if (!way) return plan_launch_otherwise(plan, NULL, WAY_DONE, call) == WAY_DONE ? GT_OK : GT_DEVICE;
+    enum way_result result = way_launch(way, call);
+    return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
+}
+
 static bool is_empty(const struct problem *p)
 {
     return p->m == 0 || p->n == 0;
@@ -312,48 +414,66 @@ static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
     struct way *way = atomic_load_explicit(&plan->way, memory_order_acquire);
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
     if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
+    if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
     if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return answer(fail(E_INPUT, "A, B or C is NULL"));
-    if (bits & way->unaligned) {
-        way = atomic_load_explicit(&plan->narrow, memory_order_acquire);
-        if (!way) return plan_launch_otherwise(plan, NULL, WAY_DONE, call) == WAY_DONE ? GT_OK : GT_DEVICE;
-    }
+    const bool other_beta =
+        !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
+    if ((bits & way->unaligned) || other_beta) return launch_unexpected(plan, call);
     enum way_result result = way_launch(way, call);
     return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
 }
 
-enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
-                         const void *beta, void *c, struct CUstream_st *stream)
+/* A call of another size, or with something set that we must look at. */
+static enum status read_call(const struct gt_call *from, struct gt_call *to)
 {
-    if (!plan) return answer(fail(E_INPUT, "gt_launch: the plan is NULL"));
-    const struct gemm_call call = {
-        (CUdeviceptr)a, (CUdeviceptr)b, (CUdeviceptr)c, alpha, beta, plan->scalars_on_device, stream, 0, 0};
-    return launch(plan, &call);
+    enum status st = read_struct("gt_call", from, CALL_FIRST, to, sizeof *to);
+    if (st) return st;
+    if (to->flags)
+        return fail(E_INPUT, "flags of the call are 0x%x; this version knows none", (unsigned)to->flags);
+    return check_zero("gt_call", to->reserved, sizeof to->reserved);
 }
 
-enum gt_status gt_launch_in(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
-                            const void *beta, void *c, struct CUstream_st *stream, void *workspace,
-                            size_t workspace_bytes)
+static inline bool is_usual(const struct gt_call *call)
 {
-    if (!plan) return answer(fail(E_INPUT, "gt_launch_in: the plan is NULL"));
-    if ((CUdeviceptr)workspace & 15)
-        return answer(fail(E_INPUT, "gt_launch_in: the workspace must be a multiple of 16 bytes"));
-    const struct gemm_call call = {
-        (CUdeviceptr)a,          (CUdeviceptr)b, (CUdeviceptr)c,         alpha,          beta,
-        plan->scalars_on_device, stream,         (CUdeviceptr)workspace, workspace_bytes};
-    return launch(plan, &call);
+    uintptr_t reserved = call->flags;
+    for (size_t i = 0; i < sizeof call->reserved / sizeof *call->reserved; i++)
+        reserved |= (uintptr_t)call->reserved[i];
+    return call->size == sizeof *call && !reserved;
+}
+
+static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
+{
+    const bool swap = plan->traits.column_major;
+    return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
+                              .b = (CUdeviceptr)(swap ? x->a : x->b),
+                              .c = (CUdeviceptr)x->c,
+                              .alpha = x->alpha,
+                              .beta = x->beta,
+                              .scalars_on_device = plan->traits.scalars_on_device,
+                              .stream = x->stream,
+                              .workspace = (CUdeviceptr)x->workspace,
+                              .workspace_bytes = x->workspace_bytes};
+}
+
+enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
+{
+    struct gt_call copy;
+    if (!plan || !call) return answer(fail(E_INPUT, "gt_launch: an argument is NULL"));
+    if (!is_usual(call)) {
+        enum status st = read_call(call, &copy);
+        if (st) return answer(st);
+        call = &copy;
+    }
+    const struct gemm_call x = call_by_rows(plan, call);
+    return launch(plan, &x);
 }
 
 /* Make the plan for a key, or find that another thread has. */
 static enum status make_kept(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
-                             CUcontext context, struct gt_plan **plan)
+                             const struct gt_problem *p, CUcontext context, struct gt_plan **plan)
 {
-    struct problem p;
-    struct place *place;
-    int alignment;
-    enum status st = read_problem(&key->problem, &p, &alignment);
-    if (!st) st = place_of(handle, context, &place);
-    if (!st) st = plan_make(handle, place, &p, alignment, key->problem.scalars_on_device, plan);
+    enum status st = open_plan(handle, context, p, plan);
     if (st) return st;
     pthread_mutex_lock(&handle->lock);
     struct gt_plan *first = plan_cache_find(&handle->found, key, hash);
@@ -364,33 +484,50 @@ static enum status make_kept(struct gt_handle *handle, const struct plan_key *ke
     return st;
 }
 
-enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const void *alpha,
-                       const void *a, const void *b, const void *beta, void *c, struct CUstream_st *stream)
+/* The caller's problem as a key of plans: as aligned as the operands are, with the scalars looked at. */
+static inline void specialize(struct gt_problem *p, const struct gt_call *call)
 {
-    if (!handle || !problem) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
-    const struct gemm_call call = {(CUdeviceptr)a,
-                                   (CUdeviceptr)b,
-                                   (CUdeviceptr)c,
-                                   alpha,
-                                   beta,
-                                   problem->scalars_on_device == 1,
-                                   stream,
-                                   0,
-                                   0};
-    const CUdeviceptr bits = call.a | call.b | call.c;
-    struct gt_plan *plan;
-    CUcontext context;
-    enum status st = current_context(handle, &context);
-    if (st) return answer(st);
-    struct plan_key key = {context, *problem};
-    key.problem.alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
-    const uint64_t hash = plan_hash(&key);
-    plan = plan_cache_find(&handle->found, &key, hash);
-    if (!plan && (st = make_kept(handle, &key, hash, context, &plan))) return answer(st);
-    return launch(plan, &call);
+    const uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
+    p->alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    if ((p->flags & GT_SCALARS_ON_DEVICE) || !call->beta) return;
+    p->flags &= ~(uint32_t)GT_ADDS_TO_C;
+    if (*(const float *)call->beta != 0) p->flags |= GT_ADDS_TO_C;
 }
 
-void gt_plan_info(const struct gt_plan *plan, struct gt_plan_info *info)
+enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const struct gt_call *call)
 {
-    *info = atomic_load(&plan->way)->info;
+    struct gt_problem p;
+    struct gt_call copy;
+    struct gt_plan *plan;
+    CUcontext context;
+    if (!handle || !problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
+    enum status st = copy_problem(problem, &p);
+    if (!st && !is_usual(call)) {
+        st = read_call(call, &copy);
+        call = &copy;
+    }
+    if (!st) st = current_context(handle, &context);
+    if (st) return answer(st);
+    specialize(&p, call);
+    const struct plan_key key = plan_key_of(context, &p);
+    const uint64_t hash = plan_hash(&key);
+    plan = plan_cache_find(&handle->found, &key, hash);
+    if (!plan && (st = make_kept(handle, &key, hash, &p, context, &plan))) return answer(st);
+    const struct gemm_call x = call_by_rows(plan, call);
+    return launch(plan, &x);
+}
+
+enum gt_status gt_plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
+{
+    if (!plan || !info) return answer(fail(E_INPUT, "gt_plan_describe: an argument is NULL"));
+    const uint32_t size = info->size;
+    if (size < INFO_FIRST || size > STRUCT_BYTES_MAX)
+        return answer(
+            fail(E_INPUT, "the size of struct gt_plan_info is %u; sizeof(struct gt_plan_info) is at least %d",
+                 (unsigned)size, INFO_FIRST));
+    struct gt_plan_info all = atomic_load(&plan->way)->info;
+    all.size = size;
+    memset(info, 0, size);
+    memcpy(info, &all, size < sizeof all ? size : sizeof all);
+    return GT_OK;
 }

@@ -3,19 +3,22 @@
  *     struct gt_handle *handle;
  *     struct gt_problem problem = gt_problem_make(m, n, k);
  *     float alpha = 1, beta = 0;
- *     if (gt_open(&handle, NULL)) ...                                   once a program
- *     if (gt_gemm(handle, &problem, &alpha, a, b, &beta, c, stream)) ...     as often as wanted
+ *     struct gt_call call = gt_call_make(&alpha, a, b, &beta, c, stream);
+ *     if (gt_open(&handle, NULL)) ...                      once a program
+ *     if (gt_gemm(handle, &problem, &call)) ...            as often as wanted
  *     gt_close(handle);
  *
- * or, with the kernel chosen ahead: gt_plan once, gt_launch often, gt_plan_close. Every function may be
+ * or, with the kernel chosen ahead: gt_plan_open once, gt_launch often, gt_plan_close. Every function may be
  * called from any thread. A call that fails answers a code, and gt_error_text() then says why in a sentence.
  *
- * What is computed: row-major C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a
- * batch of matrices at constant strides. Column-major callers swap the operands: column-major C = op(A) op(B)
- * of M x N is row-major C^T = op(B)^T op(A)^T of N x M, so pass N for M and M for N, B as A and A as B, with
- * their ops and leading dimensions, and leave the rest as it is.
+ * What is computed: C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a batch of
+ * matrices at constant strides. Matrices are stored by rows; with GT_COLUMN_MAJOR by columns, as in BLAS.
  *
  * As in BLAS: with beta = 0, C is not read; with alpha = 0 or K = 0, A and B are not.
+ *
+ * Growth: each struct begins with its size as the caller knows it, set by the functions gt_..._make. A
+ * program that was compiled with an older header runs with a newer library. One that asks an older library
+ * for what that does not know gets GT_INVALID.
  *
  * C99 or C++11. No header of CUDA is needed; CUstream, cudaStream_t and CUdeviceptr fit where streams and
  * device addresses are asked for.
@@ -25,6 +28,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,31 +52,84 @@ enum gt_status {
  * the next call in this thread. */
 const char *gt_error_text(void);
 
-/* "0.1.0" */
+/* "0.2.0" */
 const char *gt_version(void);
 
 /* ---- the problem ---- */
 
 enum gt_type { GT_SGEMM = 0 }; /* strict FP32 */
 
-/* A: M x K with lda >= K, or if trans_a: K x M with lda >= M. B: K x N with ldb >= N, or if trans_b: N x K
- * with ldb >= K. C: M x N with ldc >= N. Elements, not bytes. Matrix i of the batch starts i * stride_x
- * elements after the first. Zero the struct or start from gt_problem_make: unused bytes must be 0. */
+/* flags of a problem */
+enum {
+    GT_COLUMN_MAJOR = 1,      /* A, B and C are stored by columns */
+    GT_SCALARS_ON_DEVICE = 2, /* alpha and beta point to device memory, read when the kernel runs */
+    GT_ADDS_TO_C = 4 /* beta will not be 0. Only a hint to gt_plan_open: a launch with host scalars looks
+                        at beta itself, and takes a kernel chosen for it */
+};
+
+/* Stored by rows: A is M x K with lda >= K, or if trans_a: K x M with lda >= M. B is K x N with ldb >= N, or
+ * if trans_b: N x K with ldb >= K. C is M x N with ldc >= N.
+ * Stored by columns: A is M x K with lda >= M, or if trans_a: K x M with lda >= K. B is K x N with ldb >= K,
+ * or if trans_b: N x K with ldb >= N. C is M x N with ldc >= M.
+ * Elements, not bytes. Matrix i of the batch starts i * stride_x elements after the first. */
 struct gt_problem {
-    int32_t type;              /* enum gt_type */
-    int32_t trans_a, trans_b;  /* 0 or 1 */
-    int32_t scalars_on_device; /* 1: alpha and beta point to device memory, read when the kernel runs */
-    int64_t m, n, k;           /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
-    int64_t lda, ldb, ldc;     /* 0: as long as the stored row */
-    int64_t batch;             /* 0: nothing is computed */
+    uint32_t size;            /* sizeof(struct gt_problem) */
+    uint32_t flags;           /* GT_COLUMN_MAJOR and so on */
+    int32_t type;             /* enum gt_type */
+    int32_t trans_a, trans_b; /* 0 or 1 */
+    int32_t alignment;        /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16; 0: 16 */
+    int64_t m, n, k;          /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
+    int64_t lda, ldb, ldc;    /* 0: no padding */
+    int64_t batch;            /* 0: nothing is computed */
     int64_t stride_a, stride_b, stride_c; /* without meaning for a batch of 1; a stride_a or stride_b of 0
                                              uses the same matrix for all */
-    int32_t alignment; /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16; 0: 16 */
-    int32_t reserved;  /* 0 */
+    uint64_t reserved[4];                 /* 0 */
 };
 
 /* One product without padding; all else is left to be filled in. */
-struct gt_problem gt_problem_make(int64_t m, int64_t n, int64_t k);
+static inline struct gt_problem gt_problem_make(int64_t m, int64_t n, int64_t k)
+{
+    struct gt_problem p;
+    memset(&p, 0, sizeof p);
+    p.size = (uint32_t)sizeof p;
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.batch = 1;
+    return p;
+}
+
+/* What a launch is given. */
+struct gt_call {
+    uint32_t size;            /* sizeof(struct gt_call) */
+    uint32_t flags;           /* 0 */
+    const void *alpha, *beta; /* floats, on the host unless the problem says GT_SCALARS_ON_DEVICE */
+    const void *a, *b;        /* device memory, multiples of 4 bytes */
+    void *c;
+    struct CUstream_st *stream; /* of the plan's context; NULL: the legacy default stream. Pass
+                                   CU_STREAM_PER_THREAD for that one */
+    void *workspace;        /* device memory of the caller's, a multiple of 16 bytes, which may hold anything
+                               and is the launch's until it has run: no two launches that may overlap share
+                               it. NULL: the library's own */
+    size_t workspace_bytes; /* how much is wanted is in gt_plan_info; less, and it is as with none */
+    void *reserved[4];      /* NULL */
+};
+
+/* With the library's own workspace. */
+static inline struct gt_call gt_call_make(const void *alpha, const void *a, const void *b, const void *beta,
+                                          void *c, struct CUstream_st *stream)
+{
+    struct gt_call call;
+    memset(&call, 0, sizeof call);
+    call.size = (uint32_t)sizeof call;
+    call.alpha = alpha;
+    call.a = a;
+    call.b = b;
+    call.beta = beta;
+    call.c = c;
+    call.stream = stream;
+    return call;
+}
 
 /* ---- the library ---- */
 
@@ -84,20 +141,29 @@ enum {
 
 enum { GT_NO_WORKSPACES = -1 };
 
-/* Zero is the default everywhere. Texts are copied. */
+/* Zero is the default everywhere else. Texts are copied. */
 struct gt_options {
+    uint32_t size;        /* sizeof(struct gt_options) */
+    uint32_t flags;       /* GT_NO_CUBLAS and so on */
     const char *database; /* file of winners; NULL: GEMMTUNE_DB, else the user's own; "": none */
     const char *pretuned; /* folder of winners as text; NULL: those installed with the library; "": none */
     const char *cache;    /* folder of compiled kernels; NULL: GEMMTUNE_CACHE, else the user's own */
     int device;           /* GPU to use if no context is current in the thread that calls gt_open */
-    unsigned flags;
-    int workspaces; /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16;
-                       GT_NO_WORKSPACES: none of the plan's own, see gt_launch_in */
+    int workspaces;       /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16;
+                             GT_NO_WORKSPACES: none of the plan's own, see gt_launch_in */
     size_t workspace_bytes; /* device memory that a plan may take for each of them beside the operands; 0:
                                GEMMTUNE_WORKSPACE (such as 256M), else 64 MiB; 1: none. What needs more is
                                passed over for the next best that does not */
-    void *reserved[7];      /* NULL */
+    void *reserved[6];      /* NULL */
 };
+
+static inline struct gt_options gt_options_make(void)
+{
+    struct gt_options options;
+    memset(&options, 0, sizeof options);
+    options.size = (uint32_t)sizeof options;
+    return options;
+}
 
 /* options may be NULL. Works in the CUDA context that is current, such as the runtime API's; where there is
  * none, in the primary context of options->device, which becomes current. A database, cache, compiler or
@@ -112,39 +178,33 @@ void gt_close(struct gt_handle *handle);
 /* Choose a way to compute the problem and prepare it, in the context that is current. The first use of a
  * kernel compiles it (about a second) unless the cache has it; threads that want the same kernel meanwhile
  * wait, so that a program's results do not depend on who came first. Errors: all. */
-enum gt_status gt_plan(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan);
+enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem,
+                            struct gt_plan **plan);
 
 /* Nothing of the plan may be running. Takes NULL. Plans that were not closed are closed by gt_close. */
 void gt_plan_close(struct gt_plan *plan);
 
-/* Enqueue the product on a stream of the plan's context, which must be current. NULL is the legacy default
- * stream; pass CU_STREAM_PER_THREAD for that one.
+/* Enqueue the product on call->stream, in the plan's context, which must be current.
  *
  * Nothing but kernel launches: no lock, no allocation, no lookup; may be captured into a graph. alpha and
  * beta are read before it returns unless they are on the device. Some cases take longer, once: operands that
- * are less aligned than the problem said, a kernel that the driver refuses, a capture that needs a workspace.
- * Then another kernel, or cuBLAS, or the workspace, is prepared and used from then on. A plan for which
- * cuBLAS won calls cuBLAS.
+ * are less aligned than the problem said, beta = 0 where the plan is for another or the other way round, a
+ * kernel that the driver refuses, a capture that needs a workspace. Then another kernel, or cuBLAS, or the
+ * workspace, is prepared and used from then on. A plan for which cuBLAS won calls cuBLAS.
  *
  * Streams may launch one plan at once. A plan that needs a workspace has one for each of the first few
  * streams (see workspaces in gt_options), told apart by the driver's stream id; what further streams launch
  * needs none: right, and perhaps slower. Each capture has a workspace of its own, which must stay as long as
- * the graph: close the plan after it. */
-enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
-                         const void *beta, void *c, struct CUstream_st *stream);
+ * the graph: close the plan after it.
+ *
+ * In the caller's workspace, a plan whose blocks count themselves in clears its counters there first, a small
+ * memset on the stream. */
+enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call);
 
-/* The same in device memory of the caller's, a multiple of 16 bytes, which may hold anything and is the
- * plan's until the launch has run: no two launches that may overlap share it. How much is wanted is in
- * gt_plan_info; less, or NULL, and it is as with gt_launch. A plan whose blocks count themselves in clears
- * its counters there first, a small memset on the stream. */
-enum gt_status gt_launch_in(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
-                            const void *beta, void *c, struct CUstream_st *stream, void *workspace,
-                            size_t workspace_bytes);
-
-/* gt_plan and gt_launch in one; the plan is kept in the handle under the problem, the context and the
- * operands' alignment, and found again without a lock. */
-enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const void *alpha,
-                       const void *a, const void *b, const void *beta, void *c, struct CUstream_st *stream);
+/* gt_plan_open and gt_launch in one; the plan is kept in the handle under the problem, the context, the
+ * operands' alignment, and whether beta is 0, and found again without a lock. */
+enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem,
+                       const struct gt_call *call);
 
 /* ---- why this kernel ---- */
 
@@ -156,12 +216,14 @@ enum gt_source {
 };
 
 struct gt_plan_info {
-    enum gt_source source;
+    uint32_t size;    /* sizeof(struct gt_plan_info), set by the caller; no more is written */
+    int32_t source;   /* enum gt_source */
     int pretuned;     /* 1: a winner that came with the library, 0: from the user's database or the model */
     int stale;        /* 1: measured with another driver or method than now */
     int uses_cublas;  /* 1: cuBLAS computes it, because it won or because nothing else can */
+    int adds_to_c;    /* 1: chosen for a beta other than 0 */
     char config[512]; /* "simt BM=128 ...", or "cublas"; "" for a problem without elements */
-    char tuned_for[256]; /* the problem it was measured for, "" if none */
+    char tuned_for[256]; /* the problem it was measured for, row-major, "" if none */
     char when[32];       /* it was measured, UTC; "" unknown */
     char why[256];       /* a sentence */
     double time_us;      /* one call: measured (GT_EXACT), otherwise estimated; 0 unknown */
@@ -170,9 +232,19 @@ struct gt_plan_info {
         loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
     size_t workspace_bytes; /* a stream; 0: it needs none */
     int workspaces;         /* that the plan has */
+    uint64_t reserved[8];   /* written as 0 */
 };
 
-void gt_plan_info(const struct gt_plan *plan, struct gt_plan_info *info);
+static inline struct gt_plan_info gt_plan_info_make(void)
+{
+    struct gt_plan_info info;
+    memset(&info, 0, sizeof info);
+    info.size = (uint32_t)sizeof info;
+    return info;
+}
+
+/* Errors: GT_INVALID. */
+enum gt_status gt_plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
 
 #ifdef __cplusplus
 }

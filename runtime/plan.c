@@ -93,13 +93,13 @@ static enum status make_empty(const struct wish *w, struct way **out)
 }
 
 enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      int alignment, bool scalars_on_device, struct gt_plan **out)
+                      const struct plan_traits *traits, struct gt_plan **out)
 {
     const struct wish wish = {.handle = handle,
                               .place = place,
                               .problem = problem,
-                              .alignment = alignment,
-                              .scalars_on_device = scalars_on_device};
+                              .alignment = traits->alignment,
+                              .scalars_on_device = traits->scalars_on_device};
     struct way *way;
     bool empty = problem->m == 0 || problem->n == 0;
     enum status st = empty ? make_empty(&wish, &way) : find_way_relaxed(&wish, &way);
@@ -112,13 +112,13 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
     plan->handle = handle;
     plan->place = place;
     plan->problem = *problem;
-    plan->alignment = alignment;
-    plan->scalars_on_device = scalars_on_device;
+    plan->traits = *traits;
     plan->ways = way;
     pthread_mutex_init(&plan->lock, NULL);
     atomic_init(&plan->way, way);
     atomic_init(&plan->narrow, NULL);
     atomic_init(&plan->spare, NULL);
+    atomic_init(&plan->twin, NULL);
     pthread_mutex_lock(&handle->lock);
     plan->next = handle->plans;
     plan->link = &handle->plans;
@@ -129,13 +129,43 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
     return OK;
 }
 
-void plan_free(struct gt_plan *plan)
+static void take_out(struct gt_plan *plan)
 {
-    CUcontext popped;
     pthread_mutex_lock(&plan->handle->lock);
     *plan->link = plan->next;
     if (plan->next) plan->next->link = plan->link;
+    plan->link = NULL;
     pthread_mutex_unlock(&plan->handle->lock);
+}
+
+enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **out)
+{
+    enum status st = OK;
+    *out = plan;
+    if ((plan->problem.beta != 0) == adds_to_c) return OK;
+    *out = atomic_load_explicit(&plan->twin, memory_order_acquire);
+    if (*out) return OK;
+    pthread_mutex_lock(&plan->lock);
+    *out = atomic_load(&plan->twin);
+    if (!*out) {
+        struct problem problem = plan->problem;
+        problem.beta = adds_to_c;
+        st = plan_make(plan->handle, plan->place, &problem, &plan->traits, out);
+        if (!st) {
+            take_out(*out); /* it goes with this one */
+            atomic_store_explicit(&plan->twin, *out, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&plan->lock);
+    return st;
+}
+
+void plan_free(struct gt_plan *plan)
+{
+    CUcontext popped;
+    struct gt_plan *twin = atomic_load(&plan->twin);
+    if (twin) plan_free(twin);
+    if (plan->link) take_out(plan);
     CUstreamCaptureMode before = relaxed_begin();
     bool pushed = cuda.CtxPushCurrent(plan->place->device.context) == CUDA_SUCCESS;
     for (struct way *way = plan->ways, *next; way; way = next) {
@@ -168,7 +198,7 @@ static enum status fill(struct gt_plan *plan, const struct gap *gap, struct way 
                                   .place = plan->place,
                                   .problem = &plan->problem,
                                   .alignment = gap->alignment,
-                                  .scalars_on_device = plan->scalars_on_device,
+                                  .scalars_on_device = plan->traits.scalars_on_device,
                                   .without_workspace = gap->without_workspace,
                                   .ways = plan->ways};
         st = find_way_relaxed(&wish, way);
@@ -185,8 +215,8 @@ static enum status fill(struct gt_plan *plan, const struct gap *gap, struct way 
 enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *way, enum way_result result,
                                       const struct gemm_call *call)
 {
-    bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->alignment - 1);
-    struct gap gap = {unaligned ? &plan->narrow : &plan->way, unaligned ? 4 : plan->alignment, false};
+    bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->traits.alignment - 1);
+    struct gap gap = {unaligned ? &plan->narrow : &plan->way, unaligned ? 4 : plan->traits.alignment, false};
     for (int tries = 0; tries < CHOICES_MAX; tries++) {
         if (result == WAY_REFUSED)
             notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());

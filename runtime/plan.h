@@ -5,26 +5,38 @@
 
 #include "way.h"
 
+/* How the caller means a plan, beside its problem. */
+struct plan_traits {
+    int alignment; /* of the operands, bytes */
+    bool scalars_on_device;
+    bool column_major; /* A and B of a call change places: the problem is by rows */
+};
+
 struct gt_plan {
-    struct gt_plan *next, **link; /* in the handle's list */
+    struct gt_plan *next, **link; /* in the handle's list; link NULL: in none */
     struct gt_handle *handle;
     struct place *place;
     struct problem problem;
-    int alignment;
-    bool scalars_on_device;
-    _Atomic(struct way *) way;    /* for operands as aligned as promised */
-    _Atomic(struct way *) narrow; /* for others; NULL until one comes */
-    _Atomic(struct way *) spare;  /* for any, without a workspace; NULL until one is needed */
-    pthread_mutex_t lock;         /* making another way */
-    struct way *ways;             /* all that were made: somebody may still be launching an old one */
+    struct plan_traits traits;
+    _Atomic(struct gt_plan *) twin; /* for beta = 0 if this is for another, and the other way round; NULL
+                                       until one is needed. In no list: goes with this one */
+    _Atomic(struct way *) way;      /* for operands as aligned as promised */
+    _Atomic(struct way *) narrow;   /* for others; NULL until one comes */
+    _Atomic(struct way *) spare;    /* for any, without a workspace; NULL until one is needed */
+    pthread_mutex_t lock;           /* making another way */
+    struct way *ways;               /* all that were made: somebody may still be launching an old one */
 };
 
 /* Prepare the first choice that can be, in the place's context, which must be current. Errors: E_ABSENT
  * (nothing can compute it), E_MEMORY. */
 enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      int alignment, bool scalars_on_device, struct gt_plan **plan);
+                      const struct plan_traits *traits, struct gt_plan **plan);
 
-/* Takes it out of the handle's list. The place's context need not be current. */
+/* The plan for calls whose beta is 0, or is not: this one or its twin, made if need be. Errors: those of
+ * plan_make. */
+enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **out);
+
+/* With its twin; takes it out of the handle's list. The place's context need not be current. */
 void plan_free(struct gt_plan *plan);
 
 /* What to do when the way at hand does not do: `result` is what way_launch answered (WAY_REFUSED or

@@ -4,7 +4,7 @@
 
 #define SLOTS_FIRST 256 /* a power of two */
 
-_Static_assert(sizeof(struct plan_key) == sizeof(void *) + sizeof(struct gt_problem) &&
+_Static_assert(sizeof(struct plan_key) == sizeof(void *) + 6 * sizeof(int32_t) + 10 * sizeof(int64_t) &&
                    sizeof(struct plan_key) % 8 == 0,
                "a key has no bytes that are nobody's");
 

@@ -11,10 +11,34 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct plan_key {
+struct plan_key { /* every byte counts */
     const void *context;
-    struct gt_problem problem; /* every byte counts */
+    uint32_t flags; /* of the problem */
+    int32_t type, trans_a, trans_b, alignment;
+    int32_t none; /* 0 */
+    int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c;
 };
+
+static inline struct plan_key plan_key_of(const void *context, const struct gt_problem *p)
+{
+    return (struct plan_key){.context = context,
+                             .flags = p->flags,
+                             .type = p->type,
+                             .trans_a = p->trans_a,
+                             .trans_b = p->trans_b,
+                             .alignment = p->alignment,
+                             .none = 0,
+                             .m = p->m,
+                             .n = p->n,
+                             .k = p->k,
+                             .lda = p->lda,
+                             .ldb = p->ldb,
+                             .ldc = p->ldc,
+                             .batch = p->batch,
+                             .stride_a = p->stride_a,
+                             .stride_b = p->stride_b,
+                             .stride_c = p->stride_c};
+}
 
 struct plan_entry {
     struct plan_entry *older; /* of all entries, for freeing */

@@ -27,6 +27,7 @@ static void describe(struct way *way, const struct choice *choice)
     snprintf(info->tuned_for, sizeof info->tuned_for, "%s", choice->tuned_for);
     snprintf(info->when, sizeof info->when, "%s", choice->when);
     snprintf(info->why, sizeof info->why, "%s", choice->why);
+    info->adds_to_c = way->problem.beta != 0;
     info->workspace_bytes = (size_t)way->form.plan.workspace_bytes;
     if (way->workspaces) info->workspaces = workspaces_count(way->workspaces);
 }

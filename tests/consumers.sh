@@ -17,7 +17,8 @@ export PKG_CONFIG_PATH="$lib/pkgconfig" LD_LIBRARY_PATH="$lib"
 for file in "$lib/libgemmtune.so" "$lib/libgemmtune.a"; do
     case $file in *.so) dynamic=-D ;; *) dynamic= ;; esac
     # shellcheck disable=SC2086
-    others=$(nm $dynamic -g --defined-only "$file" | awk 'NF == 3 { print $3 }' | grep -v '^gt_' || true)
+    others=$(nm $dynamic -g --defined-only "$file" | awk 'NF == 3 && $2 != "A" { print $3 }' |
+        grep -v -E '^gt_[a-z_]+(@@GEMMTUNE_[0-9.]+)?$' || true)
     [ -z "$others" ] || {
         echo "$file exports: $others"
         exit 1
@@ -32,6 +33,20 @@ flags=$(pkg-config --cflags gemmtune)
     cc -std=c99 -Wall -Wextra -Wpedantic -Werror $flags -fsyntax-only "$scratch/alone.c"
     c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -fsyntax-only -x c++ "$scratch/alone.c"
 }
+
+# C++ names the types without `struct`: no function has the name of one.
+cat >"$scratch/types.cc" <<'END'
+#include <gemmtune.h>
+gt_status compute(gt_handle *handle, gt_problem problem, gt_call call, gt_options, gt_plan_info info)
+{
+    gt_plan *plan;
+    gt_status status = gt_plan_open(handle, &problem, &plan);
+    if (status == GT_OK) status = gt_plan_describe(plan, &info);
+    return status == GT_OK ? gt_launch(plan, &call) : status;
+}
+END
+# shellcheck disable=SC2086
+c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -fsyntax-only "$scratch/types.cc"
 
 # run PROGRAM NAME: cuBLAS, then a kernel that was pretuned elsewhere, computes.
 run() {

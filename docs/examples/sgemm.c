@@ -49,14 +49,15 @@ int main(void)
 
     struct gt_handle *handle;
     struct gt_plan *plan;
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     struct gt_problem problem = gt_problem_make(M, N, K);
     gemmtune_check(gt_open(&handle, NULL));
-    gemmtune_check(gt_plan(handle, &problem, &plan));
-    gt_plan_info(plan, &info);
+    gemmtune_check(gt_plan_open(handle, &problem, &plan));
+    gemmtune_check(gt_plan_describe(plan, &info));
     printf("%dx%dx%d: %s\n%s\n", M, N, K, info.config, info.why);
-    gemmtune_check(
-        gt_launch(plan, &alpha, (void *)on_gpu[0], (void *)on_gpu[1], &beta, (void *)on_gpu[2], stream));
+    struct gt_call call =
+        gt_call_make(&alpha, (void *)on_gpu[0], (void *)on_gpu[1], &beta, (void *)on_gpu[2], stream);
+    gemmtune_check(gt_launch(plan, &call));
 
     cuda_check(cuStreamSynchronize(stream), "compute");
     cuda_check(cuMemcpyDtoH(c, on_gpu[2], sizeof c), "copy C");

@@ -176,8 +176,9 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     tell(asked, route, SAID_TUNED, NULL);
     if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
     /* The operands change places: see route.c. */
-    if (gt_launch(plan, asked->alpha, asked->b, asked->a, asked->beta, asked->c, modes->stream) != GT_OK)
-        return failed(asked, route, modes, result);
+    const struct gt_call call =
+        gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, modes->stream);
+    if (gt_launch(plan, &call) != GT_OK) return failed(asked, route, modes, result);
     *result = BLAS_SUCCESS;
     return true;
 }

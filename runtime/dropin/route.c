@@ -212,12 +212,13 @@ static void refuse(struct route *r, const char *what, const char *why)
  * then. */
 static struct gt_plan *prepare(struct route *r, bool scalars_on_device)
 {
-    const struct gt_options options = {.flags = GT_NO_CUBLAS};
     const struct problem *p = &r->problem;
-    struct gt_problem problem = {.type = GT_SGEMM,
+    struct gt_options options = gt_options_make();
+    struct gt_problem problem = {.size = sizeof problem,
+                                 .flags = scalars_on_device ? GT_SCALARS_ON_DEVICE : 0,
+                                 .type = GT_SGEMM,
                                  .trans_a = p->trans_a,
                                  .trans_b = p->trans_b,
-                                 .scalars_on_device = scalars_on_device,
                                  .m = p->m,
                                  .n = p->n,
                                  .k = p->k,
@@ -230,16 +231,17 @@ static struct gt_plan *prepare(struct route *r, bool scalars_on_device)
                                  .stride_c = p->stride_c,
                                  .alignment = r->key.alignment};
     struct gt_plan *plan = NULL;
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
+    options.flags = GT_NO_CUBLAS;
     if (!library && gt_open(&library, &options)) {
         refuse(r, "the library cannot be opened", gt_error_text());
         return NULL;
     }
-    if (gt_plan(library, &problem, &plan)) {
+    if (gt_plan_open(library, &problem, &plan)) {
         refuse(r, "the tuned kernel cannot be prepared", gt_error_text());
         return NULL;
     }
-    gt_plan_info(plan, &info);
+    gt_plan_describe(plan, &info);
     const bool good = !info.uses_cublas && info.ratio > 0 &&
                       (info.source == GT_EXACT || (info.source == GT_NEAREST && route_rules.nearest));
     if (good) {

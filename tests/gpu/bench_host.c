@@ -8,6 +8,7 @@
 #include "gemmtune.h"
 #include "kernel.h"
 #include "rounds.h"
+#include "runtime_calls.h"
 
 enum { SIZE = 128, RUNNERS_MAX = 8 };
 
@@ -48,17 +49,17 @@ static int run_bare(void)
 
 static int run_launch(void)
 {
-    return (int)gt_launch(plan, &one, address(0), address(1), &zero, address(2), device.stream);
+    return (int)launch(plan, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
 static int run_gemm(void)
 {
-    return (int)gt_gemm(handle, &problem, &one, address(0), address(1), &zero, address(2), device.stream);
+    return (int)gemm(handle, &problem, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
 static int run_split(void)
 {
-    return (int)gt_launch(split_plan, &one, address(0), address(1), &zero, address(2), device.stream);
+    return (int)launch(split_plan, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
 static int run_cublas(void)
@@ -69,7 +70,7 @@ static int run_cublas(void)
 
 static int run_cublas_plan(void)
 {
-    return (int)gt_launch(cublas_plan, &one, address(0), address(1), &zero, address(2), device.stream);
+    return (int)launch(cublas_plan, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
 /* ---- what they run ---- */
@@ -77,9 +78,9 @@ static int run_cublas_plan(void)
 static struct gt_plan *plan_for(const struct gt_problem *p, const char *expected)
 {
     struct gt_plan *made;
-    struct gt_plan_info info;
-    must(gt_plan(handle, p, &made) != GT_OK, "plan");
-    gt_plan_info(made, &info);
+    struct gt_plan_info info = gt_plan_info_make();
+    must(gt_plan_open(handle, p, &made) != GT_OK, "plan");
+    gt_plan_describe(made, &info);
     if (strcmp(info.config, expected) != 0) {
         fprintf(stderr, "expected %s, got %s: %s\n", expected, info.config, info.why);
         exit(1);
@@ -112,7 +113,8 @@ static void prepare(const char *folder, int has_cublas)
     must(kernel_open(built.path, built.checksum, &module) != OK, "load");
     must(kernel_bind(module, &device.gpu, &bare.plan, bare.function) != OK, "bind");
 
-    const struct gt_options options = {.database = "", .pretuned = folder, .cache = folder};
+    const struct gt_options options = {
+        .size = sizeof(struct gt_options), .database = "", .pretuned = folder, .cache = folder};
     must(gt_open(&handle, &options) != GT_OK, "open");
     problem = gt_problem_make(SIZE, SIZE, SIZE);
     plan = plan_for(&problem, texts[0]);

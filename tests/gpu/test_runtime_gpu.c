@@ -5,6 +5,7 @@
 #include "device.h"
 #include "gemmtune.h"
 #include "reference.h"
+#include "runtime_calls.h"
 #include "templates.h"
 #include "unit.h"
 
@@ -69,7 +70,8 @@ static void set_free(struct set *s)
 
 static struct gt_problem public_problem(const struct problem *p)
 {
-    return (struct gt_problem){.trans_a = p->trans_a,
+    return (struct gt_problem){.size = sizeof(struct gt_problem),
+                               .trans_a = p->trans_a,
                                .trans_b = p->trans_b,
                                .m = p->m,
                                .n = p->n,
@@ -91,7 +93,11 @@ static void assert_gt(enum gt_status status, const char *who)
 static struct gt_handle *open_handle(unsigned flags)
 {
     struct gt_handle *handle;
-    const struct gt_options options = {.database = "", .pretuned = folder, .cache = folder, .flags = flags};
+    const struct gt_options options = {.size = sizeof(struct gt_options),
+                                       .database = "",
+                                       .pretuned = folder,
+                                       .cache = folder,
+                                       .flags = flags};
     assert_gt(gt_open(&handle, &options), "open");
     return handle;
 }
@@ -100,7 +106,7 @@ static enum gt_status run(struct gt_handle *handle, const struct set *s, CUstrea
 {
     struct gt_problem p = public_problem(&s->problem);
     float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
-    return gt_gemm(handle, &p, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream);
+    return gemm(handle, &p, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream);
 }
 
 static const char *const rests[] = {
@@ -154,9 +160,9 @@ TEST(launches_notice_unaligned_operands)
     set_make(&even, "sgemm:nn:64x64x64", 0);
     set_make(&odd, "sgemm:nn:64x64x64", 4);
     struct gt_problem p = public_problem(&even.problem);
-    assert_gt(gt_plan(handle, &p, &plan), "plan");
-    assert_gt(gt_launch(plan, &one, even.at[0], even.at[1], &zero, even.at[2], device.stream), "even");
-    assert_gt(gt_launch(plan, &one, odd.at[0], odd.at[1], &zero, odd.at[2], device.stream), "odd");
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
+    assert_gt(launch(plan, &one, even.at[0], even.at[1], &zero, even.at[2], device.stream), "even");
+    assert_gt(launch(plan, &one, odd.at[0], odd.at[1], &zero, odd.at[2], device.stream), "odd");
     set_check(&even, 1, "even");
     set_check(&odd, 1, "odd");
     set_free(&even);
@@ -176,10 +182,10 @@ TEST(scalars_are_read_from_the_device_when_the_kernel_runs)
         assert_ok(device_allocate(&scalars, sizeof host));
         assert_ok(device_check(cuda.MemcpyHtoD(scalars.address, host, sizeof host), "copy"));
         struct gt_problem p = public_problem(&s.problem);
-        p.scalars_on_device = 1;
-        assert_gt(gt_plan(handle, &p, &plan), "plan");
+        p.flags = GT_SCALARS_ON_DEVICE;
+        assert_gt(gt_plan_open(handle, &p, &plan), "plan");
         const float *at = (const float *)(uintptr_t)scalars.address;
-        assert_gt(gt_launch(plan, at, s.at[0], s.at[1], at + 1, s.at[2], device.stream), "device scalars");
+        assert_gt(launch(plan, at, s.at[0], s.at[1], at + 1, s.at[2], device.stream), "device scalars");
         set_check(&s, 1, "device scalars");
         device_free(&scalars);
         set_free(&s);
@@ -194,21 +200,21 @@ TEST(a_launch_may_bring_its_workspace)
     struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
     struct set s;
     struct gt_plan *plan;
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     struct device_buffer workspace;
     const float one = 1, zero = 0;
     set_make(&s, text, 0);
     struct gt_problem p = public_problem(&s.problem);
-    assert_gt(gt_plan(handle, &p, &plan), "plan");
-    gt_plan_info(plan, &info);
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
+    gt_plan_describe(plan, &info);
     print_message("%s takes %zu bytes\n", info.config, info.workspace_bytes);
     assert_ok(device_allocate(&workspace, info.workspace_bytes + 16));
     assert_ok(device_check(
         cuda.MemsetD32Async(workspace.address, 0x7fc00000u, info.workspace_bytes / 4, device.stream),
         "fill with NaN"));
     for (int i = 0; i < 2; i++)
-        assert_gt(gt_launch_in(plan, &one, s.at[0], s.at[1], &zero, s.at[2], device.stream,
-                               (void *)(uintptr_t)workspace.address, info.workspace_bytes),
+        assert_gt(launch_in(plan, &one, s.at[0], s.at[1], &zero, s.at[2], device.stream,
+                            (void *)(uintptr_t)workspace.address, info.workspace_bytes),
                   "launch");
     set_check(&s, 1, text);
     device_free(&workspace);

@@ -8,6 +8,7 @@
 #include "fake_gpu.h"
 #include "gemmtune.h"
 #include "reference.h"
+#include "runtime_calls.h"
 #include "store.h"
 
 #include <dlfcn.h>
@@ -160,7 +161,8 @@ static inline struct gt_problem problem_of(const char *text)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    return (struct gt_problem){.trans_a = p.trans_a,
+    return (struct gt_problem){.size = sizeof(struct gt_problem),
+                               .trans_a = p.trans_a,
                                .trans_b = p.trans_b,
                                .m = p.m,
                                .n = p.n,
@@ -224,14 +226,14 @@ static inline void operands_check(struct operand_set *o, int calls, const char *
 static inline enum gt_status launch_set(struct gt_plan *plan, const struct operand_set *o)
 {
     float alpha = (float)o->problem.alpha, beta = (float)o->problem.beta;
-    return gt_launch(plan, &alpha, o->a, o->b, &beta, o->c, stream);
+    return launch(plan, &alpha, o->a, o->b, &beta, o->c, stream);
 }
 
 static inline enum gt_status gemm_set(struct gt_handle *handle, const struct gt_problem *p,
                                       const struct operand_set *o)
 {
     float alpha = (float)o->problem.alpha, beta = (float)o->problem.beta;
-    return gt_gemm(handle, p, &alpha, o->a, o->b, &beta, o->c, stream);
+    return gemm(handle, p, &alpha, o->a, o->b, &beta, o->c, stream);
 }
 
 #define assert_gt(call)                                                                                      \
@@ -257,14 +259,14 @@ static inline struct gt_plan *make_plan(struct gt_handle *handle, const char *te
 {
     struct gt_problem p = problem_of(text);
     struct gt_plan *plan = NULL;
-    assert_gt(gt_plan(handle, &p, &plan));
+    assert_gt(gt_plan_open(handle, &p, &plan));
     return plan;
 }
 
 static inline struct gt_plan_info info_of(const struct gt_plan *plan)
 {
-    struct gt_plan_info info;
-    gt_plan_info(plan, &info);
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_describe(plan, &info));
     return info;
 }
 

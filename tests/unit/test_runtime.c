@@ -44,14 +44,14 @@ TEST(kernels_give_the_right_answer_for_every_op_layout_and_batch)
         snprintf(text, sizeof text, "sgemm:%s:16x16x16", ops[o]);
         put_winner(text, SIMT, 5, false);
     }
-    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
     right_for_all(&options, "kernels");
     assert_int_equal(*fake.blas_calls, 0);
 }
 
 TEST(cublas_gives_the_right_answer_for_every_op_layout_and_batch)
 {
-    const struct gt_options options = {.database = "", .pretuned = ""};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = "", .pretuned = ""};
     right_for_all(&options, "cuBLAS");
     assert_int_equal(*fake.compilations, 0);
     assert_true(*fake.blas_calls > 50);
@@ -59,7 +59,8 @@ TEST(cublas_gives_the_right_answer_for_every_op_layout_and_batch)
 
 TEST(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas)
 {
-    const struct gt_options options = {.database = "", .pretuned = "", .flags = GT_NO_CUBLAS};
+    const struct gt_options options = {
+        .size = sizeof(struct gt_options), .database = "", .pretuned = "", .flags = GT_NO_CUBLAS};
     right_for_all(&options, "plain");
     assert_true(*fake.compilations > 0);
 }
@@ -122,7 +123,8 @@ TEST(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said)
                  {"1M", 0, false}, {"2M", 0, true},       {"1M", 2 << 20, true},        {"0", 0, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (cases[i].environment) setenv("GEMMTUNE_WORKSPACE", cases[i].environment, 1);
-        const struct gt_options options = {.workspace_bytes = cases[i].bytes};
+        const struct gt_options options = {.size = sizeof(struct gt_options),
+                                           .workspace_bytes = cases[i].bytes};
         stderr_catch();
         struct gt_handle *handle = open_handle(&options);
         struct gt_plan *plan = make_plan(handle, text);
@@ -207,7 +209,7 @@ TEST(a_winner_of_an_op_says_nothing_of_another)
 TEST(narrow_operands_never_meet_wide_loads)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
     struct gt_handle *handle = open_handle(&options);
     struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x63"); /* rows of A are no multiple of 16 bytes */
     struct gt_plan_info info = info_of(plan);
@@ -223,7 +225,7 @@ TEST(unaligned_addresses_are_noticed_at_the_launch)
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
     static const unsigned flags[] = {0, GT_NO_CUBLAS};
     for (int i = 0; i < 2; i++) {
-        const struct gt_options options = {.flags = flags[i]};
+        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[i]};
         struct gt_handle *handle = open_handle(&options);
         struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
         struct operand_set even = operands_make("sgemm:nn:64x64x64", 0),
@@ -250,12 +252,12 @@ TEST(unaligned_addresses_are_noticed_at_the_launch)
 TEST(a_plan_for_unaligned_operands_is_ready_for_them)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
     struct gt_handle *handle = open_handle(&options);
     struct gt_problem p = problem_of("sgemm:nn:64x64x64");
     struct gt_plan *plan;
     p.alignment = 4;
-    assert_gt(gt_plan(handle, &p, &plan));
+    assert_gt(gt_plan_open(handle, &p, &plan));
     int compiled = *fake.compilations;
     struct operand_set odd = operands_make("sgemm:nn:64x64x64", 3);
     assert_gt(launch_set(plan, &odd));
@@ -263,8 +265,7 @@ TEST(a_plan_for_unaligned_operands_is_ready_for_them)
     assert_int_equal(*fake.compilations, compiled);
     float one = 1;
     char *bytes = (char *)odd.a;
-    assert_gt_fails(gt_launch(plan, &one, bytes + 1, odd.b, &one, odd.c, stream), GT_INVALID,
-                    "multiples of 4");
+    assert_gt_fails(launch(plan, &one, bytes + 1, odd.b, &one, odd.c, stream), GT_INVALID, "multiples of 4");
     operands_free(&odd);
     gt_close(handle);
 }
@@ -272,7 +273,7 @@ TEST(a_plan_for_unaligned_operands_is_ready_for_them)
 TEST(gemm_tells_operands_apart_by_their_alignment)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.flags = GT_NO_CUBLAS};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
     struct gt_handle *handle = open_handle(&options);
     struct gt_problem p = problem_of("sgemm:nn:64x64x64");
     for (int skew = 0; skew < 4; skew++) {
@@ -297,12 +298,12 @@ TEST(scalars_may_be_on_the_device)
     for (int i = 0; i < 2; i++) {
         struct operand_set set = operands_make(texts[i], 0);
         struct gt_problem p = problem_of(texts[i]);
-        p.scalars_on_device = 1;
+        p.flags = GT_SCALARS_ON_DEVICE;
         float scalars[2] = {1, 1};
         struct gt_plan *plan;
-        assert_gt(gt_plan(handle, &p, &plan));
+        assert_gt(gt_plan_open(handle, &p, &plan));
         scalars[0] = 3, scalars[1] = -2;
-        assert_gt(gt_launch(plan, &scalars[0], set.a, set.b, &scalars[1], set.c, stream));
+        assert_gt(launch(plan, &scalars[0], set.a, set.b, &scalars[1], set.c, stream));
         operands_check(&set, 1, "device scalars");
         operands_free(&set);
     }
@@ -311,26 +312,50 @@ TEST(scalars_may_be_on_the_device)
     gt_close(handle);
 }
 
-TEST(column_major_callers_swap_the_operands)
+/* op(A) op(B) of matrices stored by columns, by hand. */
+static float by_columns(const struct gt_problem *p, const float *a, const float *b, int64_t i, int64_t j)
 {
-    /* Column-major C (5x7) = A^T (3x5 stored, transposed) B (3x7). */
-    enum { M = 5, N = 7, K = 3 };
-    float a[K * M], b[K * N], c[M * N], one = 1, zero = 0;
-    for (int i = 0; i < K * M; i++) a[i] = (float)(i % 5 - 2);
-    for (int i = 0; i < K * N; i++) b[i] = (float)(i % 7 - 3);
+    float sum = 0;
+    for (int64_t l = 0; l < p->k; l++)
+        sum += (p->trans_a ? a[i * p->lda + l] : a[l * p->lda + i]) *
+               (p->trans_b ? b[l * p->ldb + j] : b[j * p->ldb + l]);
+    return sum;
+}
+
+TEST(column_major_callers_say_so)
+{
+    enum { M = 5, N = 7, K = 3, BATCH = 2, ROOM = 400 };
     struct gt_handle *handle = open_handle(NULL);
-    struct gt_problem p = gt_problem_make(N, M, K);
-    p.trans_b = 1; /* A's op */
-    p.lda = K;     /* of B */
-    p.ldb = K;     /* of A */
-    p.ldc = M;
-    *fake.computes = 1 + 4;
-    assert_gt(gt_gemm(handle, &p, &one, b, a, &zero, c, stream));
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < N; j++) {
-            float sum = 0;
-            for (int l = 0; l < K; l++) sum += a[i * K + l] * b[j * K + l];
-            assert_true(c[j * M + i] == sum);
+    float a[ROOM], b[ROOM], c[ROOM], one = 1, zero = 0;
+    for (int i = 0; i < ROOM; i++) a[i] = (float)(i % 5 - 2), b[i] = (float)(i % 7 - 3);
+    for (int flips = 0; flips < 4; flips++)
+        for (int padded = 0; padded < 2; padded++) {
+            struct gt_problem p = gt_problem_make(M, N, K), filled;
+            struct gt_plan *plan;
+            p.flags = GT_COLUMN_MAJOR;
+            p.trans_a = flips & 1;
+            p.trans_b = flips >> 1;
+            filled = p;
+            filled.lda = (p.trans_a ? K : M) + 2 * padded;
+            filled.ldb = (p.trans_b ? N : K) + 3 * padded;
+            filled.ldc = M + 4 * padded;
+            filled.batch = BATCH;
+            filled.stride_a = 80, filled.stride_b = 90, filled.stride_c = 120;
+            if (padded) p = filled;
+            *fake.computes = 1 + 2 * p.trans_b + 4 * p.trans_a;
+            for (int by_plan = 0; by_plan < 2; by_plan++) {
+                memset(c, 0, sizeof c);
+                if (by_plan) {
+                    assert_gt(gt_plan_open(handle, &p, &plan));
+                    assert_gt(launch(plan, &one, a, b, &zero, c, stream));
+                } else assert_gt(gemm(handle, &p, &one, a, b, &zero, c, stream));
+                for (int batch = 0; batch < (padded ? BATCH : 1); batch++)
+                    for (int i = 0; i < M; i++)
+                        for (int j = 0; j < N; j++) {
+                            float want = by_columns(&filled, a + 80 * batch, b + 90 * batch, i, j);
+                            assert_true(c[120 * batch + j * filled.ldc + i] == want);
+                        }
+            }
         }
     gt_close(handle);
 }
@@ -339,7 +364,7 @@ TEST(a_matrix_may_be_shared_by_the_whole_batch)
 {
     static const unsigned flags[] = {0, GT_NO_CUBLAS};
     for (int f = 0; f < 2; f++) {
-        const struct gt_options options = {.flags = flags[f]};
+        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[f]};
         struct gt_handle *handle = open_handle(&options);
         struct gt_problem p = gt_problem_make(4, 4, 4);
         struct operand_set set = operands_make("sgemm:nn:4x4x4:batch=3", 0);
@@ -360,11 +385,12 @@ TEST(nothing_is_launched_for_nothing)
     struct gt_problem p = gt_problem_make(4, 4, 4);
     float one = 1;
     p.batch = 0;
-    assert_gt(gt_gemm(handle, &p, &one, NULL, NULL, &one, NULL, stream));
-    assert_gt(gt_gemm(handle, &(struct gt_problem){.n = 4, .k = 4, .batch = 1}, &one, NULL, NULL, &one, NULL,
-                      stream));
+    assert_gt(gemm(handle, &p, &one, NULL, NULL, &one, NULL, stream));
+    assert_gt(gemm(handle,
+                   &(struct gt_problem){.size = sizeof(struct gt_problem), .n = 4, .k = 4, .batch = 1}, &one,
+                   NULL, NULL, &one, NULL, stream));
     struct gt_plan *plan = make_plan(handle, "sgemm:nn:4x0x4");
-    assert_gt(gt_launch(plan, &one, NULL, NULL, &one, NULL, stream));
+    assert_gt(launch(plan, &one, NULL, NULL, &one, NULL, stream));
     assert_string_equal(info_of(plan).config, "");
     assert_int_equal(*fake.launch_count + *fake.blas_calls + *fake.compilations, 0);
     gt_close(handle);
@@ -384,7 +410,11 @@ TEST(wrong_arguments_are_refused_with_a_sentence)
     } bad[] = {
         {offsetof(struct gt_problem, type), 1, true, "type 1"},
         {offsetof(struct gt_problem, trans_a), 2, true, "trans_a is 2"},
-        {offsetof(struct gt_problem, scalars_on_device), -1, true, "scalars_on_device is -1"},
+        {offsetof(struct gt_problem, trans_b), -1, true, "trans_b is -1"},
+        {offsetof(struct gt_problem, flags), 8, true, "of which this version knows 0x7"},
+        {offsetof(struct gt_problem, size), 0, true, "size of struct gt_problem is 0"},
+        {offsetof(struct gt_problem, size), 135, true, "is at least 136"},
+        {offsetof(struct gt_problem, size), 4097, true, "4097"},
         {offsetof(struct gt_problem, alignment), 3, true, "alignment is 3"},
         {offsetof(struct gt_problem, reserved), 1, true, "reserved"},
         {offsetof(struct gt_problem, m), -1, false, "M = -1"},
@@ -398,26 +428,28 @@ TEST(wrong_arguments_are_refused_with_a_sentence)
         p = good;
         if (bad[i].is_int) memcpy((char *)&p + bad[i].at, &small, sizeof small);
         else memcpy((char *)&p + bad[i].at, &bad[i].value, sizeof bad[i].value);
-        assert_gt_fails(gt_plan(handle, &p, &none), GT_INVALID, bad[i].part);
+        assert_gt_fails(gt_plan_open(handle, &p, &none), GT_INVALID, bad[i].part);
         assert_null(none);
         if (bad[i].at == offsetof(struct gt_problem, alignment))
             continue; /* gt_gemm looks at the addresses */
-        assert_gt_fails(gt_gemm(handle, &p, &one, x, x, &one, x, stream), GT_INVALID, bad[i].part);
+        assert_gt_fails(gemm(handle, &p, &one, x, x, &one, x, stream), GT_INVALID, bad[i].part);
     }
     p = good;
     p.batch = 2;
     p.stride_a = p.stride_b = 16;
     p.stride_c = 15;
-    assert_gt_fails(gt_plan(handle, &p, &plan), GT_INVALID, "overlap");
+    assert_gt_fails(gt_plan_open(handle, &p, &plan), GT_INVALID, "overlap");
     plan = make_plan(handle, "sgemm:nn:4x4x4");
-    assert_gt_fails(gt_launch(plan, NULL, x, x, &one, x, stream), GT_INVALID, "alpha");
-    assert_gt_fails(gt_launch(plan, &one, NULL, x, &one, x, stream), GT_INVALID, "NULL");
-    assert_gt_fails(gt_launch(NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
-    assert_gt_fails(gt_gemm(handle, NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
-    assert_gt_fails(gt_plan(NULL, &good, &plan), GT_INVALID, "NULL");
+    assert_gt_fails(launch(plan, NULL, x, x, &one, x, stream), GT_INVALID, "alpha");
+    assert_gt_fails(launch(plan, &one, NULL, x, &one, x, stream), GT_INVALID, "NULL");
+    assert_gt_fails(launch(NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
+    assert_gt_fails(gemm(handle, NULL, &one, x, x, &one, x, stream), GT_INVALID, "NULL");
+    assert_gt_fails(gt_plan_open(NULL, &good, &plan), GT_INVALID, "NULL");
     gt_close(handle);
-    const struct gt_options unknown = {.flags = 64}, many = {.workspaces = 17}, few = {.workspaces = -2},
-                            reserved = {.reserved = {x}};
+    const struct gt_options unknown = {.size = sizeof(struct gt_options), .flags = 64},
+                            many = {.size = sizeof many, .workspaces = 17},
+                            few = {.size = sizeof few, .workspaces = -2},
+                            reserved = {.size = sizeof reserved, .reserved = {x}};
     assert_gt_fails(gt_open(&handle, &unknown), GT_INVALID, "0x40");
     assert_gt_fails(gt_open(&handle, &many), GT_INVALID, "17");
     assert_gt_fails(gt_open(&handle, &few), GT_INVALID, "workspaces is -2");
@@ -448,7 +480,7 @@ int main(void)
         ON_FAKES(a_plan_for_unaligned_operands_is_ready_for_them),
         ON_FAKES(gemm_tells_operands_apart_by_their_alignment),
         ON_FAKES(scalars_may_be_on_the_device),
-        ON_FAKES(column_major_callers_swap_the_operands),
+        ON_FAKES(column_major_callers_say_so),
         ON_FAKES(a_matrix_may_be_shared_by_the_whole_batch),
         ON_FAKES(nothing_is_launched_for_nothing),
         ON_FAKES(wrong_arguments_are_refused_with_a_sentence),

@@ -51,7 +51,7 @@ static void put_bytes(const char *path, const void *bytes, size_t count)
 
 TEST(a_database_that_is_not_there_is_no_trouble)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     unsetenv("GEMMTUNE_DB");
     setenv("XDG_DATA_HOME", store_folder, 1);
     assert_string_equal(compute(NULL, &info), ""); /* nobody asked for it by name */
@@ -63,7 +63,7 @@ TEST(a_database_that_is_not_there_is_no_trouble)
 
 TEST(a_file_that_is_no_database_is_said_once_and_left_out)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     char bytes[4096];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7 + i / 13);
     put_bytes(store_path, bytes, sizeof bytes);
@@ -73,7 +73,7 @@ TEST(a_file_that_is_no_database_is_said_once_and_left_out)
 
 TEST(a_newer_database_is_left_alone)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT, 5, false);
     sqlite3 *handle;
     assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
@@ -85,7 +85,7 @@ TEST(a_newer_database_is_left_alone)
 
 TEST(a_database_that_is_being_changed_is_not_waited_for)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT, 5, false);
     sqlite3 *handle;
     struct timespec start, end;
@@ -105,7 +105,7 @@ TEST(a_database_that_is_being_changed_is_not_waited_for)
 
 TEST(wherever_a_byte_is_damaged_the_answer_is_right)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT, 5, false);
     put_winner("sgemm:nn:64x64x68", SIMT_SPLIT, 5, false);
     struct stat file;
@@ -163,7 +163,7 @@ TEST(hostile_rows_never_reach_the_compiler_or_the_gpu)
         "CREATE VIEW v AS SELECT 1",
     };
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
-        struct gt_plan_info info;
+        struct gt_plan_info info = gt_plan_info_make();
         tamper(statements[i]);
         *fake.launch_count = 0;
         const char *said = compute(NULL, &info);
@@ -175,7 +175,7 @@ TEST(hostile_rows_never_reach_the_compiler_or_the_gpu)
 
 TEST(a_configuration_is_asked_for_its_rules_before_it_is_built)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     tamper("UPDATE configs SET text = replace(text, 'BK=16', 'BK=15')");
     compute(NULL, &info);
     assert_true(info.uses_cublas);
@@ -186,7 +186,7 @@ TEST(a_configuration_is_asked_for_its_rules_before_it_is_built)
 
 TEST(lines_that_are_no_winners_are_passed_over_and_said_once)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     char good[2048], cut[2048], text[1 << 14];
     pretuned_line(good, sizeof good, TEXT, SIMT, 5);
     pretuned_line(cut, sizeof cut, "sgemm:nn:8x8x8", SIMT, 5);
@@ -213,9 +213,9 @@ TEST(pretuned_winners_of_another_kernel_text_or_gpu_are_not_exact)
                                              {"\"time_us\": 5", "\"time_us\": \"5\""},
                                              {"\"time_us\": 5", "\"time_us\": -5"},
                                              {"BM=64", "BM=48"}};
-    const struct gt_options options = {.database = "", .flags = GT_QUIET};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = "", .flags = GT_QUIET};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        struct gt_plan_info info;
+        struct gt_plan_info info = gt_plan_info_make();
         char line[2048], changed[2200], path[200];
         pretuned_line(line, sizeof line, TEXT, SIMT, 5);
         char *at = strstr(line, changes[i][0]);
@@ -235,8 +235,9 @@ TEST(pretuned_winners_of_another_kernel_text_or_gpu_are_not_exact)
 
 TEST(a_folder_of_pretuned_winners_that_is_not_there_is_said)
 {
-    struct gt_plan_info info;
-    const struct gt_options options = {.database = "", .pretuned = "/nowhere"};
+    struct gt_plan_info info = gt_plan_info_make();
+    const struct gt_options options = {
+        .size = sizeof(struct gt_options), .database = "", .pretuned = "/nowhere"};
     assert_said(compute(&options, &info), 1, "/nowhere");
 }
 
@@ -249,7 +250,7 @@ static void cache_path(char *path, size_t room)
 
 TEST(a_cache_that_cannot_be_written_is_replaced_for_the_moment)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     char path[128];
     put_winner(TEXT, SIMT, 5, false);
     cache_path(path, sizeof path);
@@ -263,7 +264,7 @@ TEST(a_cache_that_cannot_be_written_is_replaced_for_the_moment)
 
 TEST(damaged_kernels_in_the_cache_are_compiled_again)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     char command[300];
     put_winner(TEXT, SIMT, 5, false);
     static const char *const damages[] = {
@@ -284,7 +285,7 @@ TEST(damaged_kernels_in_the_cache_are_compiled_again)
 
 TEST(a_kernel_that_the_compiler_refuses_is_replaced)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT_LARGE, 5, false);
     put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
     setenv("FAKE_NVRTC_REFUSES", "-DBM=128", 1);
@@ -295,7 +296,7 @@ TEST(a_kernel_that_the_compiler_refuses_is_replaced)
 
 TEST(a_kernel_that_the_driver_refuses_to_load_is_replaced)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT_LARGE, 5, false);
     put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
     setenv("FAKE_GPU_THREADS", "128", 1); /* SIMT_LARGE wants 256 */
@@ -308,7 +309,7 @@ TEST(a_launch_that_is_refused_is_computed_by_cublas)
     put_winner(TEXT, SIMT, 5, false);
     static const char *const refusals[] = {"cuLaunchKernel=701", "cuLaunchKernel=1", "cuLaunchKernel=2"};
     for (int i = 0; i < 3; i++) {
-        struct gt_plan_info info;
+        struct gt_plan_info info = gt_plan_info_make();
         setenv("FAKE_GPU_FAIL", refusals[i], 1);
         assert_said(compute(NULL, &info), 1, "the driver refuses the kernel");
         assert_true(info.uses_cublas);
@@ -319,7 +320,7 @@ TEST(a_launch_that_is_refused_is_computed_by_cublas)
 TEST(a_launch_that_is_refused_everywhere_is_an_error_with_a_sentence)
 {
     put_winner(TEXT, SIMT, 5, false);
-    const struct gt_options options = {.flags = GT_NO_CUBLAS | GT_QUIET};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS | GT_QUIET};
     struct gt_handle *handle = open_handle(&options);
     struct gt_plan *plan = make_plan(handle, TEXT);
     struct operand_set set = operands_make(TEXT, 0);
@@ -347,7 +348,7 @@ TEST(a_lost_gpu_is_an_error_and_nothing_else_is_tried)
 
 TEST(where_cublas_does_not_take_the_problem_a_kernel_does)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, NULL, 5, false);
     put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
     setenv("FAKE_CUBLAS_FAIL", "15", 1);
@@ -363,10 +364,10 @@ TEST(where_cublas_does_not_take_the_problem_a_kernel_does)
 
 TEST(quiet_means_quiet)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     put_bytes(store_path, "nonsense", 8);
     put_text("a.jsonl", "nonsense\n");
-    const struct gt_options options = {.flags = GT_QUIET};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
     assert_string_equal(compute(&options, &info), "");
     setenv("GEMMTUNE_QUIET", "1", 1);
     assert_string_equal(compute(NULL, &info), "");
@@ -376,7 +377,7 @@ TEST(quiet_means_quiet)
 
 TEST(the_environment_cannot_turn_strict_fp32_into_something_else)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     void *gpu = dlopen(FAKE_GPU, RTLD_NOW);
     const int *math = dlsym(gpu, "fake_blas_math");
     compute(NULL, &info);
@@ -392,7 +393,7 @@ TEST(the_environment_cannot_turn_strict_fp32_into_something_else)
 
 static int without(const char *what)
 {
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     if (strcmp(what, "driver") == 0) {
         struct gt_handle *handle = (void *)1;
         setenv("GEMMTUNE_LIBCUDA", "/nowhere/libcuda.so.1", 1);
@@ -407,11 +408,11 @@ static int without(const char *what)
     if (compiler) setenv("GEMMTUNE_LIBNVRTC", "/nowhere/libnvrtc.so", 1);
     if (blas) setenv("GEMMTUNE_LIBCUBLAS", "/nowhere/libcublas.so", 1);
     if (compiler && blas) {
-        const struct gt_options quiet = {.flags = GT_QUIET};
+        const struct gt_options quiet = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
         struct gt_handle *handle = open_handle(&quiet);
         struct gt_problem p = problem_of(TEXT);
         struct gt_plan *plan;
-        int wrong = gt_plan(handle, &p, &plan) != GT_UNAVAILABLE || plan;
+        int wrong = gt_plan_open(handle, &p, &plan) != GT_UNAVAILABLE || plan;
         gt_close(handle);
         return wrong ? 4 : fakes_teardown(NULL);
     }

@@ -18,7 +18,7 @@ static _Alignas(16) float data[3][64 * 64];
 static void *workspace_on(struct gt_plan *plan, CUstream on, int *kernels)
 {
     int before = *fake.launch_count;
-    assert_gt(gt_launch(plan, &one, data[0], data[1], &zero, data[2], on));
+    assert_gt(launch(plan, &one, data[0], data[1], &zero, data[2], on));
     *kernels = *fake.launch_count - before;
     for (int i = before; i < *fake.launch_count; i++) assert_ptr_equal(fake.launches[i].stream, on);
     void *workspace = *kernels ? fake.launches[before].args.workspace : NULL;
@@ -30,7 +30,7 @@ static void *workspace_on(struct gt_plan *plan, CUstream on, int *kernels)
 TEST(streams_that_may_overlap_never_share_a_workspace)
 {
     put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    const struct gt_options options = {.workspaces = 3};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .workspaces = 3};
     struct gt_handle *handle = open_handle(&options);
     struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
     struct gt_plan_info info = info_of(plan);
@@ -64,7 +64,7 @@ TEST(streams_that_may_overlap_never_share_a_workspace)
 TEST(each_capture_has_a_workspace_of_its_own)
 {
     put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    const struct gt_options options = {.workspaces = 1};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .workspaces = 1};
     struct gt_handle *handle = open_handle(&options);
     struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
     CUgraph graph;
@@ -100,7 +100,7 @@ TEST(a_caller_may_bring_the_workspace)
     put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
     put_winner("sgemm:nn:128x64x64", last_block, 5, false);
     static const char *const texts[] = {"sgemm:nn:64x64x64", "sgemm:nn:128x64x64"};
-    const struct gt_options none = {.workspaces = GT_NO_WORKSPACES};
+    const struct gt_options none = {.size = sizeof(struct gt_options), .workspaces = GT_NO_WORKSPACES};
     for (int own = 0; own <= 1; own++) {
         struct gt_handle *handle = open_handle(own ? NULL : &none);
         for (int i = 0; i < 2; i++) {
@@ -124,8 +124,8 @@ TEST(a_caller_may_bring_the_workspace)
                          {NULL, bytes, false}};
             for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
                 *fake.launch_count = 0;
-                assert_gt(gt_launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, cases[c].at,
-                                       cases[c].bytes));
+                assert_gt(launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, cases[c].at,
+                                    cases[c].bytes));
                 for (int k = 0; k < *fake.launch_count; k++)
                     assert_int_equal((void *)fake.launches[k].args.workspace == theirs, cases[c].taken);
                 assert_int_equal(fake.launches[0].args.splits, cases[c].taken || own ? 4 : 1);
@@ -136,13 +136,13 @@ TEST(a_caller_may_bring_the_workspace)
                 assert_int_equal(theirs[b], i == 1 && b < 4 * 64 ? 0 : 0xa5);
             assert_true(own ? counters == (i == 1 ? 4 * 64 : 0) : counters == 0);
             assert_gt_fails(
-                gt_launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, theirs + 8, bytes),
+                launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, theirs + 8, bytes),
                 GT_INVALID, "multiple of 16");
             free(theirs);
         }
         gt_close(handle);
     }
-    assert_gt_fails(gt_launch_in(NULL, &one, NULL, NULL, &one, NULL, stream, NULL, 0), GT_INVALID, "NULL");
+    assert_gt_fails(launch_in(NULL, &one, NULL, NULL, &one, NULL, stream, NULL, 0), GT_INVALID, "NULL");
 }
 
 TEST(without_memory_for_a_workspace_k_is_not_split)
@@ -232,8 +232,8 @@ static void *whole_life(void *opaque)
     for (int i = 0; i < 3 && !wrong; i++) {
         struct gt_problem p = problem_of(texts[i]);
         struct gt_plan *plan;
-        wrong = gt_gemm(handle, &p, &one, data[0], data[1], &zero, data[2], opaque);
-        if (!wrong) wrong = gt_plan(handle, &p, &plan);
+        wrong = gemm(handle, &p, &one, data[0], data[1], &zero, data[2], opaque);
+        if (!wrong) wrong = gt_plan_open(handle, &p, &plan);
         if (!wrong) gt_plan_close(plan);
     }
     gt_close(handle);
@@ -287,7 +287,7 @@ static void *work(void *opaque)
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < EACH && !w->status; i++) {
         struct gt_problem p = problem_of(w->text[i]);
-        w->status = gt_gemm(w->handle, &p, &one, data[0], data[1], &zero, w->c, own);
+        w->status = gemm(w->handle, &p, &one, data[0], data[1], &zero, w->c, own);
     }
     cuda.StreamDestroy(own);
     return NULL;
@@ -369,14 +369,15 @@ TEST(cublas_serves_more_threads_than_it_has_handles)
 
 TEST(gemm_finds_each_of_many_problems_again)
 {
-    const struct gt_options options = {.database = "", .pretuned = ""}; /* cuBLAS computes them */
+    const struct gt_options options = {
+        .size = sizeof(struct gt_options), .database = "", .pretuned = ""}; /* cuBLAS computes them */
     struct gt_handle *handle = open_handle(&options);
     float c[4];
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 2000; i++) {
             struct gt_problem p = gt_problem_make(1, 1, 1);
             p.lda = i + 1; /* another problem, the same work */
-            assert_gt(gt_gemm(handle, &p, &one, data[0], data[1], &zero, c, stream));
+            assert_gt(gemm(handle, &p, &one, data[0], data[1], &zero, c, stream));
         }
     assert_int_equal(*fake.blas_calls, 4000);
     gt_close(handle);
@@ -392,8 +393,8 @@ TEST(each_context_has_plans_and_kernels_of_its_own)
     for (int i = 0; i < 2; i++) {
         cuda.CtxSetCurrent((CUcontext)(void *)&contexts[i]);
         if (!handle) handle = open_handle(NULL);
-        assert_gt(gt_gemm(handle, &p, &one, data[0], data[1], &zero, data[2], stream));
-        assert_gt(gt_plan(handle, &p, &plans[i]));
+        assert_gt(gemm(handle, &p, &one, data[0], data[1], &zero, data[2], stream));
+        assert_gt(gt_plan_open(handle, &p, &plans[i]));
         assert_int_equal(*fake.loads, i + 1);
         assert_ptr_equal(context_now(), &contexts[i]); /* never ours */
     }
@@ -408,14 +409,14 @@ static void *bare_thread(void *opaque)
 {
     struct worker *w = opaque;
     struct gt_problem p = problem_of(w->text[0]);
-    w->status = gt_gemm(w->handle, &p, &one, data[0], data[1], &zero, w->c, stream);
+    w->status = gemm(w->handle, &p, &one, data[0], data[1], &zero, w->c, stream);
     w->context = context_now();
     return NULL;
 }
 
 static void *bare_launch(void *opaque)
 {
-    return (void *)(uintptr_t)gt_launch(opaque, &one, data[0], data[1], &zero, data[2], stream);
+    return (void *)(uintptr_t)launch(opaque, &one, data[0], data[1], &zero, data[2], stream);
 }
 
 TEST(a_thread_without_a_context_is_given_the_plan_s)
