@@ -2,14 +2,19 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...)
+# gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): gt::NAME, and NAME_ARCHIVE, its static form.
 function(gt_dependency name module)
   pkg_check_modules(${name} REQUIRED ${module})
   add_library(gt_${name} INTERFACE)
   add_library(gt::${name} ALIAS gt_${name})
   target_include_directories(gt_${name} SYSTEM INTERFACE ${${name}_INCLUDE_DIRS})
+  find_library(${name}_ARCHIVE NAMES ${ARGN} HINTS ${${name}_LIBDIR})
+  if(NOT ${name}_ARCHIVE)
+    list(GET ARGN 0 archive)
+    message(FATAL_ERROR "No ${archive}, the static form of ${module}, which our libraries carry: install the "
+      "development package that has it (Debian's do: run tools/setup.sh)")
+  endif()
   if(GT_STATIC_DEPS)
-    find_library(${name}_ARCHIVE NAMES ${ARGN} REQUIRED)
     target_link_libraries(gt_${name} INTERFACE ${${name}_ARCHIVE})
   else()
     target_link_libraries(gt_${name} INTERFACE ${${name}_LINK_LIBRARIES})

@@ -29,6 +29,41 @@ function(gt_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE gt_flags ${arg_PRIVATE_LINKS})
 endfunction()
 
+# gt_closed_library(NAME EXPORTS MAP OBJECTS TARGET... ARCHIVES TARGET...): a shared library that brings no other into the
+# program: SQLite, jansson, inih and xxHash are in it, as the system's archives have them, and shown to nobody. Those
+# are not compiled for shared libraries; that links all the same, because what is hidden needs no relocation by name. One
+# name is not ours to hide: jansson's stdin, which it compares a file with. It gets another.
+function(gt_closed_library name)
+  cmake_parse_arguments(arg "" "EXPORTS" "OBJECTS;ARCHIVES" ${ARGN})
+  add_library(${name} SHARED)
+  foreach(objects ${arg_OBJECTS})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+  set(files)
+  foreach(archive ${arg_ARCHIVES})
+    list(APPEND files $<TARGET_FILE:${archive}>)
+  endforeach()
+  add_dependencies(${name} ${arg_ARCHIVES})
+  target_link_libraries(${name} PRIVATE
+    -Wl,--start-group ${files} ${sqlite_ARCHIVE} ${jansson_ARCHIVE} ${inih_ARCHIVE} ${xxhash_ARCHIVE} -Wl,--end-group
+    Threads::Threads ${CMAKE_DL_LIBS} m gt_flags)
+  target_link_options(${name} PRIVATE -Wl,--defsym=stdin=gt_no_stdin)
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${arg_ARCHIVES})
+  gt_exports(${name} ${arg_EXPORTS})
+endfunction()
+
+# gt_exports(TARGET MAP): a shared library that shows what MAP names, and stays when it is closed: it may have threads,
+# and functions to call at the program's end.
+function(gt_exports name map)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})
+  target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map} -Wl,--no-undefined-version
+    -Wl,-z,nodelete -Wl,-z,text)
+  if(NOT GT_SANITIZE)
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()
+
 # gt_embed(TARGET file ...): each file becomes `const char text_NAME[]` (dots and dashes as '_'), NUL-terminated.
 function(gt_embed target)
   foreach(file ${ARGN})

@@ -2,7 +2,7 @@
 #ifndef GT_ASKED_H
 #define GT_ASKED_H
 
-#include "blas.h"
+#include "real_blas.h"
 
 struct route;
 
@@ -13,12 +13,15 @@ struct asked {
     int64_t stride_a, stride_b, stride_c;
     const void *alpha, *a, *b, *beta;
     void *c;
-    blas_handle handle; /* has stream, pointer mode and math mode; NULL: they are the ones below */
+    const struct real_blas *real; /* the handle's */
+    blas_handle handle;           /* has stream, pointer mode and math mode; NULL: they are the ones below */
     CUstream stream;
     bool scalars_on_device;
     bool (*is_plain)(const void *); /* what takes long to find out and is asked last; NULL: it is */
     const void *is_plain_of;
     _Atomic(struct route *) *last; /* the route that these sizes had before; NULL: nobody remembers it */
+    void *workspace;               /* the program's own, for this call; NULL: it gave none */
+    size_t workspace_bytes;
 };
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "blas.h"
 
-enum { BLAS_EXECUTION_FAILED = 13 };
+enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15 };
 enum { BLAS_OP_CONJUGATE_T = 2 }; /* of real numbers, the same as BLAS_OP_T */
 enum { BLAS_MATH_MODE_MASK = 0xf };
 enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69 };
@@ -52,6 +52,10 @@ int cublasGemmStridedBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_
                                   long long stride_a, const void *b, int type_b, int64_t ldb,
                                   long long stride_b, const void *beta, void *c, int type_c, int64_t ldc,
                                   long long stride_c, int64_t batch, int compute, int algorithm);
+
+int cublasSetStream_v2(blas_handle handle, CUstream stream);
+int cublasSetWorkspace_v2(blas_handle handle, void *workspace, size_t bytes);
+int cublasDestroy_v2(blas_handle handle);
 
 /* ---- cublasLt ---- */
 

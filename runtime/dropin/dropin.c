@@ -3,7 +3,6 @@
 #include "device.h"
 #include "environment.h"
 #include "number.h"
-#include "real_blas.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -19,8 +18,6 @@ static struct {
     bool on, log;
 } settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* The library is there from the program's start, so its threads' memory has a fixed place for this. */
-static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -65,11 +62,9 @@ static void start(void)
     const char *way = getenv("GEMMTUNE_DROPIN"), *loose = loosened();
     settings.log = is_set("GEMMTUNE_LOG");
     if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
-    else if (way && way[0] && strcmp(way, "exact") != 0 && strcmp(way, "off") != 0)
+    else if (way && way[0] && strcmp(way, "exact") != 0)
         say("GEMMTUNE_DROPIN '%.40s' is none of exact, nearest and off: exact is used", way);
-    if (way && strcmp(way, "off") == 0) {
-        if (settings.log) say("everything goes to cuBLAS: GEMMTUNE_DROPIN is off");
-    } else if (loose) {
+    if (loose) {
         if (settings.log) say("everything goes to cuBLAS: %s", loose);
     } else if (device_load()) {
         if (settings.log) say("everything goes to cuBLAS: %s", status_text());
@@ -90,31 +85,17 @@ bool dropin_is_watched(void)
     return settings.log || recorder_on();
 }
 
-bool dropin_is_inside(void)
-{
-    return inside;
-}
-
 /* ---- one call ---- */
-
-static void enter(struct turn *turn)
-{
-    turn->outer = inside;
-    inside = true;
-}
 
 void dropin_end(struct turn *turn)
 {
-    inside = turn->outer;
     recorder_end(turn->sample, turn->stream);
 }
 
-void dropin_pass(struct refusal *refusal, struct turn *turn)
+void dropin_refuse(struct refusal *refusal)
 {
-    *turn = (struct turn){.outer = false};
-    if (!inside && dropin_on() && settings.log && !atomic_flag_test_and_set(&refusal->said))
+    if (dropin_on() && settings.log && !atomic_flag_test_and_set(&refusal->said))
         say("%s -> cuBLAS: %s", refusal->function, refusal->why);
-    enter(turn);
 }
 
 /* Once for each route and reason. why NULL: the route's own. */
@@ -138,7 +119,7 @@ struct modes {
 /* False: the handle is not one that cuBLAS knows. */
 static bool read_modes(const struct asked *asked, struct modes *modes)
 {
-    const struct real_blas *real = real_blas();
+    const struct real_blas *real = asked->real;
     int pointer = -1, math = -1;
     *modes = (struct modes){asked->stream, asked->scalars_on_device, true};
     if (!asked->handle) return true;
@@ -176,8 +157,10 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     tell(asked, route, SAID_TUNED, NULL);
     if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
     /* The operands change places: see route.c. */
-    const struct gt_call call =
+    struct gt_call call =
         gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, modes->stream);
+    call.workspace = asked->workspace;
+    call.workspace_bytes = asked->workspace_bytes;
     if (gt_launch(plan, &call) != GT_OK) return failed(asked, route, modes, result);
     *result = BLAS_SUCCESS;
     return true;
@@ -207,17 +190,11 @@ static bool attend(const struct asked *asked, struct route *route, struct turn *
 
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
 {
-    *turn = (struct turn){.outer = false};
-    bool nested = inside;
-    enter(turn);
-    if (nested || !dropin_on()) return false;
+    if (!dropin_on()) return false;
     struct route *route = route_of(asked);
     if (!route) return false;
     bool tuned = atomic_load_explicit(&route->state, memory_order_relaxed) == ROUTE_TUNED;
-    if (!tuned && !dropin_is_watched()) return false;
-    if (!attend(asked, route, turn, result)) return false;
-    dropin_end(turn);
-    return true;
+    return (tuned || dropin_is_watched()) && attend(asked, route, turn, result);
 }
 
 /* ---- the end ---- */

@@ -1,96 +1,102 @@
 /* entry_blas.c — the functions of cuBLAS that this library stands in for. Each says what it is asked, in one
  * form. */
-#include "dropin.h"
-#include "real_blas.h"
-
-enum { NOT_SUPPORTED = 15 };
-
-/* A call with arguments that cuBLAS refuses is cuBLAS's to answer. */
-static bool is_sound(blas_handle handle, int op_a, int op_b)
-{
-    return handle && is_op(op_a) && is_op(op_b);
-}
+#include "entry.h"
 
 static bool is_strict(int compute)
 {
     return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC;
 }
 
-static bool take(blas_handle handle, int op_a, int op_b, struct asked *asked, struct turn *turn, int *result)
+/* A call with arguments that cuBLAS refuses is cuBLAS's to answer. */
+static bool is_sound(blas_handle handle, int op_a, int op_b)
 {
     static struct refusal unsound = {"a call", "its handle or an op is not valid", ATOMIC_FLAG_INIT};
-    if (!is_sound(handle, op_a, op_b)) {
-        dropin_pass(&unsound, turn);
-        return false;
-    }
+    if (handle && is_op(op_a) && is_op(op_b)) return true;
+    stub_refuse(&unsound);
+    return false;
+}
+
+static bool take(struct asked *asked, blas_handle handle, int op_a, int op_b, struct turn *turn, int *result)
+{
+    if (!stub_enter(turn) || !is_sound(handle, op_a, op_b)) return false;
     asked->op_a = op_a != BLAS_OP_N;
     asked->op_b = op_b != BLAS_OP_N;
     asked->handle = handle;
-    return dropin_take(asked, turn, result);
+    return stub_engine()->take(asked, turn, result);
 }
 
-/* `ASKED` of the parameters' names, which are the same everywhere. */
+/* The parameters' names, which are the same everywhere. */
 #define SIZES    .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc
 #define POINTERS .alpha = alpha, .a = a, .b = b, .beta = beta, .c = c
 #define ONE      .batch = 1
 #define MANY     .batch = batch, .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c
 
-/* Try a tuned kernel; else the real function, which `call` is. */
-#define ANSWER(asked, real, call)                                                                            \
+/* Try a tuned kernel; else the real function, named as in struct real_blas. */
+#define ANSWER(asked, function, arguments)                                                                   \
     do {                                                                                                     \
+        const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
         struct turn turn;                                                                                    \
-        int result;                                                                                          \
-        if (take(handle, op_a, op_b, (asked), &turn, &result)) return result;                                \
-        result = (real) ? (real)call : NOT_SUPPORTED;                                                        \
-        dropin_end(&turn);                                                                                   \
+        int result = real ? BLAS_NOT_SUPPORTED : BLAS_NOT_INITIALIZED;                                       \
+        if (!real || !real->function) return result;                                                         \
+        (asked)->real = real;                                                                                \
+        if (!take((asked), handle, op_a, op_b, &turn, &result)) result = real->function arguments;           \
+        stub_leave(&turn);                                                                                   \
         return result;                                                                                       \
     } while (0)
 
-#define REFUSE(refusal, real, call)                                                                          \
+#define REFUSE(refusal, function, arguments)                                                                 \
     do {                                                                                                     \
+        const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
         struct turn turn;                                                                                    \
-        int result;                                                                                          \
-        dropin_pass((refusal), &turn);                                                                       \
-        result = (real) ? (real)call : NOT_SUPPORTED;                                                        \
-        dropin_end(&turn);                                                                                   \
+        int result = real ? BLAS_NOT_SUPPORTED : BLAS_NOT_INITIALIZED;                                       \
+        if (!real || !real->function) return result;                                                         \
+        if (stub_enter(&turn)) stub_refuse(refusal);                                                         \
+        result = real->function arguments;                                                                   \
+        stub_leave(&turn);                                                                                   \
         return result;                                                                                       \
     } while (0)
 
 /* ---- cublasSgemm ---- */
 
-int cublasSgemm_v2(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
-                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
+EXPORT("libcublas", cublasSgemm_v2);
+int ENTRY(cublasSgemm_v2)(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                          const float *a, int lda, const float *b, int ldb, const float *beta, float *c,
+                          int ldc)
 {
     struct asked asked = {.function = "cublasSgemm", SIZES, POINTERS, ONE};
-    ANSWER(&asked, real_blas()->Sgemm, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    ANSWER(&asked, Sgemm, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
 }
 
-int cublasSgemm_v2_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
-                      const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
-                      const float *beta, float *c, int64_t ldc)
+EXPORT("libcublas", cublasSgemm_v2_64);
+int ENTRY(cublasSgemm_v2_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                             const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                             const float *beta, float *c, int64_t ldc)
 {
     struct asked asked = {.function = "cublasSgemm_64", SIZES, POINTERS, ONE};
-    ANSWER(&asked, real_blas()->Sgemm64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    ANSWER(&asked, Sgemm64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
 }
 
-int cublasSgemmStridedBatched(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
-                              const float *a, int lda, long long stride_a, const float *b, int ldb,
-                              long long stride_b, const float *beta, float *c, int ldc, long long stride_c,
-                              int batch)
+EXPORT("libcublas", cublasSgemmStridedBatched);
+int ENTRY(cublasSgemmStridedBatched)(blas_handle handle, int op_a, int op_b, int m, int n, int k,
+                                     const float *alpha, const float *a, int lda, long long stride_a,
+                                     const float *b, int ldb, long long stride_b, const float *beta, float *c,
+                                     int ldc, long long stride_c, int batch)
 {
     struct asked asked = {.function = "cublasSgemmStridedBatched", SIZES, POINTERS, MANY};
-    ANSWER(&asked, real_blas()->SgemmStrided,
+    ANSWER(&asked, SgemmStrided,
            (handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c,
             batch));
 }
 
-int cublasSgemmStridedBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
-                                 const float *alpha, const float *a, int64_t lda, long long stride_a,
-                                 const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
-                                 int64_t ldc, long long stride_c, int64_t batch)
+EXPORT("libcublas", cublasSgemmStridedBatched_64);
+int ENTRY(cublasSgemmStridedBatched_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n,
+                                        int64_t k, const float *alpha, const float *a, int64_t lda,
+                                        long long stride_a, const float *b, int64_t ldb, long long stride_b,
+                                        const float *beta, float *c, int64_t ldc, long long stride_c,
+                                        int64_t batch)
 {
     struct asked asked = {.function = "cublasSgemmStridedBatched_64", SIZES, POINTERS, MANY};
-    ANSWER(&asked, real_blas()->SgemmStrided64,
+    ANSWER(&asked, SgemmStrided64,
            (handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c,
             batch));
 }
@@ -101,19 +107,22 @@ int cublasSgemmStridedBatched_64(blas_handle handle, int op_a, int op_b, int64_t
 static struct refusal pointers = {
     "cublasSgemmBatched", "its matrices lie at addresses that only the GPU can read", ATOMIC_FLAG_INIT};
 
-int cublasSgemmBatched(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
-                       const float *const a[], int lda, const float *const b[], int ldb, const float *beta,
-                       float *const c[], int ldc, int batch)
+EXPORT("libcublas", cublasSgemmBatched);
+int ENTRY(cublasSgemmBatched)(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                              const float *const a[], int lda, const float *const b[], int ldb,
+                              const float *beta, float *const c[], int ldc, int batch)
 {
-    REFUSE(&pointers, real_blas()->SgemmBatched,
+    REFUSE(&pointers, SgemmBatched,
            (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
-int cublasSgemmBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
-                          const float *alpha, const float *const a[], int64_t lda, const float *const b[],
-                          int64_t ldb, const float *beta, float *const c[], int64_t ldc, int64_t batch)
+EXPORT("libcublas", cublasSgemmBatched_64);
+int ENTRY(cublasSgemmBatched_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                                 const float *alpha, const float *const a[], int64_t lda,
+                                 const float *const b[], int64_t ldb, const float *beta, float *const c[],
+                                 int64_t ldc, int64_t batch)
 {
-    REFUSE(&pointers, real_blas()->SgemmBatched64,
+    REFUSE(&pointers, SgemmBatched64,
            (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
@@ -127,62 +136,68 @@ static bool is_sgemm(int type_a, int type_b, int type_c, int compute)
     return type_a == BLAS_R_32F && type_b == BLAS_R_32F && type_c == BLAS_R_32F && is_strict(compute);
 }
 
-int cublasGemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
-                 const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
-                 void *c, int type_c, int ldc, int compute, int algorithm)
+EXPORT("libcublas", cublasGemmEx);
+int ENTRY(cublasGemmEx)(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                        const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
+                        const void *beta, void *c, int type_c, int ldc, int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmEx", SIZES, POINTERS, ONE};
     if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, real_blas()->GemmEx,
+        REFUSE(&types, GemmEx,
                (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                 compute, algorithm));
-    ANSWER(&asked, real_blas()->GemmEx,
+    ANSWER(&asked, GemmEx,
            (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute,
             algorithm));
 }
 
-int cublasGemmEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
-                    const void *alpha, const void *a, int type_a, int64_t lda, const void *b, int type_b,
-                    int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc, int compute,
-                    int algorithm)
+EXPORT("libcublas", cublasGemmEx_64);
+int ENTRY(cublasGemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                           const void *alpha, const void *a, int type_a, int64_t lda, const void *b,
+                           int type_b, int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc,
+                           int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmEx_64", SIZES, POINTERS, ONE};
     if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, real_blas()->GemmEx64,
+        REFUSE(&types, GemmEx64,
                (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                 compute, algorithm));
-    ANSWER(&asked, real_blas()->GemmEx64,
+    ANSWER(&asked, GemmEx64,
            (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute,
             algorithm));
 }
 
-int cublasGemmStridedBatchedEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
-                               const void *a, int type_a, int lda, long long stride_a, const void *b,
-                               int type_b, int ldb, long long stride_b, const void *beta, void *c, int type_c,
-                               int ldc, long long stride_c, int batch, int compute, int algorithm)
+EXPORT("libcublas", cublasGemmStridedBatchedEx);
+int ENTRY(cublasGemmStridedBatchedEx)(blas_handle handle, int op_a, int op_b, int m, int n, int k,
+                                      const void *alpha, const void *a, int type_a, int lda,
+                                      long long stride_a, const void *b, int type_b, int ldb,
+                                      long long stride_b, const void *beta, void *c, int type_c, int ldc,
+                                      long long stride_c, int batch, int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmStridedBatchedEx", SIZES, POINTERS, MANY};
     if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, real_blas()->GemmStridedEx,
+        REFUSE(&types, GemmStridedEx,
                (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta,
                 c, type_c, ldc, stride_c, batch, compute, algorithm));
-    ANSWER(&asked, real_blas()->GemmStridedEx,
+    ANSWER(&asked, GemmStridedEx,
            (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,
             type_c, ldc, stride_c, batch, compute, algorithm));
 }
 
-int cublasGemmStridedBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
-                                  const void *alpha, const void *a, int type_a, int64_t lda,
-                                  long long stride_a, const void *b, int type_b, int64_t ldb,
-                                  long long stride_b, const void *beta, void *c, int type_c, int64_t ldc,
-                                  long long stride_c, int64_t batch, int compute, int algorithm)
+EXPORT("libcublas", cublasGemmStridedBatchedEx_64);
+int ENTRY(cublasGemmStridedBatchedEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n,
+                                         int64_t k, const void *alpha, const void *a, int type_a, int64_t lda,
+                                         long long stride_a, const void *b, int type_b, int64_t ldb,
+                                         long long stride_b, const void *beta, void *c, int type_c,
+                                         int64_t ldc, long long stride_c, int64_t batch, int compute,
+                                         int algorithm)
 {
     struct asked asked = {.function = "cublasGemmStridedBatchedEx_64", SIZES, POINTERS, MANY};
     if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, real_blas()->GemmStridedEx64,
+        REFUSE(&types, GemmStridedEx64,
                (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta,
                 c, type_c, ldc, stride_c, batch, compute, algorithm));
-    ANSWER(&asked, real_blas()->GemmStridedEx64,
+    ANSWER(&asked, GemmStridedEx64,
            (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,
             type_c, ldc, stride_c, batch, compute, algorithm));
 }

@@ -1,83 +1,124 @@
 #include "real_blas.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-_Atomic(const struct real_blas *) real_blas_found;
-_Atomic(const struct real_lt *) real_lt_found;
-static struct real_blas blas_found;
-static struct real_lt lt_found;
-static pthread_once_t blas_once = PTHREAD_ONCE_INIT, lt_once = PTHREAD_ONCE_INIT;
+_Atomic(const struct real_blas *) real_blas_found[BLAS_MAJORS];
+_Atomic(const struct real_lt *) real_lt_found[BLAS_MAJORS];
 
 struct symbol {
     const char *name;
-    void *target;
+    size_t place; /* in the struct */
 };
 
+/* The first is in every version. */
 static const struct symbol blas_symbols[] = {
-    {"cublasSgemm_v2", &blas_found.Sgemm},
-    {"cublasSgemm_v2_64", &blas_found.Sgemm64},
-    {"cublasSgemmStridedBatched", &blas_found.SgemmStrided},
-    {"cublasSgemmStridedBatched_64", &blas_found.SgemmStrided64},
-    {"cublasSgemmBatched", &blas_found.SgemmBatched},
-    {"cublasSgemmBatched_64", &blas_found.SgemmBatched64},
-    {"cublasGemmEx", &blas_found.GemmEx},
-    {"cublasGemmEx_64", &blas_found.GemmEx64},
-    {"cublasGemmStridedBatchedEx", &blas_found.GemmStridedEx},
-    {"cublasGemmStridedBatchedEx_64", &blas_found.GemmStridedEx64},
-    {"cublasGetStream_v2", &blas_found.GetStream},
-    {"cublasGetPointerMode_v2", &blas_found.GetPointerMode},
-    {"cublasGetMathMode", &blas_found.GetMathMode},
+    {"cublasSgemm_v2", offsetof(struct real_blas, Sgemm)},
+    {"cublasSgemm_v2_64", offsetof(struct real_blas, Sgemm64)},
+    {"cublasSgemmStridedBatched", offsetof(struct real_blas, SgemmStrided)},
+    {"cublasSgemmStridedBatched_64", offsetof(struct real_blas, SgemmStrided64)},
+    {"cublasSgemmBatched", offsetof(struct real_blas, SgemmBatched)},
+    {"cublasSgemmBatched_64", offsetof(struct real_blas, SgemmBatched64)},
+    {"cublasGemmEx", offsetof(struct real_blas, GemmEx)},
+    {"cublasGemmEx_64", offsetof(struct real_blas, GemmEx64)},
+    {"cublasGemmStridedBatchedEx", offsetof(struct real_blas, GemmStridedEx)},
+    {"cublasGemmStridedBatchedEx_64", offsetof(struct real_blas, GemmStridedEx64)},
+    {"cublasSetStream_v2", offsetof(struct real_blas, SetStream)},
+    {"cublasSetWorkspace_v2", offsetof(struct real_blas, SetWorkspace)},
+    {"cublasDestroy_v2", offsetof(struct real_blas, Destroy)},
+    {"cublasGetStream_v2", offsetof(struct real_blas, GetStream)},
+    {"cublasGetPointerMode_v2", offsetof(struct real_blas, GetPointerMode)},
+    {"cublasGetMathMode", offsetof(struct real_blas, GetMathMode)},
 };
 
 static const struct symbol lt_symbols[] = {
-    {"cublasLtMatmul", &lt_found.Matmul},
-    {"cublasLtMatmulDescGetAttribute", &lt_found.DescGet},
-    {"cublasLtMatrixLayoutGetAttribute", &lt_found.LayoutGet},
+    {"cublasLtMatmul", offsetof(struct real_lt, Matmul)},
+    {"cublasLtMatmulDescGetAttribute", offsetof(struct real_lt, DescGet)},
+    {"cublasLtMatrixLayoutGetAttribute", offsetof(struct real_lt, LayoutGet)},
 };
 
-/* A library that the program has loaded for itself alone is not in the scope that RTLD_NEXT searches. */
-static void *loaded(const char *const *names, int flags)
+struct library {
+    const char *name; /* "libcublas" */
+    const struct symbol *symbols;
+    size_t count;
+};
+
+static const struct library blas_library = {"libcublas", blas_symbols,
+                                            sizeof blas_symbols / sizeof *blas_symbols};
+static const struct library lt_library = {"libcublasLt", lt_symbols, sizeof lt_symbols / sizeof *lt_symbols};
+
+enum { NAME_MAX_BYTES = 32 };
+
+/* The file's name, and the version of all its symbols. */
+static void name_of(const struct library *library, enum blas_major major, char name[NAME_MAX_BYTES])
 {
-    void *library = NULL;
-    for (int i = 0; names[i] && !library; i++) library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL | flags);
-    return library;
+    snprintf(name, NAME_MAX_BYTES, "%s.so.%d", library->name, major - BLAS_11 + 11);
 }
 
-static void find(const struct symbol *symbols, size_t count, const char *const *names)
+/* version NULL: any. */
+static void *symbol(void *from, const char *name, const char *version)
 {
-    void *from = RTLD_NEXT;
-    if (!dlsym(from, symbols[0].name)) from = loaded(names, RTLD_NOLOAD);
-    if (!from) from = loaded(names, 0);
-    for (size_t i = 0; i < count && from; i++) {
-        void *address = dlsym(from, symbols[i].name);
-        memcpy(symbols[i].target, &address, sizeof address);
+    return version ? dlvsym(from, name, version) : dlsym(from, name);
+}
+
+/* One that is loaded already. A program may have loaded it for itself alone: then it is not in the scope that
+ * RTLD_NEXT searches. */
+static void *loaded(const char *name)
+{
+    return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+}
+
+/* Where the symbols are searched, and by which version; NULL: there is no such library. It stays loaded. */
+static void *locate(const struct library *library, enum blas_major major, char version[NAME_MAX_BYTES])
+{
+    void *address, *found = NULL;
+    Dl_info info;
+    version[0] = '\0';
+    if (major != BLAS_ANY) name_of(library, major, version);
+    address = symbol(RTLD_NEXT, library->symbols[0].name, major == BLAS_ANY ? NULL : version);
+    if (address) {
+        if (dladdr(address, &info) && info.dli_fname) loaded(info.dli_fname); /* a reference that is kept */
+        return RTLD_NEXT;
     }
+    if (major != BLAS_ANY) return loaded(version);
+    for (int newest = BLAS_13; newest >= BLAS_11 && !found; newest--) {
+        name_of(library, (enum blas_major)newest, version);
+        found = loaded(version);
+    }
+    return found;
 }
 
-static void find_blas(void)
+/* The functions, bytes of them, in memory of their own; NULL: there is no such library, or no memory. */
+static void *find(const struct library *library, enum blas_major major, size_t bytes)
 {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
-    find(blas_symbols, sizeof blas_symbols / sizeof *blas_symbols, names);
+    char version[NAME_MAX_BYTES];
+    void *from = locate(library, major, version);
+    char *functions = from ? calloc(1, bytes) : NULL;
+    for (size_t i = 0; functions && i < library->count; i++) {
+        void *address = symbol(from, library->symbols[i].name, major == BLAS_ANY ? NULL : version);
+        memcpy(functions + library->symbols[i].place, &address, sizeof address);
+    }
+    return functions;
 }
 
-static void find_lt(void)
+/* Without a lock of ours: a constructor that calls cuBLAS holds the loader's, which finding needs, too. Of
+ * several threads the first counts. */
+const struct real_blas *real_blas_find(enum blas_major major)
 {
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
-    find(lt_symbols, sizeof lt_symbols / sizeof *lt_symbols, names);
+    struct real_blas *functions = find(&blas_library, major, sizeof *functions);
+    const struct real_blas *known = NULL;
+    if (!functions || !atomic_compare_exchange_strong(&real_blas_found[major], &known, functions))
+        free(functions);
+    return atomic_load(&real_blas_found[major]);
 }
 
-const struct real_blas *real_blas_find(void)
+const struct real_lt *real_lt_find(enum blas_major major)
 {
-    pthread_once(&blas_once, find_blas);
-    atomic_store(&real_blas_found, &blas_found);
-    return &blas_found;
-}
-
-const struct real_lt *real_lt_find(void)
-{
-    pthread_once(&lt_once, find_lt);
-    atomic_store(&real_lt_found, &lt_found);
-    return &lt_found;
+    struct real_lt *functions = find(&lt_library, major, sizeof *functions);
+    const struct real_lt *known = NULL;
+    if (!functions || !atomic_compare_exchange_strong(&real_lt_found[major], &known, functions))
+        free(functions);
+    return atomic_load(&real_lt_found[major]);
 }

@@ -1,4 +1,8 @@
-/* real_blas.h — the cuBLAS and cublasLt that the program meant to call. */
+/* real_blas.h — the cuBLAS and cublasLt that the caller meant.
+ *
+ * A process may hold several majors of cuBLAS, whose handles are not each other's. Their symbols carry the
+ * library's name as their version, so a caller's reference says which major it was linked with.
+ */
 #ifndef GT_REAL_BLAS_H
 #define GT_REAL_BLAS_H
 
@@ -17,6 +21,9 @@ struct real_blas {
     __typeof__(cublasGemmEx_64) *GemmEx64;
     __typeof__(cublasGemmStridedBatchedEx) *GemmStridedEx;
     __typeof__(cublasGemmStridedBatchedEx_64) *GemmStridedEx64;
+    __typeof__(cublasSetStream_v2) *SetStream;
+    __typeof__(cublasSetWorkspace_v2) *SetWorkspace;
+    __typeof__(cublasDestroy_v2) *Destroy;
     int (*GetStream)(blas_handle, CUstream *);
     int (*GetPointerMode)(blas_handle, int *);
     int (*GetMathMode)(blas_handle, int *);
@@ -28,22 +35,27 @@ struct real_lt {
     int (*LayoutGet)(lt_layout, int what, void *value, size_t room, size_t *written);
 };
 
-/* Found at the first call; from any thread. */
-extern _Atomic(const struct real_blas *) real_blas_found;
-extern _Atomic(const struct real_lt *) real_lt_found;
-const struct real_blas *real_blas_find(void);
-const struct real_lt *real_lt_find(void);
+/* Of which major a caller is. BLAS_ANY: its reference does not say. */
+enum blas_major { BLAS_ANY, BLAS_11, BLAS_12, BLAS_13, BLAS_MAJORS };
 
-static inline const struct real_blas *real_blas(void)
+/* What the program has loaded of that major; NULL: nothing yet. For BLAS_ANY what the loader would have given
+ * the caller, else the newest. Never loads one. From any thread. */
+const struct real_blas *real_blas_find(enum blas_major major);
+const struct real_lt *real_lt_find(enum blas_major major);
+
+extern _Atomic(const struct real_blas *) real_blas_found[BLAS_MAJORS];
+extern _Atomic(const struct real_lt *) real_lt_found[BLAS_MAJORS];
+
+static inline const struct real_blas *real_blas(enum blas_major major)
 {
-    const struct real_blas *found = atomic_load_explicit(&real_blas_found, memory_order_acquire);
-    return found ? found : real_blas_find();
+    const struct real_blas *found = atomic_load_explicit(&real_blas_found[major], memory_order_acquire);
+    return found ? found : real_blas_find(major);
 }
 
-static inline const struct real_lt *real_lt(void)
+static inline const struct real_lt *real_lt(enum blas_major major)
 {
-    const struct real_lt *found = atomic_load_explicit(&real_lt_found, memory_order_acquire);
-    return found ? found : real_lt_find();
+    const struct real_lt *found = atomic_load_explicit(&real_lt_found[major], memory_order_acquire);
+    return found ? found : real_lt_find(major);
 }
 
 #endif

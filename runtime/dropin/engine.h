@@ -1,0 +1,74 @@
+/* engine.h — the two halves of the drop-in. The stub is what is preloaded: it stands before cuBLAS, needs the
+ * C library alone, and knows neither GPU nor winners. The engine knows them, and holds the libraries it
+ * takes. The stub opens it, for itself alone, at the first call that it may answer.
+ */
+#ifndef GT_ENGINE_H
+#define GT_ENGINE_H
+
+#include "asked.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* A call of cublasLtMatmul, as it is. */
+struct matmul {
+    const struct real_lt *real;
+    lt_handle handle;
+    lt_desc desc;
+    const void *alpha, *a, *b, *beta, *c;
+    void *d;
+    lt_layout layout_a, layout_b, layout_c, layout_d;
+    const void *algorithm;
+    void *workspace;
+    size_t workspace_bytes;
+    CUstream stream;
+};
+
+/* One call, from its arrival until the real function is done. */
+struct turn {
+    bool outer; /* the stub's: the real function runs inside of this call */
+    CUstream stream;
+    struct sample *sample;
+};
+
+/* Why no tuned kernel can answer a call, whatever its sizes. */
+struct refusal {
+    const char *function, *why;
+    atomic_flag said;
+};
+
+/* Both halves must have been built with the same. */
+struct engine_terms {
+    char version[32];
+    size_t engine_bytes, asked_bytes, matmul_bytes, turn_bytes, refusal_bytes, real_blas_bytes, real_lt_bytes;
+};
+
+struct engine {
+    struct engine_terms terms;
+    /* True: the call is done, *result is the status for the program. False: the real function is to be
+     * called. Afterwards end, if turn->sample is set, in either case. */
+    bool (*take)(const struct asked *asked, struct turn *turn, int *result);
+    bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
+    void (*end)(struct turn *turn);
+    /* Tells it once, where somebody wants to know. */
+    void (*refuse)(struct refusal *refusal);
+};
+
+#define ENGINE_TERMS                                                                                         \
+    {                                                                                                        \
+        .version = GT_LIBRARY_VERSION, .engine_bytes = sizeof(struct engine),                                \
+        .asked_bytes = sizeof(struct asked), .matmul_bytes = sizeof(struct matmul),                          \
+        .turn_bytes = sizeof(struct turn), .refusal_bytes = sizeof(struct refusal),                          \
+        .real_blas_bytes = sizeof(struct real_blas), .real_lt_bytes = sizeof(struct real_lt),                \
+    }
+
+static inline bool engine_terms_equal(const struct engine_terms *x, const struct engine_terms *y)
+{
+    return memcmp(x, y, sizeof *x) == 0;
+}
+
+/* What the engine exports. NULL: it was built with other terms. */
+const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms);
+
+#endif

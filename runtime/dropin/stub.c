@@ -1,0 +1,117 @@
+#include "stub.h"
+#include "environment.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+#define ENGINE_FILE "libgemmtune_cublas_engine.so"
+
+__thread bool stub_inside __attribute__((tls_model("initial-exec")));
+_Atomic(const struct engine *) stub_engine_found;
+
+/* ---- where there is no engine ---- */
+
+static bool take_nothing(const struct asked *asked, struct turn *turn, int *result)
+{
+    (void)asked, (void)turn, (void)result;
+    return false;
+}
+
+static bool take_no_matmul(const struct matmul *matmul, struct turn *turn, int *result)
+{
+    (void)matmul, (void)turn, (void)result;
+    return false;
+}
+
+static void end_nothing(struct turn *turn)
+{
+    (void)turn;
+}
+
+static void refuse_nothing(struct refusal *refusal)
+{
+    (void)refusal;
+}
+
+static const struct engine nothing = {
+    .take = take_nothing, .take_matmul = take_no_matmul, .end = end_nothing, .refuse = refuse_nothing};
+
+/* ---- opening it ---- */
+
+static char engine_path[PATH_MAX]; /* "": not known */
+
+/* Early: the path of a preloaded library may be relative to the folder that is current now. */
+__attribute__((constructor)) static void find_own_folder(void)
+{
+    Dl_info info;
+    char own[PATH_MAX];
+    if (!dladdr(engine_path, &info) || !info.dli_fname) return;
+    if (info.dli_fname[0] == '/') snprintf(own, sizeof own, "%s", info.dli_fname);
+    else if (!realpath(info.dli_fname, own)) return;
+    const int folder = (int)(strrchr(own, '/') + 1 - own);
+    const int length = snprintf(engine_path, sizeof engine_path, "%.*s" ENGINE_FILE, folder, own);
+    if (length < 0 || length >= (int)sizeof engine_path) engine_path[0] = '\0';
+}
+
+static void say(const char *what, const char *why)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        fprintf(stderr, "gemmtune: everything goes to cuBLAS: %s%s\n", what, why);
+}
+
+static const struct engine *without(const char *what, const char *why)
+{
+    if (!is_set("GEMMTUNE_QUIET")) say(what, why);
+    return &nothing;
+}
+
+static const struct engine *open_engine(void)
+{
+    __typeof__(gemmtune_cublas_engine) *entry;
+    static const struct engine_terms terms = ENGINE_TERMS;
+    void *library = dlopen(engine_path[0] ? engine_path : ENGINE_FILE, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return without("its engine cannot be opened: ", dlerror());
+    void *address = dlsym(library, "gemmtune_cublas_engine");
+    if (!address) return without(engine_path, " is not its engine");
+    memcpy(&entry, &address, sizeof entry);
+    const struct engine *engine = entry(&terms);
+    if (!engine || !engine_terms_equal(&engine->terms, &terms))
+        return without(engine_path, " is of another version than the preloaded library: install both anew");
+    return engine;
+}
+
+static bool is_switched_off(void)
+{
+    const char *way = getenv("GEMMTUNE_DROPIN");
+    return way && strcmp(way, "off") == 0;
+}
+
+/* Without a lock of ours: a constructor that calls cuBLAS holds the loader's, which opening needs, too.
+ * Threads that come at once open the same library and find the same engine. */
+const struct engine *stub_engine_find(void)
+{
+    const struct engine *engine = &nothing;
+    if (!is_switched_off()) engine = open_engine();
+    else if (is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
+    atomic_store_explicit(&stub_engine_found, engine, memory_order_release);
+    return engine;
+}
+
+static bool is_logging(void)
+{
+    enum { UNKNOWN, NO, YES };
+    static atomic_int known; /* the environment takes long to search */
+    int logging = atomic_load_explicit(&known, memory_order_relaxed);
+    if (logging == UNKNOWN) {
+        logging = is_set("GEMMTUNE_LOG") ? YES : NO;
+        atomic_store_explicit(&known, logging, memory_order_relaxed);
+    }
+    return logging == YES;
+}
+
+void stub_refuse(struct refusal *refusal)
+{
+    if (is_logging()) stub_engine()->refuse(refusal);
+}

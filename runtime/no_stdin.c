@@ -1,0 +1,3 @@
+#include "no_stdin.h"
+
+FILE *gt_no_stdin;
