@@ -2,13 +2,13 @@
  * template's code.
  *
  * Asks the template what it would do for shapes chosen to reveal one number each, then whether the formula of
- * winner_lookup.h with these numbers does the same for hundreds of others. Knows no template by name.
+ * winner_lookup_code.h with these numbers does the same for hundreds of others. Knows no template by name.
  */
 #ifndef GT_EXPORT_GEOMETRY_H
 #define GT_EXPORT_GEOMETRY_H
 
 #include "templates.h"
-#include "winner_lookup.h"
+#include "winner_here.h"
 
 /* The same problem as the header's caller gives it. */
 struct gt_winner_shape geometry_shape(const struct problem *problem);

@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_winner_lookup_h[], text_winner_launch_h[];
+extern const char text_winner_lookup_h[], text_winner_lookup_code_h[], text_winner_launch_h[],
+    text_winner_launch_code_h[];
 
-/* struct gt_winner_args of winner_launch.h is this one with device addresses for pointers. */
-_Static_assert(sizeof(struct gemm_args) == 6 * 8 + 6 * 8 + 9 * 4 + 4 &&
-                   offsetof(struct gemm_args, lda) == 48 && offsetof(struct gemm_args, m) == 96 &&
-                   offsetof(struct gemm_args, splits) == 108 &&
-                   offsetof(struct gemm_args, k_per_split) == 112 &&
-                   offsetof(struct gemm_args, group) == 116 && offsetof(struct gemm_args, counters) == 120 &&
-                   offsetof(struct gemm_args, alpha) == 124 && offsetof(struct gemm_args, beta) == 128,
-               "the kernels' argument has changed: change struct gt_winner_args of winner_launch.h, too");
+/* struct gt_winner_args of winner_launch_code.h is this one with device addresses for pointers. */
+_Static_assert(
+    sizeof(struct gemm_args) == 6 * 8 + 6 * 8 + 9 * 4 + 4 && offsetof(struct gemm_args, lda) == 48 &&
+        offsetof(struct gemm_args, m) == 96 && offsetof(struct gemm_args, splits) == 108 &&
+        offsetof(struct gemm_args, k_per_split) == 112 && offsetof(struct gemm_args, group) == 116 &&
+        offsetof(struct gemm_args, counters) == 120 && offsetof(struct gemm_args, alpha) == 124 &&
+        offsetof(struct gemm_args, beta) == 128,
+    "the kernels' argument has changed: change struct gt_winner_args of winner_launch_code.h, too");
 
 /* ---- names ---- */
 
@@ -160,19 +161,46 @@ void header_free(struct header *h)
 
 static void write_top(const struct header *h, FILE *f)
 {
-    fprintf(f,
-            "/* The fastest known GEMM kernels of %d GPU%s, %zu shapes. Written by `tune export --header` on "
-            "%s; do not\n"
-            " * change it, export again.\n"
-            " *\n"
-            " *     gt_%s is what gt_winner_gpu_find asks for; see below.\n"
-            " */\n"
-            "#ifndef %s\n#define %s\n\n",
-            h->picks->gpu_count, h->picks->gpu_count == 1 ? "" : "s", h->picks->count, h->date, h->name,
-            h->guard, h->guard);
+    fprintf(
+        f,
+        "/* SPDX-License-Identifier: MIT\n"
+        " *\n"
+        " * The fastest known GEMM kernels of %d GPU%s, %zu shapes. Written by `tune export --header` on "
+        "%s; do not\n"
+        " * change it, export again.\n"
+        " *\n"
+        " *     #define GT_WINNERS_IMPLEMENTATION in one file of the program, of C or C++\n"
+        " *     #include this there and wherever it is used\n"
+        " *\n"
+        " *     gt_%s is what gt_winner_gpu_find asks for; see below.\n"
+        " *\n"
+        " * That one file takes the tables and functions of all exported headers of a program. Where two\n"
+        " * libraries of one program have headers of their own, each defines GT_WINNERS_STATIC instead, "
+        "before the\n"
+        " * first include of its one file: then nothing is seen outside of that.\n"
+        " */\n",
+        h->picks->gpu_count, h->picks->gpu_count == 1 ? "" : "s", h->picks->count, h->date, h->name);
+}
+
+/* What every file that includes the header sees. */
+static void write_declarations(const struct header *h, FILE *f)
+{
+    fprintf(f, "#ifndef %s\n#define %s\n\n", h->guard, h->guard);
     if (h->with_kernels) fprintf(f, "#include <cuda.h>\n\n");
     fprintf(f, "%s\n", text_winner_lookup_h);
     if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_h);
+    fprintf(f,
+            "#ifndef GT_WINNERS_STATIC\n"
+            "#ifdef __cplusplus\n"
+            "extern \"C\" {\n"
+            "#endif\n"
+            "extern GT_WINNERS_API const struct gt_winner_set gt_%s;\n"
+            "#ifdef __cplusplus\n"
+            "}\n"
+            "#endif\n"
+            "#endif\n\n"
+            "#endif\n\n",
+            h->name);
 }
 
 static void write_geometries(const struct header *h, FILE *f)
@@ -335,9 +363,8 @@ static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t
     fprintf(f, "},\n");
 }
 
-enum status header_write(const struct header *h, FILE *f)
+static enum status write_tables(const struct header *h, FILE *f)
 {
-    write_top(h, f);
     write_geometries(h, f);
     write_plans(h, f);
     write_sources(h, f);
@@ -357,9 +384,35 @@ enum status header_write(const struct header *h, FILE *f)
         end = end_of_gpu(h->picks, begin);
         write_gpu(h, begin, end, masks[h->picks->list[begin].gpu], f);
     }
-    fprintf(f, "};\nstatic const struct gt_winner_set gt_%s = {", h->name);
-    text_c_string(h->generator, f);
-    fprintf(f, ", \"%s\", %d, gt_%s_gpus};\n\n#endif\n", h->date, h->picks->gpu_count, h->name);
+    fprintf(f, "};\n");
     free(masks);
     return st;
+}
+
+/* What one file takes. */
+static enum status write_definitions(const struct header *h, FILE *f)
+{
+    fprintf(f,
+            "#if (defined(GT_WINNERS_IMPLEMENTATION) || defined(GT_WINNERS_STATIC)) && "
+            "!defined(%s_IMPLEMENTED)\n"
+            "#define %s_IMPLEMENTED\n\n%s\n",
+            h->guard, h->guard, text_winner_lookup_code_h);
+    if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_code_h);
+    enum status st = write_tables(h, f);
+    fprintf(f,
+            "#ifdef GT_WINNERS_STATIC\n"
+            "static\n"
+            "#endif\n"
+            "const struct gt_winner_set gt_%s = {",
+            h->name);
+    text_c_string(h->generator, f);
+    fprintf(f, ", \"%s\", %d, gt_%s_gpus};\n\n#endif\n", h->date, h->picks->gpu_count, h->name);
+    return st;
+}
+
+enum status header_write(const struct header *h, FILE *f)
+{
+    write_top(h, f);
+    write_declarations(h, f);
+    return write_definitions(h, f);
 }

@@ -5,7 +5,7 @@
 #define GT_EXPORT_PICKS_H
 
 #include "db.h"
-#include "winner_lookup.h"
+#include "winner_here.h"
 
 struct pick {
     struct problem problem;

@@ -1,4 +1,6 @@
-/* winner_launch.h — the launcher that headers written by `tune export --header --with-kernels` carry, beside
+/* SPDX-License-Identifier: MIT
+ *
+ * winner_launch.h — the launcher that headers written by `tune export --header --with-kernels` carry, beside
  * the lookup. Needs the driver API alone: <cuda.h>, included by the header that carries it, and libcuda.
  *
  *     struct gt_winner_loaded kernel;
@@ -19,15 +21,7 @@
  * Everything may be called from any thread; what is loaded belongs to the context it was loaded in.
  */
 #ifndef GT_WINNER_LAUNCH
-#define GT_WINNER_LAUNCH 1
-
-/* The one argument of every kernel. */
-struct gt_winner_args {
-    CUdeviceptr a, b, c, workspace, alpha_device, beta_device;
-    long long lda, ldb, ldc, stride_a, stride_b, stride_c;
-    int m, n, k, splits, k_per_split, group, counters;
-    float alpha, beta;
-};
+#define GT_WINNER_LAUNCH 2
 
 struct gt_winner_loaded {
     CUmodule module;
@@ -35,137 +29,36 @@ struct gt_winner_loaded {
     int32_t needs; /* alignment, as in struct gt_winner */
 };
 
-static inline CUresult gt_winner_unload(struct gt_winner_loaded *loaded)
-{
-    CUresult result = loaded->module ? cuModuleUnload(loaded->module) : CUDA_SUCCESS;
-    loaded->module = NULL;
-    return result;
-}
-
-/* Allow a kernel the shared memory that it is ever launched with, and prefer that to L1. */
-static inline CUresult gt_winner_allow(CUfunction function, int smem_bytes)
-{
-    int fixed = 0;
-    CUresult result = cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
-    if (result == CUDA_SUCCESS && smem_bytes + fixed > 48 << 10)
-        result = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes);
-    if (result == CUDA_SUCCESS && smem_bytes + fixed > 0)
-        result = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                    CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
-    return result;
-}
-
-/* The most shared memory that a kernel of the winner is launched with. */
-static inline int gt_winner_smem(const struct gt_winner_gpu *gpu, const struct gt_winner *winner, int kernel)
-{
-    const struct gt_winner_geometry *g;
-    if (winner->geometry < 0) return (int)gpu->plans[winner->plan].smem_bytes[kernel];
-    g = &gpu->geometries[winner->geometry];
-    if (kernel == 0) return g->pack_smem_bytes;
-    if (kernel == 2) return 4 * GT_WINNER_REDUCERS * g->sum_width;
-    return g->smem_step ? (int)gt_winner_smem_bytes(g, g->k_max) : g->smem_bytes;
-}
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Load a winner's kernel into the current context: compiled for its architecture, or from PTX for a later
  * one. CUDA_ERROR_NOT_FOUND: it has none, call cuBLAS (its config is "cublas") or export with kernels.
  * CUDA_ERROR_NO_BINARY_FOR_GPU: the current GPU is none that it runs on. Others are the driver's. */
-static inline CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
-                                      struct gt_winner_loaded *loaded)
-{
-    const struct gt_winner_kernel *kernel = winner->kernel >= 0 ? &gpu->kernels[winner->kernel] : NULL;
-    CUdevice device;
-    CUresult result;
-    int major = 0, minor = 0, i;
-    memset(loaded, 0, sizeof *loaded);
-    loaded->needs = winner->needs;
-    if (!kernel) return CUDA_ERROR_NOT_FOUND;
-    result = cuCtxGetDevice(&device);
-    if (result == CUDA_SUCCESS)
-        result = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    if (result == CUDA_SUCCESS)
-        result = cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    if (result != CUDA_SUCCESS) return result;
-    if (10 * major + minor == gpu->arch) result = cuModuleLoadData(&loaded->module, kernel->cubin);
-    else if (10 * major + minor > gpu->arch && kernel->ptx)
-        result = cuModuleLoadData(&loaded->module, kernel->ptx);
-    else return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    for (i = 0; result == CUDA_SUCCESS && i < 3; i++) {
-        if (!kernel->entry[i]) continue;
-        result = cuModuleGetFunction(&loaded->function[i], loaded->module, kernel->entry[i]);
-        if (result == CUDA_SUCCESS)
-            result = gt_winner_allow(loaded->function[i], gt_winner_smem(gpu, winner, i));
-    }
-    if (result != CUDA_SUCCESS) gt_winner_unload(loaded);
-    return result;
-}
+GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
+                                       struct gt_winner_loaded *loaded);
+
+GT_WINNERS_API CUresult gt_winner_unload(struct gt_winner_loaded *loaded);
 
 /* Once for a workspace that was just allocated, and again if it was used for something else. */
-static inline CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdeviceptr workspace,
-                                       CUstream stream)
-{
-    return plan->counters > 0 ? cuMemsetD32Async(workspace, 0, (size_t)plan->counters, stream) : CUDA_SUCCESS;
-}
-
-/* 1 if every vector that is read or written at the pointer lies at a multiple of its size. */
-static inline int gt_winner_at(CUdeviceptr pointer, int32_t width)
-{
-    return pointer % (4 * (unsigned)width) == 0;
-}
+GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdeviceptr workspace,
+                                        CUstream stream);
 
 /* Enqueue C = alpha * op(A) * op(B) + beta * C: one or two launches, more for a batch beyond 65,535. Nothing
  * is allocated and nothing waits: a stream that is captured takes it. workspace: plan->workspace_bytes, not
  * used by another stream meanwhile; 0 where the plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace,
  * or pointers less aligned than the kernel needs. */
-static inline CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
-                                        const struct gt_winner_plan *plan,
-                                        const struct gt_winner_shape *shape, float alpha, CUdeviceptr a,
-                                        CUdeviceptr b, float beta, CUdeviceptr c, CUdeviceptr workspace,
-                                        CUstream stream)
-{
-    struct gt_winner_args args;
-    void *parameters[1];
-    int64_t first;
-    int32_t i;
-    if (plan->workspace_bytes > 0 && workspace == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (!gt_winner_at(a, loaded->needs & 15) || !gt_winner_at(b, loaded->needs >> 4 & 15) ||
-        !gt_winner_at(c, loaded->needs >> 8))
-        return CUDA_ERROR_INVALID_VALUE;
-    parameters[0] = &args;
-    args.workspace = workspace;
-    args.alpha_device = args.beta_device = 0;
-    args.lda = shape->lda;
-    args.ldb = shape->ldb;
-    args.ldc = shape->ldc;
-    args.stride_a = shape->stride_a;
-    args.stride_b = shape->stride_b;
-    args.stride_c = shape->stride_c;
-    args.m = (int)shape->m;
-    args.n = (int)shape->n;
-    args.k = (int)shape->k;
-    args.splits = plan->splits;
-    args.k_per_split = plan->k_per_split;
-    args.group = plan->group;
-    args.counters = plan->counters;
-    args.alpha = alpha;
-    args.beta = beta;
-    if (plan->kernels == 0) return CUDA_SUCCESS;
-    for (first = 0; first < shape->batch; first += plan->batch_per_launch) {
-        const int64_t left = shape->batch - first;
-        const unsigned items = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
-        args.a = a + (CUdeviceptr)(4 * first * shape->stride_a);
-        args.b = b + (CUdeviceptr)(4 * first * shape->stride_b);
-        args.c = c + (CUdeviceptr)(4 * first * shape->stride_c);
-        for (i = 0; i < 3; i++) {
-            CUresult result;
-            if (plan->grid[i][0] == 0) continue;
-            result = cuLaunchKernel(loaded->function[i], plan->grid[i][0], plan->grid[i][1], items,
-                                    plan->threads[i], 1, 1, plan->smem_bytes[i], stream, parameters, NULL);
-            if (result != CUDA_SUCCESS) return result;
-        }
-    }
-    return CUDA_SUCCESS;
-}
+GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
+                                         const struct gt_winner_plan *plan,
+                                         const struct gt_winner_shape *shape, float alpha, CUdeviceptr a,
+                                         CUdeviceptr b, float beta, CUdeviceptr c, CUdeviceptr workspace,
+                                         CUstream stream);
 
-#elif GT_WINNER_LAUNCH != 1
+#ifdef __cplusplus
+}
+#endif
+
+#elif GT_WINNER_LAUNCH != 2
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -1,4 +1,6 @@
-/* winner_lookup.h — the lookup that every header written by `tune export --header` carries: what is asked,
+/* SPDX-License-Identifier: MIT
+ *
+ * winner_lookup.h — what every header written by `tune export --header` carries: what is asked,
  * what is known, how it is found, how it is launched. C99 and C++; needs no library.
  *
  *     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_NAME, "NVIDIA H200", 90, 132);
@@ -10,11 +12,18 @@
  * n for m and m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 1 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 2 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#if defined(GT_WINNERS_STATIC)
+#define GT_WINNERS_API static inline
+#elif defined(__GNUC__) && defined(__ELF__)
+#define GT_WINNERS_API __attribute__((visibility("hidden")))
+#else
+#define GT_WINNERS_API
+#endif
 
 /* A: m x k with lda >= k, or if trans_a: k x m with lda >= m. B: k x n, or if trans_b: n x k. C: m x n.
  * Elements, not bytes. Item i of the batch starts i * stride_x elements after the first. */
@@ -128,348 +137,47 @@ struct gt_winner_match {
     float distance; /* to that, in octaves: 1 is one size doubled */
 };
 
-/* ---- shapes ---- */
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-static inline struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
-                                                          int64_t k)
-{
-    struct gt_winner_shape s;
-    s.trans_a = trans_a;
-    s.trans_b = trans_b;
-    s.m = m;
-    s.n = n;
-    s.k = k;
-    s.lda = trans_a ? m : k;
-    s.ldb = trans_b ? k : n;
-    s.ldc = n;
-    s.batch = 1;
-    s.stride_a = m * k;
-    s.stride_b = k * n;
-    s.stride_c = m * n;
-    return s;
-}
-
-static inline int32_t gt_winner_width(int64_t row, int64_t ld, int64_t batch, int64_t stride)
-{
-    int64_t all = row | ld | (batch > 1 ? stride : 0);
-    return all & 1 ? 1 : all & 2 ? 2 : 4;
-}
+/* A shape without padding, one item. */
+GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
+                                                           int64_t k);
 
 /* Widest vectors (1, 2 or 4 floats) that A, B and C allow if they start at multiples of 16 bytes: A in the
  * lowest four bits, B in the next, then C. */
-static inline int32_t gt_winner_align(const struct gt_winner_shape *s)
-{
-    int32_t a = gt_winner_width(s->trans_a ? s->m : s->k, s->lda, s->batch, s->stride_a);
-    int32_t b = gt_winner_width(s->trans_b ? s->k : s->n, s->ldb, s->batch, s->stride_b);
-    int32_t c = gt_winner_width(s->n, s->ldc, s->batch, s->stride_c);
-    return a | b << 4 | c << 8;
-}
-
-static inline int gt_winner_aligned(int32_t have, int32_t need)
-{
-    return (have & 15) >= (need & 15) && (have >> 4 & 15) >= (need >> 4 & 15) && have >> 8 >= need >> 8;
-}
-
-/* Logarithm to base 2, right to 0.0002 (a least-maximum polynomial of 4th degree); of 0 and less it is that
- * of 1. */
-static inline float gt_winner_log(int64_t x)
-{
-    int32_t whole = 0;
-    float rest;
-    uint64_t one = x > 1 ? (uint64_t)x : 1;
-    while (one >> (whole + 1)) whole++;
-    rest = (float)(one - ((uint64_t)1 << whole)) / (float)((uint64_t)1 << whole);
-    return (float)whole + rest * (1.4387f + rest * (-0.6778f + rest * (0.3212f - 0.0821f * rest)));
-}
-
-/* ---- how a winner runs a shape ---- */
-
-static inline int64_t gt_winner_ceil(int64_t x, int64_t y)
-{
-    return (x + y - 1) / y;
-}
-
-static inline int64_t gt_winner_least(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
-/* Threads that share a vector of C when the parts are added. */
-static inline int32_t gt_winner_ways(int64_t vectors, int32_t splits)
-{
-    int32_t ways = 1;
-    while (ways < 32 && vectors * ways < 65536 && splits >= 8 * ways) ways *= 2;
-    return ways;
-}
-
-#define GT_WINNER_BATCH_MAX 65535
-#define GT_WINNER_REDUCERS  256 /* threads of a block that adds parts */
-
-static inline int64_t gt_winner_round(int64_t x, int64_t unit)
-{
-    return gt_winner_ceil(x, unit) * unit;
-}
-
-static inline void gt_winner_plan_kernel(struct gt_winner_plan *plan, int kernel, int64_t x, int64_t y,
-                                         int64_t threads, int64_t smem_bytes)
-{
-    plan->kernels++;
-    plan->grid[kernel][0] = (uint32_t)x;
-    plan->grid[kernel][1] = (uint32_t)y;
-    plan->threads[kernel] = (uint32_t)threads;
-    plan->smem_bytes[kernel] = (uint32_t)smem_bytes;
-}
-
-/* Floats of the workspace that packed operands take; -1: more than a limit. */
-static inline int64_t gt_winner_pack_floats(const struct gt_winner_geometry *g,
-                                            const struct gt_winner_shape *s, int64_t limit)
-{
-    int64_t rows = 0;
-    if (g->pack & 1) rows += gt_winner_round(s->m, g->pack_row);
-    if (g->pack & 2) rows += gt_winner_round(s->n, g->pack_row);
-    if (rows > 0 && s->k > limit / rows) return -1;
-    return rows * s->k;
-}
-
-/* The same of the parts of a cut k. */
-static inline int64_t gt_winner_part_floats(const struct gt_winner_geometry *g,
-                                            const struct gt_winner_shape *s, int64_t tiles, int64_t splits,
-                                            int64_t limit)
-{
-    if (splits <= 1 || g->parts == GT_WINNER_PARTS_IN_CLUSTER) return 0;
-    if (g->parts == GT_WINNER_PARTS_OF_TILES) {
-        if (tiles > limit / (splits * g->part_floats + g->counter_share)) return -1;
-        return tiles * splits * g->part_floats;
-    }
-    return s->m > limit / (splits * s->n) ? -1 : splits * s->m * s->n;
-}
-
-/* The workspace, and how many items of the batch one launch takes with it. 0: it would be too large. */
-static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
-                                           const struct gt_winner_shape *s, int64_t tiles,
-                                           struct gt_winner_plan *plan)
-{
-    const int64_t limit = (int64_t)g->workspace_mib << 18;
-    const int64_t packed = gt_winner_pack_floats(g, s, (int64_t)g->pack_mib << 18);
-    const int64_t parts = gt_winner_part_floats(g, s, tiles, plan->splits, (int64_t)g->parts_mib << 18);
-    const int counted = plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_TILES;
-    const int64_t share = counted ? tiles * g->counter_share : 0;
-    int64_t item = packed + parts, items;
-    plan->batch_per_launch = GT_WINNER_BATCH_MAX;
-    if (packed < 0 || parts < 0) return 0;
-    if (g->pack) item = gt_winner_round(item, g->pack_row);
-    if (item == 0) return 1;
-    if (item + share > limit) return 0;
-    plan->batch_per_launch =
-        gt_winner_least(GT_WINNER_BATCH_MAX, ((int64_t)g->batch_mib << 18) / (item + share));
-    if (plan->batch_per_launch < 1) plan->batch_per_launch = 1;
-    items = gt_winner_least(s->batch, plan->batch_per_launch);
-    if (counted) plan->counters = (int32_t)gt_winner_round(tiles * items, g->counter_unit);
-    plan->workspace_bytes = 4 * (plan->counters + item * items);
-    return 1;
-}
-
-static inline void gt_winner_plan_pack(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
-                                       struct gt_winner_plan *plan)
-{
-    int64_t blocks = 0;
-    if (g->pack & 1) blocks += gt_winner_ceil(s->m, g->pack_x[0]) * gt_winner_ceil(s->k, g->pack_k[0]);
-    if (g->pack & 2) blocks += gt_winner_ceil(s->n, g->pack_x[1]) * gt_winner_ceil(s->k, g->pack_k[1]);
-    gt_winner_plan_kernel(plan, 0, blocks, 1, g->pack_threads, g->pack_smem_bytes);
-}
-
-static inline void gt_winner_plan_sum(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
-                                      struct gt_winner_plan *plan)
-{
-    const int64_t vectors = s->m * (s->n / g->sum_width);
-    const int32_t ways = gt_winner_ways(vectors, plan->splits);
-    gt_winner_plan_kernel(plan, 2, gt_winner_ceil(vectors, GT_WINNER_REDUCERS / ways), 1, GT_WINNER_REDUCERS,
-                          ways > 1 ? 4 * GT_WINNER_REDUCERS * g->sum_width : 0);
-}
-
-/* Blocks of the product: one a tile of C, or some that walk from tile to tile of a row (column). */
-static inline int64_t gt_winner_blocks(const struct gt_winner_geometry *g, int64_t rows, int64_t columns)
-{
-    const int64_t fixed = g->walk == 1 ? rows : columns, walked = g->walk == 1 ? columns : rows;
-    if (g->walk == 0) return rows * columns;
-    return fixed * (g->walkers > fixed ? gt_winner_least(g->walkers / fixed, walked) : 1);
-}
-
-static inline void gt_winner_plan_clear(struct gt_winner_plan *plan)
-{
-    memset(plan, 0, sizeof *plan);
-}
-
-/* Shared memory of a block of the product. */
-static inline int64_t gt_winner_smem_bytes(const struct gt_winner_geometry *g, int64_t k)
-{
-    return g->smem_bytes + g->smem_step * (k > 0 ? gt_winner_ceil(k, g->smem_k) : 1);
-}
-
-/* 0 if the rules of the configuration refuse the shape; its alignment is another question. */
-static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
-                                      struct gt_winner_plan *plan)
-{
-    int64_t rows, columns, k_tiles, per_split;
-    int i;
-    gt_winner_plan_clear(plan);
-    if (s->m < g->m_min || s->n < g->n_min || s->k < g->k_min) return 0;
-    if (s->m > g->m_max || s->n > g->n_max || s->k > g->k_max) return 0;
-    if (s->m == 0 || s->n == 0 || s->batch == 0) return 1;
-    rows = gt_winner_ceil(s->m, g->bm);
-    columns = gt_winner_ceil(s->n, g->bn);
-    if (columns > INT32_MAX / rows) return 0;
-    k_tiles = s->k > 0 ? gt_winner_ceil(s->k, g->bk) : 1;
-    per_split = gt_winner_ceil(k_tiles, gt_winner_least(g->split, k_tiles));
-    plan->splits = (int32_t)gt_winner_ceil(k_tiles, per_split);
-    if (g->parts == GT_WINNER_PARTS_IN_CLUSTER) {
-        plan->splits = g->split;
-        per_split = gt_winner_ceil(k_tiles, g->split);
-    }
-    plan->k_per_split = (int32_t)(per_split * g->bk);
-    plan->group = (int32_t)gt_winner_least(g->group, rows);
-    if (!gt_winner_plan_workspace(g, s, rows * columns, plan)) return 0;
-    if (g->pack && s->k > 0) gt_winner_plan_pack(g, s, plan);
-    gt_winner_plan_kernel(plan, 1, gt_winner_blocks(g, rows, columns), plan->splits, g->threads,
-                          gt_winner_smem_bytes(g, s->k));
-    if (plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_C) gt_winner_plan_sum(g, s, plan);
-    for (i = 0; i < 3; i++)
-        if (plan->grid[i][0]) plan->grid[i][2] = (uint32_t)gt_winner_least(s->batch, plan->batch_per_launch);
-    return 1;
-}
-
-/* 1 if the winner may run the shape, with pointers that are multiples of 16 bytes; then *plan says how. A
- * winner "cublas" may run everything and has no plan (kernels is 0). */
-static inline int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
-                                      const struct gt_winner_shape *shape, struct gt_winner_plan *plan)
-{
-    gt_winner_plan_clear(plan);
-    if (2 * (shape->trans_a != 0) + (shape->trans_b != 0) != winner->op) return 0;
-    if (shape->m < 0 || shape->n < 0 || shape->k < 0 || shape->batch < 0) return 0;
-    if (!gt_winner_aligned(gt_winner_align(shape), winner->needs)) return 0;
-    if (winner->geometry >= 0) return gt_winner_plan_from(&gpu->geometries[winner->geometry], shape, plan);
-    if (winner->plan < 0) return 1;
-    if (shape->m != winner->m || shape->n != winner->n || shape->k != winner->k ||
-        shape->batch != winner->batch)
-        return 0;
-    *plan = gpu->plans[winner->plan];
-    return 1;
-}
-
-/* ---- lookup ---- */
-
-static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t op,
-                                      int32_t align)
-{
-    const uint64_t factor = 0x9e3779b97f4a7c15u;
-    uint64_t h = (((uint64_t)(uint32_t)m << 32) | (uint32_t)n) * factor;
-    h = ((h ^ h >> 32) + (((uint64_t)(uint32_t)k << 32) | (uint32_t)batch)) * factor;
-    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(align << 2 | op)) * factor;
-    return (uint32_t)(h >> 32);
-}
-
-/* The winner measured for a shape with operands so aligned; NULL if there is none. */
-static inline const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
-                                                      const struct gt_winner_shape *s)
-{
-    const int32_t op = 2 * (s->trans_a != 0) + (s->trans_b != 0), align = gt_winner_align(s);
-    uint32_t slot;
-    if ((uint64_t)s->m > INT32_MAX || (uint64_t)s->n > INT32_MAX || (uint64_t)s->k > INT32_MAX ||
-        (uint64_t)s->batch > INT32_MAX)
-        return NULL;
-    slot = gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, op, align);
-    for (slot &= gpu->slot_mask; gpu->slots[slot]; slot = (slot + 1) & gpu->slot_mask) {
-        const struct gt_winner *w = &gpu->winners[gpu->slots[slot] - 1];
-        if (w->m == s->m && w->n == s->n && w->k == s->k && w->batch == s->batch && w->op == op &&
-            w->align == align)
-            return w;
-    }
-    return NULL;
-}
-
-static inline float gt_winner_square(float x)
-{
-    return x * x;
-}
-
-/* The winner of the same op that may run the shape and is nearest to it: by the squares of the differences of
- * the logarithms of m, n, k and batch, and 1/16 for each operand aligned in another way. NULL if there is
- * none. Winners are in the order of m, so the search goes outwards from the shape's own m until m alone is
- * too far. */
-static inline const struct gt_winner *gt_winner_nearest(const struct gt_winner_gpu *gpu,
-                                                        const struct gt_winner_shape *shape, float *distance)
-{
-    const int32_t op = 2 * (shape->trans_a != 0) + (shape->trans_b != 0), align = gt_winner_align(shape);
-    const int32_t first = gpu->first[op], end = gpu->first[op + 1];
-    const float m = gt_winner_log(shape->m), n = gt_winner_log(shape->n), k = gt_winner_log(shape->k);
-    const float batch = gt_winner_log(shape->batch);
-    const struct gt_winner *best = NULL;
-    float best_square = 1e30f;
-    int32_t low = first, high = end;
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (gpu->winners[middle].log_m < m) low = middle + 1;
-        else high = middle;
-    }
-    for (low--; low >= first || high < end;) {
-        const int down =
-            low >= first && (high >= end || m - gpu->winners[low].log_m < gpu->winners[high].log_m - m);
-        const struct gt_winner *w = &gpu->winners[down ? low-- : high++];
-        const int32_t other = w->align ^ align;
-        struct gt_winner_plan plan;
-        float square = gt_winner_square(w->log_m - m);
-        if (square > best_square) break;
-        square += gt_winner_square(w->log_n - n) + gt_winner_square(w->log_k - k) +
-                  gt_winner_square(w->log_batch - batch) +
-                  (float)(!!(other & 15) + !!(other & 240) + !!(other >> 8)) / 16;
-        if (square > best_square || (best && square == best_square && w > best)) continue;
-        if (!gt_winner_plan_make(gpu, w, shape, &plan)) continue;
-        best = w;
-        best_square = square;
-    }
-    /* A square root by Newton's method, from above. */
-    if (best && best_square > 0) {
-        float root = best_square > 1 ? best_square : 1;
-        for (int i = 0; i < 24; i++) root = (root + best_square / root) / 2;
-        *distance = root;
-    } else {
-        *distance = 0;
-    }
-    return best;
-}
-
-/* The exact winner, else the nearest. 0 if none may run the shape. */
-static inline int gt_winner_find(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape,
-                                 struct gt_winner_match *match)
-{
-    match->distance = 0;
-    match->winner = gt_winner_exact(gpu, shape);
-    match->exact = match->winner != NULL;
-    if (!match->exact) match->winner = gt_winner_nearest(gpu, shape, &match->distance);
-    return match->winner != NULL;
-}
+GT_WINNERS_API int32_t gt_winner_align(const struct gt_winner_shape *shape);
 
 /* The table for a GPU: by its name as the driver gives it; else one of the same architecture, with the number
  * of multiprocessors nearest to sm_count; else of the latest architecture before it. NULL if there is none.
  */
-static inline const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_winner_set *set,
-                                                             const char *name, int arch, int sm_count)
-{
-    const struct gt_winner_gpu *best = NULL;
-    int64_t best_far = 0;
-    for (int32_t i = 0; i < set->gpu_count; i++) {
-        const struct gt_winner_gpu *g = &set->gpus[i];
-        int64_t far =
-            g->sm_count > sm_count ? (int64_t)g->sm_count - sm_count : (int64_t)sm_count - g->sm_count;
-        if (g->arch > arch) continue;
-        if (g->arch == arch && name && strcmp(g->name, name) == 0) far -= (int64_t)1 << 32;
-        if (best && (g->arch < best->arch || (g->arch == best->arch && far >= best_far))) continue;
-        best = g;
-        best_far = far;
-    }
-    return best;
-}
+GT_WINNERS_API const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_winner_set *set,
+                                                              const char *name, int arch, int sm_count);
 
-#elif GT_WINNER_LOOKUP != 1
+/* The winner measured for a shape with operands so aligned; NULL if there is none. */
+GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
+                                                       const struct gt_winner_shape *shape);
+
+/* The winner of the same op that may run the shape and is nearest to it: by the squares of the differences of
+ * the logarithms of m, n, k and batch, and 1/16 for each operand aligned in another way. NULL if there is
+ * none. */
+GT_WINNERS_API const struct gt_winner *
+gt_winner_nearest(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape, float *distance);
+
+/* The exact winner, else the nearest. 0 if none may run the shape. */
+GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape,
+                                  struct gt_winner_match *match);
+
+/* 1 if the winner may run the shape, with pointers that are multiples of 16 bytes; then *plan says how. A
+ * winner "cublas" may run everything and has no plan (kernels is 0). */
+GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
+                                       const struct gt_winner_shape *shape, struct gt_winner_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#elif GT_WINNER_LOOKUP != 2
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -6,7 +6,8 @@
  */
 #include <cuda.h>
 
-#include "winners.h" /* holds gt_winners, named after the file */
+#define GT_WINNERS_IMPLEMENTATION /* in one file of a program; the others only include */
+#include "winners.h"              /* holds gt_winners, named after the file */
 
 #include <stdio.h>
 #include <stdlib.h>

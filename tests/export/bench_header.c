@@ -1,5 +1,6 @@
 /* bench_header.c — time of a lookup in an exported header of about 10,000 entries, beside the C library's
  * bsearch over sorted keys and hsearch over keys written as text, with the same queries in the same order. */
+#define GT_WINNERS_IMPLEMENTATION
 #include "many.h"
 
 #include <search.h>

@@ -1,5 +1,6 @@
 /* check_header.c — the lookup of an exported header against the templates themselves and a search through all
  * entries. */
+#define GT_WINNERS_IMPLEMENTATION
 #include "many.h"
 
 #include "stats.h"

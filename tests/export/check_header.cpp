@@ -1,4 +1,5 @@
 // check_header.cpp: an exported header is C++, too, and two of them go into one file.
+#define GT_WINNERS_IMPLEMENTATION
 #include "few.h"
 #include "many.h"
 

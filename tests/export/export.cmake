@@ -33,6 +33,10 @@ endforeach()
 
 target_link_libraries(check_header PRIVATE gt_base m) # the templates, to hold against
 
+add_test(NAME export_files COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/files.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
+  ${CMAKE_CURRENT_BINARY_DIR}/export/many.h ${CMAKE_CURRENT_BINARY_DIR}/export/few.h)
+set_tests_properties(export_files PROPERTIES LABELS cli TIMEOUT 600)
+
 add_test(NAME export_kernels COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/kernels.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${GT_CUDA_INCLUDE})
 set_tests_properties(export_kernels PROPERTIES LABELS nvrtc TIMEOUT 600 SKIP_RETURN_CODE 77)

@@ -25,7 +25,8 @@ cmp first.h kernels.h # the same bytes again
 strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates"
 $cc -std=c99 -O1 $strict "$here/launch.c" "$here/fake_driver.c" -o launch
 ./launch
-echo '#include "kernels.h"
+echo '#define GT_WINNERS_IMPLEMENTATION
+#include "kernels.h"
 int main() { return gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132) == nullptr; }' >main.cpp
 $cc -std=c99 $strict -c "$here/fake_driver.c" -o fake_driver.o
 $cxx -std=c++11 -O1 $strict main.cpp fake_driver.o -o main

@@ -1,4 +1,5 @@
 /* launch.c — the launcher of a header exported with kernels, on a driver that only notes what it is asked. */
+#define GT_WINNERS_IMPLEMENTATION
 #include "kernels.h"
 
 #include "fake_driver.h"

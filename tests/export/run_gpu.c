@@ -1,6 +1,7 @@
 /* run_gpu.c — the kernels of an exported header on a GPU, against sums in double precision: exact shapes and
  * nearest ones, ragged sizes, batches, scalars, and a graph that captured a launch. Ends with 77 where there
  * is no GPU. */
+#define GT_WINNERS_IMPLEMENTATION
 #include "kernels.h"
 
 #include <math.h>

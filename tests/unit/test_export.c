@@ -237,7 +237,10 @@ static void run_with(const char *header, const char *body, char *shown, size_t r
     snprintf(path, sizeof path, "%s/main.c", store_folder);
     snprintf(program, sizeof program, "%s/program", store_folder);
     FILE *file = fopen(path, "w");
-    fprintf(file, "#include \"%s\"\n#include <stdio.h>\nint main(void)\n{\n%s\nreturn 0;\n}\n", header, body);
+    fprintf(file,
+            "#define GT_WINNERS_IMPLEMENTATION\n#include \"%s\"\n#include <stdio.h>\nint "
+            "main(void)\n{\n%s\nreturn 0;\n}\n",
+            header, body);
     fclose(file);
     snprintf(command, sizeof command,
              "%s -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror %s -o %s && %s", GT_CC, path,

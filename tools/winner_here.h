@@ -1,0 +1,11 @@
+/* winner_here.h — the declarations and definitions of an exported header, for the program that writes them.
+ */
+#ifndef GT_WINNER_HERE_H
+#define GT_WINNER_HERE_H
+
+#define GT_WINNERS_STATIC
+#include "winner_lookup.h"
+
+#include "winner_lookup_code.h"
+
+#endif
