@@ -5,7 +5,7 @@
 set -eu
 build=$1 include=$2 gpu=$3 nvrtc=$4 blas=$5
 top=$(cd "$(dirname "$0")/.." && pwd)
-grep -q '^GT_SANITIZE:BOOL=ON' "$build/CMakeCache.txt" && {
+grep -Eq '^GT_SANITIZE:[A-Z]+=(ON|address|thread)' "$build/CMakeCache.txt" && {
     echo "skipped: the library was built with sanitizers, which its users would have to link, too"
     exit 77
 }

@@ -86,6 +86,9 @@ if [ "${1:-}" = test ]; then
     need_library cmocka libcmocka-dev
     need_command python3 python3
     need_command git git
+    # Debian's gcc brings it along.
+    ! command -v gcc >/dev/null || [ -e "$(gcc -print-file-name=libtsan.so)" ] ||
+        missing="$missing libgcc-$(gcc -dumpversion)-dev"
     # One version everywhere: another formats otherwise.
     command -v clang-format-14 >/dev/null || missing="$missing clang-format-14"
     command -v clang-tidy-14 >/dev/null || missing="$missing clang-tidy-14"

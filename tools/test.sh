@@ -1,6 +1,6 @@
 #!/bin/sh
-# test.sh [quick]: sets up what is missing, builds, and runs the tests: optimised, then with sanitizers. quick: only
-# the optimised build's unit and cli tests.
+# test.sh [quick]: sets up what is missing, builds, and runs the tests: with the address sanitizer, those with threads
+# with the thread sanitizer, and optimised. quick: only the optimised build's unit and cli tests.
 set -eu
 cd "$(dirname "$0")/.."
 cores=$(nproc)
@@ -27,6 +27,7 @@ if [ "${1:-}" = quick ]; then
 fi
 # The executed kernels (label exec) are under the sanitizers in every build.
 suite debug --label-exclude 'exec|static|nvrtc|slow' || failed="$failed debug"
+suite tsan || failed="$failed tsan"
 suite release || failed="$failed release"
 [ -z "$failed" ] || {
     echo "failed:$failed"

@@ -3,7 +3,7 @@ add_library(program_blas SHARED dropin/program_blas.c)
 target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/gpu
   ${PROJECT_SOURCE_DIR}/tuner/core)
 target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags)
-foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_records test_dropin_cost)
+foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost)
   add_executable(${name} dropin/${name}.c dropin/dropin_runs.c reference.c)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit)
   target_link_libraries(${name} PRIVATE program_blas gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson

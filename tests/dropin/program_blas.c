@@ -6,8 +6,14 @@
 enum { SUCCESS = 0, INVALID_VALUE = 7 };
 
 int program_blas_calls, program_lt_calls, program_nested_calls, program_blas_idle;
-struct program_blas_last program_blas_last;
-static int nesting;
+_Thread_local struct program_blas_last program_blas_last;
+static _Thread_local int nesting;
+
+/* From any thread, and no order between them (fake_stream.h). */
+static void count(int *calls)
+{
+    __atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
+}
 
 struct cublasContext {
     CUstream stream;
@@ -102,7 +108,7 @@ static int run(int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *
 int cublasSgemm_v2(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
                    const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
 {
-    program_blas_calls++;
+    count(&program_blas_calls);
     return handle ? run(ARGUMENTS, 1, (struct strides){0, 0, 0}) : INVALID_VALUE;
 }
 
@@ -110,7 +116,7 @@ int cublasSgemm_v2_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t
                       const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                       const float *beta, float *c, int64_t ldc)
 {
-    program_blas_calls++;
+    count(&program_blas_calls);
     return handle ? run(ARGUMENTS, 1, (struct strides){0, 0, 0}) : INVALID_VALUE;
 }
 
@@ -119,7 +125,7 @@ int cublasSgemmStridedBatched(blas_handle handle, int op_a, int op_b, int m, int
                               long long stride_b, const float *beta, float *c, int ldc, long long stride_c,
                               int batch)
 {
-    program_blas_calls++;
+    count(&program_blas_calls);
     return handle ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c}) : INVALID_VALUE;
 }
 
@@ -128,7 +134,7 @@ int cublasSgemmStridedBatched_64(blas_handle handle, int op_a, int op_b, int64_t
                                  const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
                                  int64_t ldc, long long stride_c, int64_t batch)
 {
-    program_blas_calls++;
+    count(&program_blas_calls);
     return handle ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c}) : INVALID_VALUE;
 }
 
@@ -137,7 +143,7 @@ int cublasSgemmBatched(blas_handle handle, int op_a, int op_b, int m, int n, int
                        float *const c[], int ldc, int batch)
 {
     int result = handle ? SUCCESS : INVALID_VALUE;
-    program_blas_calls++;
+    count(&program_blas_calls);
     for (int i = 0; i < batch && result == SUCCESS; i++)
         result = run(op_a, op_b, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc, 1,
                      (struct strides){0, 0, 0});
@@ -182,7 +188,7 @@ int cublasGemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, co
                  void *c, int type_c, int ldc, int compute, int algorithm)
 {
     (void)algorithm;
-    program_blas_calls++;
+    count(&program_blas_calls);
     if (type_a || type_b || type_c || program_blas_idle) return SUCCESS; /* counted, not computed */
     return by_lt(handle, ARGUMENTS, compute);
 }
@@ -202,7 +208,7 @@ int cublasGemmStridedBatchedEx(blas_handle handle, int op_a, int op_b, int m, in
                                int ldc, long long stride_c, int batch, int compute, int algorithm)
 {
     (void)compute, (void)algorithm;
-    program_blas_calls++;
+    count(&program_blas_calls);
     if (type_a || type_b || type_c) return SUCCESS;
     return handle ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c}) : INVALID_VALUE;
 }
@@ -328,8 +334,8 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
 {
     (void)handle, (void)c, (void)layout_c, (void)algorithm, (void)workspace, (void)workspace_bytes,
         (void)stream;
-    if (nesting) program_nested_calls++;
-    else program_lt_calls++;
+    if (nesting) count(&program_nested_calls);
+    else count(&program_lt_calls);
     if (program_blas_idle) return SUCCESS;
     const int op_a = (int)desc->value[LT_DESC_TRANSA], op_b = (int)desc->value[LT_DESC_TRANSB];
     const int64_t k = layout_of(layout_a, op_a ? LT_LAYOUT_ROWS : LT_LAYOUT_COLS);

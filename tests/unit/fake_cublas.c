@@ -42,7 +42,7 @@ int cublasCreate_v2(struct blas **handle)
     *handle = NULL; /* the real one allocates device memory */
     if (SAFE_RESULT != CUDA_SUCCESS) return NOT_INITIALIZED;
     *handle = calloc(1, sizeof **handle);
-    fake_open++;
+    fake_count(&fake_open, 1);
     return *handle ? SUCCESS : NOT_INITIALIZED;
 }
 
@@ -50,7 +50,7 @@ int cublasDestroy_v2(struct blas *handle)
 {
     if (SAFE_RESULT != CUDA_SUCCESS) return NOT_INITIALIZED;
     free(handle);
-    fake_open--;
+    fake_count(&fake_open, -1);
     return SUCCESS;
 }
 
@@ -78,7 +78,7 @@ int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes)
 
 int cublasSetMathMode(struct blas *handle, int mode)
 {
-    fake_blas_math = mode;
+    atomic_store_explicit(&fake_blas_math, mode, memory_order_relaxed);
     return handle && (mode == 0 || mode == 2) ? SUCCESS : INVALID_VALUE;
 }
 
@@ -100,7 +100,7 @@ int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_
     if (status) return atoi(status);
     if (!handle->stream || (handle->workspace_bytes == 0 && !getenv("FAKE_CUBLAS_POOL")))
         return NOT_INITIALIZED;
-    fake_blas_wide_calls++;
+    fake_count(&fake_blas_wide_calls, 1);
     if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX) return SUCCESS; /* counted, not computed */
     for (int64_t item = 0; item < batch; item++)
         for (int64_t j = 0; j < n; j++)
@@ -122,8 +122,8 @@ int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, in
                               int ldb, long long stride_b, const float *beta, float *c, int ldc,
                               long long stride_c, int batch)
 {
-    fake_blas_calls++;
-    fake_blas_wide_calls--;
+    fake_count(&fake_blas_calls, 1);
+    fake_count(&fake_blas_wide_calls, -1);
     return cublasSgemmStridedBatched_64(handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb,
                                         stride_b, beta, c, ldc, stride_c, batch);
 }

@@ -123,14 +123,14 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     (void)device;
     *context = (CUcontext)(void *)&primary;
-    fake_open++;
+    fake_count(&fake_open, 1);
     return RESULT;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
     (void)device;
-    fake_open--;
+    fake_count(&fake_open, -1);
     return RESULT;
 }
 
@@ -192,7 +192,7 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (bytes > (size_t)1 << 31) return CUDA_ERROR_OUT_OF_MEMORY;
     *address = (CUdeviceptr)(uintptr_t)malloc(bytes);
-    fake_open++;
+    fake_count(&fake_open, 1);
     return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -201,7 +201,7 @@ CUresult cuMemFree(CUdeviceptr address)
     CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
     free((void *)(uintptr_t)address);
-    fake_open--;
+    fake_count(&fake_open, -1);
     return CUDA_SUCCESS;
 }
 
@@ -247,8 +247,8 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
     CUresult result = image ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return result;
     *loaded = (CUmodule)(void *)&module;
-    fake_open++;
-    fake_loads++;
+    fake_count(&fake_open, 1);
+    fake_count(&fake_loads, 1);
     return CUDA_SUCCESS;
 }
 
@@ -256,7 +256,7 @@ CUresult cuModuleUnload(CUmodule loaded)
 {
     CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
-    fake_open--;
+    fake_count(&fake_open, -1);
     return loaded == (CUmodule)(void *)&module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -277,11 +277,16 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     return RESULT;
 }
 
+static void set_attribute(int which, int value)
+{
+    atomic_store_explicit(&fake_attributes_set[which], value, memory_order_relaxed);
+}
+
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
 {
     (void)function;
-    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) fake_attributes_set[0] = value;
-    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) fake_attributes_set[1] = value;
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) set_attribute(0, value);
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) set_attribute(1, value);
     return RESULT;
 }
 
@@ -400,14 +405,14 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
     (void)flags;
     if (!getenv("FAKE_GPU_EVENTS")) return CUDA_ERROR_NOT_SUPPORTED;
     *event = (CUevent)calloc(1, sizeof(struct fake_event));
-    fake_open++;
+    fake_count(&fake_open, 1);
     return *event ? RESULT : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuEventDestroy(CUevent event)
 {
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    fake_open--;
+    fake_count(&fake_open, -1);
     free((void *)event);
     return RESULT;
 }
@@ -415,7 +420,7 @@ CUresult cuEventDestroy(CUevent event)
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     if (!event || !stream) return CUDA_ERROR_INVALID_HANDLE;
-    ((struct fake_event *)event)->recorded = ++recordings;
+    ((struct fake_event *)event)->recorded = __atomic_add_fetch(&recordings, 1, __ATOMIC_RELAXED);
     return RESULT;
 }
 

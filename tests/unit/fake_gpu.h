@@ -5,7 +5,7 @@
 #include "gemm_args.h"
 #include <stdbool.h>
 
-#define FAKE_LAUNCHES_MAX 64
+#define FAKE_LAUNCHES_MAX 4096
 
 struct fake_launch {
     bool is_gemm; /* else gemm_reduce */

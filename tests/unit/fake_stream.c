@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPTURES_MAX 64 /* under way at once */
+#define CAPTURES_MAX 1024 /* under way at once */
 
 struct fake_stream {
     unsigned long long id;
@@ -28,6 +28,7 @@ struct capture {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the captures */
 static struct capture captures[CAPTURES_MAX];            /* by id, modulo their number */
 static cuuint64_t captures_made;
+static _Atomic int captures_open; /* 0: nobody asks for the lock (fake_count) */
 static unsigned long long streams_made;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static _Thread_local struct fake_stream per_thread;
@@ -49,6 +50,11 @@ static struct fake_stream *stream_of(CUstream stream)
     return &per_thread;
 }
 
+static bool none_is_open(void)
+{
+    return atomic_load_explicit(&captures_open, memory_order_relaxed) == 0;
+}
+
 /* The capture that the stream takes part in, or NULL. The lock is held. */
 static struct capture *capture_of(CUstream stream)
 {
@@ -68,6 +74,7 @@ static bool forbids(const struct capture *c)
 static bool breaks_captures(bool all)
 {
     bool any = false;
+    if (none_is_open()) return false;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < CAPTURES_MAX; i++)
         if (captures[i].open && (all || forbids(&captures[i]))) any = captures[i].broken = true;
@@ -89,6 +96,7 @@ CUresult fake_no_capture(const char *name)
 CUresult fake_enqueue(CUstream stream, const char *name)
 {
     if (!stream) return breaks_captures(true) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : fake_result(name);
+    if (none_is_open()) return fake_result(name);
     pthread_mutex_lock(&lock);
     const struct capture *c = capture_of(stream);
     bool broken = c && c->broken;
@@ -98,6 +106,7 @@ CUresult fake_enqueue(CUstream stream, const char *name)
 
 bool fake_is_captured(CUstream stream)
 {
+    if (none_is_open()) return false;
     pthread_mutex_lock(&lock);
     bool captured = capture_of(stream);
     pthread_mutex_unlock(&lock);
@@ -107,6 +116,7 @@ bool fake_is_captured(CUstream stream)
 /* A call about a stream that may not be made while it is captured. */
 static CUresult unless_captured(CUstream stream, const char *name)
 {
+    if (none_is_open()) return fake_result(name);
     pthread_mutex_lock(&lock);
     struct capture *c = capture_of(stream);
     if (c) c->broken = true;
@@ -120,13 +130,13 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
     if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
     s->id = __atomic_add_fetch(&streams_made, 1, __ATOMIC_RELAXED);
     *stream = (CUstream)(void *)s;
-    fake_open++;
+    fake_count(&fake_open, 1);
     return flags == CU_STREAM_NON_BLOCKING ? RESULT : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamDestroy(CUstream stream)
 {
-    fake_open--;
+    fake_count(&fake_open, -1);
     free((void *)stream);
     return stream ? RESULT : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -145,6 +155,8 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
     if (!stream || graph || dependencies || count) return CUDA_ERROR_INVALID_VALUE;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (none_is_open()) return RESULT;
     pthread_mutex_lock(&lock);
     const struct capture *c = capture_of(stream);
     *status = !c          ? CU_STREAM_CAPTURE_STATUS_NONE
@@ -176,6 +188,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     pthread_mutex_lock(&lock);
     cuuint64_t id = ++captures_made;
     stream_of(stream)->capture = id;
+    fake_count(&captures_open, 1);
     captures[id % CAPTURES_MAX] = (struct capture){id, true, false, mode, pthread_self()};
     pthread_mutex_unlock(&lock);
     return RESULT;
@@ -188,7 +201,10 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     pthread_mutex_lock(&lock);
     struct capture *c = capture_of(stream);
     bool broken = c && c->broken;
-    if (c) c->open = false;
+    if (c) {
+        c->open = false;
+        fake_count(&captures_open, -1);
+    }
     pthread_mutex_unlock(&lock);
     return !c ? CUDA_ERROR_INVALID_VALUE : broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : RESULT;
 }

@@ -5,6 +5,7 @@
 
 #include "fake_gpu.h"
 #include <cuda.h>
+#include <stdatomic.h>
 
 /* What FAKE_GPU_FAIL says of this entry point. */
 CUresult fake_result(const char *name);
@@ -20,6 +21,13 @@ CUresult fake_no_capture(const char *name);
 CUresult fake_enqueue(CUstream stream, const char *name);
 
 bool fake_is_captured(CUstream stream);
+
+/* Counters and captures order nothing between the threads of a program that captures nothing: an order that
+ * the driver does not promise would hide the program's races from the thread sanitizer. */
+static inline void fake_count(_Atomic int *counter, int change)
+{
+    atomic_fetch_add_explicit(counter, change, memory_order_relaxed);
+}
 
 #define RESULT      fake_result(__func__)
 #define SAFE_RESULT fake_safe_result(__func__)

@@ -3,13 +3,14 @@
 #include "library.h"
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 struct cuda_api cuda;
 
 static bool loaded;
-static bool lost;
+static atomic_bool lost; /* any thread may find out */
 static int driver_version;
 
 /* The exported name of each entry point is written out, not taken from cuda.h's macros: a macro names the
