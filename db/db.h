@@ -2,7 +2,8 @@
  * GPU.
  *
  * Trials are append-only; an attempt is written before the candidate is sent, its outcome in a transaction of
- * its own. One writer a file, by a lock beside it. Readers never write. What is read from a file is checked
+ * its own. One writer a file, whatever its name; a file with several names (hard links) is refused, since
+ * SQLite's log goes by the name. Readers never write. What is read from a file is checked
  * before it is believed: a configuration that its template refuses is reported as such, never run.
  */
 #ifndef GT_DB_H
@@ -29,9 +30,11 @@ enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
 enum status db_default_path(char *path, size_t room);
 
 /* DB_WRITE creates and migrates. Errors: E_BUSY (another tuner holds it, with its process id), E_DB (foreign,
- * newer, corrupt, each with what to do), E_IO (read-only, disk full), E_ABSENT (DB_READ and no file). */
+ * newer, corrupt, with several names, each with what to do), E_IO (read-only, disk full, no locks), E_INPUT
+ * (the path is too long), E_ABSENT (DB_READ and no file). */
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
-void db_close(struct db *db); /* takes NULL */
+/* A file that db_open made, and its folders, go again if nothing was stored in it. Takes NULL. */
+void db_close(struct db *db);
 
 /* What a trial was made with, beside problem and configuration. */
 struct db_context {

@@ -1,7 +1,8 @@
 /* db_internal.h — what the files of db/ share; nobody else includes it, but for their tests.
  *
  * db_open.c    opening, closing, settings that make an untrusted file harmless
- * db_place.c   files and folders: default path, lock, network file systems, which files were checked
+ * db_place.c   files and folders: default path, network file systems, which files were checked
+ * db_lock.c    one writer a file, whatever its name
  * db_schema.c  is it ours, which version, migrations
  * db_sql.c     statements, binding, reading with checks, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
@@ -39,10 +40,13 @@ struct db_kernel {
 struct db {
     sqlite3 *handle;
     enum db_mode mode;
-    bool ready;        /* opened to the end: it is ours and whole */
-    bool safe;         /* rollback journal: the file is on a network file system */
-    pid_t owner;       /* a connection does not cross a fork */
-    int lock_fd;       /* -1: none */
+    bool ready;  /* opened to the end: it is ours and whole */
+    bool safe;   /* rollback journal: the file is on a network file system */
+    pid_t owner; /* a connection does not cross a fork */
+    struct db_hold *hold;
+    bool writing;      /* hold is a writer's */
+    bool created;      /* the file was not there before */
+    size_t made;       /* length of the first folder of `given` that was made for it; 0: none */
     int64_t first_run; /* runs from this one on are this process's; 0: none yet */
     struct {
         const char *sql; /* a string literal, found again by its address */
@@ -51,24 +55,39 @@ struct db {
     int statement_count;
     struct db_kernel kernels[DB_KERNELS_MAX];
     int kernel_count;
-    char path[PATH_MAX];
+    char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as it was given */
 };
 
 /* --- db_place.c --- */
 
-/* Take the lock beside path (which must be resolved). Errors: E_BUSY with the holder's process id, E_IO. */
-enum status db_lock(const char *path, int *fd);
-void db_unlock(const char *path, int fd); /* -1: nothing to do */
 /* True for a file system on which WAL does not work; magic is statfs's f_type. */
 bool db_network_magic(int64_t magic);
 bool db_on_network(const char *path);
-enum status db_make_folders(const char *path);
+/* Is the path short enough for SQLite, once resolved? Errors: E_INPUT. */
+enum status db_check_path(const char *path);
+/* Make the folders of a file, for this user alone. *made: length of the path of the first that was not there,
+ * 0 if all were. Nothing is left on errors: E_INPUT, E_IO. */
+enum status db_make_folders(const char *path, size_t *made);
+void db_remove_folders(const char *path, size_t made); /* those that are empty */
 /* Absolute, without symbolic links; the last part need not exist. */
 enum status db_resolve(const char *path, char resolved[PATH_MAX]);
 /* Was this file (path, device, inode) checked on this machine before? Remembered in the user's cache folder.
  */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
+
+/* --- db_lock.c: path must be resolved --- */
+
+struct db_hold; /* of this process on a file */
+
+/* For reading. Errors: E_BUSY (it is written under another name), E_DB (its log lies beside another name),
+ * E_IO. */
+enum status db_hold_read(const char *path, struct db_hold **hold);
+/* For writing: the file is made if it is not there. Errors: E_BUSY with the holder's process id, those above;
+ * E_IO also where the file system has no locks. */
+enum status db_hold_write(const char *path, struct db_hold **hold);
+/* After the connection is closed; takes NULL. writer: it comes from db_hold_write. */
+void db_release(const char *path, struct db_hold *hold, bool writer);
 
 /* --- db_open.c --- */
 

@@ -70,18 +70,26 @@ static int authorize(void *unused, int action, const char *table, const char *co
 }
 
 /* Is there something at path that could be a database? *size is 0 when there is nothing. */
-static enum status look(const char *path, enum db_mode mode, int64_t *size)
+static enum status look(const char *path, enum db_mode mode, int64_t *size, bool *there)
 {
     struct stat info;
     *size = 0;
+    *there = true;
     if (stat(path, &info) != 0) {
         if (errno != ENOENT) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+        *there = false;
         if (mode == DB_WRITE) return OK;
         return fail(E_ABSENT, "there is no database %s yet; tune --shape ... makes one, --db names another",
                     path);
     }
     if (S_ISDIR(info.st_mode)) return fail(E_IO, "%s is a folder; --db names a file", path);
     if (!S_ISREG(info.st_mode)) return fail(E_IO, "%s is not a regular file", path);
+    if (info.st_nlink > 1)
+        return fail(
+            E_DB,
+            "%s is a file with %lu names (hard links), and a log beside one is not seen under another: "
+            "remove the other names, or copy it (cp) and work with the copy",
+            path, (unsigned long)info.st_nlink);
     *size = info.st_size;
     if (info.st_size == 0 && mode != DB_WRITE)
         return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", path);
@@ -147,8 +155,8 @@ static void immutable_uri(const char *path, char *uri, size_t room)
  * do. */
 static enum status play_back_journal(const char *path)
 {
-    int fd;
-    enum status st = db_lock(path, &fd);
+    struct db_hold *hold;
+    enum status st = db_hold_write(path, &hold);
     if (st) return st;
     sqlite3 *handle;
     if (!(st = db_connect(path, SQLITE_OPEN_READWRITE, &handle))) {
@@ -156,7 +164,7 @@ static enum status play_back_journal(const char *path)
         if (rc) st = db_error(handle, path, rc, "finish what a killed tuner left");
         sqlite3_close(handle);
     }
-    db_unlock(path, fd);
+    db_release(path, hold, true);
     return st;
 }
 
@@ -193,9 +201,10 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
 
 static enum status open_reader(struct db *db, int64_t size)
 {
-    enum status st = connect_reader(db->path, db->mode == DB_GLANCE ? GLANCE_MS : BUSY_MS, &db->handle);
+    enum status st = db_hold_read(db->path, &db->hold);
     int version;
     bool empty;
+    if (!st) st = connect_reader(db->path, db->mode == DB_GLANCE ? GLANCE_MS : BUSY_MS, &db->handle);
     if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
     if (version < DB_VERSION)
@@ -211,12 +220,15 @@ static enum status open_reader(struct db *db, int64_t size)
 /* Look before locking, so that nothing appears beside a file that is not ours. */
 static enum status refuse_foreign(const char *path)
 {
-    sqlite3 *handle;
-    enum status st = connect_reader(path, BUSY_MS, &handle);
+    sqlite3 *handle = NULL;
+    struct db_hold *hold = NULL;
+    enum status st = db_hold_read(path, &hold);
     int version;
     bool empty;
+    if (!st) st = connect_reader(path, BUSY_MS, &handle);
     if (!st) st = db_identify(handle, path, DB_VERSION, &version, &empty);
     sqlite3_close(handle);
+    db_release(path, hold, false);
     return st;
 }
 
@@ -237,7 +249,8 @@ static enum status open_writer(struct db *db, int64_t size)
 {
     enum status st = OK;
     if (size > 0 && (st = refuse_foreign(db->path))) return st;
-    if ((st = db_lock(db->path, &db->lock_fd))) return st;
+    if ((st = db_hold_write(db->path, &db->hold))) return st;
+    db->writing = true;
     if ((st = db_connect(db->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db->handle))) return st;
     db->safe = db_on_network(db->path);
     if (db->safe && (st = choose_journal(db))) return st; /* before WAL's shared memory could be touched */
@@ -257,11 +270,14 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     if (!db) return fail(E_MEMORY, "out of memory while opening %s", path);
     db->mode = mode;
     db->owner = getpid();
-    db->lock_fd = -1;
     int64_t size;
-    enum status st = mode == DB_WRITE ? db_make_folders(path) : OK;
-    if (!st) st = look(path, mode, &size);
+    bool there = true;
+    enum status st = db_check_path(path);
+    if (!st) snprintf(db->given, sizeof db->given, "%s", path);
+    if (!st && mode == DB_WRITE) st = db_make_folders(path, &db->made);
+    if (!st) st = look(path, mode, &size, &there);
     if (!st) st = db_resolve(path, db->path);
+    db->created = !there;
     if (!st) st = mode == DB_WRITE ? open_writer(db, size) : open_reader(db, size);
     if (!st) st = db_exec(db, "PRAGMA cache_size = -16000" /* KiB */, "set the size of its cache");
     if (st) {
@@ -270,6 +286,26 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     }
     *out = db;
     return OK;
+}
+
+/* Nothing was ever stored in it: the disk was full, say. */
+static bool nothing_stored(struct db *db)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (!db->ready) return true;
+    bool nothing =
+        sqlite3_prepare_v2(db->handle, "SELECT 1 FROM runs LIMIT 1", -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_DONE;
+    sqlite3_finalize(stmt);
+    return nothing;
+}
+
+static void remove_files(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    char name[PATH_MAX];
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name) unlink(name);
 }
 
 void db_close(struct db *db)
@@ -284,7 +320,10 @@ void db_close(struct db *db)
         sqlite3_busy_timeout(db->handle, 0);
         sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     }
+    const bool useless = db->writing && db->created && nothing_stored(db);
     sqlite3_close(db->handle);
-    db_unlock(db->path, db->lock_fd);
+    if (useless) remove_files(db->path);
+    db_release(db->path, db->hold, db->writing);
+    if (db->mode == DB_WRITE) db_remove_folders(db->given, db->made);
     free(db);
 }

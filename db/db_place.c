@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -41,15 +40,61 @@ enum status db_default_path(char *path, size_t room)
     return OK;
 }
 
-enum status db_make_folders(const char *path)
+/* The length that the path will have once it is resolved. */
+static size_t full_length(const char *path)
+{
+    char there[PATH_MAX], whole[PATH_MAX];
+    snprintf(there, sizeof there, "%s%s", path[0] == '/' ? "" : "./", path);
+    const size_t length = strlen(there);
+    size_t end = length;
+    while (!realpath(there, whole)) { /* up to what exists */
+        while (end > 0 && there[end - 1] != '/') end--;
+        while (end > 1 && there[end - 1] == '/') end--;
+        there[end] = '\0';
+        if (end <= 1) break;
+    }
+    return strlen(end > 1 ? whole : there) + length - end;
+}
+
+enum status db_check_path(const char *path)
+{
+    /* SQLite allows for the name of its journal. */
+    const size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - strlen("-journal");
+    size_t length = strlen(path);
+    if (length <= most) length = full_length(path);
+    if (length <= most) return OK;
+    return fail(E_INPUT,
+                "the path %.60s... has %zu characters, and a database's may have %zu: choose a "
+                "shorter one with --db",
+                path, length, most);
+}
+
+void db_remove_folders(const char *path, size_t made)
 {
     char folder[PATH_MAX];
+    if (made == 0 || strlen(path) >= sizeof folder) return;
+    memcpy(folder, path, strlen(path) + 1);
+    for (char *slash; (slash = strrchr(folder, '/')) && (size_t)(slash - folder) >= made;) {
+        *slash = '\0';
+        if (rmdir(folder) != 0 && errno != ENOENT && errno != ENAMETOOLONG) return;
+    }
+}
+
+enum status db_make_folders(const char *path, size_t *made)
+{
+    char folder[PATH_MAX];
+    *made = 0;
     if (strlen(path) >= sizeof folder) return fail(E_INPUT, "the path %.100s... is too long", path);
     memcpy(folder, path, strlen(path) + 1);
     for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
         *at = '\0';
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-            return fail(E_IO, "cannot create the folder %s: %s", folder, strerror(errno));
+        if (mkdir(folder, 0700) == 0) {
+            if (!*made) *made = (size_t)(at - folder);
+        } else if (errno != EEXIST) {
+            enum status st = fail(E_IO, "cannot create the folder %s: %s", folder, strerror(errno));
+            db_remove_folders(path, *made);
+            return st;
+        }
         *at = '/';
     }
     return OK;
@@ -68,64 +113,6 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX])
         return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
     length = snprintf(resolved, PATH_MAX, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole, base);
     return length < PATH_MAX ? OK : fail(E_INPUT, "the path %.100s... is too long", path);
-}
-
-/* --- the lock --- */
-
-static enum status held(const char *path, int fd)
-{
-    char text[32] = "";
-    ssize_t length = pread(fd, text, sizeof text - 1, 0);
-    long pid = length > 0 ? strtol(text, NULL, 10) : 0;
-    char who[64] = "another tuner";
-    if (pid > 0) snprintf(who, sizeof who, "the tuner with process id %ld", pid);
-    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file with --db",
-                path, who);
-}
-
-/* One try. The file may be removed by its last holder between open and flock; then *again. */
-static enum status lock_once(const char *path, const char *lock, int *fd, bool *again)
-{
-    *again = false;
-    *fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (*fd < 0) return fail(E_IO, "cannot write beside %s: %s: %s", path, lock, strerror(errno));
-    enum status st = OK;
-    struct stat opened, named;
-    if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
-        st = errno == EWOULDBLOCK ? held(path, *fd) : fail(E_IO, "cannot lock %s: %s", lock, strerror(errno));
-    else if (fstat(*fd, &opened) != 0 || stat(lock, &named) != 0 || opened.st_ino != named.st_ino)
-        *again = true;
-    if (st || *again) {
-        close(*fd);
-        *fd = -1;
-    }
-    return st;
-}
-
-enum status db_lock(const char *path, int *fd)
-{
-    char lock[PATH_MAX];
-    if (snprintf(lock, sizeof lock, "%s.lock", path) >= (int)sizeof lock)
-        return fail(E_INPUT, "the path %.100s... is too long", path);
-    bool again = true;
-    for (int i = 0; again && i < 100; i++) {
-        enum status st = lock_once(path, lock, fd, &again);
-        if (st) return st;
-    }
-    if (again) return fail(E_BUSY, "the lock %s changes hands all the time", lock);
-    char text[32];
-    int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    /* Only for the message; a lock without a number locks as well. */
-    if (ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) < 0) return OK;
-    return OK;
-}
-
-void db_unlock(const char *path, int fd)
-{
-    if (fd < 0) return;
-    char lock[PATH_MAX];
-    if (snprintf(lock, sizeof lock, "%s.lock", path) < (int)sizeof lock) unlink(lock);
-    close(fd);
 }
 
 /* --- network file systems --- */
@@ -192,7 +179,8 @@ bool db_checked(const char *path)
 void db_remember_checked(const char *path)
 {
     char name[PATH_MAX];
-    if (!marker(path, name) || db_make_folders(name)) return; /* then it is checked again */
-    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    size_t made;
+    if (!marker(path, name) || db_make_folders(name, &made)) return; /* then it is checked again */
+    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) close(fd);
 }

@@ -92,6 +92,13 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
                     "everything finished is kept",
                     what, path);
     case SQLITE_IOERR:
+        if (rc == SQLITE_IOERR_LOCK || rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK ||
+            rc == SQLITE_IOERR_CHECKRESERVEDLOCK)
+            return fail(
+                E_IO,
+                "cannot %s: the file system of %s has no locks (%s); name a file on another file system "
+                "with --db",
+                what, path, why);
         return fail(E_IO, "cannot %s in %s: %s; the disk may be full or failing, everything finished is kept",
                     what, path, why);
     case SQLITE_READONLY:

@@ -5,9 +5,7 @@
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct merging {
     char **files; /* the first takes in the others */
@@ -55,14 +53,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static void remove_new(const char *path)
-{
-    char beside[4096];
-    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", ".lock"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (snprintf(beside, sizeof beside, "%s%s", path, suffixes[i]) < (int)sizeof beside) unlink(beside);
-}
-
 enum status cmd_merge(int argc, char **argv)
 {
     const struct argp argp = {.parser = parse, .doc = text, .args_doc = "OUT FILE..."};
@@ -70,14 +60,12 @@ enum status cmd_merge(int argc, char **argv)
     error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &m);
     if (parsed) return fail(E_USAGE, "%s", strerror(parsed));
     const char *out = m.files[0];
-    const bool new = access(out, F_OK) != 0;
     struct db *db = NULL;
     struct db_merged merged;
     enum status st = db_open(out, DB_WRITE, &db);
     if (st) return st;
     st = db_merge(db, (const char *const *)m.files + 1, m.count - 1, &merged);
     db_close(db);
-    if (st && new) remove_new(out);
     if (st) return st;
     printf("%s: %" PRId64 " trials, %" PRId64 " decisions, %" PRId64 " runs added, %" PRId64
            " were known; %" PRId64 " winner%s new or changed\n",

@@ -198,7 +198,15 @@ TEST(folders_are_made_for_a_writer_and_not_for_a_reader)
     snprintf(folder, sizeof folder, "%s/a", store_folder);
     assert_int_equal(access(folder, F_OK), -1);
     db_close(store_open(DB_WRITE));
+    assert_int_equal(access(folder, F_OK), -1); /* nothing was stored */
+    struct stat info;
+    struct db_context context = store_context();
+    db = store_open(DB_WRITE);
+    store_run(db, &context);
+    db_close(db);
     assert_int_equal(access(store_path, F_OK), 0);
+    assert_int_equal(stat(folder, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
 }
 
 int main(void)

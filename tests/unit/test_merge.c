@@ -317,6 +317,8 @@ TEST(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken)
     struct db_merged merged;
     fill(0);
     struct db *db = open_at(paths[FILES], DB_WRITE);
+    struct db_context context = store_context();
+    store_run(db, &context);
     db_close(db);
     char *before = content(paths[FILES]);
     for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {

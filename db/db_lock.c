@@ -1,0 +1,352 @@
+/* Two locks, of the file itself and of its name, since each can be changed without the other.
+ *
+ * The file may have several names (bind mounts): so its writer locks the file. And a name may come to mean
+ * another file while SQLite's log, which is called after the name, is in use: so its writer locks NAME.lock.
+ * Both are locks of an open file description (F_OFD_SETLK), which the system drops when its last descriptor
+ * goes, however the process ends: no child keeps them (close on exec, and after a fork without exec).
+ *
+ * SQLite's own locks belong to the process and are lost when it closes *any* descriptor of the file. So a
+ * process has one hold on a file, which keeps its descriptors until the last connection is closed. */
+#include "db_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define LOCKED_BYTE (INT64_C(1) << 62)         /* far behind the bytes that SQLite locks */
+#define WRITTEN_AS  "user.gemmtune.written_as" /* the name under which the file has a log; absent at rest */
+
+struct db_hold {
+    dev_t device;
+    ino_t inode;
+    int uses;
+    int reading, writing, name; /* descriptors: of the file, of NAME.lock; -1: none */
+    struct db_hold *next;
+};
+
+static struct db_hold *holds;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void close_hold(struct db_hold *hold)
+{
+    if (hold->reading >= 0) close(hold->reading);
+    if (hold->writing >= 0) close(hold->writing);
+    if (hold->name >= 0) close(hold->name);
+    free(hold);
+}
+
+static void drop_in_child(void)
+{
+    pthread_mutex_init(&mutex, NULL);
+    for (struct db_hold *hold = holds, *next; hold; hold = next) {
+        next = hold->next;
+        close_hold(hold);
+    }
+    holds = NULL;
+}
+
+/* ---- one byte ---- */
+
+static int lock_byte(int fd, int command, struct flock *lock, short type)
+{
+    *lock = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = LOCKED_BYTE, .l_len = 1};
+    return fcntl(fd, command, lock);
+}
+
+/* 0 or an errno; EAGAIN: another has it. */
+static int lock_file(int fd)
+{
+    struct flock lock;
+    if (lock_byte(fd, F_OFD_SETLK, &lock, F_WRLCK) == 0) return 0;
+    if (errno == EINVAL && flock(fd, LOCK_EX | LOCK_NB) == 0) return 0; /* systems that only emulate Linux */
+    return errno == EACCES ? EAGAIN : errno;
+}
+
+/* An errno: the file system has no locks. */
+static int ask_lock(int fd, bool *locked)
+{
+    struct flock lock;
+    int error = lock_byte(fd, F_OFD_GETLK, &lock, F_RDLCK) ? errno : 0;
+    *locked = !error && lock.l_type != F_UNLCK;
+    return error == EINVAL ? 0 : error;
+}
+
+static bool is_locked(int fd)
+{
+    bool locked;
+    return ask_lock(fd, &locked) == 0 && locked;
+}
+
+static enum status no_lock(const char *path, int error)
+{
+    if (error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP)
+        return fail(E_IO,
+                    "the file system of %s has no locks (%s): two tuners could spoil the database; name a "
+                    "file on another file system with --db",
+                    path, strerror(error));
+    return fail(E_IO, "cannot lock %s: %s", path, strerror(error));
+}
+
+/* ---- the name ---- */
+
+static bool beside(const char *path, const char *suffix, char name[PATH_MAX])
+{
+    return snprintf(name, PATH_MAX, "%s%s", path, suffix) < PATH_MAX;
+}
+
+static enum status held(const char *path, int fd)
+{
+    char text[32] = "";
+    ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    long pid = length > 0 ? strtol(text, NULL, 10) : 0;
+    char who[64] = "another tuner";
+    if (pid > 0) snprintf(who, sizeof who, "the tuner with process id %ld", pid);
+    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file with --db",
+                path, who);
+}
+
+/* One try. The file may be removed by its last holder between open and lock; then *again. */
+static enum status lock_name_once(const char *path, const char *lock, int *fd, bool *again)
+{
+    *again = false;
+    *fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (*fd < 0) return fail(E_IO, "cannot write beside %s: %s: %s", path, lock, strerror(errno));
+    enum status st = OK;
+    struct stat opened, named;
+    int error = lock_file(*fd);
+    if (error == EAGAIN) {
+        st = held(path, *fd);
+    } else if (error) {
+        st = no_lock(path, error);
+        unlink(lock);
+    } else if (fstat(*fd, &opened) != 0 || stat(lock, &named) != 0 || opened.st_ino != named.st_ino) {
+        *again = true;
+    }
+    if (st || *again) {
+        close(*fd);
+        *fd = -1;
+    }
+    return st;
+}
+
+static enum status lock_name(const char *path, int *fd)
+{
+    char lock[PATH_MAX];
+    *fd = -1;
+    if (!beside(path, ".lock", lock)) return fail(E_INPUT, "the path %.100s... is too long", path);
+    bool again = true;
+    for (int i = 0; again && i < 100; i++) {
+        enum status st = lock_name_once(path, lock, fd, &again);
+        if (st) return st;
+    }
+    if (again) return fail(E_BUSY, "the lock %s changes hands all the time", lock);
+    char text[32];
+    int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    /* Only for the message; a lock without a number locks as well. */
+    if (ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) < 0) return OK;
+    return OK;
+}
+
+static bool name_is_locked(const char *path)
+{
+    char lock[PATH_MAX];
+    int fd = beside(path, ".lock", lock) ? open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    if (fd < 0) return false;
+    bool locked = is_locked(fd);
+    close(fd);
+    return locked;
+}
+
+/* ---- other names ---- */
+
+static bool has_log(const char *path, struct stat *log)
+{
+    static const char *const suffixes[] = {"-wal", "-journal"};
+    char name[PATH_MAX];
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (beside(path, suffixes[i], name) && stat(name, log) == 0 && log->st_size > 0) return true;
+    return false;
+}
+
+static void written_as(int fd, char name[PATH_MAX])
+{
+    ssize_t length = fgetxattr(fd, WRITTEN_AS, name, PATH_MAX - 1);
+    name[length > 0 ? length : 0] = '\0';
+}
+
+/* A tuner that was killed wrote it under another name: its last trials are in the log of that name. */
+static enum status check_rest(const struct db_hold *hold, const char *path, const char *name)
+{
+    struct stat log, ours, other;
+    if (!name[0] || strcmp(name, path) == 0 || !has_log(name, &log)) return OK;
+    if (has_log(path, &ours) && ours.st_dev == log.st_dev && ours.st_ino == log.st_ino) return OK;
+    const bool there = stat(name, &other) == 0;
+    if (there && (other.st_dev != hold->device || other.st_ino != hold->inode)) return OK;
+    return fail(
+        E_DB,
+        "the tuner that wrote %s was killed when the file was called %s, and what it finished last is "
+        "in that name's log: %s",
+        path, name,
+        there ? "open it under that name" : "give it that name again, or the log (-wal) this one");
+}
+
+static enum status held_elsewhere(const char *path, const char *name)
+{
+    if (!name[0] || strcmp(name, path) == 0)
+        return fail(
+            E_BUSY,
+            "%s is being written by another tuner, whose %s.lock is gone or beside another name; wait for "
+            "it, stop it, or name another file with --db",
+            path, path);
+    return fail(E_BUSY,
+                "%s is being written by another tuner under another name, %s, where its log is; wait for it, "
+                "stop it, or name another file with --db",
+                path, name);
+}
+
+static enum status check_names(const struct db_hold *hold, int fd, const char *path)
+{
+    char name[PATH_MAX];
+    struct stat log;
+    bool locked;
+    int error = ask_lock(fd, &locked);
+    if (error) return no_lock(path, error); /* SQLite cannot do without */
+    written_as(fd, name);
+    if (!locked) return check_rest(hold, path, name);
+    const bool same = !name[0] || strcmp(name, path) == 0;
+    if (name_is_locked(path) || (same && has_log(path, &log)) || !is_locked(fd)) return OK;
+    return held_elsewhere(path, name);
+}
+
+/* ---- the file ---- */
+
+static struct db_hold *find_hold(const struct stat *info)
+{
+    struct db_hold *hold = holds;
+    while (hold && (hold->device != info->st_dev || hold->inode != info->st_ino)) hold = hold->next;
+    return hold;
+}
+
+/* The hold of the file at path with a descriptor for reading or writing; counted. */
+static enum status find_or_open(const char *path, bool write, struct db_hold **out)
+{
+    struct stat info;
+    struct db_hold *hold = stat(path, &info) == 0 ? find_hold(&info) : NULL;
+    if (!hold || (write ? hold->writing : hold->reading) < 0) {
+        const int flags = (write ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+        int fd = open(path, flags, 0644);
+        if (fd < 0 || fstat(fd, &info) != 0)
+            return fail(E_IO, "cannot %s %s: %s", write ? "write" : "read", path, strerror(errno));
+        if (!hold) {
+            if (!(hold = malloc(sizeof *hold))) {
+                close(fd);
+                return fail(E_MEMORY, "out of memory while opening %s", path);
+            }
+            *hold = (struct db_hold){.device = info.st_dev,
+                                     .inode = info.st_ino,
+                                     .reading = -1,
+                                     .writing = -1,
+                                     .name = -1,
+                                     .next = holds};
+            holds = hold;
+        }
+        *(write ? &hold->writing : &hold->reading) = fd;
+    }
+    hold->uses++;
+    *out = hold;
+    return OK;
+}
+
+static void drop(struct db_hold *hold)
+{
+    if (--hold->uses > 0) return;
+    struct db_hold **at = &holds;
+    while (*at != hold) at = &(*at)->next;
+    *at = hold->next;
+    close_hold(hold);
+}
+
+enum status db_hold_read(const char *path, struct db_hold **out)
+{
+    struct db_hold *hold;
+    pthread_mutex_lock(&mutex);
+    enum status st = find_or_open(path, false, &hold);
+    if (!st && (st = check_names(hold, hold->reading, path))) drop(hold);
+    pthread_mutex_unlock(&mutex);
+    if (!st) *out = hold;
+    return st;
+}
+
+/* The name is locked: now the file. */
+static enum status lock_and_check(struct db_hold *hold, const char *path)
+{
+    char name[PATH_MAX];
+    int error = lock_file(hold->writing);
+    if (error && error != EAGAIN) return no_lock(path, error);
+    written_as(hold->writing, name);
+    if (error) return held_elsewhere(path, name);
+    enum status st = check_rest(hold, path, name);
+    if (st) return st;
+    /* Where the file system keeps no attributes, a log of another name after a kill is not noticed. */
+    (void)!fsetxattr(hold->writing, WRITTEN_AS, path, strlen(path), 0);
+    return OK;
+}
+
+/* The file first: who finds it locked must find the lock of its name, too. */
+static void unlock(struct db_hold *hold, const char *path)
+{
+    char lock[PATH_MAX];
+    struct flock none;
+    if (hold->writing >= 0) lock_byte(hold->writing, F_OFD_SETLK, &none, F_UNLCK);
+    if (beside(path, ".lock", lock)) unlink(lock);
+    close(hold->name);
+    hold->name = -1;
+}
+
+enum status db_hold_write(const char *path, struct db_hold **out)
+{
+    static bool prepared;
+    struct db_hold *hold;
+    int name;
+    enum status st = lock_name(path, &name);
+    if (st) return st;
+    pthread_mutex_lock(&mutex);
+    if (!prepared) prepared = pthread_atfork(NULL, NULL, drop_in_child) == 0;
+    if ((st = find_or_open(path, true, &hold))) {
+        unlock(&(struct db_hold){.writing = -1, .name = name}, path);
+    } else if (hold->name >= 0) {
+        st = fail(E_BUSY, "%s is being written by this process under another name", path);
+        unlock(&(struct db_hold){.writing = -1, .name = name}, path);
+        drop(hold);
+    } else {
+        hold->name = name;
+        if ((st = lock_and_check(hold, path))) {
+            unlock(hold, path);
+            drop(hold);
+        } else {
+            *out = hold;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return st;
+}
+
+void db_release(const char *path, struct db_hold *hold, bool writer)
+{
+    if (!hold) return;
+    struct stat log;
+    pthread_mutex_lock(&mutex);
+    if (writer) {
+        if (!has_log(path, &log)) fremovexattr(hold->writing, WRITTEN_AS);
+        unlock(hold, path);
+    }
+    drop(hold);
+    pthread_mutex_unlock(&mutex);
+}
