@@ -1,5 +1,6 @@
 /* entry_blas.c — the functions of cuBLAS that this library stands in for. Each says what it is asked, in one
  * form. */
+#include "blas_workspace.h"
 #include "entry.h"
 
 static bool is_strict(int compute)
@@ -22,6 +23,9 @@ static bool take(struct asked *asked, blas_handle handle, int op_a, int op_b, st
     asked->op_a = op_a != BLAS_OP_N;
     asked->op_b = op_b != BLAS_OP_N;
     asked->handle = handle;
+    const struct blas_workspace own = blas_workspace_of(handle);
+    asked->workspace = own.memory;
+    asked->workspace_bytes = own.bytes;
     return stub_engine()->take(asked, turn, result);
 }
 
@@ -200,4 +204,36 @@ int ENTRY(cublasGemmStridedBatchedEx_64)(blas_handle handle, int op_a, int op_b,
     ANSWER(&asked, GemmStridedEx64,
            (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,
             type_c, ldc, stride_c, batch, compute, algorithm));
+}
+
+/* ---- a handle's own workspace ---- */
+
+EXPORT("libcublas", cublasSetWorkspace_v2);
+int ENTRY(cublasSetWorkspace_v2)(blas_handle handle, void *workspace, size_t bytes)
+{
+    const struct real_blas *real = real_blas(ENTRY_CALLER);
+    if (!real) return BLAS_NOT_INITIALIZED;
+    const int result = real->SetWorkspace ? real->SetWorkspace(handle, workspace, bytes) : BLAS_NOT_SUPPORTED;
+    if (result == BLAS_SUCCESS) blas_workspace_set(handle, workspace, bytes);
+    return result;
+}
+
+/* It takes the program's workspace away again. */
+EXPORT("libcublas", cublasSetStream_v2);
+int ENTRY(cublasSetStream_v2)(blas_handle handle, CUstream stream)
+{
+    const struct real_blas *real = real_blas(ENTRY_CALLER);
+    if (!real) return BLAS_NOT_INITIALIZED;
+    const int result = real->SetStream ? real->SetStream(handle, stream) : BLAS_NOT_SUPPORTED;
+    if (result == BLAS_SUCCESS) blas_workspace_reset(handle);
+    return result;
+}
+
+EXPORT("libcublas", cublasDestroy_v2);
+int ENTRY(cublasDestroy_v2)(blas_handle handle)
+{
+    const struct real_blas *real = real_blas(ENTRY_CALLER);
+    if (!real) return BLAS_NOT_INITIALIZED;
+    blas_workspace_forget(handle);
+    return real->Destroy ? real->Destroy(handle) : BLAS_NOT_SUPPORTED;
 }

@@ -258,6 +258,13 @@ static struct refusal *understand(const struct matmul *x, struct asked *asked)
     return NULL;
 }
 
+/* cublasLt takes memory of any alignment, unless an algorithm asks for more. */
+static void *workspace_of(const struct matmul *x)
+{
+    enum { ALIGNMENT = 16 };
+    return (uintptr_t)x->workspace % ALIGNMENT ? NULL : x->workspace;
+}
+
 bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
 {
     struct asked asked = {
@@ -267,7 +274,7 @@ bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
         .alpha = x->alpha,
         .beta = x->beta,
         .stream = x->stream,
-        .workspace = x->workspace,
+        .workspace = workspace_of(x),
         .workspace_bytes = x->workspace_bytes,
         .is_plain = is_usual,
         .is_plain_of = x,

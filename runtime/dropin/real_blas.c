@@ -1,6 +1,8 @@
 #include "real_blas.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,23 +72,70 @@ static void *loaded(const char *name)
     return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
 }
 
+static bool is_ours(void *address)
+{
+    Dl_info own, other;
+    return dladdr(&real_blas_found, &own) && dladdr(address, &other) && own.dli_fbase == other.dli_fbase;
+}
+
+struct visit {
+    int left; /* libraries to be passed over */
+    char file[PATH_MAX];
+};
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *of)
+{
+    struct visit *visit = of;
+    (void)size;
+    if (visit->left-- > 0) return 0;
+    snprintf(visit->file, sizeof visit->file, "%s", info->dlpi_name);
+    return 1;
+}
+
+/* The file that the program has loaded as number n; NULL: there are not so many. They are not opened while
+ * they are visited: the loader's locks are held then. */
+static const char *file_at(int n, struct visit *visit)
+{
+    visit->left = n;
+    return dl_iterate_phdr(visit_one, visit) ? visit->file : NULL;
+}
+
+/* Under a name of its own, as packages have it that bring their cuBLAS: some library that has the symbol, or
+ * needs one that has it. */
+static void *loaded_with(const char *name, const char *version)
+{
+    struct visit visit;
+    for (int n = 0; file_at(n, &visit); n++) {
+        void *library = visit.file[0] ? loaded(visit.file) : NULL;
+        void *address = library ? dlvsym(library, name, version) : NULL;
+        if (address && !is_ours(address)) return library;
+        if (library) dlclose(library);
+    }
+    return NULL;
+}
+
+static void *loaded_major(const struct library *library, enum blas_major major, char version[NAME_MAX_BYTES])
+{
+    name_of(library, major, version);
+    void *found = loaded(version);
+    return found ? found : loaded_with(library->symbols[0].name, version);
+}
+
 /* Where the symbols are searched, and by which version; NULL: there is no such library. It stays loaded. */
 static void *locate(const struct library *library, enum blas_major major, char version[NAME_MAX_BYTES])
 {
+    const bool any = major == BLAS_ANY;
     void *address, *found = NULL;
     Dl_info info;
-    version[0] = '\0';
-    if (major != BLAS_ANY) name_of(library, major, version);
-    address = symbol(RTLD_NEXT, library->symbols[0].name, major == BLAS_ANY ? NULL : version);
+    if (!any) name_of(library, major, version);
+    address = symbol(RTLD_NEXT, library->symbols[0].name, any ? NULL : version);
     if (address) {
         if (dladdr(address, &info) && info.dli_fname) loaded(info.dli_fname); /* a reference that is kept */
         return RTLD_NEXT;
     }
-    if (major != BLAS_ANY) return loaded(version);
-    for (int newest = BLAS_13; newest >= BLAS_11 && !found; newest--) {
-        name_of(library, (enum blas_major)newest, version);
-        found = loaded(version);
-    }
+    if (!any) return loaded_major(library, major, version);
+    for (int newest = BLAS_13; newest >= BLAS_11 && !found; newest--)
+        found = loaded_major(library, (enum blas_major)newest, version);
     return found;
 }
 

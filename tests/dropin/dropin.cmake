@@ -3,10 +3,11 @@ add_library(program_blas SHARED dropin/program_blas.c)
 target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/gpu
   ${PROJECT_SOURCE_DIR}/tuner/core)
 target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags)
-foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost)
+# gt_dropin_test(NAME): tests/dropin/NAME.c, that starts itself under the drop-in.
+function(gt_dropin_test name)
   add_executable(${name} dropin/${name}.c dropin/dropin_runs.c reference.c)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit)
-  target_link_libraries(${name} PRIVATE program_blas gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson
+  target_link_libraries(${name} PRIVATE gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson
     gt_flags PkgConfig::cmocka Threads::Threads m ${CMAKE_DL_LIBS})
   target_compile_definitions(${name} PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>"
     DROPIN="$<TARGET_FILE:gemmtune_cublas>" PROGRAM_BLAS="$<TARGET_FILE:program_blas>" $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
@@ -14,7 +15,34 @@ foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_thre
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
+endfunction()
+foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost)
+  gt_dropin_test(${name})
+  target_link_libraries(${name} PRIVATE program_blas)
 endforeach()
+
+# The same cuBLAS in several majors, with their symbols' versions, and a part of a program for each.
+set(majors ${CMAKE_CURRENT_BINARY_DIR}/majors)
+function(gt_program_major name major file)
+  configure_file(dropin/program_blas.map.in ${name}.map @ONLY)
+  add_library(program_blas_${name} SHARED dropin/program_blas.c)
+  set_target_properties(program_blas_${name} PROPERTIES OUTPUT_NAME ${file} SUFFIX .so.${major} LIBRARY_OUTPUT_DIRECTORY ${majors})
+  target_include_directories(program_blas_${name} PUBLIC $<TARGET_PROPERTY:program_blas,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_options(program_blas_${name} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
+  target_link_libraries(program_blas_${name} PUBLIC gt::cuda PRIVATE gt_flags)
+  add_library(program_half_${name} MODULE dropin/program_half.c)
+  target_link_libraries(program_half_${name} PRIVATE program_blas_${name} gt_flags)
+endfunction()
+gt_program_major(12 12 cublas)
+gt_program_major(13 13 cublas)
+gt_program_major(14 14 cublas)
+gt_program_major(renamed 12 cublas-a1b2c3)
+gt_dropin_test(test_dropin_majors)
+target_include_directories(test_dropin_majors PRIVATE $<TARGET_PROPERTY:program_blas,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(test_dropin_majors PRIVATE MAJORS="${majors}" HALF_12="$<TARGET_FILE:program_half_12>"
+  HALF_13="$<TARGET_FILE:program_half_13>" HALF_14="$<TARGET_FILE:program_half_14>"
+  HALF_RENAMED="$<TARGET_FILE:program_half_renamed>")
+add_dependencies(test_dropin_majors program_half_12 program_half_13 program_half_14 program_half_renamed)
 
 add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU
 target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)

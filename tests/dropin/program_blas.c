@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID_VALUE = 7 };
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 int program_blas_calls, program_lt_calls, program_nested_calls, program_blas_idle;
 _Thread_local struct program_blas_last program_blas_last;
@@ -15,10 +15,21 @@ static void count(int *calls)
     __atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
 }
 
+/* Its address is this library's alone, of which a process may have several. */
+static const char identity;
+
 struct cublasContext {
+    const char *owner;
     CUstream stream;
     int pointers, math;
+    void *workspace;
+    size_t workspace_bytes;
 };
+
+static int is_own(blas_handle handle)
+{
+    return handle && handle->owner == &identity;
+}
 
 /* Every attribute as a word, and 0 is what it is unless set, but for two. */
 struct lt_desc {
@@ -28,47 +39,67 @@ struct lt_desc {
 int cublasCreate_v2(blas_handle *handle)
 {
     *handle = calloc(1, sizeof **handle);
+    if (*handle) (*handle)->owner = &identity;
     return *handle ? SUCCESS : INVALID_VALUE;
 }
 
 int cublasDestroy_v2(blas_handle handle)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     free(handle);
     return SUCCESS;
 }
 
+/* As the real one: the workspace that the program gave counts no more. */
 int cublasSetStream_v2(blas_handle handle, CUstream stream)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     handle->stream = stream;
+    handle->workspace = NULL;
+    handle->workspace_bytes = 0;
     return SUCCESS;
 }
 
 int cublasGetStream_v2(blas_handle handle, CUstream *stream)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     *stream = handle->stream;
+    return SUCCESS;
+}
+
+int cublasSetWorkspace_v2(blas_handle handle, void *workspace, size_t bytes)
+{
+    if (!is_own(handle)) return NOT_INITIALIZED;
+    if ((uintptr_t)workspace % 256) return INVALID_VALUE;
+    handle->workspace = workspace;
+    handle->workspace_bytes = bytes;
     return SUCCESS;
 }
 
 int cublasSetPointerMode_v2(blas_handle handle, int mode)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     handle->pointers = mode;
     return SUCCESS;
 }
 
 int cublasGetPointerMode_v2(blas_handle handle, int *mode)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     *mode = handle->pointers;
     return SUCCESS;
 }
 
 int cublasSetMathMode(blas_handle handle, int mode)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     handle->math = mode;
     return SUCCESS;
 }
 
 int cublasGetMathMode(blas_handle handle, int *mode)
 {
+    if (!is_own(handle)) return NOT_INITIALIZED;
     *mode = handle->math;
     return SUCCESS;
 }
@@ -109,7 +140,7 @@ int cublasSgemm_v2(blas_handle handle, int op_a, int op_b, int m, int n, int k, 
                    const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc)
 {
     count(&program_blas_calls);
-    return handle ? run(ARGUMENTS, 1, (struct strides){0, 0, 0}) : INVALID_VALUE;
+    return is_own(handle) ? run(ARGUMENTS, 1, (struct strides){0, 0, 0}) : NOT_INITIALIZED;
 }
 
 int cublasSgemm_v2_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
@@ -117,7 +148,7 @@ int cublasSgemm_v2_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t
                       const float *beta, float *c, int64_t ldc)
 {
     count(&program_blas_calls);
-    return handle ? run(ARGUMENTS, 1, (struct strides){0, 0, 0}) : INVALID_VALUE;
+    return is_own(handle) ? run(ARGUMENTS, 1, (struct strides){0, 0, 0}) : NOT_INITIALIZED;
 }
 
 int cublasSgemmStridedBatched(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
@@ -126,7 +157,8 @@ int cublasSgemmStridedBatched(blas_handle handle, int op_a, int op_b, int m, int
                               int batch)
 {
     count(&program_blas_calls);
-    return handle ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c}) : INVALID_VALUE;
+    return is_own(handle) ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c})
+                          : NOT_INITIALIZED;
 }
 
 int cublasSgemmStridedBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
@@ -135,14 +167,15 @@ int cublasSgemmStridedBatched_64(blas_handle handle, int op_a, int op_b, int64_t
                                  int64_t ldc, long long stride_c, int64_t batch)
 {
     count(&program_blas_calls);
-    return handle ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c}) : INVALID_VALUE;
+    return is_own(handle) ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c})
+                          : NOT_INITIALIZED;
 }
 
 int cublasSgemmBatched(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
                        const float *const a[], int lda, const float *const b[], int ldb, const float *beta,
                        float *const c[], int ldc, int batch)
 {
-    int result = handle ? SUCCESS : INVALID_VALUE;
+    int result = is_own(handle) ? SUCCESS : NOT_INITIALIZED;
     count(&program_blas_calls);
     for (int i = 0; i < batch && result == SUCCESS; i++)
         result = run(op_a, op_b, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc, 1,
@@ -210,7 +243,8 @@ int cublasGemmStridedBatchedEx(blas_handle handle, int op_a, int op_b, int m, in
     (void)compute, (void)algorithm;
     count(&program_blas_calls);
     if (type_a || type_b || type_c) return SUCCESS;
-    return handle ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c}) : INVALID_VALUE;
+    return is_own(handle) ? run(ARGUMENTS, batch, (struct strides){stride_a, stride_b, stride_c})
+                          : NOT_INITIALIZED;
 }
 
 int cublasGemmStridedBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,

@@ -7,8 +7,6 @@
 #include "cublas_abi.h"
 
 int cublasCreate_v2(blas_handle *handle);
-int cublasDestroy_v2(blas_handle handle);
-int cublasSetStream_v2(blas_handle handle, CUstream stream);
 int cublasGetStream_v2(blas_handle handle, CUstream *stream);
 int cublasSetPointerMode_v2(blas_handle handle, int mode);
 int cublasGetPointerMode_v2(blas_handle handle, int *mode);

@@ -1,0 +1,25 @@
+/* blas_workspace.h — the device memory that the program gave cuBLAS for a handle (cublasSetWorkspace). Read
+ * and written without a lock: as with cuBLAS itself, nobody changes a handle that another thread uses.
+ */
+#ifndef GT_BLAS_WORKSPACE_H
+#define GT_BLAS_WORKSPACE_H
+
+#include "cublas_abi.h"
+
+struct blas_workspace {
+    void *memory; /* NULL: the program gave none, or its handles are too many to be remembered */
+    size_t bytes;
+};
+
+struct blas_workspace blas_workspace_of(blas_handle handle);
+
+/* cuBLAS has taken it. */
+void blas_workspace_set(blas_handle handle, void *memory, size_t bytes);
+
+/* cuBLAS uses its own again. */
+void blas_workspace_reset(blas_handle handle);
+
+/* The handle is about to be destroyed: another may get its address. */
+void blas_workspace_forget(blas_handle handle);
+
+#endif
