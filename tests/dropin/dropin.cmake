@@ -45,6 +45,39 @@ target_compile_definitions(test_dropin_majors PRIVATE MAJORS="${majors}" HALF_12
   HALF_RENAMED="$<TARGET_FILE:program_half_renamed>")
 add_dependencies(test_dropin_majors program_half_12 program_half_13 program_half_14 program_half_renamed)
 
+# Programs that bring libraries of their own under the names of those that the drop-in takes.
+set(own ${CMAKE_CURRENT_BINARY_DIR}/own)
+set(own_libraries libsqlite3.so.0 libjansson.so.4 libinih.so.1 libxxhash.so.0)
+foreach(file ${own_libraries})
+  add_library(own_${file} SHARED dropin/own_library.c)
+  set_target_properties(own_${file} PROPERTIES PREFIX "" OUTPUT_NAME ${file} SUFFIX "" LIBRARY_OUTPUT_DIRECTORY ${own}/lib)
+  target_link_libraries(own_${file} PRIVATE gt_flags)
+endforeach()
+foreach(name program_alone program_runpath program_conda)
+  add_executable(${name} dropin/program_alone.c dropin/program_half.c)
+  target_link_libraries(${name} PRIVATE program_blas gt_flags ${CMAKE_DL_LIBS})
+endforeach()
+target_link_libraries(program_runpath PRIVATE own_libsqlite3.so.0)
+target_link_options(program_runpath PRIVATE -Wl,--enable-new-dtags)
+set_target_properties(program_conda PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${own}/bin BUILD_RPATH_USE_ORIGIN ON)
+target_link_options(program_conda PRIVATE -Wl,--disable-new-dtags -Wl,--no-as-needed)
+foreach(file ${own_libraries})
+  target_link_libraries(program_conda PRIVATE own_${file})
+endforeach()
+foreach(name program_runpath program_conda)
+  target_compile_definitions(${name} PRIVATE OWN_LIBRARY)
+endforeach()
+add_library(other_engine MODULE dropin/other_engine.c)
+target_link_libraries(other_engine PRIVATE gt_flags)
+find_package(Python3 COMPONENTS Interpreter)
+gt_dropin_test(test_dropin_libraries)
+target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET_FILE:program_alone>"
+  PROGRAM_RUNPATH="$<TARGET_FILE:program_runpath>" PROGRAM_CONDA="$<TARGET_FILE:program_conda>"
+  PYTHON="${Python3_EXECUTABLE}" PYTHON_CALLS="${CMAKE_CURRENT_SOURCE_DIR}/dropin/python_calls.py"
+  HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>"
+  ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
+add_dependencies(test_dropin_libraries gemmtune program_alone program_runpath program_conda program_half_13 other_engine)
+
 add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU
 target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)
 target_link_libraries(bench_dropin PRIVATE gt_gpu gt_base gt_flags m ${CMAKE_DL_LIBS})
@@ -55,7 +88,6 @@ target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin
 target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
 
 # PyTorch under the drop-in; skipped where there is none or no GPU.
-find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_test(NAME torch_dropin COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/torch_dropin.py
     --dropin $<TARGET_FILE:gemmtune_cublas> --tune $<TARGET_FILE:tune>)

@@ -1,0 +1,222 @@
+/* What the drop-in brings into a program: nothing but the C library, until a call needs the engine; and then
+ * nothing that the program's own libraries could be taken for. */
+#include "dropin_runs.h"
+#include "runtime_fakes.h"
+
+#include <sys/wait.h>
+
+#define PROBLEM "sgemm:nn:16x24x32"
+#define BY_OURS "status 0 0, by its cuBLAS 0 0, wrong 0\n"
+#define BY_ITS  "status 0 0, by its cuBLAS 1 1, wrong 0\n"
+
+static char said[1 << 16], complaints[1 << 16];
+
+static void read_back(FILE *file, char *text, size_t room)
+{
+    rewind(file);
+    text[fread(text, 1, room - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* Run a program with something preloaded (NULL: nothing), in a folder (NULL: here); its exit status. */
+static int run_in(const char *folder, const char *preload, const char *const *words)
+{
+    FILE *out = tmpfile(), *err = tmpfile();
+    assert_true(out && err);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(out), 1);
+        dup2(fileno(err), 2);
+        if (folder && chdir(folder)) _exit(125);
+        if (preload) setenv("LD_PRELOAD", preload, 1);
+        execvp(words[0], (char **)(uintptr_t)words);
+        _exit(126);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    read_back(out, said, sizeof said);
+    read_back(err, complaints, sizeof complaints);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void run(const char *preload, const char *const *words)
+{
+    int status = run_in(NULL, preload, words);
+    if (status) fail_msg("%s ended with %d:\n%s%s", words[0], status, said, complaints);
+}
+
+static void check_said(const char *text)
+{
+    if (!strstr(said, text)) fail_msg("'%s' is missing in:\n%s%s", text, said, complaints);
+}
+
+static void check_not_said(const char *text)
+{
+    if (strstr(said, text)) fail_msg("'%s' is in:\n%s", text, said);
+}
+
+static int winner_setup(void **state)
+{
+    if (fakes_setup(state)) return -1;
+    setenv("FAKE_GPU_COMPUTES", "1", 1);
+    put_winner(PROBLEM, SIMT, 5, false);
+    return 0;
+}
+
+TEST(a_program_without_products_has_the_stub_alone)
+{
+    const char *const words[] = {PROGRAM_ALONE, NULL};
+    run(DROPIN, words);
+    check_said("libgemmtune_cublas.so\n");
+    static const char *const others[] = {"engine", "sqlite", "jansson", "inih", "xxhash", "libcuda"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) check_not_said(others[i]);
+}
+
+TEST(when_it_is_switched_off_the_engine_stays_away)
+{
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    setenv("GEMMTUNE_DROPIN", "off", 1);
+    run(DROPIN, words);
+    unsetenv("GEMMTUNE_DROPIN");
+    check_said(BY_ITS);
+    check_not_said("engine");
+    check_not_said("sqlite");
+}
+
+TEST(the_engine_brings_no_library_that_a_program_may_have)
+{
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    run(DROPIN, words);
+    check_said(BY_OURS);
+    check_said("libgemmtune_cublas_engine.so\n");
+    static const char *const others[] = {"sqlite", "jansson", "inih", "xxhash"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) check_not_said(others[i]);
+}
+
+/* Found by DT_RUNPATH, and as conda has it: by DT_RPATH, beside the program, with all that we take. */
+TEST(a_program_may_bring_other_libraries_of_these_names)
+{
+    static const char *const programs[] = {PROGRAM_RUNPATH, PROGRAM_CONDA};
+    for (int i = 0; i < 2; i++) {
+        const char *const words[] = {programs[i], "product", NULL};
+        run(DROPIN, words);
+        check_said("own library: 42\n");
+        check_said(BY_OURS);
+        check_said("own/lib/libsqlite3.so.0\n");
+    }
+    check_said("own/lib/libjansson.so.4\n");
+}
+
+TEST(python_keeps_its_own_sqlite)
+{
+    const char *const words[] = {PYTHON, PYTHON_CALLS, HALF_13, NULL};
+    char version[64] = "";
+#ifdef GT_SANITIZED
+    skip(); /* Python would have to be built with the sanitizers, too */
+#endif
+    int status = PYTHON[0] ? run_in(NULL, NULL, words) : 77;
+    if (status == 77) skip();
+    check_said(BY_ITS);
+    assert_int_equal(sscanf(said, "sqlite %63[^\n]", version), 1);
+    assert_non_null(strstr(version, " 45 45"));
+    run(DROPIN, words);
+    check_said(version);
+    check_said(BY_OURS);
+}
+
+/* They may have threads, and functions that are called at the program's end. */
+TEST(what_is_closed_stays)
+{
+    static const char *const files[] = {DROPIN, ENGINE, LIBRARY};
+    for (int i = 0; i < 3; i++) {
+        Dl_info info;
+        void *library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+        if (!library) fail_msg("%s", dlerror());
+        static const char *const names[] = {"cublasSgemm_v2", "gemmtune_cublas_engine", "gt_version"};
+        void *address = dlsym(library, names[i]);
+        assert_non_null(address);
+        assert_int_equal(dlclose(library), 0);
+        if (!dladdr(address, &info)) fail_msg("%s is gone", files[i]);
+    }
+}
+
+/* ---- an engine that is not the stub's ---- */
+
+static void stub_alone(char folder[200], char path[240])
+{
+    char command[1000];
+    snprintf(folder, 200, "%s/alone", store_folder);
+    snprintf(path, 240, "%s/libgemmtune_cublas.so", folder);
+    snprintf(command, sizeof command, "mkdir -p %s && cp %s %s", folder, DROPIN, path);
+    assert_int_equal(system(command), 0); /* NOLINT: a test's own words */
+}
+
+static void put_engine(const char *folder, const char *file)
+{
+    char command[1000];
+    snprintf(command, sizeof command, "cp %s %s/libgemmtune_cublas_engine.so", file, folder);
+    assert_int_equal(system(command), 0); /* NOLINT: a test's own words */
+}
+
+TEST(without_its_engine_everything_goes_to_cublas_and_that_is_said_once)
+{
+    char folder[200], path[240];
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    stub_alone(folder, path);
+    run(path, words);
+    check_said(BY_ITS);
+    assert_non_null(strstr(complaints, "gemmtune: everything goes to cuBLAS: its engine cannot be opened: "));
+    assert_non_null(strstr(complaints, folder));
+    assert_int_equal(lines_in(complaints), 1);
+    setenv("GEMMTUNE_QUIET", "1", 1);
+    run(path, words);
+    unsetenv("GEMMTUNE_QUIET");
+    check_said(BY_ITS);
+    assert_string_equal(complaints, "");
+}
+
+TEST(an_engine_of_another_version_is_not_used)
+{
+    static const struct {
+        const char *engine, *why;
+    } cases[] = {{OTHER_ENGINE, "is of another version than the preloaded library"},
+                 {FAKE_NVRTC, "is not its engine"}};
+    char folder[200], path[240];
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    stub_alone(folder, path);
+    for (int i = 0; i < 2; i++) {
+        put_engine(folder, cases[i].engine);
+        run(path, words);
+        check_said(BY_ITS);
+        assert_non_null(strstr(complaints, cases[i].why));
+        assert_int_equal(lines_in(complaints), 1);
+    }
+}
+
+TEST(the_engine_is_found_beside_a_stub_that_is_named_relative)
+{
+    char folder[200], path[240];
+    const char *const words[] = {PROGRAM_ALONE, "product", "/", NULL};
+    stub_alone(folder, path);
+    put_engine(folder, ENGINE);
+    assert_int_equal(run_in(folder, "./libgemmtune_cublas.so", words), 0);
+    check_said(BY_OURS);
+    check_said("alone/libgemmtune_cublas_engine.so\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_without_products_has_the_stub_alone),
+        cmocka_unit_test(when_it_is_switched_off_the_engine_stays_away),
+        cmocka_unit_test(the_engine_brings_no_library_that_a_program_may_have),
+        cmocka_unit_test(a_program_may_bring_other_libraries_of_these_names),
+        cmocka_unit_test(python_keeps_its_own_sqlite),
+        cmocka_unit_test(what_is_closed_stays),
+        cmocka_unit_test(without_its_engine_everything_goes_to_cublas_and_that_is_said_once),
+        cmocka_unit_test(an_engine_of_another_version_is_not_used),
+        cmocka_unit_test(the_engine_is_found_beside_a_stub_that_is_named_relative),
+    };
+    return cmocka_run_group_tests_name("test_dropin_libraries", tests, winner_setup, store_teardown);
+}
