@@ -1,6 +1,7 @@
 #!/bin/sh
 # consumers.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC: programs that use the installed library, built the ways people build: by
-# pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. Only gt_ is exported.
+# pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. Only gt_ is exported; and
+# neither the library nor the drop-in brings another library into a program.
 set -eu
 build=$1 include=$2 gpu=$3 nvrtc=$4
 examples=$(cd "$(dirname "$0")/../docs/examples" && pwd)
@@ -24,6 +25,27 @@ for file in "$lib/libgemmtune.so" "$lib/libgemmtune.a"; do
         exit 1
     }
 done
+
+# closed FILE MAY_NEED: it needs no other library, wrote nothing into its code at loading, and stays when it is closed.
+closed() {
+    readelf -dW "$lib/$1" >"$scratch/dynamic"
+    others=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$scratch/dynamic" | grep -vE "^($2)\.so" || true)
+    [ -z "$others" ] && ! grep -q TEXTREL "$scratch/dynamic" && grep -q NODELETE "$scratch/dynamic" || {
+        cat "$scratch/dynamic"
+        echo "$1 needs $others, has relocations in its code, or goes when it is closed"
+        exit 1
+    }
+}
+closed libgemmtune.so 'libc|libm|ld-linux.*'
+closed libgemmtune_cublas_engine.so 'libc|libm|ld-linux.*'
+closed libgemmtune_cublas.so libc
+others=$(nm -D --defined-only "$lib/libgemmtune_cublas.so" "$lib/libgemmtune_cublas_engine.so" |
+    awk 'NF == 3 && $2 != "A" { print $3 }' |
+    grep -vE '^(cublas[A-Za-z_0-9]+(@libcublas(Lt)?\.so\.1[123]|@@gemmtune_cublas)|gemmtune_cublas_engine)$' || true)
+[ -z "$others" ] || {
+    echo "the drop-in exports: $others"
+    exit 1
+}
 
 # The header, alone, in the oldest languages it promises.
 echo '#include <gemmtune.h>' >"$scratch/alone.c"
@@ -68,6 +90,28 @@ run() {
         "$lib/libgemmtune.a" $(pkg-config --libs --static gemmtune | sed 's/-lgemmtune//') "$gpu" -o "$scratch/static"
 }
 run "$scratch/shared" "the shared library"
+
+# A program's own functions of the names that the library takes are not called.
+for name in sqlite3_open_v2 sqlite3_prepare_v2 sqlite3_step json_loads json_object_get ini_parse_stream XXH3_64bits; do
+    echo "void abort(void); void $name(void); void $name(void) { abort(); }"
+done >"$scratch/own.c"
+cc -shared -fPIC "$scratch/own.c" -o "$scratch/own.so"
+cat >"$scratch/with_own" <<END
+#!/bin/sh
+LD_PRELOAD=$scratch/own.so exec $scratch/shared
+END
+chmod +x "$scratch/with_own"
+run "$scratch/with_own" "a program with an SQLite of its own"
+
+# The installed drop-in finds its other half.
+LD_PRELOAD="$lib/libgemmtune_cublas.so" GEMMTUNE_LIBCUDA="$gpu" HOME="$scratch" "$build/tests/program_alone" product \
+    >"$scratch/out" 2>"$scratch/err"
+grep -q '^status 0 0, by its cuBLAS 1 1, wrong 0$' "$scratch/out" && [ ! -s "$scratch/err" ] &&
+    grep -q "$lib/libgemmtune_cublas_engine.so" "$scratch/out" || {
+    cat "$scratch/out" "$scratch/err"
+    echo "the installed drop-in does not work"
+    exit 1
+}
 run "$scratch/static" "the static library"
 
 consume() {

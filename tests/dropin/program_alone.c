@@ -30,11 +30,12 @@ static void product(void)
     CUdevice device = 0;
     int wrong = 0;
     CUresult (*init)(unsigned), (*retain)(CUcontext *, CUdevice), (*set)(CUcontext);
-    CUresult (*create)(CUstream *, unsigned);
+    CUresult (*create)(CUstream *, unsigned), (*destroy)(CUstream);
     *(void **)&init = driver("cuInit");
     *(void **)&retain = driver("cuDevicePrimaryCtxRetain");
     *(void **)&set = driver("cuCtxSetCurrent");
     *(void **)&create = driver("cuStreamCreate");
+    *(void **)&destroy = driver("cuStreamDestroy_v2");
     if (init(0) || retain(&context, device) || set(context) || create(&stream, CU_STREAM_NON_BLOCKING))
         exit(4);
     for (int i = 0; i < 16 * 32; i++) a[i] = (float)(i % 7);
@@ -46,6 +47,7 @@ static void product(void)
             for (int k = 0; k < 32; k++) sum += a[i * 32 + k] * b[k * 24 + j];
             wrong += c[i * 24 + j] != sum;
         }
+    destroy(stream);
     printf("status %d %d, by its cuBLAS %d %d, wrong %d\n", calls.status, calls.lt_status, calls.arrived,
            calls.lt_arrived, wrong);
 }

@@ -124,17 +124,20 @@ static void without_a_cublas_a_call_says_so_until_there_is_one(void **state)
     blas_handle handle = (blas_handle)(void *)memory;
     __typeof__(cublasSgemm_v2) *sgemm;
     __typeof__(cublasSetStream_v2) *set_stream;
+    __typeof__(cublasDestroy_v2) *destroy;
     __typeof__(cublasLtMatmul) *matmul;
     (void)state;
     arrive();
     *(void **)&sgemm = dlsym(RTLD_DEFAULT, "cublasSgemm_v2");
     *(void **)&set_stream = dlsym(RTLD_DEFAULT, "cublasSetStream_v2");
+    *(void **)&destroy = dlsym(RTLD_DEFAULT, "cublasDestroy_v2");
     *(void **)&matmul = dlsym(RTLD_DEFAULT, "cublasLtMatmul");
-    assert_true(sgemm && set_stream && matmul);
+    assert_true(sgemm && set_stream && destroy && matmul);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(sgemm(handle, 0, 0, 1, 1, 1, &one, memory, 1, memory, 1, &one, memory, 1),
                          NOT_INITIALIZED);
         assert_int_equal(set_stream(handle, NULL), NOT_INITIALIZED);
+        assert_int_equal(destroy(handle), NOT_INITIALIZED);
         assert_int_equal(matmul(NULL, NULL, &one, memory, NULL, memory, NULL, &one, memory, NULL, memory,
                                 NULL, NULL, NULL, 0, NULL),
                          NOT_INITIALIZED);
@@ -146,6 +149,7 @@ static void without_a_cublas_a_call_says_so_until_there_is_one(void **state)
     assert_int_equal(create(&handle), 0);
     assert_int_equal(set_stream(handle, NULL), 0);
     assert_int_equal(sgemm(handle, 0, 0, 1, 1, 1, &one, memory, 1, memory, 1, &one, memory, 1), 0);
+    assert_int_equal(destroy(handle), 0);
     check_half(half, false);
 }
 

@@ -96,6 +96,7 @@ static void many_handles_come_and_go(void **state)
     int own = 0;
     (void)state;
     begin();
+    assert_int_equal(cublasDestroy_v2(blas_context), 0);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < HANDLES; i++) {
             assert_int_equal(cublasCreate_v2(&handles[i]), 0);

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mkdir -p "$folder/lib" "$folder/tools"
 programs="tune tests/test_device_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/bench_host tests/bench_dropin
-runtime/dropin/libgemmtune_cublas.so"
+runtime/dropin/libgemmtune_cublas.so runtime/dropin/libgemmtune_cublas_engine.so"
 for program in $programs; do
     cp "$build/$program" "$folder/"
     ldd "$build/$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
