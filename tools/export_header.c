@@ -108,6 +108,7 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->k = (int32_t)p->k;
     w->batch = (int32_t)p->batch;
     w->op = 2 * p->trans_a + p->trans_b;
+    w->accumulate = p->beta != 0;
     w->align = pick->align;
     w->log_m = gt_winner_log(p->m);
     w->log_n = gt_winner_log(p->n);
@@ -290,9 +291,9 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     char config[CONFIG_TEXT_MAX] = "cublas";
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
-            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32
-            ", ",
-            w->m, w->n, w->k, w->batch, w->op, (uint32_t)w->align, (uint32_t)w->needs);
+            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32
+            ", 0x%" PRIx32 ", ",
+            w->m, w->n, w->k, w->batch, w->op, w->accumulate, (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -315,7 +316,8 @@ static enum status write_slots(const struct header *h, int gpu, size_t begin, si
     if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
-        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align) & (slots - 1);
+        uint32_t at =
+            gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->accumulate) & (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }
@@ -335,13 +337,14 @@ static size_t end_of_gpu(const struct picks *picks, size_t begin)
     return end;
 }
 
-static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t mask, FILE *f)
+static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t mask, bool substitute,
+                      FILE *f)
 {
     const int number = h->picks->list[begin].gpu;
     const struct gpu *gpu = &h->picks->gpus[number];
     fprintf(f, "    {");
     text_c_string(gpu->name, f);
-    fprintf(f, ", %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, h->name, number);
+    fprintf(f, ", %d, %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, substitute, h->name, number);
     for (int op = 0; op <= 4; op++) {
         size_t first = begin;
         while (first < end && h->winners[first].op < op) first++;
@@ -363,6 +366,17 @@ static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t
     fprintf(f, "},\n");
 }
 
+static void write_gpus(const struct header *h, const uint32_t *masks, bool substitute, FILE *f)
+{
+    fprintf(f, "static const struct gt_winner_gpu gt_%s_%s[] = {\n", h->name,
+            substitute ? "substitutes" : "gpus");
+    for (size_t begin = 0, end; begin < h->picks->count; begin = end) {
+        end = end_of_gpu(h->picks, begin);
+        write_gpu(h, begin, end, masks[h->picks->list[begin].gpu], substitute, f);
+    }
+    fprintf(f, "};\n");
+}
+
 static enum status write_tables(const struct header *h, FILE *f)
 {
     write_geometries(h, f);
@@ -379,12 +393,7 @@ static enum status write_tables(const struct header *h, FILE *f)
         fprintf(f, "};\n");
         st = write_slots(h, gpu, begin, end - begin, &masks[gpu], f);
     }
-    fprintf(f, "static const struct gt_winner_gpu gt_%s_gpus[] = {\n", h->name);
-    for (size_t begin = 0, end; !st && begin < h->picks->count; begin = end) {
-        end = end_of_gpu(h->picks, begin);
-        write_gpu(h, begin, end, masks[h->picks->list[begin].gpu], f);
-    }
-    fprintf(f, "};\n");
+    for (int substitute = 0; !st && substitute <= 1; substitute++) write_gpus(h, masks, substitute, f);
     free(masks);
     return st;
 }
@@ -406,7 +415,8 @@ static enum status write_definitions(const struct header *h, FILE *f)
             "const struct gt_winner_set gt_%s = {",
             h->name);
     text_c_string(h->generator, f);
-    fprintf(f, ", \"%s\", %d, gt_%s_gpus};\n\n#endif\n", h->date, h->picks->gpu_count, h->name);
+    fprintf(f, ", \"%s\", %d, gt_%s_gpus, gt_%s_substitutes};\n\n#endif\n", h->date, h->picks->gpu_count,
+            h->name, h->name);
     return st;
 }
 

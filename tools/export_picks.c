@@ -120,7 +120,8 @@ static int compare_key(const struct pick *x, const struct pick *y)
                                 {x->problem.n, y->problem.n},
                                 {x->problem.k, y->problem.k},
                                 {x->problem.batch, y->problem.batch},
-                                {x->align, y->align}};
+                                {x->align, y->align},
+                                {x->problem.beta != 0, y->problem.beta != 0}};
     int order = 0;
     for (size_t i = 0; !order && i < sizeof pairs / sizeof *pairs; i++)
         order = compare(pairs[i][0], pairs[i][1]);

@@ -22,7 +22,7 @@ struct pick_source {
 };
 
 struct picks {
-    struct pick *list; /* by GPU, op, m, n, k, batch, alignment */
+    struct pick *list; /* by GPU, op, m, n, k, batch, alignment, accumulate */
     size_t count;
     struct gpu *gpus; /* by name */
     int gpu_count;
