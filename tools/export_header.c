@@ -178,9 +178,11 @@ static void write_top(const struct header *h, FILE *f)
         " * That one file takes the tables and functions of all exported headers of a program. Where two\n"
         " * libraries of one program have headers of their own, each defines GT_WINNERS_STATIC instead, "
         "before the\n"
-        " * first include of its one file: then nothing is seen outside of that.\n"
-        " */\n",
+        " * first include of its one file: then nothing is seen outside of that.\n",
         h->picks->gpu_count, h->picks->gpu_count == 1 ? "" : "s", h->picks->count, h->date, h->name);
+    if (h->picks->left_out_count)
+        fprintf(f, " *\n * What was left out of %zu winners is named at the end.\n", h->picks->read);
+    fprintf(f, " */\n");
 }
 
 /* What every file that includes the header sees. */
@@ -214,9 +216,9 @@ static void write_geometries(const struct header *h, FILE *f)
             g->bm,          g->bn,        g->bk,           g->split,         g->group,  g->walk,
             g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,     g->smem_k, g->parts,
             g->part_floats, g->sum_width, g->counter_unit, g->counter_share, g->pack,   g->pack_row};
-        const int32_t after[] = {g->pack_threads,  g->pack_smem_bytes, g->pack_mib, g->parts_mib,
-                                 g->workspace_mib, g->batch_mib,       g->m_min,    g->n_min,
-                                 g->k_min,         g->m_max,           g->n_max,    g->k_max};
+        const int32_t after[] = {g->pack_threads, g->pack_smem_bytes, g->slab_unit, g->slab_min, g->pack_mib,
+                                 g->parts_mib,    g->workspace_mib,   g->batch_mib, g->m_min,    g->n_min,
+                                 g->k_min,        g->m_max,           g->n_max,     g->k_max};
         fprintf(f, "    {");
         for (size_t j = 0; j < sizeof before / sizeof *before; j++) fprintf(f, "%" PRId32 ", ", before[j]);
         fprintf(f, "{%" PRId32 ", %" PRId32 "}, {%" PRId32 ", %" PRId32 "}", g->pack_x[0], g->pack_x[1],
@@ -243,8 +245,12 @@ static void write_plans(const struct header *h, FILE *f)
             write_three(threes[j], f);
             fprintf(f, "%s", j == 2 ? "}, " : ", ");
         }
-        fprintf(f, "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId64 ", %" PRId64 "},\n",
-                p->splits, p->k_per_split, p->group, p->counters, p->workspace_bytes, p->batch_per_launch);
+        fprintf(f,
+                "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId64 ", %" PRId64 ", %" PRId32 ", ",
+                p->splits, p->k_per_split, p->group, p->counters, p->workspace_bytes, p->batch_per_launch,
+                p->k_slab);
+        write_three(p->last_slab, f);
+        fprintf(f, "},\n");
     }
     if (h->plan_count) fprintf(f, "};\n");
 }
@@ -420,9 +426,26 @@ static enum status write_definitions(const struct header *h, FILE *f)
     return st;
 }
 
+static void write_left_out(const struct picks *picks, FILE *f)
+{
+    if (picks->left_out_count == 0) return;
+    fprintf(f, "\n/* Left out, %zu of %zu winners:\n *\n", picks->left_out_count, picks->read);
+    for (size_t i = 0; i < picks->left_out_count; i++) {
+        const struct left_out *l = &picks->left_out[i];
+        fprintf(f, " * ");
+        text_c_comment(l->gpu, f);
+        fprintf(f, ", %s: ", l->problem);
+        text_c_comment(l->why, f);
+        putc('\n', f);
+    }
+    fprintf(f, " */\n");
+}
+
 enum status header_write(const struct header *h, FILE *f)
 {
     write_top(h, f);
     write_declarations(h, f);
-    return write_definitions(h, f);
+    enum status st = write_definitions(h, f);
+    write_left_out(h->picks, f);
+    return st;
 }

@@ -56,6 +56,8 @@ struct gt_winner_geometry {
     int32_t pack_row;             /* rows of a packed operand are rounded up to a multiple of it, in floats */
     int32_t pack_x[2], pack_k[2]; /* m or n, and k, that a block packs, of A and B */
     int32_t pack_threads, pack_smem_bytes;
+    int32_t slab_unit, slab_min; /* of a k too long for pack_mib slabs of at least slab_min are packed, which
+                                    are multiples of slab_unit; 0: none */
     int32_t pack_mib, parts_mib, workspace_mib; /* packed operands, parts, all of an item take no more */
     int32_t batch_mib;                          /* a batch that takes more is cut */
     int32_t m_min, n_min, k_min;                /* shapes that its rules allow */
@@ -77,6 +79,8 @@ struct gt_winner_plan {
     int32_t counters;         /* 32-bit words at the start of the workspace, 0 before the first launch */
     int64_t workspace_bytes;  /* that the caller provides */
     int64_t batch_per_launch; /* the batch is cut into pieces of this */
+    int32_t k_slab;           /* above 0: k is cut into slabs of this, each but the first adding to C, */
+    uint32_t last_slab[3];    /* with last_slab[i] in place of grid[i][0] for the last one */
 };
 
 struct gt_winner {

@@ -146,18 +146,29 @@ static inline void gt_winner_plan_kernel(struct gt_winner_plan *plan, int kernel
     plan->smem_bytes[kernel] = (uint32_t)smem_bytes;
 }
 
-/* Floats of the workspace that packed operands take; -1: more than a limit. */
+/* Floats of the workspace that so many k of the packed operands take. */
 static inline int64_t gt_winner_pack_floats(const struct gt_winner_geometry *g,
-                                            const struct gt_winner_shape *s, int64_t limit)
+                                            const struct gt_winner_shape *s, int64_t k)
 {
     int64_t rows = 0;
     if (g->pack & 1) rows += gt_winner_round(s->m, g->pack_row);
     if (g->pack & 2) rows += gt_winner_round(s->n, g->pack_row);
-    if (rows > 0 && s->k > limit / rows) return -1;
-    return rows * s->k;
+    return rows * k;
 }
 
-/* The same of the parts of a cut k. */
+/* How much of k is packed at a time: all of it, or slabs that are equal but for the last; -1: too little
+ * would be. */
+static inline int64_t gt_winner_slab(const struct gt_winner_geometry *g, const struct gt_winner_shape *s)
+{
+    const int64_t row = gt_winner_pack_floats(g, s, 1);
+    const int64_t most = row > 0 ? ((int64_t)g->pack_mib << 18) / row : s->k;
+    if (s->k <= most) return s->k;
+    if (g->slab_unit == 0 || most < g->slab_min || most < g->slab_unit) return -1;
+    return gt_winner_round(gt_winner_ceil(s->k, gt_winner_ceil(s->k, most / g->slab_unit * g->slab_unit)),
+                           g->slab_unit);
+}
+
+/* Floats of the parts of a cut k; -1: more than a limit. */
 static inline int64_t gt_winner_part_floats(const struct gt_winner_geometry *g,
                                             const struct gt_winner_shape *s, int64_t tiles, int64_t splits,
                                             int64_t limit)
@@ -172,17 +183,17 @@ static inline int64_t gt_winner_part_floats(const struct gt_winner_geometry *g,
 
 /* The workspace, and how many items of the batch one launch takes with it. 0: it would be too large. */
 static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
-                                           const struct gt_winner_shape *s, int64_t tiles,
+                                           const struct gt_winner_shape *s, int64_t k, int64_t tiles,
                                            struct gt_winner_plan *plan)
 {
     const int64_t limit = (int64_t)g->workspace_mib << 18;
-    const int64_t packed = gt_winner_pack_floats(g, s, (int64_t)g->pack_mib << 18);
+    const int64_t packed = gt_winner_pack_floats(g, s, k);
     const int64_t parts = gt_winner_part_floats(g, s, tiles, plan->splits, (int64_t)g->parts_mib << 18);
     const int counted = plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_TILES;
     const int64_t share = counted ? tiles * g->counter_share : 0;
     int64_t item = packed + parts, items;
     plan->batch_per_launch = GT_WINNER_BATCH_MAX;
-    if (packed < 0 || parts < 0) return 0;
+    if (parts < 0) return 0;
     if (g->pack) item = gt_winner_round(item, g->pack_row);
     if (item == 0) return 1;
     if (item + share > limit) return 0;
@@ -195,13 +206,24 @@ static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
     return 1;
 }
 
-static inline void gt_winner_plan_pack(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
-                                       struct gt_winner_plan *plan)
+static inline int64_t gt_winner_pack_blocks(const struct gt_winner_geometry *g,
+                                            const struct gt_winner_shape *s, int64_t k)
 {
     int64_t blocks = 0;
-    if (g->pack & 1) blocks += gt_winner_ceil(s->m, g->pack_x[0]) * gt_winner_ceil(s->k, g->pack_k[0]);
-    if (g->pack & 2) blocks += gt_winner_ceil(s->n, g->pack_x[1]) * gt_winner_ceil(s->k, g->pack_k[1]);
-    gt_winner_plan_kernel(plan, 0, blocks, 1, g->pack_threads, g->pack_smem_bytes);
+    if (g->pack & 1) blocks += gt_winner_ceil(s->m, g->pack_x[0]) * gt_winner_ceil(k, g->pack_k[0]);
+    if (g->pack & 2) blocks += gt_winner_ceil(s->n, g->pack_x[1]) * gt_winner_ceil(k, g->pack_k[1]);
+    return blocks;
+}
+
+/* The kernel that packs, and what is other in the last slab, the product being launched already. */
+static inline void gt_winner_plan_pack(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
+                                       int64_t k, struct gt_winner_plan *plan)
+{
+    gt_winner_plan_kernel(plan, 0, gt_winner_pack_blocks(g, s, k), 1, g->pack_threads, g->pack_smem_bytes);
+    if (k == s->k) return;
+    plan->k_slab = (int32_t)k;
+    plan->last_slab[0] = (uint32_t)gt_winner_pack_blocks(g, s, s->k - (gt_winner_ceil(s->k, k) - 1) * k);
+    plan->last_slab[1] = plan->grid[1][0];
 }
 
 static inline void gt_winner_plan_sum(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
@@ -232,11 +254,25 @@ static inline int64_t gt_winner_smem_bytes(const struct gt_winner_geometry *g, i
     return g->smem_bytes + g->smem_step * (k > 0 ? gt_winner_ceil(k, g->smem_k) : 1);
 }
 
+/* How so many k are cut. */
+static inline void gt_winner_plan_split(const struct gt_winner_geometry *g, int64_t k,
+                                        struct gt_winner_plan *plan)
+{
+    const int64_t k_tiles = k > 0 ? gt_winner_ceil(k, g->bk) : 1;
+    int64_t per_split = gt_winner_ceil(k_tiles, gt_winner_least(g->split, k_tiles));
+    plan->splits = (int32_t)gt_winner_ceil(k_tiles, per_split);
+    if (g->parts == GT_WINNER_PARTS_IN_CLUSTER) {
+        plan->splits = g->split;
+        per_split = gt_winner_ceil(k_tiles, g->split);
+    }
+    plan->k_per_split = (int32_t)(per_split * g->bk);
+}
+
 /* 0 if the rules of the configuration refuse the shape; its alignment is another question. */
 static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
                                       struct gt_winner_plan *plan)
 {
-    int64_t rows, columns, k_tiles, per_split;
+    int64_t rows, columns, k;
     int i;
     gt_winner_plan_clear(plan);
     if (s->m < g->m_min || s->n < g->n_min || s->k < g->k_min) return 0;
@@ -244,20 +280,14 @@ static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const 
     if (s->m == 0 || s->n == 0 || s->batch == 0) return 1;
     rows = gt_winner_ceil(s->m, g->bm);
     columns = gt_winner_ceil(s->n, g->bn);
-    if (columns > INT32_MAX / rows) return 0;
-    k_tiles = s->k > 0 ? gt_winner_ceil(s->k, g->bk) : 1;
-    per_split = gt_winner_ceil(k_tiles, gt_winner_least(g->split, k_tiles));
-    plan->splits = (int32_t)gt_winner_ceil(k_tiles, per_split);
-    if (g->parts == GT_WINNER_PARTS_IN_CLUSTER) {
-        plan->splits = g->split;
-        per_split = gt_winner_ceil(k_tiles, g->split);
-    }
-    plan->k_per_split = (int32_t)(per_split * g->bk);
+    k = gt_winner_slab(g, s);
+    if (columns > INT32_MAX / rows || k < 0) return 0;
+    gt_winner_plan_split(g, k, plan);
     plan->group = (int32_t)gt_winner_least(g->group, rows);
-    if (!gt_winner_plan_workspace(g, s, rows * columns, plan)) return 0;
-    if (g->pack && s->k > 0) gt_winner_plan_pack(g, s, plan);
+    if (!gt_winner_plan_workspace(g, s, k, rows * columns, plan)) return 0;
     gt_winner_plan_kernel(plan, 1, gt_winner_blocks(g, rows, columns), plan->splits, g->threads,
-                          gt_winner_smem_bytes(g, s->k));
+                          gt_winner_smem_bytes(g, k));
+    if (g->pack && k > 0) gt_winner_plan_pack(g, s, k, plan);
     if (plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_C) gt_winner_plan_sum(g, s, plan);
     for (i = 0; i < 3; i++)
         if (plan->grid[i][0]) plan->grid[i][2] = (uint32_t)gt_winner_least(s->batch, plan->batch_per_launch);

@@ -52,7 +52,6 @@ static int may_run(const struct gt_winner_gpu *g, const struct gt_winner *w, con
     if (config_parse(w->config, &config) || config.template->check(&config, &p, gpu)) return 0;
     p.batch = 1;
     config.template->plan(&config, &p, &plan);
-    if (plan.k_slab) return 0;
     return w->geometry < 0 || plan.workspace_bytes - 4 * plan.args.counters <=
                                   (int64_t)g->geometries[w->geometry].workspace_mib << 20;
 }
@@ -84,13 +83,14 @@ static void check_plan(const struct gt_winner_gpu *g, const struct gt_winner *w,
     check(plan.kernels == theirs.kernels && plan.workspace_bytes == theirs.workspace_bytes &&
               plan.splits == theirs.args.splits && plan.k_per_split == theirs.args.k_per_split &&
               plan.group == theirs.args.group && plan.counters == theirs.args.counters &&
-              plan.batch_per_launch == theirs.batch_per_launch,
+              plan.batch_per_launch == theirs.batch_per_launch && plan.k_slab == theirs.k_slab,
           "a plan is not that of the template", s);
     for (int i = 0, at = 0; i < 3; i++) {
         if (!plan.grid[i][0]) continue;
         check(memcmp(plan.grid[i], theirs.kernel[at].grid, sizeof plan.grid[i]) == 0 &&
                   plan.threads[i] == theirs.kernel[at].threads &&
-                  plan.smem_bytes[i] == theirs.kernel[at].smem_bytes,
+                  plan.smem_bytes[i] == theirs.kernel[at].smem_bytes &&
+                  plan.last_slab[i] == (theirs.k_slab ? theirs.kernel[at].last_slab : 0),
               "a launch is not that of the template", s);
         at++;
     }
