@@ -167,16 +167,22 @@ static enum status nothing(struct export *e)
 
 /* ---- the header ---- */
 
-static void say_left_out(const struct picks *picks)
+#define NAMED_MOST 20 /* on the screen; the header names all */
+
+static void say_left_out(const struct picks *picks, const char *file)
 {
-    if (picks->unusable)
-        fprintf(stderr, "tune: %" PRId64 " winner%s left out: %s\n", picks->unusable,
-                picks->unusable == 1 ? "" : "s", picks->why);
-    if (picks->doubles)
-        fprintf(stderr,
-                "tune: %" PRId64
-                " more of the same shapes (other scalars, strides or cache policy) left out\n",
-                picks->doubles);
+    const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
+    if (count == 0) return;
+    fprintf(stderr, "tune: %zu of %zu winner%s left out:\n", count, picks->read, picks->read == 1 ? "" : "s");
+    for (size_t i = 0; i < named; i++) {
+        const struct left_out *l = &picks->left_out[i];
+        fprintf(stderr, "tune: ");
+        text_c_comment(l->gpu, stderr);
+        fprintf(stderr, ", %s: ", l->problem);
+        text_c_comment(l->why, stderr);
+        putc('\n', stderr);
+    }
+    if (named < count) fprintf(stderr, "tune: and %zu more, named in %s\n", count - named, file);
 }
 
 static enum status write_header(struct export *e)
@@ -188,7 +194,7 @@ static enum status write_header(struct export *e)
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);
     if (!st) st = picks_read(e->reading.db, &e->reading.filter, &e->rules, &picks);
-    if (!st) say_left_out(&picks);
+    if (!st) say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
     if (!st && header.kernels.count)

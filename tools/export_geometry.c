@@ -21,7 +21,8 @@ struct gt_winner_shape geometry_shape(const struct problem *p)
                                     .batch = p->batch,
                                     .stride_a = p->stride_a,
                                     .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c};
+                                    .stride_c = p->stride_c,
+                                    .accumulate = p->beta != 0};
 }
 
 _Static_assert(LAUNCH_KERNELS_MAX == 3, "struct gt_winner_plan has places for three kernels");
@@ -41,6 +42,7 @@ static void place(const struct launch_plan *plan, const char *product, struct gt
         for (int j = 0; j < 3; j++) out->grid[to][j] = kernel->grid[j];
         out->threads[to] = kernel->threads;
         out->smem_bytes[to] = kernel->smem_bytes;
+        if (plan->k_slab) out->last_slab[to] = kernel->last_slab;
         entries[to] = kernel->entry;
     }
     if (plan->kernels == 0) return;
@@ -51,6 +53,7 @@ static void place(const struct launch_plan *plan, const char *product, struct gt
     out->counters = plan->args.counters;
     out->workspace_bytes = plan->workspace_bytes;
     out->batch_per_launch = plan->batch_per_launch;
+    out->k_slab = (int32_t)plan->k_slab;
 }
 
 /* ---- alignment ---- */
@@ -269,14 +272,39 @@ static int32_t mib_of(int64_t floats)
     return mib;
 }
 
-/* What packed operands may take before k goes in slabs, of which the formula knows nothing: the longest k of
- * a small C that does not. */
+/* What packed operands may take before k goes in slabs: the longest k of a small C that does not. */
 static int32_t find_pack_limit(struct probe *probe, const struct gt_winner_geometry *g)
 {
     const int64_t one[3] = {1, 1, 1};
     const struct gt_winner_shape shape = {
         .m = 1, .n = 1, .k = last_same(probe, one, 2, 1, 1 << 28, is_one_slab)};
-    return g->pack ? mib_of(gt_winner_pack_floats(g, &shape, INT64_MAX)) : 1;
+    return g->pack ? mib_of(gt_winner_pack_floats(g, &shape, shape.k)) : 1;
+}
+
+static int64_t common_divisor(int64_t x, int64_t y)
+{
+    while (y) {
+        const int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
+/* The slabs of a k too long to be packed at once: what many divide by, and the shortest that the rules allow,
+ * which is that of the largest C. */
+static void find_slabs(struct probe *probe, struct gt_winner_geometry *g)
+{
+    const int64_t long_k = round_up(1 << 26, probe->step[2]);
+    const int axis = g->pack & 1 ? 0 : 1;
+    int64_t size[3] = {probe->base[0], probe->base[1], long_k}, unit = 0;
+    if (!g->pack || g->split > 1 || g->k_max < long_k || !legal(probe, size)) return;
+    for (int64_t k = long_k; k < long_k + 100000; k += 1777)
+        unit = common_divisor(plan_of(probe, 1, 1, k, 1).k_slab, unit);
+    size[axis] = last_same(probe, size, axis, probe->step[axis], PROBLEM_DIM_MAX, is_legal);
+    const struct gt_winner_shape shape = {.m = size[0], .n = size[1]};
+    g->slab_unit = (int32_t)unit;
+    g->slab_min = (int32_t)(((int64_t)g->pack_mib << 18) / gt_winner_pack_floats(g, &shape, 1));
 }
 
 /* How k is cut, seen on one tile of C and a k long enough for any number of splits to come out even. */
@@ -295,7 +323,7 @@ static bool find_split(struct probe *probe, struct gt_winner_geometry *g)
         return true;
     }
     const struct gt_winner_shape shape = {.m = m, .n = n, .k = g->bk * splits};
-    const int64_t packed = gt_winner_pack_floats(g, &shape, INT64_MAX);
+    const int64_t packed = gt_winner_pack_floats(g, &shape, shape.k);
     const int64_t floats =
         cut.workspace_bytes / 4 - cut.counters - (g->pack ? round_up(packed, g->pack_row) : 0);
     if (floats == 0 && cut.counters == 0) {
@@ -338,8 +366,8 @@ static int32_t find_batch_limit(struct probe *probe, const struct gt_winner_geom
     const struct gt_winner_shape shape = {.m = m, .n = n, .k = k};
     const int64_t tiles = gt_winner_ceil(m, g->bm) * gt_winner_ceil(n, g->bn);
     const bool counted = g->parts == GT_WINNER_PARTS_OF_TILES && plan.splits > 1;
-    int64_t item = gt_winner_pack_floats(g, &shape, INT64_MAX) +
-                   gt_winner_part_floats(g, &shape, tiles, plan.splits, INT64_MAX);
+    int64_t item =
+        gt_winner_pack_floats(g, &shape, k) + gt_winner_part_floats(g, &shape, tiles, plan.splits, INT64_MAX);
     if (g->pack) item = round_up(item, g->pack_row);
     if (counted) item += tiles * g->counter_share;
     if (item == 0 || plan.batch_per_launch >= GT_WINNER_BATCH_MAX) return 0;
@@ -360,6 +388,7 @@ static bool find_limits(struct probe *probe, struct gt_winner_geometry *g)
 {
     const int64_t m = probe->step[0], n = probe->step[1], k = g->bk * (int64_t)g->split;
     g->pack_mib = find_pack_limit(probe, g);
+    find_slabs(probe, g);
     g->parts_mib = find_parts_limit(probe, g);
     g->workspace_mib = g->batch_mib = 1;
     if ((g->parts == GT_WINNER_PARTS_NONE || g->parts == GT_WINNER_PARTS_IN_CLUSTER) && !g->pack) return true;

@@ -28,7 +28,7 @@ bool geometry_find(const struct config *config, const struct problem *problem, c
 void geometry_allow(struct gt_winner_geometry *geometry, const struct config *config,
                     const struct problem *problem);
 
-/* The template's own plan, of a problem that does not go through k in slabs, and the kernels of that. */
+/* The template's own plan, and the kernels of that. */
 void geometry_plan(const struct config *config, const struct problem *problem, struct gt_winner_plan *plan,
                    const char *entries[3]);
 

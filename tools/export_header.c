@@ -108,6 +108,7 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->k = (int32_t)p->k;
     w->batch = (int32_t)p->batch;
     w->op = 2 * p->trans_a + p->trans_b;
+    w->accumulate = p->beta != 0;
     w->align = pick->align;
     w->log_m = gt_winner_log(p->m);
     w->log_n = gt_winner_log(p->n);
@@ -177,9 +178,11 @@ static void write_top(const struct header *h, FILE *f)
         " * That one file takes the tables and functions of all exported headers of a program. Where two\n"
         " * libraries of one program have headers of their own, each defines GT_WINNERS_STATIC instead, "
         "before the\n"
-        " * first include of its one file: then nothing is seen outside of that.\n"
-        " */\n",
+        " * first include of its one file: then nothing is seen outside of that.\n",
         h->picks->gpu_count, h->picks->gpu_count == 1 ? "" : "s", h->picks->count, h->date, h->name);
+    if (h->picks->left_out_count)
+        fprintf(f, " *\n * What was left out of %zu winners is named at the end.\n", h->picks->read);
+    fprintf(f, " */\n");
 }
 
 /* What every file that includes the header sees. */
@@ -213,9 +216,9 @@ static void write_geometries(const struct header *h, FILE *f)
             g->bm,          g->bn,        g->bk,           g->split,         g->group,  g->walk,
             g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,     g->smem_k, g->parts,
             g->part_floats, g->sum_width, g->counter_unit, g->counter_share, g->pack,   g->pack_row};
-        const int32_t after[] = {g->pack_threads,  g->pack_smem_bytes, g->pack_mib, g->parts_mib,
-                                 g->workspace_mib, g->batch_mib,       g->m_min,    g->n_min,
-                                 g->k_min,         g->m_max,           g->n_max,    g->k_max};
+        const int32_t after[] = {g->pack_threads, g->pack_smem_bytes, g->slab_unit, g->slab_min, g->pack_mib,
+                                 g->parts_mib,    g->workspace_mib,   g->batch_mib, g->m_min,    g->n_min,
+                                 g->k_min,        g->m_max,           g->n_max,     g->k_max};
         fprintf(f, "    {");
         for (size_t j = 0; j < sizeof before / sizeof *before; j++) fprintf(f, "%" PRId32 ", ", before[j]);
         fprintf(f, "{%" PRId32 ", %" PRId32 "}, {%" PRId32 ", %" PRId32 "}", g->pack_x[0], g->pack_x[1],
@@ -242,8 +245,12 @@ static void write_plans(const struct header *h, FILE *f)
             write_three(threes[j], f);
             fprintf(f, "%s", j == 2 ? "}, " : ", ");
         }
-        fprintf(f, "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId64 ", %" PRId64 "},\n",
-                p->splits, p->k_per_split, p->group, p->counters, p->workspace_bytes, p->batch_per_launch);
+        fprintf(f,
+                "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId64 ", %" PRId64 ", %" PRId32 ", ",
+                p->splits, p->k_per_split, p->group, p->counters, p->workspace_bytes, p->batch_per_launch,
+                p->k_slab);
+        write_three(p->last_slab, f);
+        fprintf(f, "},\n");
     }
     if (h->plan_count) fprintf(f, "};\n");
 }
@@ -290,9 +297,9 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     char config[CONFIG_TEXT_MAX] = "cublas";
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
-            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32
-            ", ",
-            w->m, w->n, w->k, w->batch, w->op, (uint32_t)w->align, (uint32_t)w->needs);
+            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32
+            ", 0x%" PRIx32 ", ",
+            w->m, w->n, w->k, w->batch, w->op, w->accumulate, (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -315,7 +322,8 @@ static enum status write_slots(const struct header *h, int gpu, size_t begin, si
     if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
-        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align) & (slots - 1);
+        uint32_t at =
+            gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->accumulate) & (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }
@@ -335,13 +343,14 @@ static size_t end_of_gpu(const struct picks *picks, size_t begin)
     return end;
 }
 
-static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t mask, FILE *f)
+static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t mask, bool substitute,
+                      FILE *f)
 {
     const int number = h->picks->list[begin].gpu;
     const struct gpu *gpu = &h->picks->gpus[number];
     fprintf(f, "    {");
     text_c_string(gpu->name, f);
-    fprintf(f, ", %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, h->name, number);
+    fprintf(f, ", %d, %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, substitute, h->name, number);
     for (int op = 0; op <= 4; op++) {
         size_t first = begin;
         while (first < end && h->winners[first].op < op) first++;
@@ -363,6 +372,17 @@ static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t
     fprintf(f, "},\n");
 }
 
+static void write_gpus(const struct header *h, const uint32_t *masks, bool substitute, FILE *f)
+{
+    fprintf(f, "static const struct gt_winner_gpu gt_%s_%s[] = {\n", h->name,
+            substitute ? "substitutes" : "gpus");
+    for (size_t begin = 0, end; begin < h->picks->count; begin = end) {
+        end = end_of_gpu(h->picks, begin);
+        write_gpu(h, begin, end, masks[h->picks->list[begin].gpu], substitute, f);
+    }
+    fprintf(f, "};\n");
+}
+
 static enum status write_tables(const struct header *h, FILE *f)
 {
     write_geometries(h, f);
@@ -379,12 +399,7 @@ static enum status write_tables(const struct header *h, FILE *f)
         fprintf(f, "};\n");
         st = write_slots(h, gpu, begin, end - begin, &masks[gpu], f);
     }
-    fprintf(f, "static const struct gt_winner_gpu gt_%s_gpus[] = {\n", h->name);
-    for (size_t begin = 0, end; !st && begin < h->picks->count; begin = end) {
-        end = end_of_gpu(h->picks, begin);
-        write_gpu(h, begin, end, masks[h->picks->list[begin].gpu], f);
-    }
-    fprintf(f, "};\n");
+    for (int substitute = 0; !st && substitute <= 1; substitute++) write_gpus(h, masks, substitute, f);
     free(masks);
     return st;
 }
@@ -406,13 +421,31 @@ static enum status write_definitions(const struct header *h, FILE *f)
             "const struct gt_winner_set gt_%s = {",
             h->name);
     text_c_string(h->generator, f);
-    fprintf(f, ", \"%s\", %d, gt_%s_gpus};\n\n#endif\n", h->date, h->picks->gpu_count, h->name);
+    fprintf(f, ", \"%s\", %d, gt_%s_gpus, gt_%s_substitutes};\n\n#endif\n", h->date, h->picks->gpu_count,
+            h->name, h->name);
     return st;
+}
+
+static void write_left_out(const struct picks *picks, FILE *f)
+{
+    if (picks->left_out_count == 0) return;
+    fprintf(f, "\n/* Left out, %zu of %zu winners:\n *\n", picks->left_out_count, picks->read);
+    for (size_t i = 0; i < picks->left_out_count; i++) {
+        const struct left_out *l = &picks->left_out[i];
+        fprintf(f, " * ");
+        text_c_comment(l->gpu, f);
+        fprintf(f, ", %s: ", l->problem);
+        text_c_comment(l->why, f);
+        putc('\n', f);
+    }
+    fprintf(f, " */\n");
 }
 
 enum status header_write(const struct header *h, FILE *f)
 {
     write_top(h, f);
     write_declarations(h, f);
-    return write_definitions(h, f);
+    enum status st = write_definitions(h, f);
+    write_left_out(h->picks, f);
+    return st;
 }

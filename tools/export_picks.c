@@ -8,7 +8,7 @@
 struct picking {
     struct picks *picks;
     const struct pick_rules *rules;
-    size_t room;
+    size_t room, left_out_room;
     enum status st;
 };
 
@@ -55,27 +55,44 @@ static int number_source(struct picks *picks, const struct db_winner *w)
     return picks->source_count - 1;
 }
 
-/* Why a header cannot say how a winner is launched, or NULL. */
-static const char *unsayable(const struct db_winner *w)
+/* False: out of memory. */
+static bool leave_out(struct picking *p, const struct problem *problem, const char *gpu, const char *why)
 {
-    struct launch_plan plan = {.kernels = 0};
-    if (w->config.template) w->config.template->plan(&w->config, &w->problem, &plan);
-    return plan.k_slab > 0
-               ? "its operands are copied a slab of k at a time, which a header has no launches for"
-               : NULL;
+    struct picks *picks = p->picks;
+    if (picks->left_out_count == p->left_out_room) {
+        const size_t room = p->left_out_room ? 2 * p->left_out_room : 64;
+        struct left_out *grown = realloc(picks->left_out, room * sizeof *grown);
+        if (!grown) {
+            p->st = fail(E_MEMORY, "out of memory for %zu winners", picks->read);
+            return false;
+        }
+        picks->left_out = grown;
+        p->left_out_room = room;
+    }
+    struct left_out *l = &picks->left_out[picks->left_out_count++];
+    problem_format(problem, l->problem);
+    snprintf(l->gpu, sizeof l->gpu, "%s", gpu);
+    snprintf(l->why, sizeof l->why, "%s", why);
+    return true;
+}
+
+/* Why a winner does not go into a header whatever else is there, or NULL. */
+static const char *unwanted(const struct db_winner *w, const struct pick_rules *rules)
+{
+    if (w->unusable) return w->why;
+    if (w->problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
+    if (rules->measured_only && w->predicted) return "predicted, and measured ones are asked for";
+    if (rules->no_cublas && !w->config.template) return "cuBLAS is the fastest, and asked to be left out";
+    return NULL;
 }
 
 static bool take(void *self, const struct db_winner *w)
 {
     struct picking *p = self;
     struct picks *picks = p->picks;
-    const char *why = w->unusable ? w->why : unsayable(w);
-    if (why) {
-        if (picks->unusable++ == 0) snprintf(picks->why, sizeof picks->why, "%s", why);
-        return true;
-    }
-    if ((p->rules->measured_only && w->predicted) || (p->rules->no_cublas && !w->config.template))
-        return true;
+    const char *why = unwanted(w, p->rules);
+    picks->read++;
+    if (why) return leave_out(p, &w->problem, w->gpu.name, why);
     if (picks->count == p->room) {
         size_t room = p->room ? 2 * p->room : 256;
         struct pick *grown = realloc(picks->list, room * sizeof *grown);
@@ -120,7 +137,8 @@ static int compare_key(const struct pick *x, const struct pick *y)
                                 {x->problem.n, y->problem.n},
                                 {x->problem.k, y->problem.k},
                                 {x->problem.batch, y->problem.batch},
-                                {x->align, y->align}};
+                                {x->align, y->align},
+                                {x->problem.beta != 0, y->problem.beta != 0}};
     int order = 0;
     for (size_t i = 0; !order && i < sizeof pairs / sizeof *pairs; i++)
         order = compare(pairs[i][0], pairs[i][1]);
@@ -143,6 +161,28 @@ static int compare_picks(const void *a, const void *b, void *of)
     return order ? order : strcmp(xt, yt);
 }
 
+/* Of each key the first one, the list being sorted. */
+static enum status keep_first(struct picking *p)
+{
+    struct picks *picks = p->picks;
+    size_t kept = 1;
+    for (size_t i = 1; i < picks->count; i++) {
+        const struct pick *taken = &picks->list[kept - 1], *pick = &picks->list[i];
+        char why[sizeof picks->left_out->why], problem[PROBLEM_TEXT_MAX];
+        if (compare_key(taken, pick)) {
+            picks->list[kept++] = *pick;
+            continue;
+        }
+        const struct pick_source *source = &picks->sources[taken->source];
+        problem_format(&taken->problem, problem);
+        snprintf(why, sizeof why, "its shape is there as %s, %s for a %s cache", problem,
+                 source->predicted ? "predicted" : "measured", source->cold ? "cold" : "hot");
+        if (!leave_out(p, &pick->problem, picks->gpus[pick->gpu].name, why)) return p->st;
+    }
+    picks->count = kept;
+    return OK;
+}
+
 enum status picks_read(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
                        struct picks *picks)
 {
@@ -152,12 +192,7 @@ enum status picks_read(struct db *db, const struct db_filter *filter, const stru
     if (!st) st = picking.st;
     if (st || picks->count == 0) return st;
     qsort_r(picks->list, picks->count, sizeof *picks->list, compare_picks, picks->sources);
-    size_t kept = 1;
-    for (size_t i = 1; i < picks->count; i++)
-        if (compare_key(&picks->list[kept - 1], &picks->list[i])) picks->list[kept++] = picks->list[i];
-    picks->doubles = (int64_t)(picks->count - kept);
-    picks->count = kept;
-    return OK;
+    return keep_first(&picking);
 }
 
 void picks_free(struct picks *picks)
@@ -165,5 +200,6 @@ void picks_free(struct picks *picks)
     free(picks->list);
     free(picks->gpus);
     free(picks->sources);
+    free(picks->left_out);
     *picks = (struct picks){.count = 0};
 }

@@ -1,5 +1,5 @@
-/* export_picks.h — which winners go into a header: those that can be used, one for each shape and alignment
- * of each GPU, in the order of the table.
+/* export_picks.h — which winners go into a header: those that can be used, one for each shape, alignment and
+ * kind of beta of each GPU, in the order of the table; and why the others do not.
  */
 #ifndef GT_EXPORT_PICKS_H
 #define GT_EXPORT_PICKS_H
@@ -22,15 +22,21 @@ struct pick_source {
 };
 
 struct picks {
-    struct pick *list; /* by GPU, op, m, n, k, batch, alignment */
+    struct pick *list; /* by GPU, op, m, n, k, batch, alignment, accumulate */
     size_t count;
     struct gpu *gpus; /* by name */
     int gpu_count;
     struct pick_source *sources;
     int source_count;
-    int64_t unusable; /* left out: refused by the rules, changed templates, launches that no header says */
-    int64_t doubles;  /* left out: another cache policy, scalar or leading dimension of a shape that is in */
-    char why[200];    /* the first unusable one */
+    size_t read; /* winners that there were: each is in list or left out */
+    struct left_out *left_out;
+    size_t left_out_count;
+};
+
+/* A winner that is not in the header. */
+struct left_out {
+    char problem[PROBLEM_TEXT_MAX], gpu[GPU_NAME_MAX];
+    char why[PROBLEM_TEXT_MAX + 100]; /* from the database, perhaps: any bytes */
 };
 
 struct pick_rules {

@@ -63,6 +63,15 @@ void text_c_string(const char *text, FILE *stream)
     putc('"', stream);
 }
 
+void text_c_comment(const char *text, FILE *stream)
+{
+    for (; *text; text++) {
+        const bool opens = text[0] == '/' && text[1] == '*', closes = text[0] == '*' && text[1] == '/';
+        putc(*text < ' ' || *text > '~' || strchr("\\?", *text) ? '_' : *text, stream);
+        if (opens || closes) putc(' ', stream);
+    }
+}
+
 void text_c_float(double value, FILE *stream)
 {
     if (!isfinite(value)) value = 0;

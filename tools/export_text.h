@@ -20,6 +20,9 @@ enum status outfile_close(struct outfile *out, enum status st);
 /* A C string literal of any bytes: what is not plain ASCII is written in octal, so that nothing ends it. */
 void text_c_string(const char *text, FILE *stream);
 
+/* Within a comment: on one line, and nothing that ends it or warns. */
+void text_c_comment(const char *text, FILE *stream);
+
 /* A float literal; what is not finite is 0. */
 void text_c_float(double value, FILE *stream);
 

@@ -13,7 +13,8 @@
  *     gt_winner_plan_make(gpu, match.winner, &shape, &plan);
  *     gt_winner_clear(&plan, workspace, stream);
  *
- *     as often as wanted, with workspace 0 where none is asked for:
+ *     as often as wanted, with workspace 0 where none is asked for (one that other plans use meanwhile is
+ *     cleared before each launch):
  *     gt_winner_launch(&kernel, &plan, &shape, 1.0f, a, b, 0.0f, c, workspace, stream);
  *
  *     gt_winner_unload(&kernel);
@@ -39,16 +40,22 @@ extern "C" {
 GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
                                        struct gt_winner_loaded *loaded);
 
+/* After its launches have ended. NULL, and what was unloaded before, do no harm. */
 GT_WINNERS_API CUresult gt_winner_unload(struct gt_winner_loaded *loaded);
 
-/* Once for a workspace that was just allocated, and again if it was used for something else. */
+/* Enqueue the clearing of the plan's counters, which are the first 4 * plan->counters bytes of the workspace.
+ * They must be 0 when a launch begins, or C comes out wrong; every launch that ends leaves them 0. So this is
+ * needed once for a workspace that serves one plan alone, and before each launch that follows something else
+ * in the same memory, a launch with another plan included: that may have put parts of its C there.
+ * CUDA_ERROR_INVALID_VALUE: no workspace where there are counters, or NULL. */
 GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdeviceptr workspace,
                                         CUstream stream);
 
-/* Enqueue C = alpha * op(A) * op(B) + beta * C: one or two launches, more for a batch beyond 65,535. Nothing
- * is allocated and nothing waits: a stream that is captured takes it. workspace: plan->workspace_bytes, not
- * used by another stream meanwhile; 0 where the plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace,
- * or pointers less aligned than the kernel needs. */
+/* Enqueue C = alpha * op(A) * op(B) + beta * C: one or two launches, more for a batch beyond 65,535 and for a
+ * k that goes in slabs. Nothing is allocated and nothing waits: a stream that is captured takes it. plan is
+ * that of shape. workspace: plan->workspace_bytes, cleared, not used by another stream meanwhile; 0 where the
+ * plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace, pointers less aligned than the kernel needs, or
+ * NULL. CUDA_ERROR_NOT_FOUND: loaded holds no kernel. */
 GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          const struct gt_winner_plan *plan,
                                          const struct gt_winner_shape *shape, float alpha, CUdeviceptr a,

@@ -19,9 +19,10 @@ struct gt_winner_args {
 
 GT_WINNERS_API CUresult gt_winner_unload(struct gt_winner_loaded *loaded)
 {
-    CUresult result = loaded->module ? cuModuleUnload(loaded->module) : CUDA_SUCCESS;
-    loaded->module = NULL;
-    return result;
+    CUmodule module = loaded ? loaded->module : NULL;
+    if (!module) return CUDA_SUCCESS;
+    memset(loaded, 0, sizeof *loaded);
+    return cuModuleUnload(module);
 }
 
 /* Allow a kernel the shared memory that it is ever launched with, and prefer that to L1. */
@@ -51,13 +52,16 @@ static inline int gt_winner_smem(const struct gt_winner_gpu *gpu, const struct g
 GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
                                        struct gt_winner_loaded *loaded)
 {
-    const struct gt_winner_kernel *kernel = winner->kernel >= 0 ? &gpu->kernels[winner->kernel] : NULL;
+    const struct gt_winner_kernel *kernel;
     CUdevice device;
     CUresult result;
     int major = 0, minor = 0, i;
+    if (!loaded) return CUDA_ERROR_INVALID_VALUE;
     memset(loaded, 0, sizeof *loaded);
+    if (!gpu || !winner) return CUDA_ERROR_INVALID_VALUE;
     loaded->needs = winner->needs;
-    if (!kernel) return CUDA_ERROR_NOT_FOUND;
+    if (winner->kernel < 0) return CUDA_ERROR_NOT_FOUND;
+    kernel = &gpu->kernels[winner->kernel];
     result = cuCtxGetDevice(&device);
     if (result == CUDA_SUCCESS)
         result = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
@@ -81,6 +85,7 @@ GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const st
 GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdeviceptr workspace,
                                         CUstream stream)
 {
+    if (!plan || (plan->counters > 0 && workspace == 0)) return CUDA_ERROR_INVALID_VALUE;
     return plan->counters > 0 ? cuMemsetD32Async(workspace, 0, (size_t)plan->counters, stream) : CUDA_SUCCESS;
 }
 
@@ -90,6 +95,70 @@ static inline int gt_winner_at(CUdeviceptr pointer, int32_t width)
     return pointer % (4 * (unsigned)width) == 0;
 }
 
+/* What all launches of a call are told; pointers and k change from one to the next. */
+static inline void gt_winner_args_start(struct gt_winner_args *args, const struct gt_winner_plan *plan,
+                                        const struct gt_winner_shape *shape, CUdeviceptr workspace)
+{
+    memset(args, 0, sizeof *args);
+    args->workspace = workspace;
+    args->lda = shape->lda;
+    args->ldb = shape->ldb;
+    args->ldc = shape->ldc;
+    args->stride_a = shape->stride_a;
+    args->stride_b = shape->stride_b;
+    args->stride_c = shape->stride_c;
+    args->m = (int)shape->m;
+    args->n = (int)shape->n;
+    args->k = (int)shape->k;
+    args->splits = plan->splits;
+    args->k_per_split = plan->k_per_split;
+    args->group = plan->group;
+    args->counters = plan->counters;
+}
+
+/* The kernels of a plan one after the other, for some items of the batch and all of k or a slab of it. */
+static inline CUresult gt_winner_enqueue(const struct gt_winner_loaded *loaded,
+                                         const struct gt_winner_plan *plan, struct gt_winner_args *args,
+                                         unsigned items, int last_slab, CUstream stream)
+{
+    void *parameters[1];
+    int i;
+    parameters[0] = args;
+    for (i = 0; i < 3; i++) {
+        CUresult result;
+        if (plan->grid[i][0] == 0) continue;
+        result = cuLaunchKernel(loaded->function[i], last_slab ? plan->last_slab[i] : plan->grid[i][0],
+                                plan->grid[i][1], items, plan->threads[i], 1, 1, plan->smem_bytes[i], stream,
+                                parameters, NULL);
+        if (result != CUDA_SUCCESS) return result;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Some items of the batch: all of k at once, or slab by slab, each but the first adding to C. */
+static inline CUresult gt_winner_enqueue_items(const struct gt_winner_loaded *loaded,
+                                               const struct gt_winner_plan *plan,
+                                               const struct gt_winner_shape *shape,
+                                               const struct gt_winner_args *of, unsigned items,
+                                               CUstream stream)
+{
+    struct gt_winner_args args = *of;
+    const CUdeviceptr step_a = 4 * (CUdeviceptr)(shape->trans_a ? shape->lda : 1),
+                      step_b = 4 * (CUdeviceptr)(shape->trans_b ? 1 : shape->ldb);
+    CUresult result = CUDA_SUCCESS;
+    int64_t left;
+    if (plan->k_slab == 0) return gt_winner_enqueue(loaded, plan, &args, items, 0, stream);
+    for (left = shape->k; left > 0 && result == CUDA_SUCCESS; left -= plan->k_slab) {
+        const int last = left <= plan->k_slab;
+        args.k = last ? (int)left : plan->k_slab;
+        result = gt_winner_enqueue(loaded, plan, &args, items, last, stream);
+        args.a += step_a * (CUdeviceptr)plan->k_slab;
+        args.b += step_b * (CUdeviceptr)plan->k_slab;
+        args.beta = 1;
+    }
+    return result;
+}
+
 GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          const struct gt_winner_plan *plan,
                                          const struct gt_winner_shape *shape, float alpha, CUdeviceptr a,
@@ -97,47 +166,26 @@ GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          CUstream stream)
 {
     struct gt_winner_args args;
-    void *parameters[1];
+    CUresult result = CUDA_SUCCESS;
     int64_t first;
-    int32_t i;
+    if (!loaded || !plan || !shape) return CUDA_ERROR_INVALID_VALUE;
+    if (!loaded->module) return CUDA_ERROR_NOT_FOUND;
     if (plan->workspace_bytes > 0 && workspace == 0) return CUDA_ERROR_INVALID_VALUE;
     if (!gt_winner_at(a, loaded->needs & 15) || !gt_winner_at(b, loaded->needs >> 4 & 15) ||
         !gt_winner_at(c, loaded->needs >> 8))
         return CUDA_ERROR_INVALID_VALUE;
-    parameters[0] = &args;
-    args.workspace = workspace;
-    args.alpha_device = args.beta_device = 0;
-    args.lda = shape->lda;
-    args.ldb = shape->ldb;
-    args.ldc = shape->ldc;
-    args.stride_a = shape->stride_a;
-    args.stride_b = shape->stride_b;
-    args.stride_c = shape->stride_c;
-    args.m = (int)shape->m;
-    args.n = (int)shape->n;
-    args.k = (int)shape->k;
-    args.splits = plan->splits;
-    args.k_per_split = plan->k_per_split;
-    args.group = plan->group;
-    args.counters = plan->counters;
-    args.alpha = alpha;
-    args.beta = beta;
     if (plan->kernels == 0) return CUDA_SUCCESS;
-    for (first = 0; first < shape->batch; first += plan->batch_per_launch) {
-        const int64_t left = shape->batch - first;
-        const unsigned items = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
-        args.a = a + (CUdeviceptr)(4 * first * shape->stride_a);
-        args.b = b + (CUdeviceptr)(4 * first * shape->stride_b);
-        args.c = c + (CUdeviceptr)(4 * first * shape->stride_c);
-        for (i = 0; i < 3; i++) {
-            CUresult result;
-            if (plan->grid[i][0] == 0) continue;
-            result = cuLaunchKernel(loaded->function[i], plan->grid[i][0], plan->grid[i][1], items,
-                                    plan->threads[i], 1, 1, plan->smem_bytes[i], stream, parameters, NULL);
-            if (result != CUDA_SUCCESS) return result;
-        }
+    gt_winner_args_start(&args, plan, shape, workspace);
+    for (first = 0; first < shape->batch && result == CUDA_SUCCESS; first += plan->batch_per_launch) {
+        const int64_t items = gt_winner_least(shape->batch - first, plan->batch_per_launch);
+        args.a = a + 4 * (CUdeviceptr)(first * shape->stride_a);
+        args.b = b + 4 * (CUdeviceptr)(first * shape->stride_b);
+        args.c = c + 4 * (CUdeviceptr)(first * shape->stride_c);
+        args.alpha = alpha;
+        args.beta = beta;
+        result = gt_winner_enqueue_items(loaded, plan, shape, &args, (unsigned)items, stream);
     }
-    return CUDA_SUCCESS;
+    return result;
 }
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
  *     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_NAME, "NVIDIA H200", 90, 132);
  *     struct gt_winner_shape shape = gt_winner_shape_make(0, 0, m, n, k);
  *     struct gt_winner_match match;
+ *     shape.accumulate = beta != 0;
  *     if (gt_winner_find(gpu, &shape, &match)) puts(match.winner->config);
  *
  * A product is row-major C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32. Column-major callers pass
@@ -33,6 +34,7 @@ struct gt_winner_shape {
     int64_t lda, ldb, ldc;
     int64_t batch;
     int64_t stride_a, stride_b, stride_c;
+    int accumulate; /* 1: beta is not 0, C is read as well as written, which takes longer */
 };
 
 /* How a configuration is launched for any shape. Up to three kernels, in this order: one that packs operands
@@ -54,6 +56,8 @@ struct gt_winner_geometry {
     int32_t pack_row;             /* rows of a packed operand are rounded up to a multiple of it, in floats */
     int32_t pack_x[2], pack_k[2]; /* m or n, and k, that a block packs, of A and B */
     int32_t pack_threads, pack_smem_bytes;
+    int32_t slab_unit, slab_min; /* of a k too long for pack_mib slabs of at least slab_min are packed, which
+                                    are multiples of slab_unit; 0: none */
     int32_t pack_mib, parts_mib, workspace_mib; /* packed operands, parts, all of an item take no more */
     int32_t batch_mib;                          /* a batch that takes more is cut */
     int32_t m_min, n_min, k_min;                /* shapes that its rules allow */
@@ -75,11 +79,14 @@ struct gt_winner_plan {
     int32_t counters;         /* 32-bit words at the start of the workspace, 0 before the first launch */
     int64_t workspace_bytes;  /* that the caller provides */
     int64_t batch_per_launch; /* the batch is cut into pieces of this */
+    int32_t k_slab;           /* above 0: k is cut into slabs of this, each but the first adding to C, */
+    uint32_t last_slab[3];    /* with last_slab[i] in place of grid[i][0] for the last one */
 };
 
 struct gt_winner {
     int32_t m, n, k, batch;               /* measured for */
     int32_t op;                           /* 2 * trans_a + trans_b */
+    int32_t accumulate;                   /* as in struct gt_winner_shape */
     int32_t align;                        /* of the operands it was measured with: gt_winner_align */
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
@@ -108,11 +115,12 @@ struct gt_winner_kernel {
     size_t cubin_bytes, ptx_bytes;
 };
 
-/* The winners of one GPU, by op, m, n, k, batch and alignment. */
+/* The winners of one GPU, by op, m, n, k, batch, alignment and accumulate. */
 struct gt_winner_gpu {
     const char *name; /* as the driver gives it */
     int32_t arch;     /* compute capability, 10 * major + minor */
     int32_t sm_count;
+    int32_t substitute; /* 1: asked for another GPU, which has no table of its own: nothing here is exact */
     const struct gt_winner *winners;
     int32_t first[5];      /* winners of op i: first[i] .. first[i + 1] - 1 */
     uint32_t slot_mask;    /* slots - 1 */
@@ -129,19 +137,25 @@ struct gt_winner_set {
     const char *generated; /* UTC */
     int32_t gpu_count;
     const struct gt_winner_gpu *gpus;
+    const struct gt_winner_gpu *substitutes; /* the same ones, for other GPUs */
 };
 
 struct gt_winner_match {
     const struct gt_winner *winner;
-    int exact;      /* 1: measured for this shape; 0: for the nearest that may run it */
-    float distance; /* to that, in octaves: 1 is one size doubled */
+    int exact;      /* 1: found for this shape, alignment and accumulate on this GPU (its source says how);
+                       0: for the nearest that may run it, or on another GPU */
+    float distance; /* to that shape, in octaves: 1 is one size doubled */
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A shape without padding, one item. */
+/* Any arguments do no harm: with NULL, negative sizes, or some beyond what a kernel or an address can hold
+ * (2^31 - 2^16 for m, n, k and batch; 2^31 for a leading dimension, that is no less than its row; 2^60
+ * elements for an operand; a batch of overlapping C) there is no table, no winner and no plan. */
+
+/* A shape without padding, one item, beta = 0. */
 GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
                                                            int64_t k);
 
@@ -149,23 +163,24 @@ GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int tran
  * lowest four bits, B in the next, then C. */
 GT_WINNERS_API int32_t gt_winner_align(const struct gt_winner_shape *shape);
 
-/* The table for a GPU: by its name as the driver gives it; else one of the same architecture, with the number
- * of multiprocessors nearest to sm_count; else of the latest architecture before it. NULL if there is none.
- */
+/* The table for a GPU: by its name as the driver gives it, architecture and number of multiprocessors; else,
+ * as a substitute, one of the same architecture, of the same name or with sm_count nearest to its own; else
+ * of the latest architecture before it. NULL if there is none. */
 GT_WINNERS_API const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_winner_set *set,
                                                               const char *name, int arch, int sm_count);
 
-/* The winner measured for a shape with operands so aligned; NULL if there is none. */
+/* The winner found for this very shape with operands so aligned; NULL if there is none, or none on this GPU.
+ */
 GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
                                                        const struct gt_winner_shape *shape);
 
 /* The winner of the same op that may run the shape and is nearest to it: by the squares of the differences of
- * the logarithms of m, n, k and batch, and 1/16 for each operand aligned in another way. NULL if there is
- * none. */
+ * the logarithms of m, n, k and batch, and 1/16 each for operands aligned and C treated in another way.
+ * NULL if there is none. */
 GT_WINNERS_API const struct gt_winner *
 gt_winner_nearest(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape, float *distance);
 
-/* The exact winner, else the nearest. 0 if none may run the shape. */
+/* The exact winner, else the nearest. 0 if none may run the shape: then match->winner is NULL. */
 GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape,
                                   struct gt_winner_match *match);
 

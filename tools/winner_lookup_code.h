@@ -13,6 +13,12 @@ extern "C" {
 
 /* ---- shapes ---- */
 
+/* What overflows is refused for its factors. */
+static inline int64_t gt_winner_times(int64_t x, int64_t y)
+{
+    return (int64_t)((uint64_t)x * (uint64_t)y);
+}
+
 GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
                                                            int64_t k)
 {
@@ -26,11 +32,48 @@ GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int tran
     s.ldb = trans_b ? k : n;
     s.ldc = n;
     s.batch = 1;
-    s.stride_a = m * k;
-    s.stride_b = k * n;
-    s.stride_c = m * n;
+    s.stride_a = gt_winner_times(m, k);
+    s.stride_b = gt_winner_times(k, n);
+    s.stride_c = gt_winner_times(m, n);
+    s.accumulate = 0;
     return s;
 }
+
+/* ---- what is no shape ---- */
+
+#define GT_WINNER_SIZE_MAX 2147418112 /* a tile may pass the edge without overflowing an int */
+
+static inline int gt_winner_size_valid(int64_t size)
+{
+    return size >= 0 && size <= GT_WINNER_SIZE_MAX;
+}
+
+static inline int gt_winner_operand_valid(int64_t rows, int64_t cols, int64_t ld, int64_t batch,
+                                          int64_t stride, int written)
+{
+    const int64_t most = (int64_t)1 << 60;
+    int64_t item;
+    if (ld < cols || ld > (int64_t)1 << 31) return 0;
+    item = rows * ld;
+    if (item > most) return 0;
+    if (batch <= 1) return 1;
+    if (stride < 0 || stride > (most - item) / batch) return 0;
+    return !written || stride >= item;
+}
+
+static inline int gt_winner_valid(const struct gt_winner_shape *s)
+{
+    if (!s || !gt_winner_size_valid(s->m) || !gt_winner_size_valid(s->n) || !gt_winner_size_valid(s->k) ||
+        !gt_winner_size_valid(s->batch))
+        return 0;
+    return gt_winner_operand_valid(s->trans_a ? s->k : s->m, s->trans_a ? s->m : s->k, s->lda, s->batch,
+                                   s->stride_a, 0) &&
+           gt_winner_operand_valid(s->trans_b ? s->n : s->k, s->trans_b ? s->k : s->n, s->ldb, s->batch,
+                                   s->stride_b, 0) &&
+           gt_winner_operand_valid(s->m, s->n, s->ldc, s->batch, s->stride_c, 1);
+}
+
+/* ---- alignment and logarithms ---- */
 
 static inline int32_t gt_winner_width(int64_t row, int64_t ld, int64_t batch, int64_t stride)
 {
@@ -40,9 +83,11 @@ static inline int32_t gt_winner_width(int64_t row, int64_t ld, int64_t batch, in
 
 GT_WINNERS_API int32_t gt_winner_align(const struct gt_winner_shape *s)
 {
-    int32_t a = gt_winner_width(s->trans_a ? s->m : s->k, s->lda, s->batch, s->stride_a);
-    int32_t b = gt_winner_width(s->trans_b ? s->k : s->n, s->ldb, s->batch, s->stride_b);
-    int32_t c = gt_winner_width(s->n, s->ldc, s->batch, s->stride_c);
+    int32_t a, b, c;
+    if (!s) return 0;
+    a = gt_winner_width(s->trans_a ? s->m : s->k, s->lda, s->batch, s->stride_a);
+    b = gt_winner_width(s->trans_b ? s->k : s->n, s->ldb, s->batch, s->stride_b);
+    c = gt_winner_width(s->n, s->ldc, s->batch, s->stride_c);
     return a | b << 4 | c << 8;
 }
 
@@ -101,18 +146,29 @@ static inline void gt_winner_plan_kernel(struct gt_winner_plan *plan, int kernel
     plan->smem_bytes[kernel] = (uint32_t)smem_bytes;
 }
 
-/* Floats of the workspace that packed operands take; -1: more than a limit. */
+/* Floats of the workspace that so many k of the packed operands take. */
 static inline int64_t gt_winner_pack_floats(const struct gt_winner_geometry *g,
-                                            const struct gt_winner_shape *s, int64_t limit)
+                                            const struct gt_winner_shape *s, int64_t k)
 {
     int64_t rows = 0;
     if (g->pack & 1) rows += gt_winner_round(s->m, g->pack_row);
     if (g->pack & 2) rows += gt_winner_round(s->n, g->pack_row);
-    if (rows > 0 && s->k > limit / rows) return -1;
-    return rows * s->k;
+    return rows * k;
 }
 
-/* The same of the parts of a cut k. */
+/* How much of k is packed at a time: all of it, or slabs that are equal but for the last; -1: too little
+ * would be. */
+static inline int64_t gt_winner_slab(const struct gt_winner_geometry *g, const struct gt_winner_shape *s)
+{
+    const int64_t row = gt_winner_pack_floats(g, s, 1);
+    const int64_t most = row > 0 ? ((int64_t)g->pack_mib << 18) / row : s->k;
+    if (s->k <= most) return s->k;
+    if (g->slab_unit == 0 || most < g->slab_min || most < g->slab_unit) return -1;
+    return gt_winner_round(gt_winner_ceil(s->k, gt_winner_ceil(s->k, most / g->slab_unit * g->slab_unit)),
+                           g->slab_unit);
+}
+
+/* Floats of the parts of a cut k; -1: more than a limit. */
 static inline int64_t gt_winner_part_floats(const struct gt_winner_geometry *g,
                                             const struct gt_winner_shape *s, int64_t tiles, int64_t splits,
                                             int64_t limit)
@@ -127,17 +183,17 @@ static inline int64_t gt_winner_part_floats(const struct gt_winner_geometry *g,
 
 /* The workspace, and how many items of the batch one launch takes with it. 0: it would be too large. */
 static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
-                                           const struct gt_winner_shape *s, int64_t tiles,
+                                           const struct gt_winner_shape *s, int64_t k, int64_t tiles,
                                            struct gt_winner_plan *plan)
 {
     const int64_t limit = (int64_t)g->workspace_mib << 18;
-    const int64_t packed = gt_winner_pack_floats(g, s, (int64_t)g->pack_mib << 18);
+    const int64_t packed = gt_winner_pack_floats(g, s, k);
     const int64_t parts = gt_winner_part_floats(g, s, tiles, plan->splits, (int64_t)g->parts_mib << 18);
     const int counted = plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_TILES;
     const int64_t share = counted ? tiles * g->counter_share : 0;
     int64_t item = packed + parts, items;
     plan->batch_per_launch = GT_WINNER_BATCH_MAX;
-    if (packed < 0 || parts < 0) return 0;
+    if (parts < 0) return 0;
     if (g->pack) item = gt_winner_round(item, g->pack_row);
     if (item == 0) return 1;
     if (item + share > limit) return 0;
@@ -150,13 +206,24 @@ static inline int gt_winner_plan_workspace(const struct gt_winner_geometry *g,
     return 1;
 }
 
-static inline void gt_winner_plan_pack(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
-                                       struct gt_winner_plan *plan)
+static inline int64_t gt_winner_pack_blocks(const struct gt_winner_geometry *g,
+                                            const struct gt_winner_shape *s, int64_t k)
 {
     int64_t blocks = 0;
-    if (g->pack & 1) blocks += gt_winner_ceil(s->m, g->pack_x[0]) * gt_winner_ceil(s->k, g->pack_k[0]);
-    if (g->pack & 2) blocks += gt_winner_ceil(s->n, g->pack_x[1]) * gt_winner_ceil(s->k, g->pack_k[1]);
-    gt_winner_plan_kernel(plan, 0, blocks, 1, g->pack_threads, g->pack_smem_bytes);
+    if (g->pack & 1) blocks += gt_winner_ceil(s->m, g->pack_x[0]) * gt_winner_ceil(k, g->pack_k[0]);
+    if (g->pack & 2) blocks += gt_winner_ceil(s->n, g->pack_x[1]) * gt_winner_ceil(k, g->pack_k[1]);
+    return blocks;
+}
+
+/* The kernel that packs, and what is other in the last slab, the product being launched already. */
+static inline void gt_winner_plan_pack(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
+                                       int64_t k, struct gt_winner_plan *plan)
+{
+    gt_winner_plan_kernel(plan, 0, gt_winner_pack_blocks(g, s, k), 1, g->pack_threads, g->pack_smem_bytes);
+    if (k == s->k) return;
+    plan->k_slab = (int32_t)k;
+    plan->last_slab[0] = (uint32_t)gt_winner_pack_blocks(g, s, s->k - (gt_winner_ceil(s->k, k) - 1) * k);
+    plan->last_slab[1] = plan->grid[1][0];
 }
 
 static inline void gt_winner_plan_sum(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
@@ -187,11 +254,25 @@ static inline int64_t gt_winner_smem_bytes(const struct gt_winner_geometry *g, i
     return g->smem_bytes + g->smem_step * (k > 0 ? gt_winner_ceil(k, g->smem_k) : 1);
 }
 
+/* How so many k are cut. */
+static inline void gt_winner_plan_split(const struct gt_winner_geometry *g, int64_t k,
+                                        struct gt_winner_plan *plan)
+{
+    const int64_t k_tiles = k > 0 ? gt_winner_ceil(k, g->bk) : 1;
+    int64_t per_split = gt_winner_ceil(k_tiles, gt_winner_least(g->split, k_tiles));
+    plan->splits = (int32_t)gt_winner_ceil(k_tiles, per_split);
+    if (g->parts == GT_WINNER_PARTS_IN_CLUSTER) {
+        plan->splits = g->split;
+        per_split = gt_winner_ceil(k_tiles, g->split);
+    }
+    plan->k_per_split = (int32_t)(per_split * g->bk);
+}
+
 /* 0 if the rules of the configuration refuse the shape; its alignment is another question. */
 static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const struct gt_winner_shape *s,
                                       struct gt_winner_plan *plan)
 {
-    int64_t rows, columns, k_tiles, per_split;
+    int64_t rows, columns, k;
     int i;
     gt_winner_plan_clear(plan);
     if (s->m < g->m_min || s->n < g->n_min || s->k < g->k_min) return 0;
@@ -199,20 +280,14 @@ static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const 
     if (s->m == 0 || s->n == 0 || s->batch == 0) return 1;
     rows = gt_winner_ceil(s->m, g->bm);
     columns = gt_winner_ceil(s->n, g->bn);
-    if (columns > INT32_MAX / rows) return 0;
-    k_tiles = s->k > 0 ? gt_winner_ceil(s->k, g->bk) : 1;
-    per_split = gt_winner_ceil(k_tiles, gt_winner_least(g->split, k_tiles));
-    plan->splits = (int32_t)gt_winner_ceil(k_tiles, per_split);
-    if (g->parts == GT_WINNER_PARTS_IN_CLUSTER) {
-        plan->splits = g->split;
-        per_split = gt_winner_ceil(k_tiles, g->split);
-    }
-    plan->k_per_split = (int32_t)(per_split * g->bk);
+    k = gt_winner_slab(g, s);
+    if (columns > INT32_MAX / rows || k < 0) return 0;
+    gt_winner_plan_split(g, k, plan);
     plan->group = (int32_t)gt_winner_least(g->group, rows);
-    if (!gt_winner_plan_workspace(g, s, rows * columns, plan)) return 0;
-    if (g->pack && s->k > 0) gt_winner_plan_pack(g, s, plan);
+    if (!gt_winner_plan_workspace(g, s, k, rows * columns, plan)) return 0;
     gt_winner_plan_kernel(plan, 1, gt_winner_blocks(g, rows, columns), plan->splits, g->threads,
-                          gt_winner_smem_bytes(g, s->k));
+                          gt_winner_smem_bytes(g, k));
+    if (g->pack && k > 0) gt_winner_plan_pack(g, s, k, plan);
     if (plan->splits > 1 && g->parts == GT_WINNER_PARTS_OF_C) gt_winner_plan_sum(g, s, plan);
     for (i = 0; i < 3; i++)
         if (plan->grid[i][0]) plan->grid[i][2] = (uint32_t)gt_winner_least(s->batch, plan->batch_per_launch);
@@ -222,9 +297,10 @@ static inline int gt_winner_plan_from(const struct gt_winner_geometry *g, const 
 GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
                                        const struct gt_winner_shape *shape, struct gt_winner_plan *plan)
 {
+    if (!plan) return 0;
     gt_winner_plan_clear(plan);
+    if (!gpu || !winner || !gt_winner_valid(shape)) return 0;
     if (2 * (shape->trans_a != 0) + (shape->trans_b != 0) != winner->op) return 0;
-    if (shape->m < 0 || shape->n < 0 || shape->k < 0 || shape->batch < 0) return 0;
     if (!gt_winner_aligned(gt_winner_align(shape), winner->needs)) return 0;
     if (winner->geometry >= 0) return gt_winner_plan_from(&gpu->geometries[winner->geometry], shape, plan);
     if (winner->plan < 0) return 1;
@@ -238,31 +314,37 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 /* ---- lookup ---- */
 
 static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t op,
-                                      int32_t align)
+                                      int32_t align, int32_t accumulate)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t h = (((uint64_t)(uint32_t)m << 32) | (uint32_t)n) * factor;
     h = ((h ^ h >> 32) + (((uint64_t)(uint32_t)k << 32) | (uint32_t)batch)) * factor;
-    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(align << 2 | op)) * factor;
+    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(align << 3 | accumulate << 2 | op)) * factor;
     return (uint32_t)(h >> 32);
 }
 
-GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
-                                                       const struct gt_winner_shape *s)
+/* On whichever GPU the table is of. The shape is valid. */
+static inline const struct gt_winner *gt_winner_same(const struct gt_winner_gpu *gpu,
+                                                     const struct gt_winner_shape *s)
 {
     const int32_t op = 2 * (s->trans_a != 0) + (s->trans_b != 0), align = gt_winner_align(s);
-    uint32_t slot;
-    if ((uint64_t)s->m > INT32_MAX || (uint64_t)s->n > INT32_MAX || (uint64_t)s->k > INT32_MAX ||
-        (uint64_t)s->batch > INT32_MAX)
-        return NULL;
-    slot = gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, op, align);
+    const int32_t accumulate = s->accumulate != 0;
+    uint32_t slot =
+        gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, op, align, accumulate);
     for (slot &= gpu->slot_mask; gpu->slots[slot]; slot = (slot + 1) & gpu->slot_mask) {
         const struct gt_winner *w = &gpu->winners[gpu->slots[slot] - 1];
         if (w->m == s->m && w->n == s->n && w->k == s->k && w->batch == s->batch && w->op == op &&
-            w->align == align)
+            w->align == align && w->accumulate == accumulate)
             return w;
     }
     return NULL;
+}
+
+GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
+                                                       const struct gt_winner_shape *shape)
+{
+    if (!gpu || gpu->substitute || !gt_winner_valid(shape)) return NULL;
+    return gt_winner_same(gpu, shape);
 }
 
 static inline float gt_winner_square(float x)
@@ -270,18 +352,45 @@ static inline float gt_winner_square(float x)
     return x * x;
 }
 
+/* By Newton's method, from above. */
+static inline float gt_winner_root(float square)
+{
+    float root = square > 1 ? square : 1;
+    if (square <= 0) return 0;
+    for (int i = 0; i < 24; i++) root = (root + square / root) / 2;
+    return root;
+}
+
+/* Squares of the differences in octaves, m aside; what is aligned or added in another way is 1/4 away. */
+static inline float gt_winner_far(const struct gt_winner *w, const struct gt_winner_shape *shape,
+                                  int32_t align, float n, float k, float batch)
+{
+    const int32_t other = w->align ^ align;
+    return gt_winner_square(w->log_n - n) + gt_winner_square(w->log_k - k) +
+           gt_winner_square(w->log_batch - batch) +
+           (float)(!!(other & 15) + !!(other & 240) + !!(other >> 8) +
+                   (w->accumulate != (shape->accumulate != 0))) /
+               16;
+}
+
 /* Winners are in the order of m, so the search goes outwards from the shape's own m until m alone is too far.
  */
 GT_WINNERS_API const struct gt_winner *gt_winner_nearest(const struct gt_winner_gpu *gpu,
                                                          const struct gt_winner_shape *shape, float *distance)
 {
-    const int32_t op = 2 * (shape->trans_a != 0) + (shape->trans_b != 0), align = gt_winner_align(shape);
-    const int32_t first = gpu->first[op], end = gpu->first[op + 1];
-    const float m = gt_winner_log(shape->m), n = gt_winner_log(shape->n), k = gt_winner_log(shape->k);
-    const float batch = gt_winner_log(shape->batch);
+    const int32_t align = gt_winner_align(shape);
     const struct gt_winner *best = NULL;
-    float best_square = 1e30f;
-    int32_t low = first, high = end;
+    float best_square = 1e30f, m, n, k, batch;
+    int32_t op, first, end, low, high;
+    if (distance) *distance = 0;
+    if (!gpu || !gt_winner_valid(shape)) return NULL;
+    m = gt_winner_log(shape->m);
+    n = gt_winner_log(shape->n);
+    k = gt_winner_log(shape->k);
+    batch = gt_winner_log(shape->batch);
+    op = 2 * (shape->trans_a != 0) + (shape->trans_b != 0);
+    low = first = gpu->first[op];
+    high = end = gpu->first[op + 1];
     while (low < high) {
         const int32_t middle = low + (high - low) / 2;
         if (gpu->winners[middle].log_m < m) low = middle + 1;
@@ -291,36 +400,30 @@ GT_WINNERS_API const struct gt_winner *gt_winner_nearest(const struct gt_winner_
         const int down =
             low >= first && (high >= end || m - gpu->winners[low].log_m < gpu->winners[high].log_m - m);
         const struct gt_winner *w = &gpu->winners[down ? low-- : high++];
-        const int32_t other = w->align ^ align;
         struct gt_winner_plan plan;
         float square = gt_winner_square(w->log_m - m);
         if (square > best_square) break;
-        square += gt_winner_square(w->log_n - n) + gt_winner_square(w->log_k - k) +
-                  gt_winner_square(w->log_batch - batch) +
-                  (float)(!!(other & 15) + !!(other & 240) + !!(other >> 8)) / 16;
+        square += gt_winner_far(w, shape, align, n, k, batch);
         if (square > best_square || (best && square == best_square && w > best)) continue;
         if (!gt_winner_plan_make(gpu, w, shape, &plan)) continue;
         best = w;
         best_square = square;
     }
-    /* A square root by Newton's method, from above. */
-    if (best && best_square > 0) {
-        float root = best_square > 1 ? best_square : 1;
-        for (int i = 0; i < 24; i++) root = (root + best_square / root) / 2;
-        *distance = root;
-    } else {
-        *distance = 0;
-    }
+    if (best && distance) *distance = gt_winner_root(best_square);
     return best;
 }
 
 GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape,
                                   struct gt_winner_match *match)
 {
+    if (!match) return 0;
+    match->winner = NULL;
+    match->exact = 0;
     match->distance = 0;
-    match->winner = gt_winner_exact(gpu, shape);
-    match->exact = match->winner != NULL;
-    if (!match->exact) match->winner = gt_winner_nearest(gpu, shape, &match->distance);
+    if (!gpu || !gt_winner_valid(shape)) return 0;
+    match->winner = gt_winner_same(gpu, shape);
+    match->exact = match->winner && !gpu->substitute;
+    if (!match->winner) match->winner = gt_winner_nearest(gpu, shape, &match->distance);
     return match->winner != NULL;
 }
 
@@ -329,14 +432,16 @@ GT_WINNERS_API const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_wi
 {
     const struct gt_winner_gpu *best = NULL;
     int64_t best_far = 0;
-    for (int32_t i = 0; i < set->gpu_count; i++) {
+    for (int32_t i = 0; set && i < set->gpu_count; i++) {
         const struct gt_winner_gpu *g = &set->gpus[i];
-        int64_t far =
-            g->sm_count > sm_count ? (int64_t)g->sm_count - sm_count : (int64_t)sm_count - g->sm_count;
+        const int named = name && strcmp(g->name, name) == 0;
+        int64_t far = (int64_t)g->sm_count - sm_count;
+        if (far < 0) far = -far;
         if (g->arch > arch) continue;
-        if (g->arch == arch && name && strcmp(g->name, name) == 0) far -= (int64_t)1 << 32;
+        if (g->arch == arch && named && far == 0) return g;
+        if (g->arch == arch && named) far -= (int64_t)1 << 32;
         if (best && (g->arch < best->arch || (g->arch == best->arch && far >= best_far))) continue;
-        best = g;
+        best = &set->substitutes[i];
         best_far = far;
     }
     return best;

@@ -15,27 +15,22 @@ static const struct gt_winner_gpu *gpu;
 static struct gt_winner_shape queries[QUERIES];
 
 struct key {
-    int32_t op, m, n, k, batch, align, number;
+    int32_t op, m, n, k, batch, align, accumulate, number;
 };
 static struct key *keys;
 
 static int compare(const void *x, const void *y)
 {
     const int32_t *a = x, *b = y;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
     return 0;
 }
 
 static struct key key_of(const struct gt_winner_shape *s)
 {
-    return (struct key){2 * s->trans_a + s->trans_b,
-                        (int32_t)s->m,
-                        (int32_t)s->n,
-                        (int32_t)s->k,
-                        (int32_t)s->batch,
-                        gt_winner_align(s),
-                        0};
+    return (struct key){2 * s->trans_a + s->trans_b, (int32_t)s->m,      (int32_t)s->n, (int32_t)s->k,
+                        (int32_t)s->batch,           gt_winner_align(s), s->accumulate, 0};
 }
 
 static int by_header(const struct gt_winner_shape *s)
@@ -53,7 +48,7 @@ static int by_bsearch(const struct gt_winner_shape *s)
 
 static void key_text(const struct key *k, char text[96])
 {
-    snprintf(text, 96, "%d %d %d %d %d %d", k->op, k->m, k->n, k->k, k->batch, k->align);
+    snprintf(text, 96, "%d %d %d %d %d %d %d", k->op, k->m, k->n, k->k, k->batch, k->align, k->accumulate);
 }
 
 static int by_hsearch(const struct gt_winner_shape *s)
@@ -108,7 +103,7 @@ int main(void)
     for (int32_t i = 0; i < count; i++) {
         const struct gt_winner *w = &gpu->winners[i];
         char text[96];
-        keys[i] = (struct key){w->op, w->m, w->n, w->k, w->batch, w->align, i};
+        keys[i] = (struct key){w->op, w->m, w->n, w->k, w->batch, w->align, w->accumulate, i};
         key_text(&keys[i], text);
         hsearch((ENTRY){.key = strdup(text), .data = (void *)(intptr_t)i}, ENTER);
     }
@@ -117,6 +112,7 @@ int main(void)
         const struct gt_winner *w = &gpu->winners[below((uint32_t)count)];
         queries[i] = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k + (i % 8 == 0));
         queries[i].batch = w->batch;
+        queries[i].accumulate = w->accumulate;
     }
     long sums[3] = {0, 0, 0};
     const double header = time_of(by_header, &sums[0]), sorted = time_of(by_bsearch, &sums[1]),

@@ -52,7 +52,6 @@ static int may_run(const struct gt_winner_gpu *g, const struct gt_winner *w, con
     if (config_parse(w->config, &config) || config.template->check(&config, &p, gpu)) return 0;
     p.batch = 1;
     config.template->plan(&config, &p, &plan);
-    if (plan.k_slab) return 0;
     return w->geometry < 0 || plan.workspace_bytes - 4 * plan.args.counters <=
                                   (int64_t)g->geometries[w->geometry].workspace_mib << 20;
 }
@@ -66,6 +65,7 @@ static double distance(const struct gt_winner *w, const struct gt_winner_shape *
     const int32_t align = gt_winner_align(s);
     double sum = 0;
     for (int i = 0; i < 4; i++) sum += pow(log2(pairs[i][0] / pairs[i][1]), 2);
+    sum += w->accumulate != s->accumulate ? 1.0 / 16 : 0;
     for (int i = 0; i < 3; i++) sum += ((w->align ^ align) >> 4 * i & 15) ? 1.0 / 16 : 0;
     return sqrt(sum);
 }
@@ -83,13 +83,14 @@ static void check_plan(const struct gt_winner_gpu *g, const struct gt_winner *w,
     check(plan.kernels == theirs.kernels && plan.workspace_bytes == theirs.workspace_bytes &&
               plan.splits == theirs.args.splits && plan.k_per_split == theirs.args.k_per_split &&
               plan.group == theirs.args.group && plan.counters == theirs.args.counters &&
-              plan.batch_per_launch == theirs.batch_per_launch,
+              plan.batch_per_launch == theirs.batch_per_launch && plan.k_slab == theirs.k_slab,
           "a plan is not that of the template", s);
     for (int i = 0, at = 0; i < 3; i++) {
         if (!plan.grid[i][0]) continue;
         check(memcmp(plan.grid[i], theirs.kernel[at].grid, sizeof plan.grid[i]) == 0 &&
                   plan.threads[i] == theirs.kernel[at].threads &&
-                  plan.smem_bytes[i] == theirs.kernel[at].smem_bytes,
+                  plan.smem_bytes[i] == theirs.kernel[at].smem_bytes &&
+                  plan.last_slab[i] == (theirs.k_slab ? theirs.kernel[at].last_slab : 0),
               "a launch is not that of the template", s);
         at++;
     }
@@ -99,6 +100,7 @@ static struct gt_winner_shape shape_of(const struct gt_winner *w)
 {
     struct gt_winner_shape s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k);
     s.batch = w->batch;
+    s.accumulate = w->accumulate;
     s.lda = (s.lda + 3) / 4 * 4;
     s.ldb = (s.ldb + 3) / 4 * 4;
     s.ldc = (s.ldc + 3) / 4 * 4;
@@ -127,6 +129,7 @@ static struct gt_winner_shape random_shape(void)
     struct gt_winner_shape s = gt_winner_shape_make((int)below(2), (int)below(2), size[0], size[1], size[2]);
     if (below(8) == 0) s.batch = 1 + below(100000);
     if (below(8) == 0) s.ldb += 1 + below(4);
+    s.accumulate = below(4) == 0;
     return s;
 }
 

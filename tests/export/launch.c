@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures, batches;
+static int failures, batches, slabs;
 
 #define CHECK(holds)                                                                                         \
     do {                                                                                                     \
@@ -24,36 +24,49 @@ static int failures, batches;
 #define C         0x300000000u
 #define WORKSPACE 0x400000000u
 
-/* Every launch of one call: the kernels in order, each piece of the batch in turn, with the pointers moved.
- */
+/* One launch: kernel i for some items of the batch from `first` on, and k from `from` to `to`. */
+static void check_launch(const struct fake_launch *l, int i, const struct gt_winner_plan *plan,
+                         const struct gt_winner_shape *s, int64_t first, unsigned items, int64_t from,
+                         int64_t to)
+{
+    struct gemm_args args;
+    const int last = plan->k_slab && to == s->k;
+    const int64_t a = first * s->stride_a + from * (s->trans_a ? s->lda : 1);
+    const int64_t b = first * s->stride_b + from * (s->trans_b ? 1 : s->ldb);
+    memcpy(&args, l->args, sizeof args);
+    CHECK(l->kernel == i && l->allowed);
+    CHECK(l->grid[0] == (last ? plan->last_slab[i] : plan->grid[i][0]) && l->grid[1] == plan->grid[i][1] &&
+          l->grid[2] == items);
+    CHECK(l->threads == plan->threads[i] && l->smem_bytes == plan->smem_bytes[i]);
+    CHECK((uintptr_t)args.a == A + (uint64_t)(4 * a) && (uintptr_t)args.b == B + (uint64_t)(4 * b));
+    CHECK((uintptr_t)args.c == C + (uint64_t)(4 * first * s->stride_c));
+    CHECK((uintptr_t)args.workspace == (plan->workspace_bytes ? WORKSPACE : 0));
+    CHECK(!args.alpha_device && !args.beta_device);
+    CHECK(args.m == s->m && args.n == s->n && args.k == to - from);
+    CHECK(args.lda == s->lda && args.ldb == s->ldb && args.ldc == s->ldc);
+    CHECK(args.stride_a == s->stride_a && args.stride_b == s->stride_b && args.stride_c == s->stride_c);
+    CHECK(args.splits == plan->splits && args.k_per_split == plan->k_per_split);
+    CHECK(args.group == plan->group && args.counters == plan->counters);
+    CHECK(args.alpha == 1.5f && args.beta == (from ? 1.0f : 0.25f));
+}
+
+/* Every launch of one call: the kernels in order, slab by slab of k, each piece of the batch in turn. */
 static void check_launches(const struct gt_winner_plan *plan, const struct gt_winner_shape *s)
 {
     int at = 0;
     for (int64_t first = 0; first < s->batch && plan->kernels; first += plan->batch_per_launch) {
-        const int64_t left = s->batch - first;
+        const int64_t left = s->batch - first, step = plan->k_slab ? plan->k_slab : s->k;
         const unsigned items = (unsigned)(left < plan->batch_per_launch ? left : plan->batch_per_launch);
-        for (int i = 0; i < 3; i++) {
-            struct gemm_args args;
-            const struct fake_launch *l = &fake.launch[at];
-            if (!plan->grid[i][0]) continue;
-            CHECK(at < fake.launch_count);
-            if (at++ >= fake.launch_count) return;
-            memcpy(&args, l->args, sizeof args);
-            CHECK(l->kernel == i && l->allowed);
-            CHECK(l->grid[0] == plan->grid[i][0] && l->grid[1] == plan->grid[i][1] && l->grid[2] == items);
-            CHECK(l->threads == plan->threads[i] && l->smem_bytes == plan->smem_bytes[i]);
-            CHECK((uintptr_t)args.a == A + (uint64_t)(4 * first * s->stride_a));
-            CHECK((uintptr_t)args.b == B + (uint64_t)(4 * first * s->stride_b));
-            CHECK((uintptr_t)args.c == C + (uint64_t)(4 * first * s->stride_c));
-            CHECK((uintptr_t)args.workspace == (plan->workspace_bytes ? WORKSPACE : 0));
-            CHECK(!args.alpha_device && !args.beta_device);
-            CHECK(args.m == s->m && args.n == s->n && args.k == s->k);
-            CHECK(args.lda == s->lda && args.ldb == s->ldb && args.ldc == s->ldc);
-            CHECK(args.stride_a == s->stride_a && args.stride_b == s->stride_b &&
-                  args.stride_c == s->stride_c);
-            CHECK(args.splits == plan->splits && args.k_per_split == plan->k_per_split);
-            CHECK(args.group == plan->group && args.counters == plan->counters);
-            CHECK(args.alpha == 1.5f && args.beta == 0.25f);
+        for (int64_t from = 0, to; from == 0 || from < s->k; from = to) {
+            to = s->k - from < step ? s->k : from + step;
+            for (int i = 0; i < 3; i++) {
+                if (!plan->grid[i][0]) continue;
+                CHECK(at < fake.launch_count);
+                if (at >= fake.launch_count) return;
+                check_launch(&fake.launch[at++], i, plan, s, first, items, from, to);
+            }
+            if (to == s->k) break;
+            slabs++;
         }
     }
     CHECK(at == fake.launch_count);
@@ -64,7 +77,8 @@ static void check_shape(const struct gt_winner_gpu *gpu, const struct gt_winner_
 {
     struct gt_winner_plan plan;
     if (!gt_winner_plan_make(gpu, w, s, &plan)) return;
-    if (plan.kernels && s->batch / plan.batch_per_launch > FAKE_LAUNCHES_MAX / 4) return;
+    const int64_t slabs_each = plan.k_slab ? (s->k - 1) / plan.k_slab + 1 : 1;
+    if (plan.kernels && s->batch / plan.batch_per_launch * slabs_each > FAKE_LAUNCHES_MAX / 4) return;
     batches += s->batch > 1 && plan.kernels && s->batch > plan.batch_per_launch;
     const CUdeviceptr workspace = plan.workspace_bytes ? WORKSPACE : 0;
     fake.launch_count = 0;
@@ -82,7 +96,26 @@ static void check_shape(const struct gt_winner_gpu *gpu, const struct gt_winner_
         CHECK(gt_winner_launch(loaded, &plan, s, 1, A, B, 0, C + 4, workspace, NULL) == CUDA_SUCCESS);
         fake.launch_count = 0;
     }
+    CHECK(gt_winner_launch(NULL, &plan, s, 1, A, B, 0, C, workspace, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(gt_winner_launch(loaded, NULL, s, 1, A, B, 0, C, workspace, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(gt_winner_launch(loaded, &plan, NULL, 1, A, B, 0, C, workspace, NULL) == CUDA_ERROR_INVALID_VALUE);
+    if (plan.counters) CHECK(gt_winner_clear(&plan, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
     CHECK(fake.launch_count == 0);
+}
+
+/* With what was never loaded, or is no more, nothing is computed, and the caller is told. */
+static void check_unloaded(struct gt_winner_loaded *loaded)
+{
+    const struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 64, 64);
+    struct gt_winner_plan none;
+    memset(&none, 0, sizeof none);
+    fake.launch_count = 0;
+    CHECK(gt_winner_launch(loaded, &none, &s, 1, A, B, 0, C, 0, NULL) == CUDA_ERROR_NOT_FOUND);
+    CHECK(gt_winner_unload(loaded) == CUDA_SUCCESS && gt_winner_unload(NULL) == CUDA_SUCCESS);
+    CHECK(gt_winner_load(NULL, NULL, loaded) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(gt_winner_load(&gt_kernels_winners.gpus[0], NULL, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(gt_winner_clear(NULL, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(fake.launch_count == 0 && fake.modules == 0);
 }
 
 static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner *w)
@@ -91,6 +124,7 @@ static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner
     const struct gt_winner_kernel *kernel = w->kernel >= 0 ? &gpu->kernels[w->kernel] : NULL;
     if (strcmp(w->config, "cublas") == 0) {
         CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_NOT_FOUND && fake.modules == 0);
+        check_unloaded(&loaded);
         return;
     }
     CHECK(kernel != NULL);
@@ -116,16 +150,17 @@ static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner
     CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_SUCCESS && fake.image == kernel->cubin &&
           fake.modules == 1);
 
-    const int64_t sizes[] = {0, 1, 4, 17, 64, 1000, 4096};
-    for (int i = 0; i < 7 * 7 * 7; i++) {
+    const int64_t sizes[] = {0, 1, 4, 17, 64, 1000, 4096, 40000};
+    for (int i = 0; i < 8 * 8 * 8; i++) {
         struct gt_winner_shape s =
-            gt_winner_shape_make(w->op / 2, w->op % 2, sizes[i % 7], sizes[i / 7 % 7], sizes[i / 49]);
+            gt_winner_shape_make(w->op / 2, w->op % 2, sizes[i % 8], sizes[i / 8 % 8], sizes[i / 64]);
         check_shape(gpu, &loaded, w, &s);
         if (i % 10) continue;
         s.batch = 100000;
         check_shape(gpu, &loaded, w, &s);
     }
     CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS && fake.modules == 0);
+    check_unloaded(&loaded);
 }
 
 int main(void)
@@ -139,7 +174,7 @@ int main(void)
         check_winner(gpu, &gpu->winners[i]);
         kernels += gpu->winners[i].kernel >= 0;
     }
-    CHECK(kernels > 3 && batches > 3);
+    CHECK(kernels > 3 && batches > 3 && slabs > 3);
     printf("%d winners, %d with kernels, %d wrong\n", (int)gpu->first[4], kernels, failures);
     return failures != 0;
 }

@@ -58,6 +58,7 @@ static struct problem make_problem(void)
     p.stride_a = problem_rows_a(&p) * p.lda;
     p.stride_b = problem_rows_b(&p) * p.ldb;
     p.stride_c = p.m * p.ldc;
+    p.beta = below(6) ? 0 : 1;
     return p;
 }
 

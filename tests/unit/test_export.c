@@ -194,22 +194,24 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     struct db_filter filter = {.gpu = NULL};
     assert_ok(picks_read(db, &filter, &rules, &picks));
     assert_int_equal(picks.gpu_count, 2);
-    assert_int_equal(picks.doubles, 4);
-    static const double times[] = {9, 8, 5, 2, 7};
-    assert_int_equal(picks.count, 5);
-    for (int i = 0; i < 5; i++) assert_true(picks.list[i].time_us == times[i]);
+    assert_int_equal(picks.read, 9);
+    assert_int_equal(picks.left_out_count, 3);
+    static const double times[] = {9, 8, 5, 2, 3, 7}; /* beta = 1 is another entry, too */
+    assert_int_equal(picks.count, 6);
+    for (int i = 0; i < 6; i++) assert_true(picks.list[i].time_us == times[i]);
     assert_null(picks.list[1].config.template);
     picks_free(&picks);
     rules.no_cublas = true;
     filter.gpu = "h200";
     assert_ok(picks_read(db, &filter, &rules, &picks));
-    assert_int_equal(picks.count, 4); /* the short name is that of both; without cuBLAS's */
+    assert_int_equal(picks.count, 5); /* the short name is that of both; without cuBLAS's */
+    assert_int_equal(picks.left_out_count, 4);
     assert_true(picks.list[0].time_us == 9);
     picks_free(&picks);
     db_close(db);
 }
 
-TEST(a_winner_that_goes_through_k_in_slabs_is_left_out_with_the_reason)
+TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other)
 {
     struct db *db = store_open(DB_WRITE);
     int64_t run = run_on(db, "NVIDIA H200", 132, true, "580.1");
@@ -220,14 +222,91 @@ TEST(a_winner_that_goes_through_k_in_slabs_is_left_out_with_the_reason)
     slabs.problem = problem_make(8192, 8192, 8192);
     assert_ok(db_set_winner(db, run, &slabs, &slabs.config, 1, NULL, 0));
     struct picks picks;
+    struct header header = {.picks = &picks};
     struct pick_rules rules = {false, false};
     struct db_filter filter = {.gpu = NULL};
     assert_ok(picks_read(db, &filter, &rules, &picks));
-    assert_int_equal(picks.count, 1);
-    assert_int_equal(picks.unusable, 1);
-    assert_non_null(strstr(picks.why, "a slab of k at a time"));
+    assert_int_equal(picks.count, 2);
+    assert_int_equal(picks.left_out_count, 0);
+    assert_ok(header_prepare(&header));
+    const struct gt_winner *w = &header.winners[1];
+    const struct gt_winner_gpu gpu = {.geometries = header.geometries, .plans = header.plans};
+    const struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 8192, 8192, 8192);
+    struct gt_winner_plan plan;
+    assert_true(w->geometry >= 0);
+    assert_int_equal(gt_winner_plan_make(&gpu, w, &shape, &plan), 1);
+    assert_int_equal(plan.k_slab, 1024);
+    header_free(&header);
     picks_free(&picks);
     db_close(db);
+}
+
+/* How often a header names a winner as left out, and why. */
+static void assert_left_out(const char *header, const char *problem, const char *why)
+{
+    char text[400], line[1024];
+    int found = 0;
+    snprintf(text, sizeof text, " * NVIDIA H200, %s: %s\n", problem, why);
+    FILE *file = fopen(header, "r");
+    while (fgets(line, sizeof line, file)) found += strcmp(line, text) == 0;
+    fclose(file);
+    if (found != 1) fail_msg("%d times:%s", found, text);
+}
+
+TEST(each_winner_is_in_the_header_or_named_with_the_reason)
+{
+    struct db *db = store_open(DB_WRITE);
+    int64_t cold = run_on(db, "NVIDIA H200", 132, true, "580.1"),
+            hot = run_on(db, "NVIDIA H200", 132, false, "580.1");
+    add_winner(db, cold, "sgemm:nn:64x64x64", false, true, false, 1);
+    add_winner(db, hot, "sgemm:nn:64x64x64", false, false, false, 1);
+    add_winner(db, cold, "sgemm:nn:64x64x64:lda=128", false, true, false, 1);
+    add_winner(db, cold, "sgemm:nn:64x64x64:beta=1", false, true, false, 1);
+    add_winner(db, cold, "sgemm:nn:64x64x64:alpha=0", false, true, false, 1);
+    add_winner(db, cold, "sgemm:nn:128x64x64", false, true, true, 1);
+    add_winner(db, cold, "sgemm:nn:256x64x64", true, true, false, 1);
+    struct db_winner odd = {.cold = true, .exact = true, .time_us = 2, .ratio = 1, .rounds = 9};
+    assert_ok(config_parse(ALIGNED, &odd.config));
+    odd.problem = problem_make(65, 65, 65); /* refused by the rules */
+    assert_ok(db_set_winner(db, cold, &odd, &odd.config, 1, NULL, 0));
+    struct picks picks;
+    struct header header = {.generator = "test", .picks = &picks, .date = "2026-11-20T12:00:00Z"};
+    struct pick_rules rules = {.measured_only = true, .no_cublas = true};
+    struct db_filter filter = {.gpu = NULL};
+    struct outfile out;
+    char path[160];
+    snprintf(path, sizeof path, "%s/named.h", store_folder);
+    assert_ok(header_name(path, &header));
+    assert_ok(picks_read(db, &filter, &rules, &picks));
+    assert_int_equal(picks.read, 8);
+    assert_int_equal(picks.count, 2);
+    assert_int_equal(picks.left_out_count, 6);
+    assert_ok(header_prepare(&header));
+    assert_ok(outfile_open(path, &out));
+    assert_ok(outfile_close(&out, header_write(&header, out.stream)));
+    assert_left_out(path, "sgemm:nn:64x64x64",
+                    "its shape is there as sgemm:nn:64x64x64, measured for a cold cache");
+    assert_left_out(path, "sgemm:nn:64x64x64:lda=128",
+                    "its shape is there as sgemm:nn:64x64x64, measured for a cold cache");
+    assert_left_out(path, "sgemm:nn:64x64x64:alpha=0", "tuned with alpha = 0, where neither A nor B is read");
+    assert_left_out(path, "sgemm:nn:128x64x64", "predicted, and measured ones are asked for");
+    assert_left_out(path, "sgemm:nn:256x64x64", "cuBLAS is the fastest, and asked to be left out");
+    assert_left_out(path, "sgemm:nn:65x65x65", "its rules refuse it: VA is wider than A is aligned");
+    header_free(&header);
+    picks_free(&picks);
+    db_close(db);
+}
+
+static void hostile_comment(FILE *stream)
+{
+    text_c_comment("a*/ #error /* \n?\?/\\ \xff UNROLL / 2 * 3 **/", stream);
+}
+
+TEST(nothing_ends_a_comment_before_its_time)
+{
+    char *text = written(hostile_comment);
+    assert_string_equal(text, "a* / #error / * ___/_ _ UNROLL / 2 * 3 ** /");
+    free(text);
 }
 
 /* Compile and run a program that includes the header; what it prints. */
@@ -274,6 +353,8 @@ TEST(names_from_a_hostile_database_stay_strings)
     int64_t run = run_on(db, evil, 7, true, "\"},{\"\n#include </etc/passwd>\n?\?/\\");
     add_winner(db, run, "sgemm:nn:64x64x64", false, true, false, 1);
     add_winner(db, run, "sgemm:nn:128x64x64", true, true, false, 1);
+    add_winner(db, run, "sgemm:nn:128x64x64:beta=2", true, true, false, 1);
+    add_winner(db, run, "sgemm:nn:128x64x64:beta=1", true, true, false, 1); /* named, with the GPU's name */
     char path[160], shown[512];
     snprintf(path, sizeof path, "%s/evil.h", store_folder);
     write_header(db, path);
@@ -420,8 +501,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot, store_setup,
             store_teardown),
-        cmocka_unit_test_setup_teardown(a_winner_that_goes_through_k_in_slabs_is_left_out_with_the_reason,
+        cmocka_unit_test_setup_teardown(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other,
                                         store_setup, store_teardown),
+        cmocka_unit_test_setup_teardown(each_winner_is_in_the_header_or_named_with_the_reason, store_setup,
+                                        store_teardown),
+        cmocka_unit_test(nothing_ends_a_comment_before_its_time),
         cmocka_unit_test_setup_teardown(names_from_a_hostile_database_stay_strings, store_setup,
                                         store_teardown),
         cmocka_unit_test_setup_teardown(one_header_serves_several_gpus, store_setup, store_teardown),

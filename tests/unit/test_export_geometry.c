@@ -20,6 +20,8 @@ static struct gpu h200(void)
     return gpu;
 }
 
+static int in_slabs; /* shapes so far that go through k in slabs */
+
 /* The formula against the template itself, on shapes that geometry_find has not seen. */
 static void assert_like_template(const struct config *config, const struct problem *tuned,
                                  const struct gpu *gpu)
@@ -63,7 +65,7 @@ static void assert_like_template(const struct config *config, const struct probl
         const int64_t most = (int64_t)g.workspace_mib << 20;
         struct launch_plan plan;
         config->template->plan(config, &item, &plan);
-        const bool fits = !refused && !plan.k_slab && plan.workspace_bytes <= most;
+        const bool fits = !refused && plan.workspace_bytes <= most;
         if (!taken && fits) fail_msg("%s may run %s", text, problem);
         if (!taken) continue;
         /* Counters are not counted. */
@@ -79,6 +81,7 @@ static void assert_like_template(const struct config *config, const struct probl
             assert_memory_equal(ours.grid[to], theirs.grid[from], sizeof ours.grid[0]);
             assert_int_equal(ours.threads[to], theirs.threads[from]);
             assert_int_equal(ours.smem_bytes[to], theirs.smem_bytes[from]);
+            assert_int_equal(ours.last_slab[to], theirs.last_slab[from]);
         }
         assert_int_equal(ours.kernels, theirs.kernels);
         assert_int_equal(ours.splits, theirs.splits);
@@ -87,6 +90,8 @@ static void assert_like_template(const struct config *config, const struct probl
         assert_int_equal(ours.counters, theirs.counters);
         assert_int_equal(ours.workspace_bytes, theirs.workspace_bytes);
         assert_int_equal(ours.batch_per_launch, theirs.batch_per_launch);
+        assert_int_equal(ours.k_slab, theirs.k_slab);
+        in_slabs += ours.k_slab > 0;
     }
     if (legal == 0) fail_msg("%s was never legal", text);
 }
@@ -110,6 +115,29 @@ TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
         candidates_free(&c);
     }
     space_free(space);
+}
+
+TEST(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would)
+{
+    static const char *const problems[] = {"sgemm:nn:8192x8192x8192", "sgemm:tt:8192x8192x8192",
+                                           "sgemm:nt:64x20000x30000", "sgemm:tn:30000x40x20001"};
+    const struct gpu gpu = h200();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        struct problem p;
+        assert_ok(problem_parse(problems[i], &p));
+        for (int pack = 0; pack <= 3; pack++)
+            for (int bk = 16; bk <= 20; bk += 4) {
+                struct config config;
+                assert_ok(config_parse(UNALIGNED, &config));
+                assert_true(config_set(&config, "PACK", pack) && config_set(&config, "BK", bk) &&
+                            config_set(&config, "UNROLL", bk) && config_set(&config, "STORE_AT", bk / 2));
+                if (config.template->check(&config, &p, &gpu))
+                    fail_msg("%s", config.template->check(&config, &p, &gpu));
+                const int before = in_slabs;
+                assert_like_template(&config, &p, &gpu);
+                assert_true(pack ? in_slabs > before + 3 : in_slabs == before);
+            }
+    }
 }
 
 static struct launch_plan odd_plan;
@@ -174,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would),
+        cmocka_unit_test(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would),
         cmocka_unit_test(a_template_that_does_otherwise_serves_the_shape_it_was_tuned_for),
         cmocka_unit_test(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for),
     };

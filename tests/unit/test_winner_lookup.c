@@ -1,0 +1,201 @@
+/* What an exported header finds: on the GPU that was measured, on another, and for what is no shape. */
+#include "stats.h"
+#include "unit.h"
+#include "winner_here.h"
+
+#include <string.h>
+
+#define SLOTS 64
+
+static struct gt_winner winners[8];
+static uint32_t slots[SLOTS];
+static struct gt_winner_gpu tables[2], substitutes[2];
+static struct gt_winner_set set;
+
+static void add(int32_t m, int32_t n, int32_t k, int32_t accumulate)
+{
+    struct gt_winner_gpu *gpu = &tables[0];
+    const int32_t number = gpu->first[4]++;
+    struct gt_winner_shape s = gt_winner_shape_make(0, 0, m, n, k);
+    struct gt_winner *w = &winners[number];
+    *w = (struct gt_winner){.m = m,
+                            .n = n,
+                            .k = k,
+                            .batch = 1,
+                            .accumulate = accumulate,
+                            .align = gt_winner_align(&s),
+                            .needs = 0x111,
+                            .log_m = gt_winner_log(m),
+                            .log_n = gt_winner_log(n),
+                            .log_k = gt_winner_log(k),
+                            .log_batch = gt_winner_log(1),
+                            .geometry = -1,
+                            .plan = -1,
+                            .kernel = -1,
+                            .config = "cublas"};
+    for (int op = 1; op < 4; op++) gpu->first[op] = gpu->first[4];
+    uint32_t slot = gt_winner_hash(m, n, k, 1, 0, w->align, accumulate) & (SLOTS - 1);
+    while (slots[slot]) slot = (slot + 1) & (SLOTS - 1);
+    slots[slot] = (uint32_t)number + 1;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(slots, 0, sizeof slots);
+    tables[0] = (struct gt_winner_gpu){.name = "NVIDIA H200",
+                                       .arch = 90,
+                                       .sm_count = 132,
+                                       .winners = winners,
+                                       .slot_mask = SLOTS - 1,
+                                       .slots = slots};
+    add(64, 64, 64, 0);
+    add(64, 64, 64, 1);
+    add(512, 512, 512, 0);
+    tables[1] = tables[0];
+    tables[1].name = "NVIDIA A100";
+    tables[1].arch = 80;
+    tables[1].sm_count = 108;
+    for (int i = 0; i < 2; i++) {
+        substitutes[i] = tables[i];
+        substitutes[i].substitute = 1;
+    }
+    set = (struct gt_winner_set){.gpu_count = 2, .gpus = tables, .substitutes = substitutes};
+    return 0;
+}
+
+TEST(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone)
+{
+    static const struct {
+        const char *name;
+        int arch, sm_count, table, exact; /* table -1: none */
+    } asked[] = {{"NVIDIA H200", 90, 132, 0, 1},
+                 {"NVIDIA H200", 90, 114, 0, 0},
+                 {"NVIDIA H100 80GB HBM3", 90, 132, 0, 0},
+                 {NULL, 90, 132, 0, 0},
+                 {"NVIDIA H200", 100, 132, 0, 0},
+                 {"NVIDIA B200", 100, 148, 0, 0},
+                 {"NVIDIA A100", 80, 108, 1, 1},
+                 {"NVIDIA RTX A6000", 86, 84, 1, 0},
+                 {"NVIDIA V100", 70, 80, -1, 0}};
+    const struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 64, 64, 64);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct gt_winner_match match;
+        const struct gt_winner_gpu *gpu =
+            gt_winner_gpu_find(&set, asked[i].name, asked[i].arch, asked[i].sm_count);
+        assert_int_equal(gpu != NULL, asked[i].table >= 0);
+        if (!gpu) continue;
+        assert_string_equal(gpu->name, tables[asked[i].table].name);
+        assert_int_equal(gt_winner_find(gpu, &shape, &match), 1);
+        assert_ptr_equal(match.winner, &winners[0]); /* the right one to take, all the same */
+        assert_true(match.distance == 0);
+        assert_int_equal(match.exact, asked[i].exact);
+        assert_ptr_equal(gt_winner_exact(gpu, &shape), asked[i].exact ? &winners[0] : NULL);
+    }
+}
+
+TEST(what_adds_to_c_is_another_problem)
+{
+    struct gt_winner_match match;
+    struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 64, 64, 64);
+    assert_int_equal(shape.accumulate, 0);
+    assert_true(gt_winner_find(&tables[0], &shape, &match) && match.exact && match.winner == &winners[0]);
+    shape.accumulate = 1;
+    assert_true(gt_winner_find(&tables[0], &shape, &match) && match.exact && match.winner == &winners[1]);
+    shape = gt_winner_shape_make(0, 0, 512, 512, 512);
+    shape.accumulate = 7; /* any but 0 */
+    assert_true(gt_winner_find(&tables[0], &shape, &match) && match.winner == &winners[2]);
+    assert_int_equal(match.exact, 0);
+    assert_true(match.distance > 0.249f && match.distance < 0.251f);
+}
+
+static void assert_nothing(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape)
+{
+    struct gt_winner_match match = {.winner = winners, .exact = 1, .distance = 5};
+    struct gt_winner_plan plan = {.kernels = 5};
+    float distance = 5;
+    assert_int_equal(gt_winner_find(gpu, shape, &match), 0);
+    assert_true(!match.winner && !match.exact && match.distance == 0);
+    assert_null(gt_winner_exact(gpu, shape));
+    assert_null(gt_winner_nearest(gpu, shape, &distance));
+    assert_int_equal(gt_winner_plan_make(gpu, &winners[0], shape, &plan), 0);
+    assert_int_equal(plan.kernels, 0);
+}
+
+TEST(nothing_is_found_for_what_is_not_there)
+{
+    const struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 64, 64, 64);
+    struct gt_winner_plan plan;
+    assert_null(gt_winner_gpu_find(NULL, "NVIDIA H200", 90, 132));
+    assert_null(gt_winner_gpu_find(&set, NULL, -1, INT32_MIN));
+    assert_nothing(NULL, &shape);
+    assert_nothing(&tables[0], NULL);
+    assert_nothing(NULL, NULL);
+    assert_int_equal(gt_winner_find(&tables[0], &shape, NULL), 0);
+    assert_int_equal(gt_winner_plan_make(&tables[0], NULL, &shape, &plan), 0);
+    assert_int_equal(gt_winner_plan_make(&tables[0], &winners[0], &shape, NULL), 0);
+    assert_ptr_equal(gt_winner_nearest(&tables[0], &shape, NULL), &winners[0]);
+    assert_int_equal(gt_winner_align(NULL), 0);
+}
+
+TEST(nothing_is_found_for_what_no_kernel_or_address_holds)
+{
+    static const int64_t wrong[] = {-1, INT64_MIN, INT32_MIN, 2147418113, INT64_C(1) << 32, INT64_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        for (int field = 0; field < 7; field++) {
+            struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 64, 64);
+            int64_t *const fields[7] = {&s.m, &s.n, &s.k, &s.batch, &s.lda, &s.ldb, &s.ldc};
+            if (field > 3 && wrong[i] == 2147418113) continue; /* padding may */
+            *fields[field] = wrong[i];
+            assert_nothing(&tables[0], &s);
+        }
+        for (int field = 0; field < 3; field++) {
+            struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 64, 64);
+            int64_t *const fields[3] = {&s.stride_a, &s.stride_b, &s.stride_c};
+            s.batch = INT64_C(1) << 30;
+            if (wrong[i] < 0 || wrong[i] > INT64_C(1) << 31) *fields[field] = wrong[i];
+            else s.stride_c = 64; /* overlaps */
+            assert_nothing(&tables[0], &s);
+        }
+        const struct gt_winner_shape made = gt_winner_shape_make(1, 0, wrong[i], wrong[i], wrong[i]);
+        assert_nothing(&tables[0], &made);
+    }
+}
+
+/* Whatever 64 bits say: an answer, and never what the kernels' 32 bits do not hold. */
+TEST(any_bits_are_answered)
+{
+    uint64_t random = 5;
+    int found = 0;
+    for (int i = 0; i < 200000; i++) {
+        struct gt_winner_shape s;
+        struct gt_winner_match match;
+        int64_t *const fields[] = {&s.m,   &s.n,     &s.k,        &s.lda,      &s.ldb,
+                                   &s.ldc, &s.batch, &s.stride_a, &s.stride_b, &s.stride_c};
+        s.trans_a = s.trans_b = 0;
+        s.accumulate = (int)stats_random_below(&random, UINT64_C(1) << 31);
+        for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
+            const uint64_t bits =
+                stats_random_below(&random, UINT64_C(1) << (4 + stats_random_below(&random, 60)));
+            *fields[j] = stats_random_below(&random, 20) ? (int64_t)bits : -(int64_t)bits;
+        }
+        if (i % 2) s.batch = 1;
+        if (!gt_winner_find(&tables[0], &s, &match)) continue;
+        assert_true(s.m <= INT32_MAX && s.n <= INT32_MAX && s.k <= INT32_MAX && s.batch <= INT32_MAX);
+        assert_true(s.m >= 0 && s.n >= 0 && s.k >= 0 && s.lda >= s.k && s.ldb >= s.n && s.ldc >= s.n);
+        found++;
+    }
+    assert_true(found > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone, setup),
+        cmocka_unit_test_setup(what_adds_to_c_is_another_problem, setup),
+        cmocka_unit_test_setup(nothing_is_found_for_what_is_not_there, setup),
+        cmocka_unit_test_setup(nothing_is_found_for_what_no_kernel_or_address_holds, setup),
+        cmocka_unit_test_setup(any_bits_are_answered, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
