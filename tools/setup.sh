@@ -86,6 +86,7 @@ if [ "${1:-}" = test ]; then
     need_library cmocka libcmocka-dev
     need_command python3 python3
     need_command git git
+    need_command make make
     # Debian's gcc brings it along.
     ! command -v gcc >/dev/null || [ -e "$(gcc -print-file-name=libtsan.so)" ] ||
         missing="$missing libgcc-$(gcc -dumpversion)-dev"

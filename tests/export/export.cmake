@@ -3,7 +3,7 @@ add_executable(make_winners export/make_winners.c)
 target_link_libraries(make_winners PRIVATE gt_tools gt_db gt_base gt_flags m)
 target_compile_definitions(make_winners PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
-# gt_exported_header(NAME COUNT): export/NAME.h in the build folder, with about COUNT winners.
+# gt_exported_header(NAME COUNT): export/NAME.h in the build folder, with about COUNT winners, by the target export_NAME.
 function(gt_exported_header name count)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/export)
   add_custom_command(OUTPUT ${folder}/${name}.h DEPENDS make_winners tune export/make_winners.c
@@ -13,16 +13,17 @@ function(gt_exported_header name count)
     COMMAND tune import ${folder}/${name}.jsonl --db ${folder}/${name}.db > ${folder}/${name}.log
     COMMAND tune export --db ${folder}/${name}.db --header ${folder}/${name}.h 2>> ${folder}/${name}.log
     COMMENT "Exporting ${name}.h")
+  add_custom_target(export_${name} DEPENDS ${folder}/${name}.h)
 endfunction()
 gt_exported_header(many 10000)
 gt_exported_header(few 20)
 
 # The flags are those that users compile with.
-add_executable(check_header export/check_header.c ${CMAKE_CURRENT_BINARY_DIR}/export/many.h)
-add_executable(check_header_cxx export/check_header.cpp ${CMAKE_CURRENT_BINARY_DIR}/export/many.h
-  ${CMAKE_CURRENT_BINARY_DIR}/export/few.h)
-add_executable(bench_header export/bench_header.c ${CMAKE_CURRENT_BINARY_DIR}/export/many.h)
+add_executable(check_header export/check_header.c)
+add_executable(check_header_cxx export/check_header.cpp)
+add_executable(bench_header export/bench_header.c)
 foreach(program check_header check_header_cxx bench_header)
+  add_dependencies(${program} export_many export_few)
   target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/export)
   target_compile_options(${program} PRIVATE -Wall -Wextra -Wpedantic -Werror)
   target_link_libraries(${program} PRIVATE gt_flags)
