@@ -219,7 +219,8 @@ static enum status open_database(struct import *im)
     if (st || im->db) return st;
     if (im->file) snprintf(path, sizeof path, "%s", im->file);
     else st = db_default_path(path, sizeof path);
-    return st ? st : db_open(path, DB_WRITE, &im->db);
+    if (!st) st = db_open(path, DB_WRITE, &im->db);
+    return st ? st : db_check_whole(im->db);
 }
 
 static enum status store(struct import *im, const char *path, const char *bytes, size_t length,
