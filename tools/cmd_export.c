@@ -4,6 +4,7 @@
 #include "export_header.h"
 #include "export_lists.h"
 #include "export_text.h"
+#include "output_file.h"
 #include "paths.h"
 #include "reading.h"
 

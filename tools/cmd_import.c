@@ -2,8 +2,8 @@
  * other kernels are shown, and written as T4.
  */
 #include "commands.h"
-#include "export_text.h"
 #include "import_ours.h"
+#include "output_file.h"
 #include "paths.h"
 #include "table.h"
 
