@@ -205,6 +205,9 @@ enum status db_check_each(struct db *db, void (*visit)(void *self, const char *w
                           void *self, bool *clean);
 /* The same with the findings as text, one line each. */
 enum status db_check(struct db *db, char *text, size_t room, bool *clean);
+/* The same for who is about to believe all of the file or to add to it. Errors: E_DB with the first finding.
+ */
+enum status db_check_whole(struct db *db);
 
 /* How much there is. */
 struct db_counts {

@@ -165,6 +165,23 @@ enum status db_check(struct db *db, char *text, size_t room, bool *clean)
     return db_check_each(db, add_line, &lines, clean);
 }
 
+enum status db_check_whole(struct db *db)
+{
+    char text[300];
+    bool clean = false;
+    if (db->created) return OK;
+    if (db->mode == DB_WRITE) db_guard(db, false); /* it takes pragma tables for new ones */
+    enum status st = db_check(db, text, sizeof text, &clean);
+    if (db->mode == DB_WRITE) db_guard(db, true);
+    if (st || clean) return st;
+    text[strcspn(text, "\n")] = '\0';
+    return fail(
+        E_DB,
+        "%s fails its check (%s): nothing goes into it or out of it; tune verify tells more, a backup or "
+        "a new file (--db) goes on",
+        db->path, text);
+}
+
 enum status db_count(struct db *db, struct db_counts *counts)
 {
     const struct {

@@ -91,6 +91,8 @@ void db_release(const char *path, struct db_hold *hold, bool writer);
 
 /* --- db_open.c --- */
 
+/* Off, statements that change or drop what must stay can be prepared: for our own of another kind. */
+void db_guard(struct db *db, bool on);
 /* Open a connection and make it harmless; nothing is read yet. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle);
 

@@ -69,6 +69,11 @@ static int authorize(void *unused, int action, const char *table, const char *co
     }
 }
 
+void db_guard(struct db *db, bool on)
+{
+    sqlite3_set_authorizer(db->handle, on ? authorize : NULL, NULL);
+}
+
 /* Is there something at path that could be a database? *size is 0 when there is nothing. */
 static enum status look(const char *path, enum db_mode mode, int64_t *size, bool *there)
 {
@@ -259,7 +264,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if (size == 0) db_remember_checked(db->path);
     if ((st = check_once(db->handle, db->path, db->mode, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;
-    sqlite3_set_authorizer(db->handle, authorize, NULL);
+    db_guard(db, true);
     db->ready = true;
     return OK;
 }
@@ -316,7 +321,7 @@ void db_close(struct db *db)
     for (int i = 0; i < db->statement_count; i++) sqlite3_finalize(db->statements[i].handle);
     if (db->ready && !db->safe) {
         /* One plain file at rest. A reader that is still connected keeps it in WAL mode, which is as good. */
-        sqlite3_set_authorizer(db->handle, NULL, NULL);
+        db_guard(db, false);
         sqlite3_busy_timeout(db->handle, 0);
         sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     }

@@ -4,6 +4,7 @@
 #include "export_header.h"
 #include "export_lists.h"
 #include "export_text.h"
+#include "output_file.h"
 #include "paths.h"
 #include "reading.h"
 
@@ -244,6 +245,7 @@ enum status cmd_export(int argc, char **argv)
     error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &e);
     enum status st = parsed ? e.st ? e.st : fail(E_USAGE, "%s", strerror(parsed)) : OK;
     if (!st) st = reading_open(&e.reading);
+    if (!st) st = db_check_whole(e.reading.db);
     if (!st && e.has_problem) e.reading.filter.problem = &e.problem;
     if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
     reading_close(&e.reading);

@@ -2,8 +2,8 @@
  * other kernels are shown, and written as T4.
  */
 #include "commands.h"
-#include "export_text.h"
 #include "import_ours.h"
+#include "output_file.h"
 #include "paths.h"
 #include "table.h"
 
@@ -219,7 +219,8 @@ static enum status open_database(struct import *im)
     if (st || im->db) return st;
     if (im->file) snprintf(path, sizeof path, "%s", im->file);
     else st = db_default_path(path, sizeof path);
-    return st ? st : db_open(path, DB_WRITE, &im->db);
+    if (!st) st = db_open(path, DB_WRITE, &im->db);
+    return st ? st : db_check_whole(im->db);
 }
 
 static enum status store(struct import *im, const char *path, const char *bytes, size_t length,

@@ -64,7 +64,7 @@ enum status cmd_merge(int argc, char **argv)
     struct db_merged merged;
     enum status st = db_open(out, DB_WRITE, &db);
     if (st) return st;
-    st = db_merge(db, (const char *const *)m.files + 1, m.count - 1, &merged);
+    if (!(st = db_check_whole(db))) st = db_merge(db, (const char *const *)m.files + 1, m.count - 1, &merged);
     db_close(db);
     if (st) return st;
     printf("%s: %" PRId64 " trials, %" PRId64 " decisions, %" PRId64 " runs added, %" PRId64

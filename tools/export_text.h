@@ -1,21 +1,9 @@
-/* export_text.h — files that appear complete or not at all, and what goes into generated C. */
+/* export_text.h — what goes into generated C. */
 #ifndef GT_EXPORT_TEXT_H
 #define GT_EXPORT_TEXT_H
 
 #include "status.h"
-#include <limits.h>
 #include <stdio.h>
-
-/* A file that is being written under another name beside its own. */
-struct outfile {
-    FILE *stream; /* stdout if path is "-" or NULL */
-    char path[PATH_MAX], temporary[PATH_MAX];
-};
-/* Errors: E_IO. */
-enum status outfile_open(const char *path, struct outfile *out);
-/* With OK: give it its name, after its content is on the disk. With an error: remove it. Returns the first
- * error. Takes a zeroed struct. */
-enum status outfile_close(struct outfile *out, enum status st);
 
 /* A C string literal of any bytes: what is not plain ASCII is written in octal, so that nothing ends it. */
 void text_c_string(const char *text, FILE *stream);

@@ -1,6 +1,7 @@
 #include "plot.h"
 
-#include <errno.h>
+#include "output_file.h"
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define COMMAND_NOT_FOUND 127 /* as the shell answers */
 #define CROWD             12  /* groups */
@@ -59,16 +59,14 @@ static void put_data(FILE *gnuplot, const struct bars *b)
     fputs("END\n", gnuplot);
 }
 
-static void put_script(FILE *gnuplot, const struct bars *b, const char *kind, const char *out)
+static void put_script(FILE *gnuplot, const struct bars *b, const char *kind)
 {
     bool turned = b->groups == 1;
     int width = 500 + 30 * (turned ? b->series : b->groups * b->series / 2);
     put_data(gnuplot, b);
     fprintf(gnuplot, "set terminal %s size %d,%d noenhanced background '#ffffff'\n",
             strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", width, b->groups > CROWD ? 600 : 520);
-    fputs("set output ", gnuplot);
-    put_string(gnuplot, out);
-    fputs("\nset title ", gnuplot);
+    fputs("set title ", gnuplot);
     put_string(gnuplot, b->title);
     fputs("\nset ylabel ", gnuplot);
     put_string(gnuplot, b->unit);
@@ -92,30 +90,34 @@ static void put_script(FILE *gnuplot, const struct bars *b, const char *kind, co
     fputc('\n', gnuplot);
 }
 
-enum status plot_bars(const struct bars *bars, const char *path)
+/* What gnuplot prints goes into the file. Its exit status, -1 if it could not be started. */
+static int draw(const struct bars *bars, const char *kind, int fd)
 {
-    enum status st = plot_check(path);
-    if (st) return st;
-    char fresh[4096];
-    if (snprintf(fresh, sizeof fresh, "%s.%d.part", path, (int)getpid()) >= (int)sizeof fresh)
-        return fail(E_USAGE, "the name of the picture is too long");
-
+    char command[80];
+    snprintf(command, sizeof command, "exec gnuplot >/proc/self/fd/%d 2>/dev/null", fd);
+    fcntl(fd, F_SETFD, 0);
     /* A gnuplot that is missing or ends early must not end us by SIGPIPE. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    FILE *gnuplot = popen("exec gnuplot >/dev/null 2>&1", "w");
+    FILE *gnuplot = popen(command, "w");
     int status = -1;
     if (gnuplot) {
-        put_script(gnuplot, bars, kind_of(path), fresh);
+        put_script(gnuplot, bars, kind);
         status = pclose(gnuplot);
     }
     signal(SIGPIPE, before);
+    return status;
+}
 
+enum status plot_bars(const struct bars *bars, const char *path)
+{
+    struct outfile out;
+    enum status st = plot_check(path);
+    if (!st) st = outfile_open(path, &out);
+    if (st) return st;
+    int status = draw(bars, kind_of(path), fileno(out.stream));
     if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == COMMAND_NOT_FOUND)
         st = fail(E_ABSENT, "gnuplot is not installed, so %s cannot be drawn: apt-get install gnuplot-nox",
                   path);
-    else if (status != 0 || access(fresh, R_OK) != 0)
-        st = fail(E_IO, "gnuplot could not draw %s: is its folder writable?", path);
-    else if (rename(fresh, path) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
-    if (st) unlink(fresh);
-    return st;
+    else if (status != 0) st = fail(E_IO, "gnuplot could not draw %s", path);
+    return outfile_close(&out, st);
 }

@@ -1,6 +1,7 @@
 #include "capture.h"
 
 #include "number.h"
+#include "output_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A GPU that nothing is known of, for problems whose time was not measured. */
@@ -152,7 +154,7 @@ enum status capture_read(const char *path, struct capture *capture)
 
 /* ---- writing ---- */
 
-static bool write_all(FILE *file, const struct capture *capture)
+static void write_all(FILE *file, const struct capture *capture)
 {
     fputs(
         "# problems of a program: how often, and the GPU's time of one call. tune --from-capture reads it\n",
@@ -165,22 +167,15 @@ static bool write_all(FILE *file, const struct capture *capture)
         if (c->time_us > 0) fprintf(file, " time_us=%s", time_us);
         fputc('\n', file);
     }
-    return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
 }
 
 static enum status replace(const char *path, const struct capture *capture)
 {
-    char fresh[PATH_MAX];
-    if (snprintf(fresh, sizeof fresh, "%s.%d.part", path, (int)getpid()) >= (int)sizeof fresh)
-        return fail(E_IO, "the name of the capture is too long");
-    FILE *file = fopen(fresh, "we");
-    bool written = file && write_all(file, capture);
-    int error = errno;
-    if (file && fclose(file) != 0) written = false, error = errno;
-    if (written && rename(fresh, path) != 0) written = false, error = errno;
-    if (written) return OK;
-    unlink(fresh);
-    return fail(E_IO, "cannot write the capture %s: %s", path, strerror(error));
+    struct outfile out;
+    enum status st = outfile_open(path, &out);
+    if (st) return st;
+    write_all(out.stream, capture);
+    return outfile_close(&out, OK);
 }
 
 /* One process at a time: the lock is on the folder, so that nothing is left behind. */
@@ -202,8 +197,8 @@ enum status capture_save(const char *path, const struct capture *capture)
     int folder;
     enum status st = lock_folder(path, &folder);
     if (st) return st;
-    st = capture_read(path, &all);
-    if (st == E_ABSENT) st = OK;
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) st = capture_read(path, &all);
     for (size_t i = 0; i < capture->count && !st; i++)
         st = capture_add(&all, &capture->at[i].problem, capture->at[i].count, capture->at[i].time_us);
     if (!st) {

@@ -3,9 +3,11 @@
  * Knows nothing of what a command does.
  */
 #include "commands.h"
+#include "output_file.h"
 #include "version.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +106,8 @@ int main(int argc, char **argv)
 {
     argp_program_version = "tune " GT_VERSION;
     argp_err_exit_status = status_exit_code(E_USAGE); /* argp ends the process itself on a wrong option */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
+    outfile_guard();
     enum status st = dispatch(argc, argv);
     /* What was printed counts only once it has been written. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && st == OK)

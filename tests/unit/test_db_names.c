@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 static bool no_locks; /* fcntl answers as on a file system without locks */
 
@@ -231,41 +232,35 @@ TEST(a_bind_mount_is_no_second_file)
     store_assert_clean();
 }
 
-static bool keeps_attributes(void)
-{
-    return access(beside(store_path, "-wal"), F_OK) == 0; /* the killed writer's */
-}
-
 TEST(what_a_killed_writer_left_is_not_missed_under_another_name)
 {
-    snprintf(store_path, sizeof store_path, "/tmp/gemmtune-names-%ld.db",
-             (long)getpid()); /* tmpfs has no attributes */
+    if (setxattr(store_folder, "user.gemmtune.test", "x", 1, 0) != 0) {
+        print_message("skipped: the file system of %s keeps no attributes\n", store_folder);
+        skip();
+    }
     assert_int_equal(apart(write_and_be_killed), -1);
-    assert_true(keeps_attributes());
-    snprintf(other, sizeof other, "%s.bound", store_path);
+    name_other("bound.db");
     int reader = apart(read_other);
-    char moved[200];
-    snprintf(moved, sizeof moved, "%s.moved", store_path);
-    if (reader != 77) {
+    if (reader == 77) {
+        print_message("(without bind mounts: nothing may be mounted here)\n");
+    } else {
         assert_int_equal(reader, E_DB);
         assert_int_equal(apart(write_other), E_DB);
     }
-    assert_int_equal(rename(store_path, moved), 0);
+    name_other("moved.db");
+    assert_int_equal(rename(store_path, other), 0);
     struct db *db;
-    assert_fails(db_open(moved, DB_READ, &db), E_DB, "-wal");
-    assert_int_equal(rename(beside(store_path, "-wal"), "/tmp/gemmtune-names-wal"), 0);
-    assert_int_equal(rename("/tmp/gemmtune-names-wal", beside(moved, "-wal")), 0);
+    assert_fails(db_open(other, DB_READ, &db), E_DB, "-wal");
+    char log[200];
+    snprintf(log, sizeof log, "%s-wal", other);
+    assert_int_equal(rename(beside(store_path, "-wal"), log), 0);
     struct db_counts counts;
-    assert_ok(db_open(moved, DB_WRITE, &db));
+    assert_ok(db_open(other, DB_WRITE, &db));
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.trials, 3);
     db_close(db);
-    assert_ok(db_open(moved, DB_READ, &db));
+    assert_ok(db_open(other, DB_READ, &db));
     db_close(db);
-    const char *files[] = {moved, other, beside(store_path, "-shm")};
-    for (int i = 0; i < 3; i++) unlink(files[i]);
-    unlink(beside(moved, ".lock"));
-    unlink(beside(store_path, ".lock"));
 }
 
 /* ---- where it cannot be ---- */

@@ -4,6 +4,7 @@
 #include "export_header.h"
 #include "export_lists.h"
 #include "export_text.h"
+#include "output_file.h"
 
 #define ALIGNED                                                                                              \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 "        \
