@@ -14,18 +14,22 @@ static int multiply(const float *a, const float *b, float *c, CUstream stream)
 static int multiply_lt(const float *a, const float *b, float *c, CUstream stream)
 {
     static const float one = 1, zero = 0;
+    lt_handle handle;
     lt_desc desc;
     lt_layout of_a, of_b, of_c;
+    int status = cublasLtCreate(&handle);
     cublasLtMatmulDescCreate(&desc, BLAS_COMPUTE_32F, BLAS_R_32F);
     cublasLtMatrixLayoutCreate(&of_a, BLAS_R_32F, 24, 32, 24);
     cublasLtMatrixLayoutCreate(&of_b, BLAS_R_32F, 32, 16, 32);
     cublasLtMatrixLayoutCreate(&of_c, BLAS_R_32F, 24, 16, 24);
-    const int status =
-        cublasLtMatmul(NULL, desc, &one, b, of_a, a, of_b, &zero, c, of_c, c, of_c, NULL, NULL, 0, stream);
+    if (!status)
+        status = cublasLtMatmul(handle, desc, &one, b, of_a, a, of_b, &zero, c, of_c, c, of_c, NULL, NULL, 0,
+                                stream);
     cublasLtMatmulDescDestroy(desc);
     cublasLtMatrixLayoutDestroy(of_a);
     cublasLtMatrixLayoutDestroy(of_b);
     cublasLtMatrixLayoutDestroy(of_c);
+    cublasLtDestroy(handle);
     return status;
 }
 

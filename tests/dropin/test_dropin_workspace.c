@@ -123,8 +123,8 @@ static size_t lt_bytes;
 
 static int multiply_lt(void)
 {
-    return cublasLtMatmul(NULL, lt.desc, &one, operands.b, lt.a, operands.a, lt.b, &zero, operands.c, lt.c,
-                          operands.c, lt.c, NULL, lt_workspace, lt_bytes, stream);
+    return cublasLtMatmul(lt_context, lt.desc, &one, operands.b, lt.a, operands.a, lt.b, &zero, operands.c,
+                          lt.c, operands.c, lt.c, NULL, lt_workspace, lt_bytes, stream);
 }
 
 static void a_matmuls_workspace_is_used(void **state)
