@@ -22,7 +22,7 @@ struct export
     struct pick_rules rules;
     enum form form;
     const char *output; /* file; NULL: standard output */
-    bool with_kernels;
+    bool with_kernels, with_ptx;
     struct problem problem; /* of --shape */
     bool has_problem;
     enum status st; /* of parsing */
@@ -31,6 +31,7 @@ struct export
 enum {
     KEY_HEADER = 256,
     KEY_KERNELS,
+    KEY_PTX,
     KEY_JSON,
     KEY_CSV,
     KEY_T4,
@@ -43,7 +44,8 @@ enum {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "What is written:", 1},
     {"header", KEY_HEADER, "FILE", 0, "winners as a C header with a lookup", 0},
-    {"with-kernels", KEY_KERNELS, NULL, 0, "and their machine code, PTX and a launcher", 0},
+    {"with-kernels", KEY_KERNELS, NULL, 0, "and their machine code and a launcher", 0},
+    {"ptx", KEY_PTX, NULL, 0, "and their PTX, for GPUs of later architectures", 0},
     {"json", KEY_JSON, NULL, 0, "winners as JSON, one object a line", 0},
     {"csv", KEY_CSV, NULL, 0, "winners as CSV with a head line", 0},
     {"t4", KEY_T4, NULL, 0, "all trials in the T4 results format, for Kernel Tuner and others", 0},
@@ -71,10 +73,13 @@ static const char text[] =
     "once, measured before predicted and cold before hot. Winners whose kernel has changed since are left "
     "out.\n"
     "\n"
-    "--with-kernels adds each kernel once: machine code for the GPU's architecture, PTX for later ones, and "
-    "a launcher that needs the driver API (cuda.h, libcuda) alone. Kernels come from the cache or are "
-    "compiled "
-    "(NVRTC).\n"
+    "--with-kernels adds each kernel once: machine code for the GPU's architecture, and a launcher that "
+    "needs the "
+    "driver API (cuda.h, libcuda) alone. --ptx adds a text of each that the driver of a GPU of a later "
+    "architecture "
+    "compiles when it is loaded; it makes the header some four times as large, and nothing was measured "
+    "there. "
+    "Kernels come from the cache or are compiled (NVRTC).\n"
     "\n"
     "--json is what libgemmtune reads as winners that ship with it, and tune import takes back. --t4 has "
     "every trial, "
@@ -113,6 +118,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_KERNELS:
         e->with_kernels = true;
         break;
+    case KEY_PTX:
+        e->with_ptx = true;
+        break;
     case KEY_JSON:
         st = choose(e, FORM_JSON, NULL);
         break;
@@ -150,6 +158,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                       "say what to write: --header FILE, --json, --csv or --t4 (see tune export --help)");
         else if (e->with_kernels && e->form != FORM_HEADER)
             st = fail(E_USAGE, "--with-kernels belongs to --header");
+        else if (e->with_ptx && !e->with_kernels) st = fail(E_USAGE, "--ptx belongs to --with-kernels");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -191,6 +200,7 @@ static enum status write_header(struct export *e)
     struct picks picks = {0};
     struct header header = {
         .generator = argp_program_version, .picks = &picks, .with_kernels = e->with_kernels};
+    header.kernels.with_ptx = e->with_ptx;
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);

@@ -303,8 +303,10 @@ static void find_slabs(struct probe *probe, struct gt_winner_geometry *g)
         unit = common_divisor(plan_of(probe, 1, 1, k, 1).k_slab, unit);
     size[axis] = last_same(probe, size, axis, probe->step[axis], PROBLEM_DIM_MAX, is_legal);
     const struct gt_winner_shape shape = {.m = size[0], .n = size[1]};
+    const int64_t row = gt_winner_pack_floats(g, &shape, 1);
+    if (row < 1) return;
     g->slab_unit = (int32_t)unit;
-    g->slab_min = (int32_t)(((int64_t)g->pack_mib << 18) / gt_winner_pack_floats(g, &shape, 1));
+    g->slab_min = (int32_t)(((int64_t)g->pack_mib << 18) / row);
 }
 
 /* How k is cut, seen on one tile of C and a k long enough for any number of splits to come out even. */

@@ -40,7 +40,7 @@ int kernels_number(struct export_kernels *kernels, const struct config *config, 
     return kernels->count++;
 }
 
-static enum status compile_one(struct export_kernel *k, const char *cache)
+static enum status compile_one(struct export_kernel *k, bool with_ptx, const char *cache)
 {
     struct compiled compiled;
     char text[CONFIG_TEXT_MAX];
@@ -49,7 +49,8 @@ static enum status compile_one(struct export_kernel *k, const char *cache)
     config_format(&k->config, text);
     if (!compiled.built) return fail(E_COMPILER, "%s does not compile: %s", text, compiled.log);
     st = compile_read_cubin(compiled.path, compiled.checksum, &k->cubin, &k->cubin_bytes);
-    if (!st) st = compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+    if (st || !with_ptx) return st;
+    st = compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
     if (st || !compiled.built) return st;
     return compile_read_cubin(compiled.path, compiled.checksum, &k->ptx, &k->ptx_bytes);
 }
@@ -62,7 +63,7 @@ static void compile_ahead(const struct export_kernels *kernels, const char *cach
     for (int i = first; i < kernels->count; i += step) {
         const struct export_kernel *k = &kernels->list[i];
         compile_config(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
-        compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+        if (kernels->with_ptx) compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
     }
 }
 
@@ -90,7 +91,8 @@ enum status kernels_compile(struct export_kernels *kernels)
     enum status st = compile_cache_folder(cache, sizeof cache);
     if (!st) st = compile_load(version);
     if (!st) fill_cache(kernels, cache);
-    for (int i = 0; !st && i < kernels->count; i++) st = compile_one(&kernels->list[i], cache);
+    for (int i = 0; !st && i < kernels->count; i++)
+        st = compile_one(&kernels->list[i], kernels->with_ptx, cache);
     return st;
 }
 

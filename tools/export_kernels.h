@@ -11,13 +11,14 @@ struct export_kernel {
     bool trans_a, trans_b;
     int arch;
     const char *entry[3]; /* as in struct gt_winner_kernel */
-    char *cubin, *ptx;    /* malloc'ed; ptx is NULL where the kernel needs this one architecture */
+    char *cubin, *ptx; /* malloc'ed; ptx is NULL if not wanted, or the kernel needs this one architecture */
     size_t cubin_bytes, ptx_bytes;
 };
 
 struct export_kernels {
     struct export_kernel *list;
     int count;
+    bool with_ptx; /* beside the machine code */
 };
 
 /* Number of the kernel of a configuration; it is added if it is not there. -1: out of memory. */

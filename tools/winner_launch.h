@@ -36,7 +36,8 @@ extern "C" {
 
 /* Load a winner's kernel into the current context: compiled for its architecture, or from PTX for a later
  * one. CUDA_ERROR_NOT_FOUND: it has none, call cuBLAS (its config is "cublas") or export with kernels.
- * CUDA_ERROR_NO_BINARY_FOR_GPU: the current GPU is none that it runs on. Others are the driver's. */
+ * CUDA_ERROR_NO_BINARY_FOR_GPU: the current GPU is none that it runs on, or would need its PTX, which the
+ * header has if it was exported with --ptx. Others are the driver's. */
 GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
                                        struct gt_winner_loaded *loaded);
 

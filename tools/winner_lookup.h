@@ -111,7 +111,7 @@ struct gt_winner_source {
 struct gt_winner_kernel {
     const char *entry[3]; /* functions of gt_winner_plan's kernels; NULL: there is none */
     const void *cubin;    /* for the GPU's architecture */
-    const void *ptx;      /* for this and later architectures, with a final 0; NULL: there is none */
+    const void *ptx;      /* for later architectures, too, with a final 0; NULL: there is none (--ptx) */
     size_t cubin_bytes, ptx_bytes;
 };
 

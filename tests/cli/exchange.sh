@@ -8,6 +8,7 @@ if [ $code = 6 ]; then skip "no NVRTC"; fi
 t tune export --db one.db
 t tune export --db one.db --json --csv
 t tune export --db one.db --csv --with-kernels
+t tune export --db one.db --header h200.h --ptx
 t tune export --db one.db --header h200.h
 t sed -n 1,4p h200.h
 t grep -c GT_H200_H h200.h

@@ -25,7 +25,7 @@ grep -m1 '"config": "simt' winners.jsonl |
 cat packed.jsonl >>winners.jsonl
 "$tune" import winners.jsonl --db winners.db
 code=0
-"$tune" export --db winners.db --header kernels.h --with-kernels || code=$?
+"$tune" export --db winners.db --header kernels.h --with-kernels --ptx || code=$?
 if [ $code = 6 ]; then
     echo "skipped: no NVRTC"
     exit 77

@@ -32,9 +32,34 @@ cmp first.h kernels.h # the same bytes again
 strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates"
 $cc -std=c99 -O1 $strict "$here/launch.c" "$here/fake_driver.c" -o launch
 ./launch
+# PTX only where it is asked for, at a price.
+"$tune" export --db winners.db --header kernels.h --with-kernels --ptx
+[ "$(stat -c %s kernels.h)" -gt $((2 * $(stat -c %s first.h))) ]
+$cc -std=c99 -O1 $strict -DWITH_PTX "$here/launch.c" "$here/fake_driver.c" -o launch_ptx
+./launch_ptx
+# The definitions in C++, used from C; with clang, too, where it is.
 echo '#define GT_WINNERS_IMPLEMENTATION
 #include "kernels.h"
-int main() { return gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132) == nullptr; }' >main.cpp
-$cc -std=c99 $strict -c "$here/fake_driver.c" -o fake_driver.o
-$cxx -std=c++11 -O1 $strict main.cpp fake_driver.o -o main
-./main
+extern "C" CUresult use(const gt_winner_gpu *gpu);
+int main() { return use(gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132)); }' >main.cpp
+echo '#include "kernels.h"
+CUresult use(const struct gt_winner_gpu *gpu);
+CUresult use(const struct gt_winner_gpu *gpu)
+{
+    struct gt_winner_loaded kernel;
+    const struct gt_winner *winner = gpu->winners;
+    CUresult result;
+    while (winner->kernel < 0) winner++;
+    result = gt_winner_load(gpu, winner, &kernel);
+    return result == CUDA_SUCCESS ? gt_winner_unload(&kernel) : result;
+}' >use.c
+for pair in "$cc $cxx" "clang clang++" "clang-14 clang++-14"; do
+    command -v "${pair% *}" >/dev/null && command -v "${pair#* }" >/dev/null || continue
+    # shellcheck disable=SC2086 # several options
+    ${pair% *} -std=c99 -O1 $strict -c use.c "$here/fake_driver.c"
+    if nm --defined-only use.o | grep gt_; then exit 1; fi
+    [ "$(stat -c %s use.o)" -lt 8192 ]
+    # shellcheck disable=SC2086
+    ${pair#* } -std=c++11 -O1 $strict main.cpp use.o fake_driver.o -o main
+    ./main
+done
