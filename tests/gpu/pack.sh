@@ -1,13 +1,13 @@
 #!/bin/sh
-# pack.sh BUILD FOLDER: what tests/gpu/all.sh needs, for a machine with a GPU that has neither cmake nor the libraries that
-# the programs were linked with. FOLDER then holds all.sh beside the programs, and tools/suite.sh:
+# pack.sh BUILD FOLDER: what tests/gpu/all.sh and sanitize.sh need, for a machine with a GPU that has neither cmake nor the
+# libraries that the programs were linked with. FOLDER then holds them beside the programs, and tools/suite.sh:
 #     LD_LIBRARY_PATH=FOLDER/lib GEMMTUNE_CONFIGS=FOLDER/configs TUNE=FOLDER/tune FOLDER/tools/suite.sh results
 set -eu
 build=$1 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mkdir -p "$folder/lib" "$folder/tools"
-programs="tune tests/test_device_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/bench_host tests/bench_dropin
+programs="tune tests/test_device_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/sanitize_one tests/bench_host tests/bench_dropin
 runtime/dropin/libgemmtune_cublas.so runtime/dropin/libgemmtune_cublas_engine.so"
 for program in $programs; do
     cp "$build/$program" "$folder/"
@@ -17,5 +17,5 @@ done
 "$build/tests/make_winners" 60 >"$folder/winners.jsonl"
 cp -r "$top/configs" "$folder/"
 cp "$top/tools/suite.sh" "$top/tools/suite_classes.awk" "$folder/tools/"
-cp "$here/all.sh" "$here/torch_dropin.py" "$here/../export/gpu.sh" "$here/../export/run_gpu.c" "$folder/"
+cp "$here/all.sh" "$here/sanitize.sh" "$here/torch_dropin.py" "$here/../export/gpu.sh" "$here/../export/run_gpu.c" "$folder/"
 du -sh "$folder"

@@ -1,0 +1,216 @@
+#!/bin/sh
+# sanitize.sh [--legal] [NAME...]: the shipped winners under compute-sanitizer: a small problem for each family and feature
+# below, each under memcheck, initcheck, synccheck and racecheck. A line for each tool and case; NAME is one of the cases,
+# without any all of them. Runs in the folder that pack.sh made, JOBS of them at a time (8); needs the driver, NVRTC, and
+# compute-sanitizer: COMPUTE_SANITIZER, or that of the PATH or of CUDA_HOME. What the tools said stays in OUT
+# (./sanitize.out). Ends with 1 if anything was found, 77 where nothing can be done.
+#
+# --legal: without a GPU: are all cases what an H200 may be given?
+#
+# Before the cases each tool is given a defect that it must find.
+#
+# One warning of racecheck is expected, of kernels that send their sums around a cluster, on sm_90: between thread 0's
+# mbarrier.init and its own arrive.expect_tx. docs/kernels.md ("What racecheck says") reads in the machine code why it is
+# no race. It is passed over only for the cases marked `inbox`, only between those two instructions, and only if the
+# second one waits for the first one's scoreboard in the very cubin that was run.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+tools='memcheck initcheck synccheck racecheck'
+
+# NAME|"inbox" or nothing|the winner's problem, or a configuration that has not won|the small problem
+cases() {
+    cat <<'END'
+teams||sgemm:nn:256x256x256|nn:96x128x256
+teams8||sgemm:nn:512x512x512|nn:64x128x512
+teams-odd||sgemm:nn:777x333x555|nn:97x95x131
+plain||sgemm:nn:4096x4096x4096|nn:256x512x96
+three-blocks||sgemm:nn:7000x2048x2048|nn:200x256x128
+narrow||sgemm:nn:4096x2112x7168|nn:256x192x64
+cluster2|inbox|sgemm:nn:1024x1024x1024|nn:128x256x256
+cluster2-teams|inbox|sgemm:nn:333x777x555|nn:97x193x131
+cluster2-nt|inbox|sgemm:nt:1000x1000x1000|nt:132x140x200
+cluster2-tn|inbox|sgemm:tn:1000x1000x1000|tn:132x140x200
+cluster2-tt|inbox|sgemm:tt:1000x1000x1000|tt:132x140x200
+cluster3|inbox|sgemm:nn:640x640x640|nn:80x128x192
+cluster8|inbox|sgemm:nn:128x1760x1760|nn:64x256x512
+cluster8-teams|inbox|sgemm:nn:700x35x2048|nn:100x35x1024
+last-block||sgemm:nn:700x5124x2048|nn:128x384x128
+two-steps||sgemm:nn:32x28672x4096|nn:32x256x448
+split66||sgemm:nn:64x64x65536|nn:64x64x4224
+split132||sgemm:nn:128x128x262144|nn:128x128x4224
+pack-a||sgemm:nn:384x14161x1152|nn:192x225x100
+pack-a-split||sgemm:nn:512x11008x4096|nn:128x192x256
+pack-both||sgemm:nn:4095x4097x4093|nn:131x133x67
+pack-teams||sgemm:nn:1023x1025x1027|nn:65x67x131
+batch||sgemm:nn:1023x1025x1027|nn:33x35x67:batch=3
+nt||sgemm:nt:4096x4096x4096|nt:200x260x72
+tt||sgemm:tt:4096x4096x4096|tt:256x132x72
+resident||sgemm:nn:32x1605632x27|nn:32x2048x27
+resident-bulk||sgemm:nn:64x1605632x147|nn:64x2048x147
+skinny||sgemm:nn:1x4096x4096|nn:1x512x512
+skinny8||sgemm:nn:16x1760x1760|nn:16x320x640
+skinny-last||sgemm:nn:16x4096x7168|nn:16x256x1024
+skinny-tt||sgemm:tt:8x6144x4096|tt:8x384x512
+skinny-side||sgemm:nn:3333x5x3333|nn:333x5x333
+skinny-split||sgemm:nn:16x16x1000000|nn:16x16x67584
+slabs||simt BM=8 BN=4 BK=16 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1|nn:3x5x262200:batch=2
+tall||tall SIDE=1 BM=128 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=1|nn:640x64x147
+tall-nt||tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1|nt:64x640x147
+resident-flow||resident SIDE=0 BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=4 LOADER=2 VS=4 VC=4 UNROLL=4 MIN_BLOCKS=2 SMS=1|nn:64x1024x147
+END
+}
+
+config_of() {
+    case $1 in
+    sgemm:*) sed -nE "s/.*\"problem\": \"$1\",.*\"config\": \"([^\"]+)\".*/\1/p" "$winners" | head -1 ;;
+    *) printf '%s\n' "$1" ;;
+    esac
+}
+
+# ---- one tool and one case ----
+
+# What a log says in the end: "clean", "expected N" or what was found.
+verdict() { # TOOL LOG INBOX CONFIG PROBLEM
+    summary=$(sed -nE 's/^=+ +((RACECHECK|ERROR) SUMMARY: .*)/\1/p' "$2" | tail -1)
+    case $summary in
+    'ERROR SUMMARY: 0 errors' | 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'*) echo clean ;;
+    'RACECHECK SUMMARY: '*'(0 errors,'*)
+        pair=$([ "$3" = inbox ] && "$here/sanitize_one" --inbox "$4" "$5" 2>&1)
+        # The places of all writes and reads that were reported, and of nothing else.
+        places=$(grep -oE '(Write|Read) (access|Thread)[^+]*\+0x[0-9a-f]+' "$2" | sed -E 's/^(Write|Read) .*\+(0x[0-9a-f]+)$/\1 \2/' |
+            sort -u | sed 's/^Write //; s/^Read //' | tac | paste -sd ' ')
+        if [ -n "$pair" ] && [ "$places" = "$pair" ]; then echo "expected: ${summary#*: }, $places"
+        else echo "$summary: $places; expected at most $pair"; fi
+        ;;
+    '') echo "no summary, but at last: $(tail -1 "$2")" ;;
+    *) echo "$summary" ;;
+    esac
+}
+
+# A number of its own for each run, so that none disturbs another's ports.
+look() { # NUMBER TOOL ARGUMENT...
+    number=$1 tool=$2
+    shift 2
+    set -- --tool "$tool" --port $((40000 + 12 * number)) "$here/sanitize_one" "$@"
+    [ "$tool" != racecheck ] || set -- --racecheck-report all --print-limit 100000 "$@"
+    timeout "${LIMIT_S:-150}" "$sanitizer" "$@"
+}
+
+plant() { # NUMBER TOOL
+    begin=$(date +%s)
+    look "$1" "$2" --planted "$2" >"$out/$2.planted.log" 2>&1
+    said=$(verdict "$2" "$out/$2.planted.log" '' '' '')
+    case $said in
+    clean | 'no summary'* | expected*) result="FAILED: the planted defect was not found ($said)" ;;
+    *) result="found: $said" ;;
+    esac
+    line "$2" planted "$begin" "$result" >"$out/$2.planted.line"
+}
+
+one() { # NUMBER TOOL NAME INBOX CONFIG PROBLEM
+    begin=$(date +%s) code=0
+    log=$out/$2.$3.log
+    look "$1" "$2" "$5" "$6" >"$log" 2>&1 || code=$?
+    said=$(verdict "$2" "$log" "$4" "$5" "$6")
+    case $said in
+    clean | expected*) [ "$code" = 0 ] && result=$said || result="FAILED: exit status $code ($said)" ;;
+    *) result="FAILED: $said" ;;
+    esac
+    line "$2" "$3" "$begin" "$result" >"$out/$2.$3.line"
+}
+
+line() { # TOOL NAME BEGIN RESULT
+    printf '%-10s %-15s %4d s  %s\n' "$1" "$2" $(($(date +%s) - $3)) "$4"
+}
+
+# ---- all of them ----
+
+winners=$here/configs/winners/h200.jsonl
+[ -e "$winners" ] || winners=$here/../../configs/winners/h200.jsonl
+legal=
+[ "${1:-}" != --legal ] || legal=$1
+[ -z "$legal" ] || shift
+wanted=" $* "
+
+wanted_cases() {
+    cases | while IFS='|' read -r name inbox source problem; do
+        case $wanted in "  " | *" $name "*) ;; *) continue ;; esac
+        config=$(config_of "$source")
+        [ -n "$config" ] || config="no winner of $source"
+        printf '%s|%s|%s|%s\n' "$name" "$inbox" "$config" "$problem"
+    done
+}
+
+if [ -n "$legal" ]; then
+    wanted_cases | {
+        wrong=0 count=0
+        while IFS='|' read -r name inbox config problem; do
+            "${SANITIZE_ONE:-$here/sanitize_one}" --legal "$config" "$problem" || {
+                echo "^ $name"
+                wrong=1
+            }
+            count=$((count + 1))
+        done
+        echo "$count cases"
+        exit $wrong
+    }
+    exit
+fi
+
+sanitizer=${COMPUTE_SANITIZER:-$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")}
+"$sanitizer" --version >/dev/null 2>&1 || {
+    echo "skipped: no compute-sanitizer (it comes with the CUDA toolkit; COMPUTE_SANITIZER may name it)"
+    exit 77
+}
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
+out=${OUT:-$PWD/sanitize.out}
+mkdir -p "$out/cache"
+rm -f "$out"/*.log "$out"/*.line
+export GEMMTUNE_CACHE="$out/cache"
+
+number=0
+# at_once COMMAND ARGUMENT...: in the background, JOBS at a time.
+at_once() {
+    [ $((number % ${JOBS:-8})) != 0 ] || wait
+    "$@" &
+    number=$((number + 1))
+}
+
+# Without a tool at first: kernels are compiled once, and wrong results are not the tools' business.
+echo "== alone"
+wanted_cases >"$out/cases"
+while IFS='|' read -r name inbox config problem; do
+    at_once sh -c '"$1" "$2" "$3" >"$4" 2>&1; echo $? >>"$4"' sh "$here/sanitize_one" "$config" "$problem" "$out/alone.$name.log"
+done <"$out/cases"
+wait
+failed=0
+while IFS='|' read -r name inbox config problem; do
+    case $(tail -1 "$out/alone.$name.log") in
+    0) ;;
+    77)
+        cat "$out/alone.$name.log"
+        exit 77
+        ;;
+    *)
+        echo "FAILED: $name: $(cat "$out/alone.$name.log")"
+        failed=1
+        ;;
+    esac
+done <"$out/cases"
+
+echo "== under compute-sanitizer"
+number=0
+for tool in $tools; do at_once plant "$number" "$tool"; done
+for tool in $tools; do
+    while IFS='|' read -r name inbox config problem; do
+        at_once one "$number" "$tool" "$name" "$inbox" "$config" "$problem"
+    done <"$out/cases"
+done
+wait
+cat "$out"/*.line
+runs=$(cat "$out"/*.line | wc -l)
+found=$(cat "$out"/*.line | grep -c FAILED)
+echo "$runs runs, $found failed; what the tools said is in $out"
+[ "$found" = 0 ] || failed=1
+[ "$runs" = "$number" ] || failed=1
+exit $failed

@@ -1,0 +1,235 @@
+/* sanitize_one.c — one small problem by one configuration on the GPU, for compute-sanitizer to look at
+ * (sanitize.sh).
+ *
+ *     sanitize_one CONFIG PROBLEM          computes it twice and compares with the host's sums
+ *     sanitize_one --legal CONFIG PROBLEM  without a GPU: may an H200 be given that?
+ *     sanitize_one --inbox CONFIG PROBLEM  without a GPU: compiles it for sm_90 and prints which instructions
+ * begin an mbarrier, "0x450 0x480", if the second waits for the first sanitize_one --planted TOOL runs a
+ * kernel with the defect that TOOL must find
+ *
+ * Every buffer is as large as it must be and no larger. C is not written before the first product (beta = 0,
+ * which does not read it); of the workspace only the counters are. Ends with 77 where there is no GPU.
+ */
+#include "compile.h"
+#include "kernel.h"
+#include "machine_code.h"
+#include "reference.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct device device;
+
+/* Whole numbers so small that every sum is exact. */
+static float *whole_numbers(int64_t count, unsigned seed)
+{
+    float *x = malloc((size_t)(count + 1) * sizeof *x);
+    for (int64_t i = 0; x && i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)((int)(seed >> 24) % 9 - 4);
+    }
+    return x;
+}
+
+static enum status compile_for(int arch, const struct config *config, const struct problem *problem,
+                               struct compiled *built)
+{
+    char folder[1024];
+    enum status st = compile_cache_folder(folder, sizeof folder);
+    if (!st) st = compile_config(config, problem->trans_a, problem->trans_b, arch, folder, built);
+    return !st && !built->built ? fail(E_INPUT, "the compiler refuses it: %s", built->log) : st;
+}
+
+static enum status check_rules(const struct config *config, const struct problem *problem,
+                               const struct gpu *gpu)
+{
+    const char *why = config->template->check(config, problem, gpu);
+    return why ? fail(E_INPUT, "%s", why) : OK;
+}
+
+static enum status parse(const char *config_text, const char *problem_text, struct config *config,
+                         struct problem *problem)
+{
+    enum status st = config_parse(config_text, config);
+    return st ? st : problem_parse(problem_text, problem);
+}
+
+/* ---- a product ---- */
+
+struct product {
+    struct problem problem;
+    int64_t spans[3];
+    float *host[3], *want;
+    struct device_buffer buffer[3];
+};
+
+static enum status make_product(struct product *x, const struct problem *problem)
+{
+    x->problem = *problem;
+    x->spans[0] = problem_span_a(problem);
+    x->spans[1] = problem_span_b(problem);
+    x->spans[2] = problem_span_c(problem);
+    x->want = whole_numbers(x->spans[2], 3);
+    enum status st = x->want ? OK : fail(E_MEMORY, "out of memory");
+    for (int i = 0; i < 3 && !st; i++) {
+        const size_t bytes = (size_t)x->spans[i] * sizeof(float);
+        x->host[i] = whole_numbers(x->spans[i], (unsigned)i);
+        if (!x->host[i]) return fail(E_MEMORY, "out of memory");
+        st = device_allocate(&x->buffer[i], bytes);
+        if (!st && i < 2) st = device_check(cuda.MemcpyHtoD(x->buffer[i].address, x->host[i], bytes), "copy");
+    }
+    return st;
+}
+
+static void free_product(struct product *x)
+{
+    for (int i = 0; i < 3; i++) {
+        device_free(&x->buffer[i]);
+        free(x->host[i]);
+    }
+    free(x->want);
+}
+
+/* C = alpha A B + beta C, there and here. */
+static enum status compute(struct product *x, const struct kernel *kernel, double alpha, double beta)
+{
+    const struct operands operands = {x->buffer[0].address, x->buffer[1].address, x->buffer[2].address};
+    x->problem.alpha = alpha;
+    x->problem.beta = beta;
+    enum status st = kernel->launch(kernel->self, &operands, alpha, beta);
+    if (!st) st = device_check(cuda.StreamSynchronize(device.stream), "run the kernel");
+    if (!st)
+        st = device_check(
+            cuda.MemcpyDtoH(x->host[2], x->buffer[2].address, (size_t)x->spans[2] * sizeof(float)), "copy C");
+    if (st) return st;
+    reference_ijk(&x->problem, x->host[0], x->host[1], x->want);
+    for (int64_t i = 0; i < x->spans[2]; i++)
+        if (x->host[2][i] != x->want[i])
+            return fail(E_GPU, "C[%lld] is %g, expected %g", (long long)i, (double)x->host[2][i],
+                        (double)x->want[i]);
+    return OK;
+}
+
+static enum status run(const char *config_text, const char *problem_text)
+{
+    struct config config;
+    struct problem problem;
+    struct compiled built;
+    struct product product = {.want = NULL};
+    struct kernel kernel = {0};
+    enum status st = parse(config_text, problem_text, &config, &problem);
+    if (!st) st = check_rules(&config, &problem, &device.gpu);
+    if (!st) st = compile_for(device.gpu.arch, &config, &problem, &built);
+    if (!st) st = kernel_load(&device, &config, &problem, built.path, built.checksum, &kernel);
+    if (!st) st = make_product(&product, &problem);
+    if (!st) st = compute(&product, &kernel, 1, 0);
+    if (!st) st = compute(&product, &kernel, 2, -3);
+    kernel_close(&kernel);
+    free_product(&product);
+    return st;
+}
+
+/* ---- without a GPU ---- */
+
+static enum status is_legal(const char *config_text, const char *problem_text)
+{
+    struct config config;
+    struct problem problem;
+    struct gpu gpu;
+    const char *configs = getenv("GEMMTUNE_CONFIGS");
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s/gpus", configs ? configs : GT_SOURCE_DIR "/configs");
+    enum status st = parse(config_text, problem_text, &config, &problem);
+    if (!st) st = gpu_find(folder, "h200", &gpu);
+    return st ? st : check_rules(&config, &problem, &gpu);
+}
+
+static enum status print_inbox(const char *config_text, const char *problem_text)
+{
+    struct config config;
+    struct problem problem;
+    struct compiled built;
+    struct inbox_start start;
+    char *cubin = NULL;
+    size_t length;
+    enum status st = parse(config_text, problem_text, &config, &problem);
+    if (!st) st = compile_for(90, &config, &problem, &built);
+    if (!st) st = compile_read_cubin(built.path, built.checksum, &cubin, &length);
+    if (st) return st;
+    if (!machine_code_inbox(cubin, length, &start)) st = fail(E_ABSENT, "the kernel begins no mbarrier");
+    else if (!start.waits)
+        st = fail(E_ABSENT, "the arrival at 0x%x does not wait for the mbarrier's beginning at 0x%x",
+                  start.arrive, start.init);
+    else printf("0x%x 0x%x\n", start.init, start.arrive);
+    free(cubin);
+    return st;
+}
+
+/* ---- planted defects ---- */
+
+/* Each is a block of 64 threads with 64 floats of x. */
+static const char *const planted[][2] = {
+    {"memcheck", "x[threadIdx.x + 1] = 1;"},
+    {"initcheck", "x[threadIdx.x] += 1;"},
+    {"racecheck",
+     "__shared__ float s[64]; s[threadIdx.x] = threadIdx.x; x[threadIdx.x] = s[63 - threadIdx.x];"},
+    {"synccheck", "if (threadIdx.x % 2) __syncthreads(); x[threadIdx.x] = 1;"},
+};
+
+static enum status launch_planted(const char *cubin, const char *checksum)
+{
+    struct device_buffer x = {0};
+    CUmodule module = NULL;
+    CUfunction function;
+    enum status st = kernel_open(cubin, checksum, &module);
+    if (!st) st = device_check(cuda.ModuleGetFunction(&function, module, "gemm"), "find the kernel");
+    if (!st) st = device_allocate(&x, 64 * sizeof(float));
+    void *parameters[] = {&x.address};
+    if (!st)
+        st = device_check(cuda.LaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, device.stream, parameters, NULL),
+                          "launch");
+    if (!st) st = device_check(cuda.StreamSynchronize(device.stream), "run");
+    device_free(&x);
+    if (module) cuda.ModuleUnload(module);
+    return st;
+}
+
+static enum status run_planted(const char *tool)
+{
+    char folder[1024], text[512];
+    struct compiled built;
+    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
+        if (strcmp(planted[i][0], tool) != 0) continue;
+        snprintf(text, sizeof text, "extern \"C\" __global__ void gemm(float *x)\n{\n    %s\n}\n",
+                 planted[i][1]);
+        const struct source_text source = {"planted.cu", text};
+        enum status st = compile_cache_folder(folder, sizeof folder);
+        if (!st) st = compile_sources(&source, 1, NULL, 0, device.gpu.arch, folder, &built);
+        if (!st && !built.built) st = fail(E_INPUT, "the compiler refuses it: %s", built.log);
+        return st ? st : launch_planted(built.path, built.checksum);
+    }
+    return fail(E_USAGE, "nothing is planted for %s", tool);
+}
+
+static enum status on_gpu(char **argv)
+{
+    if (device_open(0, &device)) {
+        fprintf(stderr, "skipped: %s\n", status_text());
+        exit(77);
+    }
+    enum status st = strcmp(argv[1], "--planted") == 0 ? run_planted(argv[2]) : run(argv[1], argv[2]);
+    device_close(&device);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    enum status st;
+    if (argc == 4 && strcmp(argv[1], "--legal") == 0) st = is_legal(argv[2], argv[3]);
+    else if (argc == 4 && strcmp(argv[1], "--inbox") == 0) st = print_inbox(argv[2], argv[3]);
+    else if (argc == 3) st = on_gpu(argv);
+    else st = fail(E_USAGE, "see the beginning of sanitize_one.c");
+    if (st) fprintf(stderr, "sanitize_one: %s\n", status_text());
+    return st ? 1 : 0;
+}
