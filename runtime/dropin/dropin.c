@@ -1,6 +1,7 @@
 #include "dropin.h"
 
 #include "device.h"
+#include "env.h"
 #include "environment.h"
 #include "number.h"
 #include "real_blas.h"
@@ -45,7 +46,7 @@ static const char *loosened(void)
 
 static void start_recorder(void)
 {
-    const char *file = getenv("GEMMTUNE_CAPTURE"), *seconds = getenv("GEMMTUNE_CAPTURE_S");
+    const char *file = env_text("GEMMTUNE_CAPTURE"), *seconds = env_text("GEMMTUNE_CAPTURE_S");
     double every_s = SAVE_EVERY_S;
     if (!file || !file[0]) return;
     if (seconds) {
@@ -62,7 +63,7 @@ static void start_recorder(void)
 
 static void start(void)
 {
-    const char *way = getenv("GEMMTUNE_DROPIN"), *loose = loosened();
+    const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
     settings.log = is_set("GEMMTUNE_LOG");
     if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
     else if (way && way[0] && strcmp(way, "exact") != 0 && strcmp(way, "off") != 0)
