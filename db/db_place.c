@@ -1,4 +1,5 @@
 #include "db_internal.h"
+#include "env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +17,12 @@
 static enum status user_path(const char *name, const char *home_part, const char *rest, char *path,
                              size_t room)
 {
-    const char *base = getenv(name), *home = getenv("HOME");
+    const char *base = env_text(name), *home = env_text("HOME");
     int length;
     if (base && base[0] == '/') {
         length = snprintf(path, room, "%s/gemmtune/%s", base, rest);
     } else {
-        const struct passwd *user = home && home[0] ? NULL : getpwuid(getuid());
+        const struct passwd *user = home && home[0] ? NULL : getpwuid(geteuid());
         if (user) home = user->pw_dir;
         if (!home || home[0] != '/') return fail(E_IO, "there is no home folder; set %s or HOME", name);
         length = snprintf(path, room, "%s/%s/gemmtune/%s", home, home_part, rest);
@@ -32,7 +33,7 @@ static enum status user_path(const char *name, const char *home_part, const char
 
 enum status db_default_path(char *path, size_t room)
 {
-    const char *chosen = getenv("GEMMTUNE_DB");
+    const char *chosen = env_text("GEMMTUNE_DB");
     if (!chosen || !chosen[0]) return user_path("XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
     if (strlen(chosen) >= room)
         return fail(E_INPUT, "the path in GEMMTUNE_DB is longer than %zu bytes", room - 1);
@@ -145,7 +146,7 @@ bool db_network_magic(int64_t magic)
 
 bool db_on_network(const char *path)
 {
-    const char *forced = getenv("GEMMTUNE_DB_SAFE");
+    const char *forced = env_text("GEMMTUNE_DB_SAFE");
     if (forced && forced[0]) return strcmp(forced, "0") != 0;
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
@@ -173,7 +174,8 @@ static bool marker(const char *path, char name[PATH_MAX])
 bool db_checked(const char *path)
 {
     char name[PATH_MAX];
-    return marker(path, name) && access(name, F_OK) == 0;
+    struct stat info;
+    return marker(path, name) && lstat(name, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
 }
 
 void db_remember_checked(const char *path)

@@ -1,5 +1,6 @@
 #include "known.h"
 
+#include "env.h"
 #include "pretuned.h"
 #include "workspace.h"
 
@@ -149,7 +150,7 @@ static enum status open_pretuned(struct known *known, const char *folder)
 static void open_database(struct known *known, const char *path)
 {
     char usual[4096];
-    bool named = path || getenv("GEMMTUNE_DB");
+    bool named = path || env_text("GEMMTUNE_DB");
     enum status st = path ? OK : db_default_path(usual, sizeof usual);
     if (!st) st = db_open(path ? path : usual, DB_GLANCE, &known->db);
     if (!st) return;

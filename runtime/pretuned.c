@@ -1,5 +1,6 @@
 #include "pretuned.h"
 
+#include "env.h"
 #include "fields.h"
 #include "gemmtune.h"
 #include "library.h"
@@ -39,7 +40,7 @@ static bool beside_library(char *path, size_t room)
 
 enum status pretuned_folder(char *path, size_t room)
 {
-    const char *given = getenv("GEMMTUNE_CONFIGS");
+    const char *given = env_text("GEMMTUNE_CONFIGS");
     if (given && given[0]) {
         int length = snprintf(path, room, "%s/winners", given);
         if (length > 0 && (size_t)length < room && is_folder(path)) return OK;

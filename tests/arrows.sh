@@ -7,7 +7,7 @@
 #   runtime                  core, db, tuner/gpu; no command
 #   tuner, tools             all of them: the commands
 #
-# and every source file's name is unique, since headers are included by bare name. Then the check itself is checked:
+# and the environment is asked in one place, and every source file's name is unique, since headers are included by bare name. Then the check itself is checked:
 # each arrow is broken once in a copy and must be noticed.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -61,6 +61,12 @@ check() (
         forbid "the commands reach CUDA and SQLite through tuner/gpu and db" "$cuda|sqlite3\.h|uv\.h" \
             $(sources tuner tools)
     }
+    # TERM and the like say nothing that could be trusted too far.
+    if grep -rnE '(^|[^_a-zA-Z])getenv\(' --include='*.[ch]' tuner tools db runtime kernel_templates |
+        grep -vE '^tuner/core/env\.h:|getenv\("(TERM|COLUMNS|LINES|NO_COLOR)"\)'; then
+        echo "^ the environment is asked through tuner/core/env.h, which believes nothing in a set-uid program"
+        wrong=1
+    fi
     twins=$(find . -path './build*' -prune -o -path './.*' -prune -o -type f -name '*.[ch]*' -printf '%f\n' |
         sort | uniq -d)
     if [ -n "$twins" ]; then
@@ -96,5 +102,6 @@ planted tuner/gpu/kernel.c '#include <nvrtc.h>'
 planted tools/table.c '#include <sqlite3.h>'
 planted runtime/plan.c '#include "job.h"'
 planted runtime/known.c '#include <sqlite3.h>'
+planted tuner/gpu/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
 planted tools/stats.c ''
 echo "the arrows hold"

@@ -1,5 +1,7 @@
 #include "export_text.h"
 
+#include "env.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -39,7 +41,7 @@ void text_c_float(double value, FILE *stream)
 enum status text_date(char date[32])
 {
     time_t now = time(NULL);
-    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    const char *fixed = env_text("SOURCE_DATE_EPOCH");
     if (fixed && fixed[0]) {
         char *end;
         errno = 0;

@@ -1,5 +1,7 @@
 #include "this_gpu.h"
 
+#include "env.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
@@ -54,7 +56,7 @@ static void read_driver(const char *path, char *driver, size_t room)
 
 void this_gpus(struct this_gpu gpus[THIS_GPUS_MAX], int *count)
 {
-    const char *proc = getenv("GEMMTUNE_PROC");
+    const char *proc = env_text("GEMMTUNE_PROC");
     if (!proc || !proc[0]) proc = "/proc";
     char path[PATH_MAX], driver[sizeof gpus->driver];
     *count = 0;

@@ -1,5 +1,7 @@
 #include "paths.h"
 
+#include "env.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ static bool program_folder(char *path, size_t room)
 enum status paths_configs(const char *what, char *path, size_t room)
 {
     const char *join = *what ? "/" : "";
-    const char *given = getenv("GEMMTUNE_CONFIGS");
+    const char *given = env_text("GEMMTUNE_CONFIGS");
     if (given && *given) {
         snprintf(path, room, "%s%s%s", given, join, what);
         if (is_folder(path)) return OK;

@@ -1,6 +1,7 @@
 #include "dropin.h"
 
 #include "device.h"
+#include "env.h"
 #include "environment.h"
 #include "exclude.h"
 #include "number.h"
@@ -51,7 +52,7 @@ static const char *loosened(void)
 
 static void start_recorder(void)
 {
-    const char *file = getenv("GEMMTUNE_CAPTURE"), *seconds = getenv("GEMMTUNE_CAPTURE_S");
+    const char *file = env_text("GEMMTUNE_CAPTURE"), *seconds = env_text("GEMMTUNE_CAPTURE_S");
     double every_s = SAVE_EVERY_S;
     if (!file || !file[0]) return;
     if (seconds) {
@@ -76,7 +77,7 @@ static void leave_to_cublas(void)
 
 static void start(void)
 {
-    const char *way = getenv("GEMMTUNE_DROPIN"), *loose = loosened();
+    const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
     settings.log = is_set("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
     exclude_start(getenv("GEMMTUNE_EXCLUDE"), say_text);

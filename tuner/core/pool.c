@@ -1,5 +1,6 @@
 #include "pool.h"
 
+#include "env.h"
 #include "frame.h"
 #include <signal.h>
 #include <stdio.h>
@@ -318,9 +319,9 @@ enum status pool_open(struct pool **pool)
         return fail(E_CHILD, "cannot make an event loop: %s", uv_strerror(error));
     }
     p->last = &p->first;
-    const char *program = getenv("GEMMTUNE_EXE");
+    const char *program = env_text("GEMMTUNE_EXE");
     p->program = program && *program ? program : "/proc/self/exe";
-    p->echo = getenv("GEMMTUNE_DEBUG") != NULL;
+    p->echo = env_text("GEMMTUNE_DEBUG") != NULL;
     signal(SIGPIPE, SIG_IGN);
     static const int signals[3] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++) {

@@ -1,5 +1,6 @@
 #include "workspace.h"
 
+#include "env.h"
 #include "templates.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ enum status workspace_parse(const char *source, const char *text, int64_t *bytes
 
 enum status workspace_from_environment(int64_t *bytes)
 {
-    const char *text = getenv(WORKSPACE_VARIABLE);
+    const char *text = env_text(WORKSPACE_VARIABLE);
     *bytes = WORKSPACE_DEFAULT_BYTES;
     return text && *text ? workspace_parse(WORKSPACE_VARIABLE, text, bytes) : OK;
 }

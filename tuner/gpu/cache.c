@@ -1,5 +1,6 @@
 #include "cache.h"
 
+#include "env.h"
 #include "messages.h"
 
 #include <dirent.h>
@@ -17,6 +18,7 @@
 #define LIMIT_DEFAULT_MIB 2048
 #define KEY_LENGTH        (CACHE_KEY_TEXT - 1)
 #define FILE_BYTES_MAX    (256 << 20)
+#define JSON_BYTES_MAX    (1 << 20)
 #define TEMPORARY_PREFIX  ".tmp-"
 #define IN_USE_S          60   /* an entry used this recently is not evicted */
 #define ABANDONED_S       3600 /* a temporary file this old has no writer */
@@ -41,7 +43,7 @@ void cache_key(const char *const *parts, int count, char key[CACHE_KEY_TEXT])
 
 int64_t cache_limit(void)
 {
-    const char *text = getenv("GEMMTUNE_CACHE_MIB");
+    const char *text = env_text("GEMMTUNE_CACHE_MIB");
     char *end;
     long long mib = text ? strtoll(text, &end, 10) : 0;
     if (!text || end == text || *end || mib < 1 || mib > INT64_MAX >> 20) mib = LIMIT_DEFAULT_MIB;
@@ -57,6 +59,28 @@ static enum status unwritable(const char *folder, int error)
                 advice);
 }
 
+static bool is_private(const struct stat *info)
+{
+    return info->st_uid == geteuid() && !(info->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static enum status check_folder(const char *folder)
+{
+    struct stat info;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return unwritable(folder, errno);
+    int error = fstat(fd, &info) ? errno : 0;
+    close(fd);
+    if (error) return unwritable(folder, error);
+    if (is_private(&info)) return OK;
+    return fail(
+        E_IO,
+        "the cache of compiled kernels %s belongs to user %lu and has mode %04o: others could put code "
+        "there that you would run; chmod 700 it if it is yours (user %lu), or set GEMMTUNE_CACHE to a "
+        "folder of yours",
+        folder, (unsigned long)info.st_uid, (unsigned)info.st_mode & 07777, (unsigned long)geteuid());
+}
+
 enum status cache_make_folder(const char *folder)
 {
     char path[CACHE_PATH_MAX];
@@ -65,17 +89,15 @@ enum status cache_make_folder(const char *folder)
         return fail(E_IO, "the cache folder's name has %zu characters; 1 to %zu are possible", length,
                     sizeof path - 64);
     memcpy(path, folder, length + 1);
+    /* A cubin is code that will run: nobody else may put one here. */
     for (char *at = path + 1; *at; at++) {
         if (*at != '/') continue;
         *at = '\0';
-        if (mkdir(path, 0777) && errno != EEXIST && errno != EISDIR) return unwritable(folder, errno);
+        if (mkdir(path, 0700) && errno != EEXIST && errno != EISDIR) return unwritable(folder, errno);
         *at = '/';
     }
-    /* A cubin is code that will run: nobody else may put one here. */
     if (mkdir(path, 0700) && errno != EEXIST) return unwritable(folder, errno);
-    struct stat info;
-    if (stat(path, &info)) return unwritable(folder, errno);
-    return S_ISDIR(info.st_mode) ? OK : unwritable(folder, ENOTDIR);
+    return check_folder(folder);
 }
 
 /* False if the path is too long for the file system's callers. */
@@ -97,43 +119,66 @@ static bool read_all(int fd, char *bytes, size_t length)
     return true;
 }
 
+/* A file that only this user can have written, of at most so many bytes; *bytes malloc'ed, NUL-terminated. It
+ * is asked by its descriptor, and neither a link nor a FIFO makes it somebody else's or wait. */
+static enum status read_own(const char *path, off_t most, char **bytes, size_t *length)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return fail(E_IO, "cannot read the compiled kernel %s: %s", path,
+                    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    enum status st = OK;
+    struct stat info;
+    char *text = NULL;
+    if (fstat(fd, &info) || !S_ISREG(info.st_mode) || info.st_size > most)
+        st = fail(E_IO, "cannot read the compiled kernel %s: not a file of at most %lld bytes", path,
+                  (long long)most);
+    else if (!is_private(&info))
+        st = fail(
+            E_IO,
+            "the compiled kernel %s belongs to user %lu and has mode %04o: others could have written it; "
+            "delete it",
+            path, (unsigned long)info.st_uid, (unsigned)info.st_mode & 07777);
+    else if (!(text = malloc((size_t)info.st_size + 1)))
+        st = fail(E_MEMORY, "out of memory while reading %s (%lld bytes)", path, (long long)info.st_size);
+    else if (!read_all(fd, text, (size_t)info.st_size))
+        st = fail(E_IO, "cannot read the compiled kernel %s to its end", path);
+    close(fd);
+    if (st) {
+        free(text);
+        return st;
+    }
+    text[info.st_size] = '\0';
+    *bytes = text;
+    *length = (size_t)info.st_size;
+    return OK;
+}
+
 enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length)
 {
-    enum status st = OK;
-    char *read_bytes = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail(E_IO, "cannot read the compiled kernel %s: %s", path, strerror(errno));
-    struct stat info;
-    if (fstat(fd, &info) || !S_ISREG(info.st_mode) || info.st_size > FILE_BYTES_MAX) {
-        st = fail(E_IO, "cannot read the compiled kernel %s: not a file of at most %d bytes", path,
-                  FILE_BYTES_MAX);
-        goto out;
-    }
-    size_t size = (size_t)info.st_size;
-    read_bytes = malloc(size + 1);
-    if (!read_bytes) {
-        st = fail(E_MEMORY, "out of memory while reading %s (%zu bytes)", path, size);
-        goto out;
-    }
-    if (!read_all(fd, read_bytes, size)) {
-        st = fail(E_IO, "cannot read the compiled kernel %s to its end", path);
-        goto out;
-    }
-    read_bytes[size] = '\0';
-    char found[CACHE_KEY_TEXT];
+    char *read_bytes = NULL, found[CACHE_KEY_TEXT];
+    size_t size = 0;
+    enum status st = read_own(path, FILE_BYTES_MAX, &read_bytes, &size);
+    if (st) return st;
     hash_text(read_bytes, size, found);
     if (strcmp(found, checksum) != 0) {
-        st = fail(E_INPUT, "the compiled kernel %s is damaged (checksum %s, expected %.32s): delete it", path,
-                  found, checksum);
-        goto out;
+        free(read_bytes);
+        return fail(E_INPUT, "the compiled kernel %s is damaged (checksum %s, expected %.32s): delete it",
+                    path, found, checksum);
     }
     *bytes = read_bytes;
     *length = size;
-    read_bytes = NULL;
-out:
-    free(read_bytes);
-    close(fd);
-    return st;
+    return OK;
+}
+
+static json_t *read_json(const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (read_own(path, JSON_BYTES_MAX, &text, &length)) return NULL;
+    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
+    return json;
 }
 
 enum status cache_find(const char *folder, const char *key, struct cache_entry *entry)
@@ -142,8 +187,9 @@ enum status cache_find(const char *folder, const char *key, struct cache_entry *
     struct cache_entry found;
     if (!entry_path(folder, key, ".json", json_path) || !entry_path(folder, key, ".cubin", found.path))
         return fail(E_ABSENT, "the cache folder's name is too long");
+    if (check_folder(folder)) return E_ABSENT;
     enum status st = fail(E_ABSENT, "no compiled kernel %s in %s", key, folder);
-    json_t *json = json_load_file(json_path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *json = read_json(json_path);
     const char *checksum = json_string_value(json_object_get(json, "checksum"));
     char *bytes = NULL;
     size_t length = 0;

@@ -6,6 +6,9 @@
  * two writers of one key write the same bytes, and a reader that meets a half-evicted or damaged entry finds
  * nothing and compiles again.
  *
+ * A cubin is code that will run, so the cache believes only this user: a folder or an entry that belongs to
+ * somebody else or that others may write is refused, links are not followed, nothing but files is opened.
+ *
  * Size: GEMMTUNE_CACHE_MIB (default 2048). When it is passed, the least recently used entries go until 7/8
  * are left. What was used within the last minute stays even then, because somebody is about to load it.
  */
@@ -49,11 +52,12 @@ enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
  */
 int64_t cache_limit(void);
 
-/* Make the folder and its parents (private to the user). Errors: E_IO. */
+/* Make the folder and its parents (private to the user). Errors: E_IO (it cannot be made, or is somebody
+ * else's, or open to others). */
 enum status cache_make_folder(const char *folder);
 
-/* Read a file whose XXH128 is known; *bytes malloc'ed. Errors: E_IO, E_INPUT (the checksum differs),
- * E_MEMORY. */
+/* Read a file whose XXH128 is known; *bytes malloc'ed. Errors: E_IO (somebody else's, too), E_INPUT (the
+ * checksum differs), E_MEMORY. */
 enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "cache.h"
 #include "clock.h"
+#include "env.h"
 #include "library.h"
 #include "ptxas_log.h"
 
@@ -9,9 +10,11 @@
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32
@@ -355,8 +358,11 @@ enum status compile_read_cubin(const char *path, const char *checksum, char **by
 
 enum status compile_cache_folder(char *path, size_t room)
 {
-    const char *chosen = getenv("GEMMTUNE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *chosen = env_text("GEMMTUNE_CACHE"), *xdg = env_text("XDG_CACHE_HOME"),
+               *home = env_text("HOME");
+    const struct passwd *user = home && home[0] ? NULL : getpwuid(geteuid());
     int length;
+    if (user) home = user->pw_dir;
     if (chosen && chosen[0]) length = snprintf(path, room, "%s", chosen);
     else if (xdg && xdg[0] == '/') /* the specification says that a relative one is to be ignored */
         length = snprintf(path, room, "%s/gemmtune", xdg);

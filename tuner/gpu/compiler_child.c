@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 #include "compile.h"
+#include "env.h"
 #include "frame.h"
 #include "messages.h"
 #include "utf8.h"
@@ -96,7 +97,7 @@ static json_t *answer(const json_t *request, const char *cache)
     const char *verb = json_string_value(json_object_get(request, "do"));
     if (verb && strcmp(verb, "hello") == 0) return answer_hello();
     if (verb && strcmp(verb, "compile") == 0) return answer_compile(request, cache);
-    if (verb && getenv("GEMMTUNE_TEST")) {
+    if (verb && env_text("GEMMTUNE_TEST")) {
         if (strcmp(verb, "crash") == 0) abort();
         if (strcmp(verb, "hang") == 0)
             for (;;) pause();

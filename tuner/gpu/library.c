@@ -1,5 +1,7 @@
 #include "library.h"
 
+#include "env.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static void *open_in(const struct folders *folders, const struct library_names *
 void *library_open(const struct library_names *library, char *why)
 {
     why[0] = '\0';
-    const char *chosen = getenv(library->variable);
+    const char *chosen = env_text(library->variable);
     if (chosen && chosen[0]) {
         void *handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
         if (!handle) snprintf(why, LIBRARY_WHY_MAX, "%s names it, but: %.300s", library->variable, dlerror());
@@ -55,7 +57,7 @@ void *library_open(const struct library_names *library, char *why)
     struct folders built = {.count = 0}, usual = {.count = 0};
     if (library->in_toolkit) {
         add_built_with(&built);
-        const char *home = getenv("CUDA_HOME");
+        const char *home = env_text("CUDA_HOME");
         char path[1024];
         int length = home ? snprintf(path, sizeof path, "%s/lib64", home) : 0;
         if (length > 0 && (size_t)length < sizeof path) add_folder(&usual, path, (size_t)length);

@@ -6,6 +6,7 @@
 #include "canary.h"
 #include "commands.h"
 #include "compile.h"
+#include "env.h"
 #include "frame.h"
 #include "line_up.h"
 #include "messages.h"
@@ -254,7 +255,7 @@ static const struct {
 static json_t *answer(struct worker *w, const json_t *request)
 {
     const char *verb = json_string_value(json_object_get(request, "do"));
-    if (verb && getenv("GEMMTUNE_TEST")) {
+    if (verb && env_text("GEMMTUNE_TEST")) {
         if (strcmp(verb, "crash") == 0) abort();
         if (strcmp(verb, "hang") == 0)
             for (;;) pause();

@@ -1,0 +1,154 @@
+/* test_cache_owner.c — the cache believes only its owner. */
+#include "cache.h"
+#include "unit.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64], key[CACHE_KEY_TEXT];
+static struct cache_entry entry; /* stored, whole */
+
+static int make_entry(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/gemmtune-owner-XXXXXX");
+    const struct kernel_facts facts = {.registers = 32};
+    cache_key((const char *const[]){"x"}, 1, key);
+    return !mkdtemp(folder) || cache_store(folder, key, "cubin", 5, &facts, &entry) ? -1 : 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+static int remove_entry(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *file_of(const char *suffix)
+{
+    static char path[160];
+    snprintf(path, sizeof path, "%s/%s%s", folder, key, suffix);
+    return path;
+}
+
+/* In a child, which may hang: 0 found, else the status; -1 it hung. */
+static int find_it(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct cache_entry found;
+        alarm(20);
+        _exit((int)cache_find(folder, key, &found));
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void assert_not_believed_and_replaced(void)
+{
+    struct cache_entry found;
+    const struct kernel_facts facts = {.registers = 32};
+    assert_int_equal(find_it(), E_ABSENT);
+    assert_ok(cache_store(folder, key, "cubin", 5, &facts, &found));
+    assert_int_equal(find_it(), OK);
+}
+
+static const char *const both[] = {".json", ".cubin"};
+
+TEST(a_fifo_makes_nobody_wait)
+{
+    assert_int_equal(find_it(), OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(unlink(file_of(both[i])), 0);
+        assert_int_equal(mkfifo(file_of(both[i]), 0600), 0);
+        assert_not_believed_and_replaced();
+    }
+}
+
+TEST(links_are_not_followed)
+{
+    char aside[160];
+    snprintf(aside, sizeof aside, "%s/aside", folder);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rename(file_of(both[i]), aside), 0);
+        assert_int_equal(symlink(aside, file_of(both[i])), 0);
+        assert_not_believed_and_replaced();
+    }
+    char *bytes;
+    size_t length;
+    assert_int_equal(rename(entry.path, aside), 0);
+    assert_int_equal(symlink(aside, entry.path), 0);
+    assert_fails(cache_read(entry.path, entry.checksum, &bytes, &length), E_IO, "symbolic link");
+}
+
+TEST(what_others_could_have_written_is_not_believed)
+{
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(chmod(file_of(both[i]), 0666), 0);
+        assert_not_believed_and_replaced();
+    }
+    if (geteuid() != 0) {
+        print_message("skipped: only root can give files away\n");
+        skip();
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(chown(file_of(both[i]), 65534, 65534), 0);
+        assert_not_believed_and_replaced();
+    }
+}
+
+TEST(a_folder_that_others_may_write_is_refused)
+{
+    struct cache_entry found;
+    const struct kernel_facts facts = {.registers = 32};
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_fails(cache_make_folder(folder), E_IO, "0777");
+    assert_fails(cache_store(folder, key, "cubin", 5, &facts, &found), E_IO, "GEMMTUNE_CACHE");
+    assert_int_equal(find_it(), E_ABSENT);
+    assert_int_equal(chmod(folder, 0700), 0);
+    if (geteuid() != 0) skip();
+    assert_int_equal(chown(folder, 65534, 65534), 0);
+    assert_fails(cache_make_folder(folder), E_IO, "user 65534");
+    assert_int_equal(find_it(), E_ABSENT);
+}
+
+TEST(folders_on_the_way_are_private_too)
+{
+    char path[160];
+    struct stat info;
+    mode_t before = umask(0);
+    snprintf(path, sizeof path, "%s/a/b/c", folder);
+    assert_ok(cache_make_folder(path));
+    umask(before);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0700);
+        *strrchr(path, '/') = '\0';
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_fifo_makes_nobody_wait, make_entry, remove_entry),
+        cmocka_unit_test_setup_teardown(links_are_not_followed, make_entry, remove_entry),
+        cmocka_unit_test_setup_teardown(what_others_could_have_written_is_not_believed, make_entry,
+                                        remove_entry),
+        cmocka_unit_test_setup_teardown(a_folder_that_others_may_write_is_refused, make_entry, remove_entry),
+        cmocka_unit_test_setup_teardown(folders_on_the_way_are_private_too, make_entry, remove_entry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

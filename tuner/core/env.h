@@ -1,0 +1,15 @@
+/* env.h — the environment, as far as it may be believed: the one place that asks for it. */
+#ifndef GT_ENV_H
+#define GT_ENV_H
+
+#include <stdlib.h>
+
+/* The value of a variable; NULL where it is not set, and always in a set-uid or set-gid program (AT_SECURE):
+ * there the environment comes from somebody who may do less, and our variables name libraries to load and
+ * files to read. */
+static inline const char *env_text(const char *name)
+{
+    return secure_getenv(name);
+}
+
+#endif
