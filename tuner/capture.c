@@ -1,7 +1,6 @@
 #include "capture.h"
 
 #include "number.h"
-#include "output_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A GPU that nothing is known of, for problems whose time was not measured. */
@@ -126,11 +127,8 @@ static enum status read_line(char *line, struct capture *capture)
     return st ? st : capture_add(capture, &problem, count, time_us);
 }
 
-enum status capture_read(const char *path, struct capture *capture)
+static enum status read_lines(FILE *file, const char *path, struct capture *capture)
 {
-    FILE *file = fopen(path, "re");
-    if (!file && errno == ENOENT) return fail(E_ABSENT, "there is no capture %s", path);
-    if (!file) return fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
     char *line = NULL, why[512];
     size_t room = 0;
     ssize_t got;
@@ -147,14 +145,23 @@ enum status capture_read(const char *path, struct capture *capture)
     }
     if (!st && ferror(file)) st = fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
     free(line);
-    fclose(file);
     if (!st) capture_settle(capture);
+    return st;
+}
+
+enum status capture_read(const char *path, struct capture *capture)
+{
+    FILE *file = fopen(path, "re");
+    if (!file && errno == ENOENT) return fail(E_ABSENT, "there is no capture %s", path);
+    if (!file) return fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
+    enum status st = read_lines(file, path, capture);
+    fclose(file);
     return st;
 }
 
 /* ---- writing ---- */
 
-static void write_all(FILE *file, const struct capture *capture)
+static bool write_all(FILE *file, const struct capture *capture)
 {
     fputs(
         "# problems of a program: how often, and the GPU's time of one call. tune --from-capture reads it\n",
@@ -167,45 +174,128 @@ static void write_all(FILE *file, const struct capture *capture)
         if (c->time_us > 0) fprintf(file, " time_us=%s", time_us);
         fputc('\n', file);
     }
+    return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
 }
 
-static enum status replace(const char *path, const struct capture *capture)
-{
-    struct outfile out;
-    enum status st = outfile_open(path, &out);
-    if (st) return st;
-    write_all(out.stream, capture);
-    return outfile_close(&out, OK);
-}
+#define LOCK_TRIES    3000 /* half a minute */
+#define LOCK_PAUSE_NS 10000000
 
-/* One process at a time: the lock is on the folder, so that nothing is left behind. */
-static enum status lock_folder(const char *path, int *fd)
-{
+/* The file that is written, by its name in its folder: what is found by name a second time may be another. */
+struct target {
+    const char *path; /* for people */
     char copy[PATH_MAX];
-    if (strlen(path) >= sizeof copy) return fail(E_IO, "the name of the capture is too long");
-    memcpy(copy, path, strlen(path) + 1);
-    *fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd < 0) return fail(E_IO, "cannot write the capture %s: %s", path, strerror(errno));
-    while (flock(*fd, LOCK_EX) != 0)
-        if (errno != EINTR) break; /* a file system without locks: the last one wins */
+    const char *name;
+    int folder; /* locked */
+    bool exists;
+    struct stat info;
+};
+
+/* One process at a time: the lock is on the folder, so that nothing is left behind. Somebody else may hold a
+ * folder's lock for ever, and a program that ends must not wait for that. */
+static enum status lock_folder(const struct target *t)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+    for (int i = 0; flock(t->folder, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break; /* a file system without locks: the last one wins */
+        if (i == LOCK_TRIES)
+            return fail(E_IO, "cannot write the capture %s: another process holds the lock of its folder",
+                        t->path);
+        nanosleep(&pause, NULL);
+    }
     return OK;
+}
+
+static void close_target(struct target *t)
+{
+    if (t->folder < 0) return;
+    flock(t->folder, LOCK_UN); /* a child that was forked meanwhile has the folder open, too */
+    close(t->folder);
+}
+
+static enum status open_target(const char *path, struct target *t)
+{
+    char folder[PATH_MAX];
+    *t = (struct target){.path = path, .folder = -1};
+    if (strlen(path) >= sizeof folder) return fail(E_IO, "the name of the capture is too long");
+    memcpy(folder, path, strlen(path) + 1);
+    memcpy(t->copy, path, strlen(path) + 1);
+    t->name = basename(t->copy);
+    t->folder = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (t->folder < 0) return fail(E_IO, "cannot write the capture %s: %s", path, strerror(errno));
+    return lock_folder(t);
+}
+
+/* What the file holds, if it is there. Nothing but a file is read, or replaced: a link may lead anywhere, and
+ * a device or a pipe is not ours to take away. */
+static enum status read_target(struct target *t, struct capture *capture)
+{
+    int fd = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) return OK;
+    if (fd < 0 && errno == ELOOP)
+        return fail(E_IO, "the capture %s is a symbolic link: name the file that it points to", t->path);
+    if (fd < 0) return fail(E_IO, "cannot read the capture %s: %s", t->path, strerror(errno));
+    FILE *file = fstat(fd, &t->info) == 0 && S_ISREG(t->info.st_mode) ? fdopen(fd, "r") : NULL;
+    if (!file) {
+        close(fd);
+        return fail(E_IO, "cannot write the capture %s: it is not a regular file", t->path);
+    }
+    t->exists = true;
+    enum status st = read_lines(file, t->path, capture);
+    fclose(file);
+    return st;
+}
+
+/* A name beside the target that nobody can foresee. */
+static int create_beside(const struct target *t, char fresh[NAME_MAX + 1])
+{
+    int fd = -1;
+    for (int tries = 0; tries < 16 && fd < 0; tries++) {
+        uint64_t number;
+        if (getrandom(&number, sizeof number, 0) != sizeof number) return -1;
+        if (snprintf(fresh, NAME_MAX + 1, ".%.200s.%016" PRIx64, t->name, number) < 0) return -1;
+        fd = openat(t->folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST) break;
+    }
+    return fd;
+}
+
+/* As the file that is replaced, as far as that is allowed. */
+static bool take_after(int fd, const struct target *t)
+{
+    if (!t->exists) return true;
+    if (fchown(fd, t->info.st_uid, t->info.st_gid) != 0 && errno != EPERM) return false;
+    return fchmod(fd, t->info.st_mode & 0777) == 0;
+}
+
+static enum status replace(const struct target *t, const struct capture *capture)
+{
+    char fresh[NAME_MAX + 1];
+    int fd = create_beside(t, fresh), error = errno;
+    if (fd < 0) return fail(E_IO, "cannot write the capture %s: %s", t->path, strerror(error));
+    FILE *file = fdopen(fd, "w");
+    bool written = file && take_after(fd, t) && write_all(file, capture);
+    error = errno;
+    if (file ? fclose(file) != 0 : close(fd) != 0) written = false, error = errno;
+    if (written && renameat(t->folder, fresh, t->folder, t->name) != 0) written = false, error = errno;
+    if (written) return OK;
+    unlinkat(t->folder, fresh, 0);
+    return fail(E_IO, "cannot write the capture %s: %s", t->path, strerror(error));
 }
 
 enum status capture_save(const char *path, const struct capture *capture)
 {
     struct capture all = {0};
-    int folder;
-    enum status st = lock_folder(path, &folder);
-    if (st) return st;
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) st = capture_read(path, &all);
+    struct target target;
+    enum status st = open_target(path, &target);
+    if (!st) st = read_target(&target, &all);
     for (size_t i = 0; i < capture->count && !st; i++)
         st = capture_add(&all, &capture->at[i].problem, capture->at[i].count, capture->at[i].time_us);
     if (!st) {
         capture_settle(&all);
-        st = replace(path, &all);
+        st = replace(&target, &all);
     }
-    close(folder);
+    close_target(&target);
     capture_free(&all);
     return st;
 }

@@ -4,6 +4,8 @@
 #include "unit.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +158,99 @@ TEST(no_file_and_no_folder_are_told)
     capture_free(&c);
 }
 
+/* Whoever may write into the folder must not lead the capture elsewhere. */
+TEST(no_name_that_can_be_foreseen_is_written_to_and_no_link_is_followed)
+{
+    struct capture c = {0};
+    char victim[128], planted[160];
+    add(&c, "8x8x8", 1, 1);
+    snprintf(victim, sizeof victim, "%s/victim", folder);
+    FILE *file = fopen(victim, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    snprintf(planted, sizeof planted, "%s.%d.part", path, (int)getpid());
+    assert_int_equal(symlink(victim, planted), 0);
+    assert_ok(capture_save(path, &c));
+    struct stat info;
+    assert_true(stat(victim, &info) == 0 && info.st_size == 0);
+    assert_true(lstat(path, &info) == 0 && S_ISREG(info.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(victim, path), 0);
+    assert_fails(capture_save(path, &c), E_IO, "symbolic link");
+    assert_true(stat(victim, &info) == 0 && info.st_size == 0);
+    assert_true(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
+    capture_free(&c);
+}
+
+TEST(a_pipe_or_a_folder_is_neither_waited_for_nor_replaced)
+{
+    struct capture c = {0};
+    struct stat info;
+    add(&c, "8x8x8", 1, 1);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(60); /* nobody writes into it */
+    assert_fails(capture_save(path, &c), E_IO, "not a regular file");
+    alarm(0);
+    assert_true(lstat(path, &info) == 0 && S_ISFIFO(info.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_fails(capture_save(path, &c), E_IO, "not a regular file");
+    capture_free(&c);
+}
+
+TEST(a_capture_keeps_its_mode_and_a_new_one_is_its_owners_alone)
+{
+    struct capture c = {0};
+    struct stat info;
+    add(&c, "8x8x8", 1, 1);
+    assert_ok(capture_save(path, &c));
+    assert_true(stat(path, &info) == 0 && (info.st_mode & 0777) == 0600);
+    assert_int_equal(chmod(path, 0664), 0);
+    assert_ok(capture_save(path, &c));
+    assert_true(stat(path, &info) == 0 && (info.st_mode & 0777) == 0664);
+    capture_free(&c);
+}
+
+static atomic_bool saved_all;
+
+/* Children that do nothing, until the pipe's other end is closed. */
+static void *fork_often(void *pipe_ends)
+{
+    const int *end = pipe_ends;
+    for (int i = 0; i < 32 && !atomic_load(&saved_all); i++) {
+        char byte;
+        if (fork() != 0) continue;
+        close(end[1]);
+        _exit((int)read(end[0], &byte, 1));
+    }
+    return NULL;
+}
+
+/* A child inherits the open folder, and lives on. */
+TEST(a_child_that_was_forked_during_a_save_does_not_keep_the_lock)
+{
+    enum { SAVES = 200 };
+    struct capture c = {0};
+    int status, open_until[2];
+    add(&c, "8x8x8", 1, 1);
+    assert_int_equal(pipe(open_until), 0);
+    pid_t saver = fork();
+    if (saver == 0) {
+        pthread_t thread;
+        bool bad = pthread_create(&thread, NULL, fork_often, open_until) != 0;
+        for (int n = 0; n < SAVES; n++) bad |= capture_save(path, &c) != OK;
+        atomic_store(&saved_all, true);
+        pthread_join(thread, NULL);
+        _exit(bad);
+    }
+    close(open_until[0]);
+    assert_int_equal(waitpid(saver, &status, 0), saver);
+    assert_int_equal(status, 0);
+    assert_ok(capture_save(path, &c)); /* its children are alive */
+    close(open_until[1]);              /* now they end */
+    capture_free(&c);
+}
+
 TEST(the_budget_follows_the_weight_and_leaves_nobody_out)
 {
     /* Of 1000 s, a fifth evenly and the rest by weight. */
@@ -187,6 +282,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_is_no_capture_is_refused_and_left_as_it_is, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(no_file_and_no_folder_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_name_that_can_be_foreseen_is_written_to_and_no_link_is_followed,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pipe_or_a_folder_is_neither_waited_for_nor_replaced, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_capture_keeps_its_mode_and_a_new_one_is_its_owners_alone, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_child_that_was_forked_during_a_save_does_not_keep_the_lock, setup,
+                                        teardown),
         cmocka_unit_test(the_budget_follows_the_weight_and_leaves_nobody_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
