@@ -9,7 +9,7 @@
 enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15 };
 enum { BLAS_OP_CONJUGATE_T = 2 }; /* of real numbers, the same as BLAS_OP_T */
 enum { BLAS_MATH_MODE_MASK = 0xf };
-enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69 };
+enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69, BLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { BLAS_R_32F = 0 };
 
 static inline bool is_op(int op)
@@ -78,6 +78,7 @@ enum {
     LT_DESC_TRANSC = 5,
     LT_DESC_FILL_MODE = 6,
     LT_DESC_EPILOGUE = 7,
+    LT_DESC_SM_COUNT_TARGET = 15,
     LT_DESC_A_SCALE_POINTER = 17,
     LT_DESC_B_SCALE_POINTER = 18,
     LT_DESC_C_SCALE_POINTER = 19,
@@ -96,6 +97,24 @@ enum {
     LT_LAYOUT_BATCH_MODE = 8 /* since 13; 0: strided */
 };
 enum { LT_EPILOGUE_DEFAULT = 1, LT_ORDER_COL = 0, LT_FILL_FULL = 2 };
+
+/* How a product is to be computed: bytes without a pointer, and whether that is possible. */
+struct lt_algorithm {
+    uint64_t data[8];
+};
+struct lt_heuristic {
+    struct lt_algorithm algorithm;
+    size_t workspace_bytes;
+    int state;
+    float waves;
+    int reserved[4];
+};
+
+int cublasLtMatmulAlgoGetIds(lt_handle handle, int compute, int scale, int type_a, int type_b, int type_c,
+                             int type_d, int room, int ids[], int *count);
+int cublasLtMatmulAlgoCheck(lt_handle handle, lt_desc desc, lt_layout layout_a, lt_layout layout_b,
+                            lt_layout layout_c, lt_layout layout_d, const struct lt_algorithm *algorithm,
+                            struct lt_heuristic *result);
 
 int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void *a, lt_layout layout_a,
                    const void *b, lt_layout layout_b, const void *beta, const void *c, lt_layout layout_c,

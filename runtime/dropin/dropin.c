@@ -2,7 +2,9 @@
 
 #include "device.h"
 #include "environment.h"
+#include "exclude.h"
 #include "number.h"
+#include "tf32.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -16,7 +18,9 @@ enum { SAID_PASS = 1, SAID_TUNED = 2, SAID_MODE = 4, SAID_CAPTURED = 8, SAID_FAI
 
 static struct {
     bool on, log;
+    bool tf32_forbidden; /* NVIDIA_TF32_OVERRIDE=0: no mode of a handle allows it */
 } settings;
+static atomic_bool forked; /* this process is the child of one that used CUDA, and has no GPU */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -28,6 +32,11 @@ static void say(const char *format, ...)
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     fprintf(stderr, "gemmtune: %s\n", line); /* in one piece, whoever writes beside us */
+}
+
+static void say_text(const char *text)
+{
+    say("%s", text);
 }
 
 /* ---- settings ---- */
@@ -57,10 +66,20 @@ static void start_recorder(void)
     recorder_start(file, every_s);
 }
 
+/* Threads that held locks of ours are not in the child: nothing there may take one. Its calls fail as the
+ * real library's do. */
+static void leave_to_cublas(void)
+{
+    atomic_store(&forked, true);
+    recorder_forget();
+}
+
 static void start(void)
 {
     const char *way = getenv("GEMMTUNE_DROPIN"), *loose = loosened();
     settings.log = is_set("GEMMTUNE_LOG");
+    settings.tf32_forbidden = tf32_is_forbidden();
+    exclude_start(getenv("GEMMTUNE_EXCLUDE"), say_text);
     if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
     else if (way && way[0] && strcmp(way, "exact") != 0)
         say("GEMMTUNE_DROPIN '%.40s' is none of exact, nearest and off: exact is used", way);
@@ -70,12 +89,15 @@ static void start(void)
         if (settings.log) say("everything goes to cuBLAS: %s", status_text());
     } else {
         start_recorder();
+        route_rules.all = settings.log || recorder_on();
         settings.on = true;
+        pthread_atfork(NULL, NULL, leave_to_cublas);
     }
 }
 
 bool dropin_on(void)
 {
+    if (atomic_load_explicit(&forked, memory_order_relaxed)) return false;
     pthread_once(&once, start);
     return settings.on;
 }
@@ -112,42 +134,69 @@ static void tell(const struct asked *asked, struct route *route, unsigned reason
 
 struct modes {
     CUstream stream;
-    bool scalars_on_device;
-    bool strict; /* neither TF32 nor anything emulated is allowed to compute it */
+    const char
+        *loose; /* why less than strict FP32, or less than the whole GPU, is to compute it; NULL: no reason */
 };
+
+static bool is_strict(int math)
+{
+    enum { TF32_MATH = 3 };
+    math &= BLAS_MATH_MODE_MASK;
+    return math == BLAS_DEFAULT_MATH || math == BLAS_PEDANTIC_MATH ||
+           (math == TF32_MATH && settings.tf32_forbidden);
+}
 
 /* False: the handle is not one that cuBLAS knows. */
 static bool read_modes(const struct asked *asked, struct modes *modes)
 {
     const struct real_blas *real = asked->real;
-    int pointer = -1, math = -1;
-    *modes = (struct modes){asked->stream, asked->scalars_on_device, true};
+    int math = -1, multiprocessors = 0;
+    *modes = (struct modes){.stream = asked->stream};
     if (!asked->handle) return true;
-    if (!real->GetStream || !real->GetPointerMode || !real->GetMathMode ||
-        real->GetStream(asked->handle, &modes->stream) || real->GetPointerMode(asked->handle, &pointer) ||
+    if (!real->GetStream || !real->GetMathMode || real->GetStream(asked->handle, &modes->stream) ||
         real->GetMathMode(asked->handle, &math))
         return false;
-    modes->scalars_on_device = pointer == BLAS_DEVICE_SCALARS;
-    math &= BLAS_MATH_MODE_MASK;
-    modes->strict = math == BLAS_DEFAULT_MATH || math == BLAS_PEDANTIC_MATH;
-    return pointer == BLAS_DEVICE_SCALARS || pointer == BLAS_HOST_SCALARS;
+    /* Versions before 11.5 have no such target. */
+    if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
+    if (!is_strict(math)) modes->loose = "its math mode allows less than strict FP32";
+    else if (multiprocessors) modes->loose = "its handle sets a number of multiprocessors";
+    return true;
+}
+
+struct scalars {
+    bool on_device;
+    bool adds; /* beta is known, and not 0; what is on the device counts as 0 */
+};
+
+/* False: no kernel is worth it (alpha is 0), or the call is not one that cuBLAS accepts. */
+static bool read_scalars(const struct asked *asked, struct scalars *scalars)
+{
+    int pointer = asked->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS;
+    if (!asked->alpha || !asked->beta || asked->m < 1 || asked->n < 1 || asked->k < 1 || asked->batch < 1)
+        return false;
+    if (asked->handle &&
+        (!asked->real->GetPointerMode || asked->real->GetPointerMode(asked->handle, &pointer)))
+        return false;
+    *scalars = (struct scalars){.on_device = pointer == BLAS_DEVICE_SCALARS};
+    if (scalars->on_device) return true;
+    scalars->adds = *(const float *)asked->beta != 0;
+    return pointer == BLAS_HOST_SCALARS && *(const float *)asked->alpha != 0;
 }
 
 /* A launch that failed may have written part of C. cuBLAS may still compute it where C is not read. */
-static bool failed(const struct asked *asked, struct route *route, const struct modes *modes, int *result)
+static bool failed(const struct asked *asked, struct route *route, const struct scalars *scalars, int *result)
 {
-    char why[ROUTE_WHY_MAX];
-    snprintf(why, sizeof why, "the tuned kernel failed: %.200s", gt_error_text());
-    route_give_up(route, why);
-    tell(asked, route, SAID_FAILED, why);
+    tell(asked, route, SAID_FAILED, NULL);
     *result = BLAS_EXECUTION_FAILED;
-    return modes->scalars_on_device || *(const float *)asked->beta != 0;
+    return scalars->on_device || scalars->adds;
 }
 
 /* True: done. */
-static bool run_tuned(const struct asked *asked, struct route *route, const struct modes *modes, int *result)
+static bool run_tuned(const struct asked *asked, struct route *route, const struct modes *modes,
+                      const struct scalars *scalars, int *result)
 {
-    struct gt_plan *plan = route_plan(route, modes->scalars_on_device, modes->stream);
+    char why[TUNED_WHY_MAX];
+    struct gt_plan *plan = route_plan(route, scalars->on_device, modes->stream);
     if (!plan) {
         bool later = atomic_load(&route->state) == ROUTE_TUNED;
         tell(asked, route, later ? SAID_CAPTURED : SAID_FAILED,
@@ -156,45 +205,44 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     tell(asked, route, SAID_TUNED, NULL);
     if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
-    /* The operands change places: see route.c. */
-    struct gt_call call =
-        gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, modes->stream);
-    call.workspace = asked->workspace;
-    call.workspace_bytes = asked->workspace_bytes;
-    if (gt_launch(plan, &call) != GT_OK) return failed(asked, route, modes, result);
+    const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, why);
+    if (launched != TUNED_READY) {
+        route_give_up(route, launched, why);
+        return failed(asked, route, scalars, result);
+    }
     *result = BLAS_SUCCESS;
     return true;
 }
 
 /* A route that is to be counted, or has a tuned kernel. */
-static bool attend(const struct asked *asked, struct route *route, struct turn *turn, int *result)
+static bool attend(const struct asked *asked, struct route *route, const struct scalars *scalars,
+                   struct turn *turn, int *result)
 {
     struct modes modes;
-    if (!asked->alpha || !asked->beta || !read_modes(asked, &modes)) return false;
+    if (!read_modes(asked, &modes)) return false;
     /* That takes long: not for the log's count alone. */
-    const bool matters =
-        recorder_on() || !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
+    const bool matters = route_is_tuned(route) || recorder_on() ||
+                         !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
     if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) return false;
-    if (!modes.strict) {
-        tell(asked, route, SAID_MODE, "its math mode allows less than strict FP32");
+    if (modes.loose) {
+        tell(asked, route, SAID_MODE, modes.loose);
         return false;
     }
     turn->stream = modes.stream;
     if (recorder_on()) turn->sample = recorder_begin(route, modes.stream);
     else if (settings.log) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&route->state, memory_order_relaxed) == ROUTE_TUNED)
-        return run_tuned(asked, route, &modes, result);
+    if (route_is_due(route)) return run_tuned(asked, route, &modes, scalars, result);
     tell(asked, route, SAID_PASS, NULL);
     return false;
 }
 
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
 {
-    if (!dropin_on()) return false;
-    struct route *route = route_of(asked);
-    if (!route) return false;
-    bool tuned = atomic_load_explicit(&route->state, memory_order_relaxed) == ROUTE_TUNED;
-    return (tuned || dropin_is_watched()) && attend(asked, route, turn, result);
+    struct scalars scalars;
+    if (!dropin_on() || !read_scalars(asked, &scalars)) return false;
+    struct route *route = route_of(asked, scalars.adds);
+    return route && (route_is_tuned(route) || dropin_is_watched()) &&
+           attend(asked, route, &scalars, turn, result);
 }
 
 /* ---- the end ---- */
@@ -214,6 +262,7 @@ static void summarize(void)
 
 __attribute__((destructor)) static void finish(void)
 {
+    if (atomic_load(&forked)) return;
     recorder_save();
     if (settings.log) summarize();
 }

@@ -3,6 +3,7 @@
  * Told by the environment:
  *     GEMMTUNE_DROPIN     exact (default): kernels measured for the very problem;
  *                         nearest: those of similar problems, too; off: everything goes to cuBLAS
+ *     GEMMTUNE_EXCLUDE    problems that stay with cuBLAS (exclude.h)
  *     GEMMTUNE_LOG        1: which call went where and why, once for each problem and reason
  *     GEMMTUNE_CAPTURE    file that gets the problems, their counts and times (capture.h)
  *     GEMMTUNE_CAPTURE_S  seconds between two savings of it (30)
@@ -18,7 +19,8 @@ bool dropin_take(const struct asked *asked, struct turn *turn, int *result);
 void dropin_refuse(struct refusal *refusal);
 void dropin_end(struct turn *turn);
 
-/* False: everything goes to cuBLAS. The first call reads the environment. */
+/* False: everything goes to cuBLAS, as in a child that was forked since. The first call reads the
+ * environment. */
 bool dropin_on(void);
 
 /* Calls that pass are counted or told of. False: only those that a tuned kernel answers matter. */

@@ -2,10 +2,12 @@
  * form. */
 #include "blas_workspace.h"
 #include "entry.h"
+#include "tf32.h"
 
 static bool is_strict(int compute)
 {
-    return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC;
+    return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC ||
+           (compute == BLAS_COMPUTE_32F_FAST_TF32 && tf32_is_forbidden());
 }
 
 /* A call with arguments that cuBLAS refuses is cuBLAS's to answer. */

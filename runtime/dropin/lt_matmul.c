@@ -5,6 +5,8 @@
 #include "lt_matmul.h"
 #include "dropin.h"
 #include "memo.h"
+#include "tf32.h"
+#include "verdicts.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,7 +20,8 @@ struct matrix {
     int64_t rows, columns, ld, batch, stride;
 };
 
-enum { OPS = 4 }; /* op_a + 2 * op_b */
+enum { OPS = 4 };    /* op_a + 2 * op_b */
+enum { PLACES = 3 }; /* an alignment each */
 
 /* What the layouts of a call amount to. */
 struct form {
@@ -27,13 +30,17 @@ struct form {
     bool plain; /* with some ops it is a product in FP32; else nothing of the rest is valid */
     struct matrix a, b, d;
     _Atomic(struct route *) last[OPS];
-    atomic_bool tuned;               /* there was a tuned kernel, with some ops */
-    _Atomic(struct route *) untuned; /* one of a context and an alignment that have none, with any ops */
+    atomic_bool tuned;                /* there was a tuned kernel, with some ops */
+    _Atomic uint64_t untuned[PLACES]; /* places (route_place) where there is none, with any ops */
 };
 
 static struct memo forms = {.key_bytes = sizeof(struct form_key)};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* adding forms */
-static atomic_bool full;                                 /* there was no room for another */
+static atomic_bool full;                                 /* there is no room for another */
+
+/* Forms for which there was no room, with places where they are untuned; handles and algorithms that the real
+ * library accepts. Two tables, so that neither crowds the other out. */
+static struct verdicts untuned, accepted;
 
 /* The form that layouts at these addresses had last. Others may lie there now, so its key is compared. */
 enum { HINTS_BITS = 8 };
@@ -116,16 +123,17 @@ static struct form *make_form(const struct real_lt *real, const struct form_key 
     return memo_add(&forms, &form->entry, &form->key, hash); /* NOLINT: taken over, no leak */
 }
 
-static struct form *find_form(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d)
+static struct form *find_form(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d,
+                              uint64_t *hash)
 {
     const struct form_key key = {*a, *b, *d, real};
-    const uint64_t hash = memo_hash(&key, sizeof key);
-    struct form *form = memo_find(&forms, &key, hash);
+    *hash = memo_hash(&key, sizeof key);
+    struct form *form = memo_find(&forms, &key, *hash);
     if (!form && !atomic_load_explicit(&full, memory_order_relaxed)) {
         pthread_mutex_lock(&lock);
-        form = memo_find(&forms, &key, hash);
-        if (!form) form = make_form(real, &key, hash);
-        if (!form) atomic_store_explicit(&full, true, memory_order_relaxed);
+        form = memo_find(&forms, &key, *hash);
+        if (!form) form = make_form(real, &key, *hash);
+        if (memo_room(&forms) == 0) atomic_store_explicit(&full, true, memory_order_relaxed);
         pthread_mutex_unlock(&lock);
     }
     return form;
@@ -138,8 +146,8 @@ static bool same(lt_layout x, const struct lt_layout *y)
     return !different;
 }
 
-/* NULL: there is no room. */
-static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d)
+/* NULL: there is no room; then *hash is that of the key. */
+static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d, uint64_t *hash)
 {
     const uint64_t addresses = (uintptr_t)a + 3 * (uintptr_t)b + 5 * (uintptr_t)d;
     _Atomic(struct form *) *hint = &hints[addresses * 0x9e3779b97f4a7c15U >> (64 - HINTS_BITS)];
@@ -147,38 +155,59 @@ static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b
     if (form && form->key.real == real && same(a, &form->key.a) && same(b, &form->key.b) &&
         same(d, &form->key.d))
         return form;
-    form = find_form(real, a, b, d);
+    form = find_form(real, a, b, d, hash);
     if (form) atomic_store_explicit(hint, form, memory_order_release);
     return form;
 }
 
 /* ---- calls that no descriptor makes ours ---- */
 
-/* True: there is no tuned kernel, whatever the descriptor says. A route never gets one later. */
-static bool is_untuned(const struct form *form, const struct asked *asked)
+static uint64_t hash_at(uint64_t hash, uint64_t place)
 {
-    if (!form->plain) return true;
-    const struct route *untuned = atomic_load_explicit(&form->untuned, memory_order_acquire);
-    return untuned && route_is_for(untuned, asked);
+    const uint64_t both[] = {hash, place};
+    return memo_hash(both, sizeof both);
+}
+
+static _Atomic uint64_t *untuned_at(struct form *form, uint64_t place)
+{
+    return &form->untuned[(place & 31) / 8]; /* 4, 8 or 16 bytes */
+}
+
+/* NULL: there is no tuned kernel for the layouts of the call at this place, whatever the descriptor says. A
+ * form for which there is no room is read into spare. */
+static struct form *candidate(const struct matmul *x, uint64_t place, struct form *spare)
+{
+    uint64_t hash = 0;
+    if (!place) return NULL;
+    struct form *form = form_of(x->real, x->layout_a, x->layout_b, x->layout_d, &hash);
+    if (form) {
+        const bool none =
+            !form->plain || atomic_load_explicit(untuned_at(form, place), memory_order_relaxed) == place;
+        return none ? NULL : form;
+    }
+    if (verdicts_hold(&untuned, hash_at(hash, place))) return NULL;
+    *spare = (struct form){.entry.hash = hash};
+    spare->plain = read_form(x->real, x->layout_a, x->layout_b, x->layout_d, spare);
+    if (spare->plain) return spare;
+    verdicts_add(&untuned, hash_at(hash, place));
+    return NULL;
 }
 
 /* For a call that is ours, so that no others' problems fill the table of routes. Most layouts fit with one
  * pair of ops alone. */
-static void look_for_tuned(struct form *form, struct asked asked)
+static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct asked asked)
 {
-    struct route *route = NULL;
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
-    for (int ops = 0; ops < OPS; ops++) {
-        if (!fill_sizes(form, ops & 1, ops & 2, &asked)) continue;
-        asked.last = &form->last[ops];
-        route = route_of(&asked);
-        if (!route) return; /* not known */
-        if (atomic_load_explicit(&route->state, memory_order_relaxed) == ROUTE_TUNED) {
-            atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
-            return;
-        }
+    asked.last = NULL;
+    for (int way = 0; way < 2 * OPS; way++) {
+        if (!fill_sizes(form, way & 1, way & 2, &asked)) continue;
+        const struct route *route = route_of(&asked, way & 4);
+        if (!route || !route_is_tuned(route)) continue;
+        atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
+        return;
     }
-    atomic_store_explicit(&form->untuned, route, memory_order_release);
+    if (spare) verdicts_add(&untuned, hash_at(form->entry.hash, place));
+    else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
 }
 
 /* ---- what a descriptor asks for ---- */
@@ -197,18 +226,72 @@ static bool is_null(const struct real_lt *real, lt_desc desc, int what)
     return real->DescGet(desc, what, &pointer, sizeof pointer, &written) || !pointer;
 }
 
-/* The rarer attributes of a descriptor have their defaults. */
+/* ---- what the real library would refuse ---- */
+
+/* All that its answer depends on. */
+struct question {
+    const struct matmul *matmul;
+    const struct form *form;
+    int compute, pointer, ops;
+};
+
+static bool is_valid_handle(const struct matmul *x)
+{
+    const uint64_t key[] = {(uintptr_t)x->real, (uintptr_t)x->handle};
+    const uint64_t hash = memo_hash(key, sizeof key);
+    int id, count;
+    if (verdicts_hold(&accepted, hash)) return true;
+    if (!x->handle || !x->real->AlgoGetIds ||
+        x->real->AlgoGetIds(x->handle, BLAS_COMPUTE_32F, BLAS_R_32F, BLAS_R_32F, BLAS_R_32F, BLAS_R_32F,
+                            BLAS_R_32F, 1, &id, &count))
+        return false;
+    verdicts_add(&accepted, hash);
+    return true;
+}
+
+/* Without one the library chooses. */
+static bool is_valid_algorithm(const struct question *q)
+{
+    const struct matmul *x = q->matmul;
+    if (!x->algorithm) return true;
+    struct lt_heuristic result = {.workspace_bytes = 0};
+    const struct lt_algorithm *algorithm = x->algorithm;
+    const struct {
+        struct lt_algorithm algorithm;
+        uint64_t handle, form, workspace_bytes;
+        int32_t how[4];
+    } key = {*algorithm,
+             (uintptr_t)x->handle,
+             q->form->entry.hash,
+             x->workspace_bytes,
+             {q->compute, q->pointer, q->ops, 0}};
+    _Static_assert(sizeof key == 64 + 3 * 8 + 4 * 4, "a key has no bytes that are nobody's");
+    const uint64_t hash = memo_hash(&key, sizeof key);
+    if (verdicts_hold(&accepted, hash)) return true;
+    if (!x->real->AlgoCheck ||
+        x->real->AlgoCheck(x->handle, x->desc, x->layout_a, x->layout_b, x->layout_c, x->layout_d, algorithm,
+                           &result) ||
+        result.workspace_bytes > x->workspace_bytes)
+        return false;
+    verdicts_add(&accepted, hash);
+    return true;
+}
+
+/* The rarer attributes of a descriptor have their defaults, and the real library would accept the call. */
 static bool is_usual(const void *of)
 {
     static const int pointers[] = {LT_DESC_A_SCALE_POINTER, LT_DESC_B_SCALE_POINTER, LT_DESC_C_SCALE_POINTER,
                                    LT_DESC_D_SCALE_POINTER, LT_DESC_AMAX_D_POINTER};
-    const struct matmul *matmul = of;
-    const struct real_lt *real = matmul->real;
-    lt_desc desc = matmul->desc;
+    const struct question *q = of;
+    const struct real_lt *real = q->matmul->real;
+    lt_desc desc = q->matmul->desc;
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
         if (!is_null(real, desc, pointers[i])) return false;
-    return get(real, desc, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
-           get(real, desc, LT_DESC_TRANSC) == BLAS_OP_N && get(real, desc, LT_DESC_FILL_MODE) == LT_FILL_FULL;
+    const int multiprocessors = get(real, desc, LT_DESC_SM_COUNT_TARGET); /* -1: an old version */
+    return multiprocessors <= 0 && get(real, desc, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
+           get(real, desc, LT_DESC_TRANSC) == BLAS_OP_N &&
+           get(real, desc, LT_DESC_FILL_MODE) == LT_FILL_FULL && is_valid_handle(q->matmul) &&
+           is_valid_algorithm(q);
 }
 
 static struct refusal epilogue = {"cublasLtMatmul", "an epilogue follows (a bias, an activation)",
@@ -224,37 +307,40 @@ static bool is_complete(const struct matmul *x)
     return x->desc && x->alpha && x->beta && x->layout_a && x->layout_b && x->layout_c && x->layout_d;
 }
 
-static struct form *form_of_call(const struct matmul *x)
+static bool is_strict(int compute)
 {
-    return form_of(x->real, x->layout_a, x->layout_b, x->layout_d);
+    return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC ||
+           (compute == BLAS_COMPUTE_32F_FAST_TF32 && tf32_is_forbidden());
 }
 
-/* NULL: the call is as filled into asked; else why not. */
-static struct refusal *understand(const struct matmul *x, struct asked *asked)
+/* NULL: the call is as filled into asked and q; else why not. spare: room for a form. */
+static struct refusal *understand(const struct matmul *x, struct form *spare, struct asked *asked,
+                                  struct question *q)
 {
     const struct real_lt *real = x->real;
-    struct form *form = NULL;
     if (!is_complete(x)) return &forms_other;
-    if (!dropin_is_watched()) {
-        form = form_of_call(x);
-        if (form && is_untuned(form, asked)) return &forms_other; /* nobody asks why */
-    }
+    const uint64_t place = route_place(asked);
+    struct form *form = NULL;
+    if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
+        return &forms_other; /* nobody asks why */
     if (get(real, x->desc, LT_DESC_EPILOGUE) != LT_EPILOGUE_DEFAULT) return &epilogue;
-    const int compute = get(real, x->desc, LT_DESC_COMPUTE_TYPE);
-    if (compute != BLAS_COMPUTE_32F && compute != BLAS_COMPUTE_32F_PEDANTIC) return &types;
-    const int pointer = get(real, x->desc, LT_DESC_POINTER_MODE);
+    q->compute = get(real, x->desc, LT_DESC_COMPUTE_TYPE);
+    if (!is_strict(q->compute)) return &types;
+    q->pointer = get(real, x->desc, LT_DESC_POINTER_MODE);
     const int op_a = get(real, x->desc, LT_DESC_TRANSA), op_b = get(real, x->desc, LT_DESC_TRANSB);
-    if ((pointer != BLAS_HOST_SCALARS && pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) || !is_op(op_b))
+    if ((q->pointer != BLAS_HOST_SCALARS && q->pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) ||
+        !is_op(op_b))
         return &forms_other;
-    const bool turn_a = op_a != BLAS_OP_N, turn_b = op_b != BLAS_OP_N;
-    if (!form) form = form_of_call(x);
-    if (!form || !form->plain || !fill_sizes(form, turn_a, turn_b, asked) || !same(x->layout_c, x->layout_d))
+    q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
+    if (!form) form = candidate(x, place, spare);
+    if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked) || !same(x->layout_c, x->layout_d))
         return &forms_other;
     /* Where beta is 0, C is not read. */
-    if (x->c != x->d && (pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0)) return &other_c;
-    asked->scalars_on_device = pointer == BLAS_DEVICE_SCALARS;
-    asked->last = &form->last[turn_a + 2 * turn_b];
-    if (!dropin_is_watched()) look_for_tuned(form, *asked);
+    if (x->c != x->d && (q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0)) return &other_c;
+    q->form = form;
+    asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
+    asked->last = &form->last[q->ops];
+    if (!dropin_is_watched()) look_for_tuned(form, form == spare, place, *asked);
     return NULL;
 }
 
@@ -267,6 +353,8 @@ static void *workspace_of(const struct matmul *x)
 
 bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
 {
+    struct form spare;
+    struct question question = {.matmul = x};
     struct asked asked = {
         .a = x->a,
         .b = x->b,
@@ -277,10 +365,10 @@ bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
         .workspace = workspace_of(x),
         .workspace_bytes = x->workspace_bytes,
         .is_plain = is_usual,
-        .is_plain_of = x,
+        .is_plain_of = &question,
     };
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
-    struct refusal *refusal = understand(x, &asked);
+    struct refusal *refusal = understand(x, &spare, &asked, &question);
     if (refusal) {
         dropin_refuse(refusal);
         return false;

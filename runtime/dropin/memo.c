@@ -16,7 +16,7 @@ static void put(struct memo_table *table, struct memo_entry *entry)
 static bool make_room(struct memo *memo)
 {
     struct memo_table *old = atomic_load(&memo->table);
-    if (memo->count == MEMO_ENTRIES_MAX) return false;
+    if (memo_room(memo) == 0) return false;
     if (old && 2 * (memo->count + 1) <= old->mask + 1) return true;
     size_t slots = old ? 2 * (old->mask + 1) : SLOTS_FIRST;
     struct memo_table *fresh = calloc(1, sizeof *fresh + slots * sizeof *fresh->slots);

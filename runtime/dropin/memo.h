@@ -15,8 +15,7 @@
 #define XXH_INLINE_ALL /* a call of the library would cost more than the hash */
 #include <xxhash.h>
 
-#define MEMO_ENTRIES_MAX                                                                                     \
-    65536 /* a program with more problems than that gains nothing from remembering them */
+#define MEMO_ENTRIES_MAX 65536 /* unless the memo says something else */
 
 /* The first member of what is remembered. */
 struct memo_entry {
@@ -31,7 +30,7 @@ struct memo_table {
 };
 
 struct memo {
-    size_t key_bytes;
+    size_t key_bytes, entries_max; /* 0: MEMO_ENTRIES_MAX */
     _Atomic(struct memo_table *) table;
     _Atomic(struct memo_entry *) entries; /* the newest */
     size_t count;
@@ -40,6 +39,12 @@ struct memo {
 static inline uint64_t memo_hash(const void *key, size_t bytes)
 {
     return XXH3_64bits(key, bytes);
+}
+
+/* How many more there is room for. One thread at a time. */
+static inline size_t memo_room(const struct memo *memo)
+{
+    return (memo->entries_max ? memo->entries_max : MEMO_ENTRIES_MAX) - memo->count;
 }
 
 /* NULL: not there. From any thread. */

@@ -33,12 +33,15 @@ static const struct symbol blas_symbols[] = {
     {"cublasGetStream_v2", offsetof(struct real_blas, GetStream)},
     {"cublasGetPointerMode_v2", offsetof(struct real_blas, GetPointerMode)},
     {"cublasGetMathMode", offsetof(struct real_blas, GetMathMode)},
+    {"cublasGetSmCountTarget", offsetof(struct real_blas, GetSmCountTarget)},
 };
 
 static const struct symbol lt_symbols[] = {
     {"cublasLtMatmul", offsetof(struct real_lt, Matmul)},
     {"cublasLtMatmulDescGetAttribute", offsetof(struct real_lt, DescGet)},
     {"cublasLtMatrixLayoutGetAttribute", offsetof(struct real_lt, LayoutGet)},
+    {"cublasLtMatmulAlgoGetIds", offsetof(struct real_lt, AlgoGetIds)},
+    {"cublasLtMatmulAlgoCheck", offsetof(struct real_lt, AlgoCheck)},
 };
 
 struct library {

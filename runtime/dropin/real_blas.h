@@ -27,12 +27,15 @@ struct real_blas {
     int (*GetStream)(blas_handle, CUstream *);
     int (*GetPointerMode)(blas_handle, int *);
     int (*GetMathMode)(blas_handle, int *);
+    int (*GetSmCountTarget)(blas_handle, int *);
 };
 
 struct real_lt {
     __typeof__(cublasLtMatmul) *Matmul;
     int (*DescGet)(lt_desc, int what, void *value, size_t room, size_t *written);
     int (*LayoutGet)(lt_layout, int what, void *value, size_t room, size_t *written);
+    __typeof__(cublasLtMatmulAlgoGetIds) *AlgoGetIds;
+    __typeof__(cublasLtMatmulAlgoCheck) *AlgoCheck;
 };
 
 /* Of which major a caller is. BLAS_ANY: its reference does not say. */

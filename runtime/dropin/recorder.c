@@ -25,8 +25,9 @@ struct sample {
 static atomic_bool on;
 static char path[PATH_MAX];
 static double every_s;
-static bool told; /* that it cannot be saved */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool told;                                            /* that it cannot be saved */
+static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;   /* path, told, what the file has of each route */
+static pthread_mutex_t sampling = PTHREAD_MUTEX_INITIALIZER; /* the samples: held for moments */
 static struct sample samples[SAMPLES_AT_ONCE];
 
 bool recorder_on(void)
@@ -72,7 +73,7 @@ static struct sample *begin(struct route *route, CUstream stream)
 {
     struct sample *s = NULL;
     CUstreamCaptureMode before = relaxed_begin();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&sampling);
     harvest();
     for (int i = 0; i < SAMPLES_AT_ONCE && !s; i++)
         if (!samples[i].route) s = &samples[i];
@@ -81,7 +82,7 @@ static struct sample *begin(struct route *route, CUstream stream)
         s = NULL;
     }
     if (s) s->route = route;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&sampling);
     relaxed_end(before);
     return s;
 }
@@ -98,10 +99,10 @@ struct sample *recorder_begin(struct route *route, CUstream stream)
 void recorder_end(struct sample *sample, CUstream stream)
 {
     if (!sample) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&sampling);
     if (cuda.EventRecord(sample->end, stream) == CUDA_SUCCESS) sample->enqueued = true;
     else let_go(sample);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&sampling);
 }
 
 /* ---- saving ---- */
@@ -114,43 +115,36 @@ static double time_us(const struct route *route)
     return count ? stats_median(us, (size_t)count) : 0;
 }
 
-/* What the file does not have yet. counts: calls of each route, newest route first. */
+static struct route *older(const struct route *route)
+{
+    return (struct route *)(void *)route->entry.older;
+}
+
+/* What the file does not have yet. Calls go on meanwhile: nothing of theirs is locked. */
 static enum status collect(struct route *newest, struct capture *capture)
 {
     enum status st = OK;
-    for (struct route *r = newest; r && !st; r = (struct route *)(void *)r->entry.older) {
-        uint64_t calls = atomic_load(&r->calls);
-        if (!r->nameable || calls == r->saved) continue;
-        st = capture_add(capture, &r->problem, calls - r->saved, time_us(r));
-        r->saved = calls;
+    for (struct route *r = newest; r && !st; r = older(r)) {
+        r->seen = atomic_load(&r->calls);
+        if (r->nameable && r->seen != r->saved)
+            st = capture_add(capture, &r->problem, r->seen - r->saved, time_us(r));
     }
     return st;
-}
-
-/* The file could not be written: it will be tried again with all of it. */
-static void uncollect(struct route *newest, const struct capture *capture)
-{
-    for (size_t i = 0; i < capture->count; i++)
-        for (struct route *r = newest; r; r = (struct route *)(void *)r->entry.older) {
-            if (!r->nameable || !problem_equal(&r->problem, &capture->at[i].problem)) continue;
-            uint64_t part = capture->at[i].count < r->saved ? capture->at[i].count : r->saved;
-            r->saved -= part;
-            capture->at[i].count -= part;
-        }
 }
 
 void recorder_save(void)
 {
     struct capture capture = {0};
     if (!recorder_on()) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&saving);
     struct route *newest = route_newest();
     enum status st = collect(newest, &capture);
     if (!st && capture.count > 0) st = capture_save(path, &capture);
-    if (st) uncollect(newest, &capture);
+    for (struct route *r = newest; r && !st; r = older(r)) r->saved = r->seen;
+    /* Else it is tried again with all of it. */
     if (st && !told) fprintf(stderr, "gemmtune: %s\n", status_text());
     told = st != OK;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&saving);
     capture_free(&capture);
 }
 
@@ -165,8 +159,7 @@ static void *keep_saving(void *nothing)
     return nothing;
 }
 
-/* A forked child has neither the thread nor a GPU; what it inherited is its parent's to save. */
-static void forget(void)
+void recorder_forget(void)
 {
     atomic_store(&on, false);
 }
@@ -183,7 +176,6 @@ void recorder_start(const char *file, double seconds)
     }
     every_s = seconds;
     atomic_store(&on, true);
-    pthread_atfork(NULL, NULL, forget);
     if (!(seconds > 0)) return;
     /* The program's signals are not for this thread. */
     sigset_t all, before;

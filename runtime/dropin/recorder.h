@@ -16,7 +16,10 @@ struct sample;
 struct sample *recorder_begin(struct route *route, CUstream stream);
 void recorder_end(struct sample *sample, CUstream stream); /* it has been enqueued; takes NULL */
 
-/* Save now. */
+/* Save now. Calls are not held up by that. */
 void recorder_save(void);
+
+/* In a forked child: it has neither the thread nor a GPU, and what it inherited is its parent's to save. */
+void recorder_forget(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include "runtime_fakes.h"
 
 static blas_handle blas_context;
+static lt_handle lt_context;
 static const float one = 1, zero = 0;
 
 /* The program starts: a current context, a handle with the test's stream, counters at zero. */
@@ -19,6 +20,7 @@ static inline void arrive(void)
     cuda.DevicePrimaryCtxRetain(&context, device);
     cuda.CtxSetCurrent(context);
     assert_int_equal(cublasCreate_v2(&blas_context), 0);
+    assert_int_equal(cublasLtCreate(&lt_context), 0);
     cublasSetStream_v2(blas_context, stream);
     program_blas_calls = program_lt_calls = program_nested_calls = 0;
 }
@@ -75,8 +77,8 @@ static inline void lt_free(struct lt_call *x)
 static inline int lt_run(const struct lt_call *x, const struct operand_set *o, const float *beta,
                          const void *c)
 {
-    return cublasLtMatmul(NULL, x->desc, &one, o->b, x->a, o->a, x->b, beta, c, x->c, o->c, x->c, NULL, NULL,
-                          0, stream);
+    return cublasLtMatmul(lt_context, x->desc, &one, o->b, x->a, o->a, x->b, beta, c, x->c, o->c, x->c, NULL,
+                          NULL, 0, stream);
 }
 
 #endif

@@ -21,9 +21,15 @@ static const char identity;
 struct cublasContext {
     const char *owner;
     CUstream stream;
-    int pointers, math;
+    int pointers, math, multiprocessors;
     void *workspace;
     size_t workspace_bytes;
+};
+
+/* As the real one, it accepts one of cuBLAS, too. */
+enum { LT_MAGIC = 0x17 };
+struct cublasLtContext {
+    int magic;
 };
 
 static int is_own(blas_handle handle)
@@ -111,6 +117,18 @@ int cublasGetMathMode(blas_handle handle, int *mode)
 {
     if (!is_own(handle)) return NOT_INITIALIZED;
     *mode = handle->math;
+    return SUCCESS;
+}
+
+int cublasSetSmCountTarget(blas_handle handle, int count)
+{
+    handle->multiprocessors = count;
+    return SUCCESS;
+}
+
+int cublasGetSmCountTarget(blas_handle handle, int *count)
+{
+    *count = handle->multiprocessors;
     return SUCCESS;
 }
 
@@ -270,6 +288,40 @@ int cublasGemmStridedBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_
 
 /* ---- cublasLt ---- */
 
+int cublasLtCreate(lt_handle *handle)
+{
+    *handle = calloc(1, sizeof **handle);
+    if (!*handle) return INVALID_VALUE;
+    (*handle)->magic = LT_MAGIC;
+    return SUCCESS;
+}
+
+int cublasLtDestroy(lt_handle handle)
+{
+    free(handle);
+    return SUCCESS;
+}
+
+int cublasLtMatmulAlgoGetIds(lt_handle handle, int compute, int scale, int type_a, int type_b, int type_c,
+                             int type_d, int room, int ids[], int *count)
+{
+    (void)compute, (void)scale, (void)type_a, (void)type_b, (void)type_c, (void)type_d;
+    *count = room > 0;
+    if (room > 0) ids[0] = PROGRAM_LT_ALGORITHM;
+    return handle && handle->magic == LT_MAGIC ? SUCCESS : NOT_INITIALIZED;
+}
+
+int cublasLtMatmulAlgoCheck(lt_handle handle, lt_desc desc, lt_layout layout_a, lt_layout layout_b,
+                            lt_layout layout_c, lt_layout layout_d, const struct lt_algorithm *algorithm,
+                            struct lt_heuristic *result)
+{
+    (void)desc, (void)layout_a, (void)layout_b, (void)layout_c, (void)layout_d;
+    if (!handle || handle->magic != LT_MAGIC) return NOT_INITIALIZED;
+    if (algorithm->data[0] != PROGRAM_LT_ALGORITHM) return INVALID_VALUE;
+    *result = (struct lt_heuristic){.algorithm = *algorithm, .workspace_bytes = PROGRAM_LT_WORKSPACE};
+    return SUCCESS;
+}
+
 int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale)
 {
     *desc = calloc(1, sizeof **desc);
@@ -376,11 +428,14 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
                    void *d, lt_layout layout_d, const void *algorithm, void *workspace,
                    size_t workspace_bytes, CUstream stream)
 {
-    (void)handle, (void)c, (void)layout_c, (void)algorithm, (void)workspace, (void)workspace_bytes,
-        (void)stream;
+    const struct lt_algorithm *chosen = algorithm;
+    (void)c, (void)layout_c, (void)workspace, (void)stream;
     if (nesting) count(&program_nested_calls);
     else count(&program_lt_calls);
     if (program_blas_idle) return SUCCESS;
+    if (!nesting && (!handle || handle->magic != LT_MAGIC)) return NOT_INITIALIZED;
+    if (chosen && (chosen->data[0] != PROGRAM_LT_ALGORITHM || workspace_bytes < PROGRAM_LT_WORKSPACE))
+        return INVALID_VALUE;
     const int op_a = (int)desc->value[LT_DESC_TRANSA], op_b = (int)desc->value[LT_DESC_TRANSB];
     const int64_t k = layout_of(layout_a, op_a ? LT_LAYOUT_ROWS : LT_LAYOUT_COLS);
     const struct strides step = {layout_of(layout_a, LT_LAYOUT_STRIDE), layout_of(layout_b, LT_LAYOUT_STRIDE),

@@ -12,6 +12,11 @@ int cublasSetPointerMode_v2(blas_handle handle, int mode);
 int cublasGetPointerMode_v2(blas_handle handle, int *mode);
 int cublasSetMathMode(blas_handle handle, int mode);
 int cublasGetMathMode(blas_handle handle, int *mode);
+int cublasSetSmCountTarget(blas_handle handle, int count);
+int cublasGetSmCountTarget(blas_handle handle, int *count);
+
+int cublasLtCreate(lt_handle *handle);
+int cublasLtDestroy(lt_handle handle);
 
 int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale);
 int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, size_t bytes);
@@ -21,6 +26,9 @@ int cublasLtMatrixLayoutCreate(lt_layout *layout, int type, uint64_t rows, uint6
 int cublasLtMatrixLayoutSetAttribute(lt_layout layout, int what, const void *value, size_t bytes);
 int cublasLtMatrixLayoutGetAttribute(lt_layout layout, int what, void *value, size_t room, size_t *written);
 int cublasLtMatrixLayoutDestroy(lt_layout layout);
+
+/* The one algorithm there is: its first word, and the workspace it takes. */
+enum { PROGRAM_LT_ALGORITHM = 7, PROGRAM_LT_WORKSPACE = 1024 };
 
 /* Calls that arrived here. nested: those of cublasLtMatmul that cublasGemmEx makes, as the real one does. */
 extern int program_blas_calls, program_lt_calls, program_nested_calls;

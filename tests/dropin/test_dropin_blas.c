@@ -40,6 +40,7 @@ static void alpha_and_beta_are_the_call_s(void **state)
 {
     (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make("sgemm:nn:16x24x32:alpha=2:beta=-3", 0);
     assert_went(sgemm_of(&o), 1, 0);

@@ -57,7 +57,7 @@ static void a_launch_that_fails_while_adding_to_c_is_an_error(void **state)
 {
     enum { EXECUTION_FAILED = 13 };
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
     assert_went(sgemm(&o, &one, &one), 1, 0);

@@ -6,6 +6,7 @@ static void lt_in_its_plain_form_is_answered(void **state)
 {
     (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
     struct lt_call x = lt_make();
@@ -68,6 +69,7 @@ static void lt_in_any_other_form_goes_to_cublas(void **state)
                 {LT_DESC_TRANSC, 1, 4},
                 {LT_DESC_SCALE_TYPE, 2, 4},
                 {LT_DESC_FILL_MODE, 1, 4},
+                {LT_DESC_SM_COUNT_TARGET, 16, 4},
                 {LT_DESC_D_SCALE_POINTER, somewhere, 8},
                 {LT_DESC_A_SCALE_POINTER, somewhere, 8}},
       layout[] = {{LT_LAYOUT_TYPE, 2, 4},

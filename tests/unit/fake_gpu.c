@@ -134,6 +134,22 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
     return RESULT;
 }
 
+/* A context that is reset lives again at the same address, under another number. */
+static _Atomic unsigned long long resets;
+
+void fake_reset(void *context)
+{
+    (void)context;
+    resets++;
+}
+
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
+{
+    if (!context) context = current;
+    *id = (unsigned long long)(uintptr_t)context + resets;
+    return context ? RESULT : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 /* Any address is a context: tests make them up. */
 CUresult cuCtxSetCurrent(CUcontext context)
 {

@@ -25,6 +25,9 @@ extern _Atomic int fake_loads; /* modules ever loaded */
 extern _Atomic int fake_blas_calls, fake_blas_wide_calls;
 extern _Atomic int fake_blas_math; /* the last mode set */
 
+/* What cudaDeviceReset does to a context. */
+void fake_reset(void *context);
+
 /* Make a stream take part in the capture of another, as waiting for an event of that one would. */
 void fake_join(void *captured, void *other);
 

@@ -11,6 +11,8 @@
 
 int fake_compilations;
 extern int fake_compilations;
+_Atomic int fake_gate, fake_waiting; /* while gate is 1 compilations wait, and so many do */
+extern _Atomic int fake_gate, fake_waiting;
 
 struct _nvrtcProgram {
     char text[4096];
@@ -48,6 +50,9 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
     const char *refuses = getenv("FAKE_NVRTC_REFUSES"), *ms = getenv("FAKE_NVRTC_MS");
     const struct timespec pause = {.tv_nsec = ms ? atol(ms) * 1000000 : 0};
     nanosleep(&pause, NULL);
+    fake_waiting++;
+    while (fake_gate) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    fake_waiting--;
     __atomic_add_fetch(&fake_compilations, 1, __ATOMIC_RELAXED);
     size_t used = 0;
     for (int i = 0; i < count; i++) {

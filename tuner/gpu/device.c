@@ -71,6 +71,16 @@ static const struct library_symbol entries[] = {
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
+static const struct library_symbol context_id = {ENTRY(CtxGetId, cuCtxGetId)};
+
+/* Where the driver does not number contexts, an address has to do. */
+static CUresult id_by_address(CUcontext context, unsigned long long *id)
+{
+    CUresult result = context ? CUDA_SUCCESS : cuda.CtxGetCurrent(&context);
+    *id = (unsigned long long)(uintptr_t)context;
+    return result != CUDA_SUCCESS ? result : context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 static const char *error_name(CUresult result, char number[32])
 {
     const char *name = NULL;
@@ -146,6 +156,7 @@ enum status device_load(void)
     if (missing) return fail(E_GPU, "the NVIDIA driver lacks %s: update the driver", missing);
     CUresult result = cuda.Init(0);
     if (result != CUDA_SUCCESS) return init_failed(result);
+    if (library_bind(library, &context_id, 1)) cuda.CtxGetId = id_by_address;
     driver_version = version;
     loaded = true;
     return OK;

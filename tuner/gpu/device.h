@@ -26,6 +26,7 @@ struct cuda_api {
     CUresult (*CtxSetCurrent)(CUcontext);
     CUresult (*CtxGetCurrent)(CUcontext *);
     CUresult (*CtxGetDevice)(CUdevice *);
+    CUresult (*CtxGetId)(CUcontext, unsigned long long *); /* by address where the driver is old */
     CUresult (*CtxPushCurrent)(CUcontext);
     CUresult (*CtxPopCurrent)(CUcontext *);
     CUresult (*CtxSynchronize)(void);

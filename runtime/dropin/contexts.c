@@ -1,0 +1,98 @@
+#include "contexts.h"
+
+#include <stdlib.h>
+
+_Atomic(struct context *) contexts_first;
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* adding contexts; known of each */
+
+enum { RETRY_CALLS = 256 };
+static atomic_int calls_to_pass; /* until a context is tried again that could not be opened */
+
+static bool add_problem(void *self, int64_t number, const struct problem *problem)
+{
+    struct context *c = self;
+    (void)number;
+    c->listed = problem_set_add(&c->winners, problem_set_hash(problem));
+    return c->listed;
+}
+
+/* Every problem that is stored: more than have a winner, but none is missing. */
+static void list_winners(struct context *c)
+{
+    c->listed = true;
+    for (size_t i = 0; i < c->known.count && c->listed; i++) add_problem(c, 0, &c->known.winners[i].problem);
+    if (c->listed && c->known.db && db_problems_each(c->known.db, add_problem, c)) c->listed = false;
+    if (!c->listed) problem_set_free(&c->winners);
+}
+
+static struct context *open_context(uint64_t id)
+{
+    static struct notices notices;
+    static bool started;
+    struct device device;
+    struct context *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    if (!started) notices_start(&notices, false);
+    started = true;
+    enum status st = device_of_context(&device);
+    if (!st) st = known_open(&c->known, &device.gpu, NULL, NULL, &notices);
+    if (st) {
+        notice(&notices, NOTICE_KERNEL, "calls go to cuBLAS for now: %s", status_text());
+        free(c);
+        return NULL;
+    }
+    c->id = id;
+    pthread_mutex_init(&c->opening, NULL);
+    list_winners(c);
+    return c;
+}
+
+static struct context *add_context(uint64_t id)
+{
+    static int count;
+    struct context *fresh = count < CONTEXTS_MAX ? open_context(id) : NULL;
+    if (!fresh) {
+        atomic_store_explicit(&calls_to_pass, RETRY_CALLS, memory_order_relaxed);
+        return NULL;
+    }
+    count++;
+    fresh->next = atomic_load(&contexts_first);
+    atomic_store_explicit(&contexts_first, fresh, memory_order_release);
+    return fresh;
+}
+
+struct context *contexts_get(uint64_t id)
+{
+    struct context *c = contexts_find(id);
+    if (c) return c;
+    if (atomic_load_explicit(&calls_to_pass, memory_order_relaxed) > 0 &&
+        atomic_fetch_sub_explicit(&calls_to_pass, 1, memory_order_relaxed) > 0)
+        return NULL;
+    pthread_mutex_lock(&contexts_lock);
+    c = contexts_find(id);
+    if (!c) c = add_context(id);
+    pthread_mutex_unlock(&contexts_lock);
+    return c;
+}
+
+static bool choose(struct context *c, const struct problem *problem, int alignment, bool nearest,
+                   struct choice *choice)
+{
+    struct choice others[CHOICES_MAX];
+    int count = 0;
+    if (!lookup_exact(&c->known, problem, alignment, choice)) return true;
+    if (!nearest || lookup_others(&c->known, problem, alignment, others, &count) || count == 0 ||
+        others[0].source != GT_NEAREST)
+        return false;
+    *choice = others[0];
+    return true;
+}
+
+bool contexts_choose(struct context *context, const struct problem *problem, int alignment, bool nearest,
+                     struct choice *choice)
+{
+    pthread_mutex_lock(&contexts_lock);
+    const bool found = choose(context, problem, alignment, nearest, choice);
+    pthread_mutex_unlock(&contexts_lock);
+    return found;
+}

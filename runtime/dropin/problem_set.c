@@ -1,0 +1,59 @@
+#include "problem_set.h"
+
+#include "memo.h"
+
+#include <stdlib.h>
+
+#define SLOTS_FIRST 64 /* a power of two */
+
+uint64_t problem_set_hash(const struct problem *p)
+{
+    const bool many = p->batch > 1;
+    const int64_t words[] = {(int64_t)p->type * 4 + p->trans_a * 2 + p->trans_b,
+                             p->m,
+                             p->n,
+                             p->k,
+                             p->lda,
+                             p->ldb,
+                             p->ldc,
+                             p->batch,
+                             many ? p->stride_a : 0,
+                             many ? p->stride_b : 0,
+                             many ? p->stride_c : 0};
+    const float scalars[] = {(float)p->alpha, (float)p->beta};
+    const uint64_t hash = memo_hash(words, sizeof words) ^ 3 * memo_hash(scalars, sizeof scalars);
+    return hash ? hash : 1;
+}
+
+static void put(struct problem_set *set, uint64_t hash)
+{
+    size_t at = hash & set->mask;
+    while (set->slots[at] && set->slots[at] != hash) at = (at + 1) & set->mask;
+    set->count += !set->slots[at];
+    set->slots[at] = hash;
+}
+
+static bool grow(struct problem_set *set)
+{
+    const size_t slots = set->slots ? 2 * (set->mask + 1) : SLOTS_FIRST;
+    struct problem_set larger = {.mask = slots - 1, .slots = calloc(slots, sizeof *set->slots)};
+    if (!larger.slots) return false;
+    for (size_t i = 0; set->slots && i <= set->mask; i++)
+        if (set->slots[i]) put(&larger, set->slots[i]);
+    free(set->slots);
+    *set = larger;
+    return true;
+}
+
+bool problem_set_add(struct problem_set *set, uint64_t hash)
+{
+    if ((!set->slots || 2 * (set->count + 1) > set->mask + 1) && !grow(set)) return false;
+    put(set, hash);
+    return true;
+}
+
+void problem_set_free(struct problem_set *set)
+{
+    free(set->slots);
+    *set = (struct problem_set){.count = 0};
+}

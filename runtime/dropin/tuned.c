@@ -1,0 +1,71 @@
+#include "tuned.h"
+
+#include <stdio.h>
+
+/* What the library answered. After any other result of the driver nothing in this process can be believed. */
+static enum tuned_result refused(enum gt_status status, const char *what, char why[TUNED_WHY_MAX])
+{
+    snprintf(why, TUNED_WHY_MAX, "%s: %.200s", what, gt_error_text());
+    return status == GT_MEMORY || (status == GT_DEVICE && !device_lost()) ? TUNED_LATER : TUNED_NEVER;
+}
+
+static enum gt_status open_library(struct context *context)
+{
+    struct gt_options options = gt_options_make();
+    enum gt_status status = GT_OK;
+    options.flags = GT_NO_CUBLAS;
+    pthread_mutex_lock(&context->opening);
+    if (!context->library) status = gt_open(&context->library, &options);
+    pthread_mutex_unlock(&context->opening);
+    return status;
+}
+
+/* The library may find at last that the winner cannot be used, and have another answer: not ours to give,
+ * then. */
+static bool is_wanted(const struct tuned_wish *wish, const struct gt_plan_info *info)
+{
+    return !info->uses_cublas && info->ratio > 0 &&
+           (info->source == GT_EXACT || (info->source == GT_NEAREST && wish->nearest));
+}
+
+enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan, char why[TUNED_WHY_MAX])
+{
+    const struct problem *p = wish->problem;
+    struct gt_problem problem = gt_problem_make(p->m, p->n, p->k);
+    struct gt_plan_info info = gt_plan_info_make();
+    problem.flags = (wish->scalars_on_device ? GT_SCALARS_ON_DEVICE : 0) | (p->beta != 0 ? GT_ADDS_TO_C : 0);
+    problem.trans_a = p->trans_a;
+    problem.trans_b = p->trans_b;
+    problem.lda = p->lda;
+    problem.ldb = p->ldb;
+    problem.ldc = p->ldc;
+    problem.batch = p->batch;
+    problem.stride_a = p->stride_a;
+    problem.stride_b = p->stride_b;
+    problem.stride_c = p->stride_c;
+    problem.alignment = wish->alignment;
+    enum gt_status status = open_library(wish->context);
+    if (status) return refused(status, "the library cannot be opened", why);
+    status = gt_plan_open(wish->context->library, &problem, plan);
+    if (status) return refused(status, "the tuned kernel cannot be prepared", why);
+    gt_plan_describe(*plan, &info);
+    if (is_wanted(wish, &info)) {
+        snprintf(why, TUNED_WHY_MAX, "%.3f times as fast as cuBLAS, %.40s, %.180s", info.ratio,
+                 info.source == GT_EXACT ? "measured" : "measured for a similar problem", info.config);
+        return TUNED_READY;
+    }
+    snprintf(why, TUNED_WHY_MAX, "the tuned kernel cannot be used: %.200s", info.why);
+    gt_plan_close(*plan);
+    return TUNED_NEVER;
+}
+
+/* The operands change places: see route.c. */
+enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
+                               char why[TUNED_WHY_MAX])
+{
+    struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
+    call.workspace = asked->workspace;
+    call.workspace_bytes = asked->workspace_bytes;
+    enum gt_status status = gt_launch(plan, &call);
+    return status ? refused(status, "the tuned kernel failed", why) : TUNED_READY;
+}

@@ -1,0 +1,35 @@
+/* tuned.h — kernels prepared and launched by the library (gemmtune.h), for column-major calls. Nothing else
+ * of the drop-in calls it.
+ */
+#ifndef GT_TUNED_H
+#define GT_TUNED_H
+
+#include "asked.h"
+#include "contexts.h"
+#include "gemmtune.h"
+
+#define TUNED_WHY_MAX 256
+
+enum tuned_result {
+    TUNED_READY,
+    TUNED_LATER, /* no memory, or the device would not: it may do another time */
+    TUNED_NEVER  /* the kernel cannot be built, or is not the winner's */
+};
+
+struct tuned_wish {
+    struct context *context;       /* the current one */
+    const struct problem *problem; /* row-major; beta other than 0 means any such beta */
+    int alignment;                 /* bytes */
+    bool scalars_on_device;
+    bool nearest; /* the winner of a similar problem will do */
+};
+
+/* Compiles if need be. why: what it is, or why there is none. */
+enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan,
+                                char why[TUNED_WHY_MAX]);
+
+/* Enqueue the call. TUNED_READY: done. Otherwise C may be partly written. */
+enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
+                               char why[TUNED_WHY_MAX]);
+
+#endif

@@ -1,0 +1,33 @@
+/* verdicts.h — keys of which something is known to hold, by their 64-bit hashes: bounded, read and written
+ * from any thread without a lock. A later one may take an earlier one's place, so what is not found may have
+ * to be found out again. That two keys have one hash does not happen: once in 2^64.
+ */
+#ifndef GT_VERDICTS_H
+#define GT_VERDICTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { VERDICTS_BITS = 14 };
+
+struct verdicts {
+    _Atomic uint64_t slots[1 << VERDICTS_BITS]; /* 0: none */
+};
+
+static inline _Atomic uint64_t *verdicts_slot(struct verdicts *verdicts, uint64_t hash)
+{
+    return &verdicts->slots[hash >> (64 - VERDICTS_BITS)];
+}
+
+static inline bool verdicts_hold(struct verdicts *verdicts, uint64_t hash)
+{
+    return hash && atomic_load_explicit(verdicts_slot(verdicts, hash), memory_order_relaxed) == hash;
+}
+
+static inline void verdicts_add(struct verdicts *verdicts, uint64_t hash)
+{
+    atomic_store_explicit(verdicts_slot(verdicts, hash), hash, memory_order_relaxed);
+}
+
+#endif
