@@ -49,8 +49,8 @@ static int cost_matmul(void *function, int number)
     __typeof__(cublasLtMatmul) *f;
     const struct lt_call *x = &cost_lt[number];
     memcpy(&f, &function, sizeof f);
-    return f(NULL, x->desc, &one, cost_memory, x->a, cost_memory, x->b, &zero, cost_memory, x->c, cost_memory,
-             x->c, NULL, NULL, 0, stream);
+    return f(lt_context, x->desc, &one, cost_memory, x->a, cost_memory, x->b, &zero, cost_memory, x->c,
+             cost_memory, x->c, NULL, NULL, 0, stream);
 }
 
 static void passing_a_call_on_costs_next_to_nothing(void **state)

@@ -31,8 +31,8 @@ static int call_lt(int problem, float *c, CUstream on)
     cublasLtMatrixLayoutCreate(&x.a, BLAS_R_32F, SIDE, (uint64_t)k, SIDE);
     cublasLtMatrixLayoutCreate(&x.b, BLAS_R_32F, (uint64_t)k, SIDE, k);
     cublasLtMatrixLayoutCreate(&x.c, BLAS_R_32F, SIDE, SIDE, SIDE);
-    int result =
-        cublasLtMatmul(NULL, x.desc, &one, ones, x.a, ones, x.b, &zero, c, x.c, c, x.c, NULL, NULL, 0, on);
+    int result = cublasLtMatmul(lt_context, x.desc, &one, ones, x.a, ones, x.b, &zero, c, x.c, c, x.c, NULL,
+                                NULL, 0, on);
     lt_free(&x);
     return result;
 }
@@ -87,6 +87,7 @@ static void many_threads_call(void **state)
         if (i % 4 != 3) put_winner(text, configs[i % 4], 5, false);
     }
     for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1;
+    assert_int_equal(cublasLtCreate(&lt_context), 0);
     *fake.computes = 1;
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
@@ -95,6 +96,7 @@ static void many_threads_call(void **state)
     }
     for (int i = 0; i < THREADS; i++) pthread_join(callers[i].thread, NULL);
     pthread_barrier_destroy(&barrier);
+    cublasLtDestroy(lt_context);
     for (int i = 0; i < THREADS; i++)
         if (callers[i].wrong) fail_msg("thread %d: %d wrong", i, callers[i].wrong);
     assert_true(*fake.launch_count > 0 && program_blas_calls + program_lt_calls > 0);
