@@ -37,9 +37,9 @@ void capture_settle(struct capture *capture);
 enum status capture_read(const char *path, struct capture *capture);
 
 /* Add the capture to what the file holds, if it is there: several processes may do so at once, and each waits
- * half a minute for the others at most. Written beside it under a name that cannot be foreseen, then renamed; its
- * owner and mode stay, and a new one is its owner's alone. What is no capture, or no regular file but a link, a
- * device or a pipe, is left as it is. Errors: as of capture_read but E_ABSENT. */
+ * half a minute for the others at most. Written beside it under a name that cannot be foreseen, then renamed;
+ * its owner and mode stay, and a new one is its owner's alone. What is no capture, or no regular file but a
+ * link, a device or a pipe, is left as it is. Errors: as of capture_read but E_ABSENT. */
 enum status capture_save(const char *path, const struct capture *capture);
 
 /* Microseconds that all calls take together; where the time is not known, roughly what a GPU would need. */

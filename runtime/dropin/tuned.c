@@ -6,7 +6,8 @@
 static enum tuned_result refused(enum gt_status status, const char *what, char why[TUNED_WHY_MAX])
 {
     snprintf(why, TUNED_WHY_MAX, "%s: %.200s", what, gt_error_text());
-    return status == GT_MEMORY || (status == GT_DEVICE && !device_lost()) ? TUNED_LATER : TUNED_NEVER;
+    const bool may_pass = status == GT_MEMORY || status == GT_NO_GPU || status == GT_DEVICE;
+    return may_pass && !device_lost() ? TUNED_LATER : TUNED_NEVER;
 }
 
 static enum gt_status open_library(struct context *context)

@@ -17,7 +17,7 @@ function(gt_dropin_test name)
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 endfunction()
 foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost
-    test_dropin_workspace)
+    test_dropin_workspace test_dropin_waits test_dropin_rules)
   gt_dropin_test(${name})
   target_link_libraries(${name} PRIVATE program_blas)
 endforeach()
@@ -77,6 +77,13 @@ target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET
   HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>"
   ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
 add_dependencies(test_dropin_libraries gemmtune program_alone program_runpath program_conda program_half_13 other_engine)
+
+gt_unit_test(test_route gt_dropin gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson gt::xxhash Threads::Threads)
+target_sources(test_route PRIVATE reference.c)
+target_include_directories(test_route PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit)
+target_compile_definitions(test_route PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>")
+target_link_options(test_route PRIVATE -Wl,--wrap=lookup_exact)
+add_dependencies(test_route fake_gpu fake_nvrtc)
 
 add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU
 target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)

@@ -1,0 +1,152 @@
+/* Who waits for whom under the drop-in: nobody in a capture, nobody in a forked child. Compilations are held
+ * at a gate, so that what returns has not waited for them. */
+#include "dropin_calls.h"
+#include "dropin_runs.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { PATIENCE_S = 60 }; /* then it is a deadlock */
+
+static _Atomic int *gate, *waiting;
+
+static void *call_once(void *operands)
+{
+    CUcontext context;
+    CUdevice device;
+    CUstream own;
+    blas_handle handle;
+    const struct operand_set *o = operands;
+    cuda.DeviceGet(&device, 0);
+    cuda.DevicePrimaryCtxRetain(&context, device);
+    cuda.CtxSetCurrent(context);
+    cuda.StreamCreate(&own, CU_STREAM_NON_BLOCKING);
+    cublasCreate_v2(&handle);
+    cublasSetStream_v2(handle, own);
+    const struct problem *p = &o->problem;
+    int failed = cublasSgemm_v2(handle, 0, 0, (int)p->n, (int)p->m, (int)p->k, &one, o->b, (int)p->ldb, o->a,
+                                (int)p->lda, &zero, o->c, (int)p->ldc);
+    cublasDestroy_v2(handle);
+    cuda.StreamDestroy(own);
+    return failed ? operands : NULL;
+}
+
+/* A thread that is in the middle of a compilation until the gate opens. */
+static pthread_t compile_slowly(struct operand_set *o)
+{
+    pthread_t thread;
+    void *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
+    assert_non_null(nvrtc);
+    gate = dlsym(nvrtc, "fake_gate");
+    waiting = dlsym(nvrtc, "fake_waiting");
+    assert_true(gate && waiting);
+    *gate = 1;
+    assert_int_equal(pthread_create(&thread, NULL, call_once, o), 0);
+    while (*waiting == 0) usleep(1000);
+    return thread;
+}
+
+static void open_gate(pthread_t thread)
+{
+    void *failed;
+    *gate = 0;
+    pthread_join(thread, &failed);
+    assert_null(failed);
+}
+
+static void a_call_in_a_capture_waits_for_no_compilation(void **state)
+{
+    static const char *const texts[] = {"sgemm:nn:16x24x32", "sgemm:nn:32x24x32", "sgemm:nn:8x24x32"};
+    CUgraph graph;
+    (void)state;
+    put_winner(texts[0], SIMT, 5, false);
+    put_winner(texts[1], SIMT_LARGE, 5, false);
+    arrive();
+    struct operand_set slow = operands_make(texts[0], 0);
+    pthread_t thread = compile_slowly(&slow);
+    alarm(PATIENCE_S);
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++) { /* the one that is compiled, another one with a winner, one without */
+        struct operand_set o = operands_make(texts[i], 0);
+        assert_went(sgemm_of(&o), 0, 1);
+        operands_free(&o);
+    }
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    alarm(0);
+    assert_int_equal(*waiting, 1);
+    assert_int_equal(*fake.compilations, 0);
+    *fake.launch_count = 0;
+    open_gate(thread);
+    assert_int_equal(*fake.launch_count, 1);
+    operands_check(&slow, 1, "the thread that compiled");
+    operands_free(&slow);
+}
+
+/* Outside of a capture the same thread's results must not depend on who came first. */
+static void a_kernel_that_is_there_is_launched_while_another_one_is_compiled(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    put_winner("sgemm:nn:32x24x32", SIMT_LARGE, 5, false);
+    arrive();
+    struct operand_set ready = operands_make("sgemm:nn:32x24x32", 0),
+                       slow = operands_make("sgemm:nn:16x24x32", 0);
+    assert_went(sgemm_of(&ready), 1, 0);
+    pthread_t thread = compile_slowly(&slow);
+    alarm(PATIENCE_S);
+    cublasSetPointerMode_v2(blas_context, BLAS_DEVICE_SCALARS);
+    assert_went(sgemm(&ready, &one, &zero), 1, 0); /* another plan of the same kernel */
+    alarm(0);
+    assert_int_equal(*waiting, 1);
+    open_gate(thread);
+    operands_free(&ready);
+    operands_free(&slow);
+}
+
+static void a_forked_child_calls_without_a_deadlock(void **state)
+{
+    int status = -1;
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    put_winner("sgemm:nn:32x24x32", SIMT_LARGE, 5, false);
+    arrive();
+    struct operand_set slow = operands_make("sgemm:nn:16x24x32", 0);
+    pthread_t thread = compile_slowly(&slow);
+    pid_t child = fork();
+    if (child == 0) {
+        static const char *const texts[] = {"sgemm:nn:16x24x32", "sgemm:nn:32x24x32", "sgemm:nn:8x24x32"};
+        int wrong = 0;
+        alarm(PATIENCE_S);
+        for (int i = 0; i < 3; i++) {
+            struct operand_set o = operands_make(texts[i], 0);
+            struct lt_call x = lt_make();
+            program_blas_calls = program_lt_calls = 0;
+            wrong += sgemm_of(&o) != 0 || program_blas_calls != 1;
+            if (i == 0) wrong += lt_run(&x, &o, &zero, o.c) != 0 || program_lt_calls != 1;
+        }
+        exit(wrong); /* with all that a program does at its end */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    open_gate(thread);
+    operands_free(&slow);
+}
+
+static const struct scenario scenarios[] = {
+    SCENARIO(a_call_in_a_capture_waits_for_no_compilation),
+    SCENARIO(a_kernel_that_is_there_is_launched_while_another_one_is_compiled),
+    SCENARIO(a_forked_child_calls_without_a_deadlock),
+    {"a_forked_child_records_nothing", a_forked_child_calls_without_a_deadlock, "GEMMTUNE_CAPTURE",
+     "/dev/null/never"},
+};
+
+int main(int argc, char **argv)
+{
+    const struct scenario_group group = {.name = "test_dropin_waits",
+                                         .scenarios = scenarios,
+                                         .count = sizeof scenarios / sizeof *scenarios,
+                                         .setup = fakes_setup,
+                                         .teardown = store_teardown};
+    return scenarios_run(argc, argv, &group);
+}

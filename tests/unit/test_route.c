@@ -1,0 +1,147 @@
+/* Routes of programs whose problems never end: what they cost is counted in questions to the winners, each of
+ * which is a query of the database under a lock. The linker sends lookup_exact here first. */
+#include "route.h"
+#include "runtime_fakes.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+static atomic_int lookups;
+
+enum status __wrap_lookup_exact(struct known *known, const struct problem *problem, int alignment,
+                                struct choice *choice);
+enum status __real_lookup_exact(struct known *known, const struct problem *problem, int alignment,
+                                struct choice *choice);
+enum status __wrap_lookup_exact(struct known *known, const struct problem *problem, int alignment,
+                                struct choice *choice)
+{
+    atomic_fetch_add(&lookups, 1);
+    return __real_lookup_exact(known, problem, alignment, choice);
+}
+
+static float memory[4] __attribute__((aligned(16)));
+
+/* Row-major 16 x n x 32, as cuBLAS is asked. */
+static struct route *ask(int n)
+{
+    const struct asked asked = {.function = "cublasSgemm",
+                                .m = n,
+                                .n = 16,
+                                .k = 32,
+                                .lda = n,
+                                .ldb = 32,
+                                .ldc = n,
+                                .batch = 1,
+                                .a = memory,
+                                .b = memory,
+                                .c = memory};
+    return route_of(&asked, false);
+}
+
+static void *ask_elsewhere(void *n)
+{
+    CUcontext context;
+    CUdevice device;
+    cuda.DeviceGet(&device, 0);
+    cuda.DevicePrimaryCtxRetain(&context, device);
+    cuda.CtxSetCurrent(context);
+    return ask(*(int *)n);
+}
+
+static int count_routes(void)
+{
+    int count = 0;
+    for (const struct route *r = route_newest(); r; r = (const struct route *)(const void *)r->entry.older)
+        count++;
+    return count;
+}
+
+/* The tests share one process and the table in it, and run in this order. */
+enum { PROBLEMS = 70000, LATE = 400000, ROUTES_MAX = 256, STORED = 100, STORED_FIRST = 500000 };
+
+static int group_setup(void **state)
+{
+    CUcontext context;
+    CUdevice device;
+    char text[64];
+    if (fakes_setup(state)) return -1;
+    for (int i = 0; i < 4; i++) {
+        snprintf(text, sizeof text, "sgemm:nn:16x%dx32", 24 + i * LATE);
+        put_winner(text, SIMT, 5, false);
+    }
+    for (int i = 0; i < STORED; i++) { /* the database has them, and cuBLAS was faster */
+        snprintf(text, sizeof text, "sgemm:nn:16x%dx32", STORED_FIRST + i);
+        put_winner(text, NULL, 5, false);
+    }
+    cuda.DeviceGet(&device, 0);
+    cuda.DevicePrimaryCtxRetain(&context, device);
+    cuda.CtxSetCurrent(context);
+    route_rules.routes_max = ROUTES_MAX;
+    return 0;
+}
+
+TEST(problems_without_a_winner_are_no_question_and_take_no_memory)
+{
+    assert_true(ask(24) && route_is_tuned(ask(24)));
+    const int before = atomic_load(&lookups);
+    const size_t bytes = mallinfo2().uordblks;
+    for (int round = 0; round < 2; round++)
+        for (int n = 100; n < 100 + PROBLEMS; n++) {
+            const struct route *r = ask(n);
+            assert_true(!r || !route_is_tuned(r));
+        }
+    assert_int_equal(atomic_load(&lookups), before);
+    assert_int_equal(count_routes(), 1);
+    assert_true(mallinfo2().uordblks <= bytes + 4096);
+    assert_true(ask(24 + LATE) && route_is_tuned(ask(24 + LATE))); /* however late */
+}
+
+/* Somebody writes a log: problems without a winner have routes, as long as there is room. */
+TEST(a_full_table_asks_no_more_and_still_takes_a_winner)
+{
+    route_rules.all = true;
+    for (int n = 100; n < 100 + PROBLEMS; n++) ask(n);
+    const int before = atomic_load(&lookups), routes = count_routes();
+    assert_in_range(routes, ROUTES_MAX / 2, ROUTES_MAX);
+    assert_in_range(before, routes - 2, ROUTES_MAX + 2);
+    for (int n = 100; n < 100 + PROBLEMS; n++) ask(n);
+    assert_int_equal(atomic_load(&lookups), before);
+    assert_true(ask(100) && !route_is_tuned(ask(100)));
+    assert_null(ask(100 + PROBLEMS - 1));
+    assert_true(ask(24 + 2 * LATE) && route_is_tuned(ask(24 + 2 * LATE)));
+    assert_int_equal(count_routes(), routes + 1);
+}
+
+/* The set cannot tell them from problems with a winner. */
+TEST(stored_problems_without_a_winner_are_asked_about_once)
+{
+    for (int i = 0; i < STORED; i++) assert_null(ask(STORED_FIRST + i));
+    const int before = atomic_load(&lookups);
+    for (int round = 0; round < 20; round++)
+        for (int i = 0; i < STORED; i++) assert_null(ask(STORED_FIRST + i));
+    assert_in_range(atomic_load(&lookups) - before, 0, STORED); /* a few may have lost their place */
+}
+
+/* The lock of decisions is held elsewhere: by a thread that asks for the same winner. */
+TEST(threads_find_what_another_one_has_decided)
+{
+    pthread_t thread;
+    int n = 24 + 3 * LATE;
+    void *theirs = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, ask_elsewhere, &n), 0);
+    const struct route *ours = ask(n);
+    pthread_join(thread, &theirs);
+    assert_ptr_equal(theirs, ours);
+    assert_true(ours && route_is_tuned(ours));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(problems_without_a_winner_are_no_question_and_take_no_memory),
+        cmocka_unit_test(a_full_table_asks_no_more_and_still_takes_a_winner),
+        cmocka_unit_test(stored_problems_without_a_winner_are_asked_about_once),
+        cmocka_unit_test(threads_find_what_another_one_has_decided),
+    };
+    return cmocka_run_group_tests(tests, group_setup, store_teardown);
+}
