@@ -137,8 +137,8 @@ static const struct scenario scenarios[] = {
     SCENARIO(a_call_in_a_capture_waits_for_no_compilation),
     SCENARIO(a_kernel_that_is_there_is_launched_while_another_one_is_compiled),
     SCENARIO(a_forked_child_calls_without_a_deadlock),
-    {"a_forked_child_records_nothing", a_forked_child_calls_without_a_deadlock, "GEMMTUNE_CAPTURE",
-     "/dev/null/never"},
+    {"a_forked_child_of_a_recorded_program_calls_too", a_forked_child_calls_without_a_deadlock,
+     "GEMMTUNE_CAPTURE", "/dev/null/never"},
 };
 
 int main(int argc, char **argv)
