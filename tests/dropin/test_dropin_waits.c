@@ -124,6 +124,8 @@ static void a_forked_child_calls_without_a_deadlock(void **state)
             program_blas_calls = program_lt_calls = 0;
             wrong += sgemm_of(&o) != 0 || program_blas_calls != 1;
             if (i == 0) wrong += lt_run(&x, &o, &zero, o.c) != 0 || program_lt_calls != 1;
+            lt_free(&x);
+            operands_free(&o);
         }
         exit(wrong); /* with all that a program does at its end */
     }
