@@ -22,6 +22,7 @@ static bool make_room(struct memo *memo)
     struct memo_table *fresh = calloc(1, sizeof *fresh + slots * sizeof *fresh->slots);
     if (!fresh) return false;
     fresh->mask = slots - 1;
+    fresh->older = old;
     for (struct memo_entry *entry = atomic_load(&memo->entries); entry; entry = entry->older)
         put(fresh, entry);
     atomic_store_explicit(&memo->table, fresh, memory_order_release);

@@ -25,6 +25,7 @@ struct memo_entry {
 };
 
 struct memo_table {
+    struct memo_table *older; /* the one that this one replaced */
     size_t mask;
     _Atomic(struct memo_entry *) slots[];
 };

@@ -25,30 +25,33 @@ uint64_t problem_set_hash(const struct problem *p)
     return hash ? hash : 1;
 }
 
-static void put(struct problem_set *set, uint64_t hash)
+/* False: it is there already. */
+static bool put(uint64_t *slots, size_t mask, uint64_t hash)
 {
-    size_t at = hash & set->mask;
-    while (set->slots[at] && set->slots[at] != hash) at = (at + 1) & set->mask;
-    set->count += !set->slots[at];
-    set->slots[at] = hash;
+    size_t at = hash & mask;
+    while (slots[at] && slots[at] != hash) at = (at + 1) & mask;
+    const bool fresh = !slots[at];
+    slots[at] = hash;
+    return fresh;
 }
 
 static bool grow(struct problem_set *set)
 {
     const size_t slots = set->slots ? 2 * (set->mask + 1) : SLOTS_FIRST;
-    struct problem_set larger = {.mask = slots - 1, .slots = calloc(slots, sizeof *set->slots)};
-    if (!larger.slots) return false;
+    uint64_t *larger = calloc(slots, sizeof *larger);
+    if (!larger) return false;
     for (size_t i = 0; set->slots && i <= set->mask; i++)
-        if (set->slots[i]) put(&larger, set->slots[i]);
+        if (set->slots[i]) put(larger, slots - 1, set->slots[i]);
     free(set->slots);
-    *set = larger;
+    set->slots = larger;
+    set->mask = slots - 1;
     return true;
 }
 
 bool problem_set_add(struct problem_set *set, uint64_t hash)
 {
     if ((!set->slots || 2 * (set->count + 1) > set->mask + 1) && !grow(set)) return false;
-    put(set, hash);
+    set->count += put(set->slots, set->mask, hash);
     return true;
 }
 

@@ -124,6 +124,8 @@ static void a_forked_child_calls_without_a_deadlock(void **state)
             program_blas_calls = program_lt_calls = 0;
             wrong += sgemm_of(&o) != 0 || program_blas_calls != 1;
             if (i == 0) wrong += lt_run(&x, &o, &zero, o.c) != 0 || program_lt_calls != 1;
+            lt_free(&x);
+            operands_free(&o);
         }
         exit(wrong); /* with all that a program does at its end */
     }
@@ -137,8 +139,8 @@ static const struct scenario scenarios[] = {
     SCENARIO(a_call_in_a_capture_waits_for_no_compilation),
     SCENARIO(a_kernel_that_is_there_is_launched_while_another_one_is_compiled),
     SCENARIO(a_forked_child_calls_without_a_deadlock),
-    {"a_forked_child_records_nothing", a_forked_child_calls_without_a_deadlock, "GEMMTUNE_CAPTURE",
-     "/dev/null/never"},
+    {"a_forked_child_of_a_recorded_program_calls_too", a_forked_child_calls_without_a_deadlock,
+     "GEMMTUNE_CAPTURE", "/dev/null/never"},
 };
 
 int main(int argc, char **argv)
