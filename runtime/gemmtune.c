@@ -8,13 +8,15 @@
 #include "relaxed.h"
 #include "workspace.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WORKSPACES_USUAL 2
+/* Share of the GPU's memory that graphs may hold as workspaces. */
+#define CAPTURED_SHARE 16
 
-static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER; /* opening the driver */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* making a context current */
 
 const char *gt_error_text(void)
 {
@@ -41,6 +43,24 @@ static enum gt_status answer(enum status st)
     default:
         return GT_UNAVAILABLE;
     }
+}
+
+/* Where an error means that there is nothing to work with. */
+static enum gt_status answer_gpu(enum status st)
+{
+    return st ? GT_NO_GPU : GT_OK;
+}
+
+static struct object_pool handles = OBJECT_POOL(UINT64_C(0x67742d68616e646c), struct gt_handle);
+
+static enum gt_status no_handle(const char *who)
+{
+    return answer(fail(E_INPUT, "%s: the handle is NULL, closed, or none of this library's", who));
+}
+
+static enum gt_status no_plan(const char *who)
+{
+    return answer(fail(E_INPUT, "%s: the plan is NULL, closed, or none of this library's", who));
 }
 
 /* ---- problems ---- */
@@ -98,19 +118,46 @@ static enum status read_problem(const struct gt_problem *from, struct problem *p
 
 /* ---- contexts ---- */
 
+/* The primary context goes when its last user lets go of it, which may be another handle. */
+static void retain_primary(struct place *place)
+{
+    unsigned flags;
+    int active = 0;
+    CUcontext primary;
+    if (cuda.DevicePrimaryCtxGetState(place->device.handle, &flags, &active) != CUDA_SUCCESS || !active ||
+        cuda.DevicePrimaryCtxRetain(&primary, place->device.handle) != CUDA_SUCCESS)
+        return;
+    place->is_primary = primary == place->device.context;
+    if (!place->is_primary) cuda.DevicePrimaryCtxRelease(place->device.handle);
+}
+
+static enum status start_place(struct gt_handle *handle, struct place *place)
+{
+    const struct gpu *gpu = &place->device.gpu;
+    unsigned long long id;
+    enum status st = device_of_context(&place->device);
+    if (!st) st = device_check(cuda.CtxGetId(place->device.context, &id), "ask for the context's id");
+    if (!st) st = known_open(&place->known, gpu, handle->database, handle->pretuned, &handle->notices);
+    if (st) return st;
+    place->id = id;
+    place->known.workspace_bytes = handle->workspace_bytes;
+    if (handle->workspaces > 0)
+        st = workspaces_open(place->device.handle, handle->workspaces,
+                             (size_t)gpu->memory_bytes / CAPTURED_SHARE, &place->workspaces);
+    if (st) known_close(&place->known);
+    else retain_primary(place);
+    return st;
+}
+
 static enum status add_place(struct gt_handle *handle, struct place **out)
 {
     struct place *place = calloc(1, sizeof *place);
     if (!place) return fail(E_MEMORY, "out of memory while opening a context");
-    enum status st = device_of_context(&place->device);
-    if (!st)
-        st = known_open(&place->known, &place->device.gpu, handle->database, handle->pretuned,
-                        &handle->notices);
+    enum status st = start_place(handle, place);
     if (st) {
         free(place);
         return st;
     }
-    place->known.workspace_bytes = handle->workspace_bytes;
     pthread_mutex_init(&place->lock, NULL);
     blas_pool_start(&place->blas);
     place->next = atomic_load(&handle->places);
@@ -119,14 +166,14 @@ static enum status add_place(struct gt_handle *handle, struct place **out)
     return OK;
 }
 
-static struct place *find_place(struct gt_handle *handle, CUcontext context)
+static struct place *find_place(struct gt_handle *handle, uint64_t context)
 {
     struct place *place = atomic_load_explicit(&handle->places, memory_order_acquire);
-    while (place && place->device.context != context) place = place->next;
+    while (place && place->id != context) place = place->next;
     return place;
 }
 
-static enum status place_of(struct gt_handle *handle, CUcontext context, struct place **place)
+static enum status place_of(struct gt_handle *handle, uint64_t context, struct place **place)
 {
     enum status st = OK;
     *place = find_place(handle, context);
@@ -138,15 +185,32 @@ static enum status place_of(struct gt_handle *handle, CUcontext context, struct 
     return st;
 }
 
-/* The context to work in. A thread without one gets that of gt_open, as with the runtime API. */
-static inline enum status current_context(const struct gt_handle *handle, CUcontext *context)
+/* The context that was at the address when the place was made. */
+static bool is_alive(const struct place *place)
 {
-    CUresult result = cuda.CtxGetCurrent(context);
-    if (result == CUDA_SUCCESS && *context) return OK;
-    struct place *first = atomic_load(&handle->places);
+    unsigned long long id;
+    return cuda.CtxGetId(place->device.context, &id) == CUDA_SUCCESS && id == place->id;
+}
+
+/* A thread without a context gets that of gt_open, as with the runtime API. */
+static __attribute__((noinline)) enum status adopt_context(const struct gt_handle *handle, CUresult result,
+                                                           unsigned long long *context)
+{
+    CUcontext current = NULL;
+    const struct place *first = atomic_load(&handle->places);
     while (first && first->next) first = first->next; /* the first is the last in the list */
-    if (result == CUDA_SUCCESS && first) result = cuda.CtxSetCurrent(*context = first->device.context);
+    if (cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && !current && first && is_alive(first)) {
+        result = cuda.CtxSetCurrent(first->device.context);
+        *context = first->id;
+    }
     return device_check(result, "make a context current in this thread");
+}
+
+/* The context to work in, by its id. */
+static inline enum status current_context(const struct gt_handle *handle, unsigned long long *context)
+{
+    CUresult result = cuda.CtxGetId(NULL, context);
+    return result == CUDA_SUCCESS ? OK : adopt_context(handle, result, context);
 }
 
 /* ---- open, close ---- */
@@ -195,15 +259,15 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
 static enum gt_status find_context(struct gt_handle *handle, int ordinal)
 {
     struct device current;
-    pthread_mutex_lock(&driver_lock);
+    pthread_mutex_lock(&open_lock);
     enum status st = device_of_context(&current);
     if (st == E_ABSENT) { /* then the driver is loaded */
         CUstreamCaptureMode before = relaxed_begin();
         st = device_open(ordinal, &handle->own);
         relaxed_end(before);
     }
-    pthread_mutex_unlock(&driver_lock);
-    if (st) return GT_NO_GPU;
+    pthread_mutex_unlock(&open_lock);
+    if (st) return answer_gpu(st);
     struct place *place;
     pthread_mutex_lock(&handle->lock);
     st = add_place(handle, &place);
@@ -216,10 +280,12 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
     static const struct gt_options usual = {.flags = 0};
     if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
     *out = NULL;
-    struct gt_handle *handle = calloc(1, sizeof *handle);
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
+    struct gt_handle *handle = object_make(&handles);
     if (!handle) return answer(fail(E_MEMORY, "out of memory while opening"));
     pthread_mutex_init(&handle->lock, NULL);
     pthread_cond_init(&handle->built, NULL);
+    plan_turnover_start(&handle->others);
     enum gt_status status = answer(copy_options(handle, options ? options : &usual));
     if (!status) status = find_context(handle, options ? options->device : 0);
     if (status) gt_close(handle);
@@ -231,23 +297,31 @@ static void free_place(struct place *place)
 {
     CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
-    bool pushed = cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS;
-    if (pushed) { /* else the context is gone, and with it what was in it */
-        modules_close(place);
+    if (is_alive(place) && cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS) {
+        modules_close(place, false);
+        workspaces_close(place->workspaces);
         blas_pool_close(&place->blas);
         cuda.CtxPopCurrent(&popped);
+    } else { /* the context is gone, and with it what was in it */
+        modules_close(place, true);
+        workspaces_forget(place->workspaces);
+        blas_pool_forget(&place->blas);
     }
     relaxed_end(before);
+    if (place->is_primary) cuda.DevicePrimaryCtxRelease(place->device.handle);
     known_close(&place->known);
     pthread_mutex_destroy(&place->lock);
     free(place);
 }
 
+/* In a child of the process that opened it, nothing of it can be used nor freed: the driver does not work,
+ * and locks may be held by threads that are not there. */
 void gt_close(struct gt_handle *handle)
 {
-    if (!handle) return;
+    if (!object_close(&handles, handle) || device_forked()) return;
     while (handle->plans) plan_free(handle->plans);
     plan_cache_free(&handle->found);
+    plan_turnover_free(&handle->others);
     for (struct place *place = atomic_load(&handle->places), *next; place; place = next) {
         next = place->next;
         free_place(place);
@@ -256,24 +330,47 @@ void gt_close(struct gt_handle *handle)
     if (handle->own.context && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && current == handle->own.context)
         cuda.CtxSetCurrent(NULL);
     device_close(&handle->own);
-    modules_remove_private_cache(handle);
     pthread_cond_destroy(&handle->built);
     pthread_mutex_destroy(&handle->lock);
     free(handle->database);
     free(handle->pretuned);
-    free(handle);
+    object_free(&handles, handle);
+}
+
+static void trim_place(struct gt_handle *handle, struct place *place)
+{
+    CUcontext popped;
+    CUstreamCaptureMode before = relaxed_begin();
+    if (is_alive(place) && cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS) {
+        if (place->workspaces) workspaces_trim(place->workspaces);
+        modules_trim(handle, place);
+        cuda.CtxPopCurrent(&popped);
+    }
+    relaxed_end(before);
+}
+
+enum gt_status gt_trim(struct gt_handle *handle)
+{
+    if (!object_is(&handles, handle)) return no_handle("gt_trim");
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
+    for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
+    for (struct place *place = atomic_load(&handle->places); place; place = place->next)
+        trim_place(handle, place);
+    return GT_OK;
 }
 
 /* ---- plan, launch ---- */
 
 enum gt_status gt_plan(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
 {
-    if (!handle || !problem || !plan) return answer(fail(E_INPUT, "gt_plan: an argument is NULL"));
+    if (!problem || !plan) return answer(fail(E_INPUT, "gt_plan: an argument is NULL"));
+    *plan = NULL;
+    if (!object_is(&handles, handle)) return no_handle("gt_plan");
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     struct problem p;
     struct place *place;
-    CUcontext context;
+    unsigned long long context;
     int alignment;
-    *plan = NULL;
     enum status st = read_problem(problem, &p, &alignment);
     if (!st) st = current_context(handle, &context);
     if (!st) st = place_of(handle, context, &place);
@@ -283,20 +380,21 @@ enum gt_status gt_plan(struct gt_handle *handle, const struct gt_problem *proble
 
 void gt_plan_close(struct gt_plan *plan)
 {
-    if (plan) plan_free(plan);
+    if (object_is(&plan_pool, plan) && !device_forked()) plan_free(plan);
 }
 
 /* The launch did not go as planned, which costs what it costs. */
 static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum way_result result,
                                     const struct gemm_call *call)
 {
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
     if (result == WAY_NO_CONTEXT) {
         enum status st =
             device_check(cuda.CtxSetCurrent(plan->place->device.context), "make the plan's context current");
         if (st) return answer(st);
         result = way_launch(way, call);
     }
-    if (result == WAY_REFUSED || result == WAY_CROWDED)
+    if (result != WAY_DONE && result != WAY_BROKEN && result != WAY_NO_CONTEXT)
         result = plan_launch_otherwise(plan, way, result, call);
     return result == WAY_DONE ? GT_OK : GT_DEVICE;
 }
@@ -309,14 +407,14 @@ static bool is_empty(const struct problem *p)
 static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     const CUdeviceptr bits = call->a | call->b | call->c;
-    struct way *way = atomic_load_explicit(&plan->way, memory_order_acquire);
+    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
     if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
     if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return answer(fail(E_INPUT, "A, B or C is NULL"));
     if (bits & way->unaligned) {
-        way = atomic_load_explicit(&plan->narrow, memory_order_acquire);
-        if (!way) return plan_launch_otherwise(plan, NULL, WAY_DONE, call) == WAY_DONE ? GT_OK : GT_DEVICE;
+        way = atomic_load_explicit(&plan->way[PLAN_UNALIGNED], memory_order_acquire);
+        if (!way) return launch_slowly(plan, NULL, WAY_MISSING, call);
     }
     enum way_result result = way_launch(way, call);
     return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
@@ -325,7 +423,7 @@ static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 enum gt_status gt_launch(struct gt_plan *plan, const void *alpha, const void *a, const void *b,
                          const void *beta, void *c, struct CUstream_st *stream)
 {
-    if (!plan) return answer(fail(E_INPUT, "gt_launch: the plan is NULL"));
+    if (!object_is(&plan_pool, plan)) return no_plan("gt_launch");
     const struct gemm_call call = {
         (CUdeviceptr)a, (CUdeviceptr)b, (CUdeviceptr)c, alpha, beta, plan->scalars_on_device, stream, 0, 0};
     return launch(plan, &call);
@@ -335,7 +433,7 @@ enum gt_status gt_launch_in(struct gt_plan *plan, const void *alpha, const void 
                             const void *beta, void *c, struct CUstream_st *stream, void *workspace,
                             size_t workspace_bytes)
 {
-    if (!plan) return answer(fail(E_INPUT, "gt_launch_in: the plan is NULL"));
+    if (!object_is(&plan_pool, plan)) return no_plan("gt_launch_in");
     if ((CUdeviceptr)workspace & 15)
         return answer(fail(E_INPUT, "gt_launch_in: the workspace must be a multiple of 16 bytes"));
     const struct gemm_call call = {
@@ -344,30 +442,65 @@ enum gt_status gt_launch_in(struct gt_plan *plan, const void *alpha, const void 
     return launch(plan, &call);
 }
 
-/* Make the plan for a key, or find that another thread has. */
-static enum status make_kept(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
-                             CUcontext context, struct gt_plan **plan)
+/* Keep a fresh plan for good if there is room and nothing of it is counted: *kept is it, or another thread's
+ * that was first; NULL: there is no room. */
+static enum status keep(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
+                        struct gt_plan *fresh, struct gt_plan **kept)
+{
+    enum status st = OK;
+    pthread_mutex_lock(&handle->lock);
+    *kept = plan_cache_find(&handle->found, key, hash);
+    if (!*kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
+        st = plan_cache_add(&handle->found, key, hash, fresh);
+        if (!st) *kept = fresh;
+    }
+    pthread_mutex_unlock(&handle->lock);
+    return st;
+}
+
+static enum status make(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **plan)
 {
     struct problem p;
     struct place *place;
     int alignment;
     enum status st = read_problem(&key->problem, &p, &alignment);
-    if (!st) st = place_of(handle, context, &place);
+    if (!st) st = place_of(handle, key->context, &place);
     if (!st) st = plan_make(handle, place, &p, alignment, key->problem.scalars_on_device, plan);
-    if (st) return st;
-    pthread_mutex_lock(&handle->lock);
-    struct gt_plan *first = plan_cache_find(&handle->found, key, hash);
-    if (!first) st = plan_cache_add(&handle->found, key, hash, *plan);
-    pthread_mutex_unlock(&handle->lock);
-    if (first || st) plan_free(*plan);
-    if (first) *plan = first;
     return st;
+}
+
+static enum gt_status launch_turned(struct gt_handle *handle, struct turned_plan *taken,
+                                    const struct gemm_call *call)
+{
+    enum gt_status status = launch(taken->plan, call);
+    plan_turnover_put(&handle->others, taken);
+    return status;
+}
+
+/* The plan is not among those that are kept. */
+static __attribute__((noinline)) enum gt_status
+gemm_slowly(struct gt_handle *handle, const struct plan_key *key, uint64_t hash, const struct gemm_call *call)
+{
+    struct gt_plan *plan, *kept, *out;
+    struct turned_plan *taken = plan_turnover_take(&handle->others, key, hash);
+    if (taken) return launch_turned(handle, taken, call);
+    enum status st = make(handle, key, &plan);
+    if (st) return answer(st);
+    st = keep(handle, key, hash, plan, &kept);
+    if (kept != plan && (st || kept)) plan_free(plan);
+    if (st) return answer(st);
+    if (kept) return launch(kept, call);
+    st = plan_turnover_add(&handle->others, key, hash, plan, &taken, &out);
+    if (st) plan_free(plan);
+    else if (out) plan_free(out);
+    return st ? answer(st) : launch_turned(handle, taken, call);
 }
 
 enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const void *alpha,
                        const void *a, const void *b, const void *beta, void *c, struct CUstream_st *stream)
 {
-    if (!handle || !problem) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
+    if (!object_is(&handles, handle)) return no_handle("gt_gemm");
+    if (!problem) return answer(fail(E_INPUT, "gt_gemm: the problem is NULL"));
     const struct gemm_call call = {(CUdeviceptr)a,
                                    (CUdeviceptr)b,
                                    (CUdeviceptr)c,
@@ -378,19 +511,18 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
                                    0,
                                    0};
     const CUdeviceptr bits = call.a | call.b | call.c;
-    struct gt_plan *plan;
-    CUcontext context;
+    unsigned long long context;
     enum status st = current_context(handle, &context);
-    if (st) return answer(st);
+    if (st) return device_forked() ? answer_gpu(st) : answer(st);
     struct plan_key key = {context, *problem};
     key.problem.alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
     const uint64_t hash = plan_hash(&key);
-    plan = plan_cache_find(&handle->found, &key, hash);
-    if (!plan && (st = make_kept(handle, &key, hash, context, &plan))) return answer(st);
-    return launch(plan, &call);
+    struct gt_plan *plan = plan_cache_find(&handle->found, &key, hash);
+    return plan ? launch(plan, &call) : gemm_slowly(handle, &key, hash, &call);
 }
 
 void gt_plan_info(const struct gt_plan *plan, struct gt_plan_info *info)
 {
-    *info = atomic_load(&plan->way)->info;
+    if (object_is(&plan_pool, plan)) plan_describe(plan, info);
+    else *info = (struct gt_plan_info){.source = GT_FALLBACK, .why = "there is no such plan", .loss = -1};
 }

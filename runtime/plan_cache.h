@@ -1,4 +1,5 @@
-/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's.
+/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's, PLANS_KEPT at
+ * most.
  *
  * Entries are never changed nor taken out. A table that has become too small is replaced by a larger one and
  * kept until the end, because somebody may be searching it.
@@ -11,8 +12,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#define PLANS_KEPT 4096
+
 struct plan_key {
-    const void *context;
+    uint64_t context;          /* its id */
     struct gt_problem problem; /* every byte counts */
 };
 
@@ -32,6 +35,7 @@ struct plan_table {
 struct plan_cache {
     _Atomic(struct plan_table *) table; /* NULL: empty */
     struct plan_entry *entries;
+    int count;
 };
 
 static inline uint64_t plan_hash(const struct plan_key *key)
@@ -61,6 +65,12 @@ static inline struct gt_plan *plan_cache_find(struct plan_cache *cache, const st
 /* One thread at a time. The key must not be there. Errors: E_MEMORY. */
 enum status plan_cache_add(struct plan_cache *cache, const struct plan_key *key, uint64_t hash,
                            struct gt_plan *plan);
+
+/* Under the same lock. */
+static inline int plan_cache_is_full(const struct plan_cache *cache)
+{
+    return cache->count >= PLANS_KEPT;
+}
 
 /* The plans are not the cache's. */
 void plan_cache_free(struct plan_cache *cache);
