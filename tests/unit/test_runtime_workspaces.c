@@ -323,12 +323,12 @@ TEST(without_memory_another_measured_kernel_takes_the_place)
 TEST(without_memory_and_without_such_a_kernel_cublas_computes)
 {
     static const unsigned flags[] = {0, GT_NO_CUBLAS};
-    put_winner(DEEP, DEEP_SPLIT, 5, false);
+    put_winner(TEXT, SIMT_SPLIT, 5, false);
     for (int i = 0; i < 2; i++) {
         const struct gt_options options = {.flags = flags[i], .workspaces = GT_NO_WORKSPACES};
         struct gt_handle *handle = open_handle(&options);
-        struct gt_plan *plan = make_plan(handle, DEEP);
-        struct operand_set set = operands_make(DEEP, 0), odd = operands_make(DEEP, 1);
+        struct gt_plan *plan = make_plan(handle, TEXT);
+        struct operand_set set = operands_make(TEXT, 0), odd = operands_make(TEXT, 1);
         *fake.launch_count = *fake.blas_calls = 0;
         assert_gt(launch_set(plan, &set));
         operands_check(&set, 1, "without a workspace");
