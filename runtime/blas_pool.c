@@ -60,6 +60,11 @@ void blas_pool_close(struct blas_pool *pool)
     pthread_mutex_destroy(&pool->lock);
 }
 
+void blas_pool_forget(struct blas_pool *pool)
+{
+    pthread_mutex_destroy(&pool->lock);
+}
+
 /* Index of a handle that is now ours. */
 static int take(struct blas_pool *pool)
 {
@@ -81,13 +86,18 @@ static int take(struct blas_pool *pool)
  * launched. A long batch is several calls, of which some may have been. */
 static enum status refused(const struct blas_pool *pool, const struct problem *problem, int result)
 {
-    bool before = result == 3 || result == 7 || result == 8 || result == 15;
-    return fail(before && problem->batch <= BLAS_BATCH_SLICE ? E_ABSENT : E_GPU,
+    const bool before = result == 3 || result == 7 || result == 8 || result == 15,
+               whole = problem->batch <= BLAS_BATCH_SLICE;
+    return fail(!before || !whole ? E_GPU
+                : result == 3     ? E_MEMORY
+                                  : E_ABSENT,
                 "cuBLAS %s could not run the problem (status %d)", pool->version, result);
 }
 
 enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem, const struct gemm_call *call)
 {
+    if (device_forked())
+        return fail(E_GPU, DEVICE_FORKED); /* handles may be with threads that are not here */
     int i = take(pool);
     blas_handle handle = pool->slots[i].handle;
     /* Its first calls load kernels, which a capture would forbid. */

@@ -32,7 +32,11 @@ enum status blas_pool_open(struct blas_pool *pool);
 /* In the context it was opened in; without effect if it was not. */
 void blas_pool_close(struct blas_pool *pool);
 
-/* Enqueue one problem. E_ABSENT: cuBLAS does not take it, and nothing was enqueued. Errors: E_GPU. */
+/* The same where the context is gone. */
+void blas_pool_forget(struct blas_pool *pool);
+
+/* Enqueue one problem. E_ABSENT: cuBLAS does not take it, E_MEMORY: it has no memory for it now; nothing was
+ * enqueued in both cases. Errors: E_GPU. */
 enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
                           const struct gemm_call *call);
 

@@ -8,13 +8,15 @@
 #include "relaxed.h"
 #include "workspace.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WORKSPACES_USUAL 2
+/* Share of the GPU's memory that graphs may hold as workspaces. */
+#define CAPTURED_SHARE 16
 
-static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER; /* opening the driver */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* making a context current */
 
 const char *gt_error_text(void)
 {
@@ -43,10 +45,28 @@ static enum gt_status answer(enum status st)
     }
 }
 
+/* Where an error means that there is nothing to work with. */
+static enum gt_status answer_gpu(enum status st)
+{
+    return st ? GT_NO_GPU : GT_OK;
+}
+
+static struct object_pool handles = OBJECT_POOL(UINT64_C(0x67742d68616e646c), struct gt_handle);
+
+static enum gt_status no_handle(const char *who)
+{
+    return answer(fail(E_INPUT, "%s: the handle is NULL, closed, or none of this library's", who));
+}
+
+static enum gt_status no_plan(const char *who)
+{
+    return answer(fail(E_INPUT, "%s: the plan is NULL, closed, or none of this library's", who));
+}
+
 /* ---- structs of the caller ---- */
 
 /* What the first version of each had: nobody knows less. */
-enum { OPTIONS_FIRST = 96, PROBLEM_FIRST = 136, CALL_FIRST = 104, INFO_FIRST = 1184 };
+enum { OPTIONS_FIRST = 96, PROBLEM_FIRST = 136, CALL_FIRST = 104, INFO_FIRST = 1704 };
 enum { STRUCT_BYTES_MAX = 4096 };
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
@@ -163,19 +183,46 @@ static enum status read_problem(const struct gt_problem *asked, struct problem *
 
 /* ---- contexts ---- */
 
+/* The primary context goes when its last user lets go of it, which may be another handle. */
+static void retain_primary(struct place *place)
+{
+    unsigned flags;
+    int active = 0;
+    CUcontext primary;
+    if (cuda.DevicePrimaryCtxGetState(place->device.handle, &flags, &active) != CUDA_SUCCESS || !active ||
+        cuda.DevicePrimaryCtxRetain(&primary, place->device.handle) != CUDA_SUCCESS)
+        return;
+    place->is_primary = primary == place->device.context;
+    if (!place->is_primary) cuda.DevicePrimaryCtxRelease(place->device.handle);
+}
+
+static enum status start_place(struct gt_handle *handle, struct place *place)
+{
+    const struct gpu *gpu = &place->device.gpu;
+    unsigned long long id;
+    enum status st = device_of_context(&place->device);
+    if (!st) st = device_check(cuda.CtxGetId(place->device.context, &id), "ask for the context's id");
+    if (!st) st = known_open(&place->known, gpu, handle->database, handle->pretuned, &handle->notices);
+    if (st) return st;
+    place->id = id;
+    place->known.workspace_bytes = handle->workspace_bytes;
+    if (handle->workspaces > 0)
+        st = workspaces_open(place->device.handle, handle->workspaces,
+                             (size_t)gpu->memory_bytes / CAPTURED_SHARE, &place->workspaces);
+    if (st) known_close(&place->known);
+    else retain_primary(place);
+    return st;
+}
+
 static enum status add_place(struct gt_handle *handle, struct place **out)
 {
     struct place *place = calloc(1, sizeof *place);
     if (!place) return fail(E_MEMORY, "out of memory while opening a context");
-    enum status st = device_of_context(&place->device);
-    if (!st)
-        st = known_open(&place->known, &place->device.gpu, handle->database, handle->pretuned,
-                        &handle->notices);
+    enum status st = start_place(handle, place);
     if (st) {
         free(place);
         return st;
     }
-    place->known.workspace_bytes = handle->workspace_bytes;
     pthread_mutex_init(&place->lock, NULL);
     blas_pool_start(&place->blas);
     place->next = atomic_load(&handle->places);
@@ -184,14 +231,14 @@ static enum status add_place(struct gt_handle *handle, struct place **out)
     return OK;
 }
 
-static struct place *find_place(struct gt_handle *handle, CUcontext context)
+static struct place *find_place(struct gt_handle *handle, uint64_t context)
 {
     struct place *place = atomic_load_explicit(&handle->places, memory_order_acquire);
-    while (place && place->device.context != context) place = place->next;
+    while (place && place->id != context) place = place->next;
     return place;
 }
 
-static enum status place_of(struct gt_handle *handle, CUcontext context, struct place **place)
+static enum status place_of(struct gt_handle *handle, uint64_t context, struct place **place)
 {
     enum status st = OK;
     *place = find_place(handle, context);
@@ -203,15 +250,32 @@ static enum status place_of(struct gt_handle *handle, CUcontext context, struct 
     return st;
 }
 
-/* The context to work in. A thread without one gets that of gt_open, as with the runtime API. */
-static inline enum status current_context(const struct gt_handle *handle, CUcontext *context)
+/* The context that was at the address when the place was made. */
+static bool is_alive(const struct place *place)
 {
-    CUresult result = cuda.CtxGetCurrent(context);
-    if (result == CUDA_SUCCESS && *context) return OK;
-    struct place *first = atomic_load(&handle->places);
+    unsigned long long id;
+    return cuda.CtxGetId(place->device.context, &id) == CUDA_SUCCESS && id == place->id;
+}
+
+/* A thread without a context gets that of gt_open, as with the runtime API. */
+static __attribute__((noinline)) enum status adopt_context(const struct gt_handle *handle, CUresult result,
+                                                           unsigned long long *context)
+{
+    CUcontext current = NULL;
+    const struct place *first = atomic_load(&handle->places);
     while (first && first->next) first = first->next; /* the first is the last in the list */
-    if (result == CUDA_SUCCESS && first) result = cuda.CtxSetCurrent(*context = first->device.context);
+    if (cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && !current && first && is_alive(first)) {
+        result = cuda.CtxSetCurrent(first->device.context);
+        *context = first->id;
+    }
     return device_check(result, "make a context current in this thread");
+}
+
+/* The context to work in, by its id. */
+static inline enum status current_context(const struct gt_handle *handle, unsigned long long *context)
+{
+    CUresult result = cuda.CtxGetId(NULL, context);
+    return result == CUDA_SUCCESS ? OK : adopt_context(handle, result, context);
 }
 
 /* ---- open, close ---- */
@@ -260,15 +324,15 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
 static enum gt_status find_context(struct gt_handle *handle, int ordinal)
 {
     struct device current;
-    pthread_mutex_lock(&driver_lock);
+    pthread_mutex_lock(&open_lock);
     enum status st = device_of_context(&current);
     if (st == E_ABSENT) { /* then the driver is loaded */
         CUstreamCaptureMode before = relaxed_begin();
         st = device_open(ordinal, &handle->own);
         relaxed_end(before);
     }
-    pthread_mutex_unlock(&driver_lock);
-    if (st) return GT_NO_GPU;
+    pthread_mutex_unlock(&open_lock);
+    if (st) return answer_gpu(st);
     struct place *place;
     pthread_mutex_lock(&handle->lock);
     st = add_place(handle, &place);
@@ -281,12 +345,14 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
     struct gt_options o = gt_options_make();
     if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
     *out = NULL;
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     enum status st = options ? read_struct("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
     if (st) return answer(st);
-    struct gt_handle *handle = calloc(1, sizeof *handle);
+    struct gt_handle *handle = object_make(&handles);
     if (!handle) return answer(fail(E_MEMORY, "out of memory while opening"));
     pthread_mutex_init(&handle->lock, NULL);
     pthread_cond_init(&handle->built, NULL);
+    plan_turnover_start(&handle->others);
     enum gt_status status = answer(copy_options(handle, &o));
     if (!status) status = find_context(handle, o.device);
     if (status) gt_close(handle);
@@ -298,23 +364,31 @@ static void free_place(struct place *place)
 {
     CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
-    bool pushed = cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS;
-    if (pushed) { /* else the context is gone, and with it what was in it */
-        modules_close(place);
+    if (is_alive(place) && cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS) {
+        modules_close(place, false);
+        workspaces_close(place->workspaces);
         blas_pool_close(&place->blas);
         cuda.CtxPopCurrent(&popped);
+    } else { /* the context is gone, and with it what was in it */
+        modules_close(place, true);
+        workspaces_forget(place->workspaces);
+        blas_pool_forget(&place->blas);
     }
     relaxed_end(before);
+    if (place->is_primary) cuda.DevicePrimaryCtxRelease(place->device.handle);
     known_close(&place->known);
     pthread_mutex_destroy(&place->lock);
     free(place);
 }
 
+/* In a child of the process that opened it, nothing of it can be used nor freed: the driver does not work,
+ * and locks may be held by threads that are not there. */
 void gt_close(struct gt_handle *handle)
 {
-    if (!handle) return;
+    if (!object_close(&handles, handle) || device_forked()) return;
     while (handle->plans) plan_free(handle->plans);
     plan_cache_free(&handle->found);
+    plan_turnover_free(&handle->others);
     for (struct place *place = atomic_load(&handle->places), *next; place; place = next) {
         next = place->next;
         free_place(place);
@@ -323,36 +397,59 @@ void gt_close(struct gt_handle *handle)
     if (handle->own.context && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && current == handle->own.context)
         cuda.CtxSetCurrent(NULL);
     device_close(&handle->own);
-    modules_remove_private_cache(handle);
     pthread_cond_destroy(&handle->built);
     pthread_mutex_destroy(&handle->lock);
     free(handle->database);
     free(handle->pretuned);
-    free(handle);
+    object_free(&handles, handle);
+}
+
+static void trim_place(struct gt_handle *handle, struct place *place)
+{
+    CUcontext popped;
+    CUstreamCaptureMode before = relaxed_begin();
+    if (is_alive(place) && cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS) {
+        if (place->workspaces) workspaces_trim(place->workspaces);
+        modules_trim(handle, place);
+        cuda.CtxPopCurrent(&popped);
+    }
+    relaxed_end(before);
+}
+
+enum gt_status gt_trim(struct gt_handle *handle)
+{
+    if (!object_is(&handles, handle)) return no_handle("gt_trim");
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
+    for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
+    for (struct place *place = atomic_load(&handle->places); place; place = place->next)
+        trim_place(handle, place);
+    return GT_OK;
 }
 
 /* ---- plan, launch ---- */
 
 /* p: a copy with all members of ours. */
-static enum status open_plan(struct gt_handle *handle, CUcontext context, const struct gt_problem *p,
+static enum status open_plan(struct gt_handle *handle, uint64_t context, const struct gt_problem *p,
                              struct gt_plan **plan)
 {
     struct problem problem;
     struct place *place;
-    enum status st = read_problem(p, &problem);
-    if (!st) st = place_of(handle, context, &place);
     const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR};
+    enum status st = read_problem(p, &problem);
+    if (!st) st = place_of(handle, context, &place);
     return st ? st : plan_make(handle, place, &problem, &traits, plan);
 }
 
 enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
 {
-    if (!handle || !problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
-    struct gt_problem p;
-    CUcontext context;
+    if (!problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
     *plan = NULL;
+    if (!object_is(&handles, handle)) return no_handle("gt_plan_open");
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
+    struct gt_problem p;
+    unsigned long long context;
     enum status st = copy_problem(problem, &p);
     if (!st) st = current_context(handle, &context);
     if (!st) st = open_plan(handle, context, &p, plan);
@@ -361,20 +458,40 @@ enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *p
 
 void gt_plan_close(struct gt_plan *plan)
 {
-    if (plan) plan_free(plan);
+    if (object_is(&plan_pool, plan) && !device_forked()) plan_free(plan);
+}
+
+/* The caller has asked for nothing else. */
+static enum gt_status not_as_planned(enum way_result result)
+{
+    switch (result) {
+    case WAY_CROWDED:
+        return answer(fail(E_MEMORY, "there is no device memory for the workspace of the plan's kernel"));
+    case WAY_REFUSED_NOW:
+        return GT_MEMORY;
+    case WAY_BROKEN:
+    case WAY_NO_CONTEXT:
+        return GT_DEVICE;
+    default:
+        return result == WAY_REFUSED
+                   ? GT_UNAVAILABLE
+                   : answer(fail(E_ABSENT, "the plan's own kernel is not the one to launch"));
+    }
 }
 
 /* The launch did not go as planned, which costs what it costs. */
 static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum way_result result,
                                     const struct gemm_call *call)
 {
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
     if (result == WAY_NO_CONTEXT) {
         enum status st =
             device_check(cuda.CtxSetCurrent(plan->place->device.context), "make the plan's context current");
         if (st) return answer(st);
         result = way_launch(way, call);
     }
-    if (result == WAY_REFUSED || result == WAY_CROWDED)
+    if (call->as_planned && result != WAY_DONE) return not_as_planned(result);
+    if (result != WAY_DONE && result != WAY_BROKEN && result != WAY_NO_CONTEXT)
         result = plan_launch_otherwise(plan, way, result, call);
     return result == WAY_DONE ? GT_OK : GT_DEVICE;
 }
@@ -392,14 +509,15 @@ static enum status enter_context(const struct gt_plan *plan)
  */
 static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_call *call)
 {
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
+    if (call->as_planned) return not_as_planned(WAY_MISSING);
     enum status st = enter_context(plan);
     if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
     if (st) return answer(st);
-    struct way *way = atomic_load_explicit(&plan->way, memory_order_acquire);
+    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
     if ((call->a | call->b | call->c) & way->unaligned)
-        way = atomic_load_explicit(&plan->narrow, memory_order_acquire);
-    if (!way) return plan_launch_otherwise(plan, NULL, WAY_DONE, call) == WAY_DONE ? GT_OK : GT_DEVICE;
-    enum way_result result = way_launch(way, call);
+        way = atomic_load_explicit(&plan->way[PLAN_UNALIGNED], memory_order_acquire);
+    enum way_result result = way ? way_launch(way, call) : WAY_MISSING;
     return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
 }
 
@@ -411,7 +529,7 @@ static bool is_empty(const struct problem *p)
 static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     const CUdeviceptr bits = call->a | call->b | call->c;
-    struct way *way = atomic_load_explicit(&plan->way, memory_order_acquire);
+    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
     if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
     if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
@@ -429,14 +547,15 @@ static enum status read_call(const struct gt_call *from, struct gt_call *to)
 {
     enum status st = read_struct("gt_call", from, CALL_FIRST, to, sizeof *to);
     if (st) return st;
-    if (to->flags)
-        return fail(E_INPUT, "flags of the call are 0x%x; this version knows none", (unsigned)to->flags);
+    if (to->flags & ~(uint32_t)GT_AS_PLANNED)
+        return fail(E_INPUT, "flags of the call are 0x%x, of which this version knows 0x1",
+                    (unsigned)to->flags);
     return check_zero("gt_call", to->reserved, sizeof to->reserved);
 }
 
 static inline bool is_usual(const struct gt_call *call)
 {
-    uintptr_t reserved = call->flags;
+    uintptr_t reserved = call->flags & ~(uint32_t)GT_AS_PLANNED;
     for (size_t i = 0; i < sizeof call->reserved / sizeof *call->reserved; i++)
         reserved |= (uintptr_t)call->reserved[i];
     return call->size == sizeof *call && !reserved;
@@ -453,13 +572,15 @@ static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const st
                               .scalars_on_device = plan->traits.scalars_on_device,
                               .stream = x->stream,
                               .workspace = (CUdeviceptr)x->workspace,
-                              .workspace_bytes = x->workspace_bytes};
+                              .workspace_bytes = x->workspace_bytes,
+                              .as_planned = x->flags & GT_AS_PLANNED};
 }
 
 enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
 {
     struct gt_call copy;
-    if (!plan || !call) return answer(fail(E_INPUT, "gt_launch: an argument is NULL"));
+    if (!object_is(&plan_pool, plan)) return no_plan("gt_launch");
+    if (!call) return answer(fail(E_INPUT, "gt_launch: the call is NULL"));
     if (!is_usual(call)) {
         enum status st = read_call(call, &copy);
         if (st) return answer(st);
@@ -469,19 +590,55 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
     return launch(plan, &x);
 }
 
-/* Make the plan for a key, or find that another thread has. */
-static enum status make_kept(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
-                             const struct gt_problem *p, CUcontext context, struct gt_plan **plan)
+/* Keep a fresh plan for good if there is room and nothing of it is counted: *kept is it, or another thread's
+ * that was first; NULL: there is no room. */
+static enum status keep(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
+                        struct gt_plan *fresh, struct gt_plan **kept)
 {
-    enum status st = open_plan(handle, context, p, plan);
-    if (st) return st;
+    enum status st = OK;
     pthread_mutex_lock(&handle->lock);
-    struct gt_plan *first = plan_cache_find(&handle->found, key, hash);
-    if (!first) st = plan_cache_add(&handle->found, key, hash, *plan);
+    *kept = plan_cache_find(&handle->found, key, hash);
+    if (!*kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
+        st = plan_cache_add(&handle->found, key, hash, fresh);
+        if (!st) *kept = fresh;
+    }
     pthread_mutex_unlock(&handle->lock);
-    if (first || st) plan_free(*plan);
-    if (first) *plan = first;
     return st;
+}
+
+static enum gt_status launch_asked(struct gt_plan *plan, const struct gt_call *call)
+{
+    const struct gemm_call x = call_by_rows(plan, call);
+    return launch(plan, &x);
+}
+
+static enum gt_status launch_turned(struct gt_handle *handle, struct turned_plan *taken,
+                                    const struct gt_call *call)
+{
+    enum gt_status status = launch_asked(taken->plan, call);
+    plan_turnover_put(&handle->others, taken);
+    return status;
+}
+
+/* The plan is not among those that are kept. */
+static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *handle,
+                                                            const struct plan_key *key, uint64_t hash,
+                                                            const struct gt_problem *problem,
+                                                            const struct gt_call *call)
+{
+    struct gt_plan *plan, *kept, *out;
+    struct turned_plan *taken = plan_turnover_take(&handle->others, key, hash);
+    if (taken) return launch_turned(handle, taken, call);
+    enum status st = open_plan(handle, key->context, problem, &plan);
+    if (st) return answer(st);
+    st = keep(handle, key, hash, plan, &kept);
+    if (kept != plan && (st || kept)) plan_free(plan);
+    if (st) return answer(st);
+    if (kept) return launch_asked(kept, call);
+    st = plan_turnover_add(&handle->others, key, hash, plan, &taken, &out);
+    if (st) plan_free(plan);
+    else if (out) plan_free(out);
+    return st ? answer(st) : launch_turned(handle, taken, call);
 }
 
 /* The caller's problem as a key of plans: as aligned as the operands are, with the scalars looked at. */
@@ -498,34 +655,35 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
 {
     struct gt_problem p;
     struct gt_call copy;
-    struct gt_plan *plan;
-    CUcontext context;
-    if (!handle || !problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
+    unsigned long long context;
+    if (!object_is(&handles, handle)) return no_handle("gt_gemm");
+    if (!problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
     enum status st = copy_problem(problem, &p);
     if (!st && !is_usual(call)) {
         st = read_call(call, &copy);
         call = &copy;
     }
-    if (!st) st = current_context(handle, &context);
     if (st) return answer(st);
+    st = current_context(handle, &context);
+    if (st) return device_forked() ? answer_gpu(st) : answer(st);
     specialize(&p, call);
     const struct plan_key key = plan_key_of(context, &p);
     const uint64_t hash = plan_hash(&key);
-    plan = plan_cache_find(&handle->found, &key, hash);
-    if (!plan && (st = make_kept(handle, &key, hash, &p, context, &plan))) return answer(st);
-    const struct gemm_call x = call_by_rows(plan, call);
-    return launch(plan, &x);
+    struct gt_plan *plan = plan_cache_find(&handle->found, &key, hash);
+    return plan ? launch_asked(plan, call) : gemm_slowly(handle, &key, hash, &p, call);
 }
 
 enum gt_status gt_plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
 {
-    if (!plan || !info) return answer(fail(E_INPUT, "gt_plan_describe: an argument is NULL"));
+    if (!info) return answer(fail(E_INPUT, "gt_plan_describe: there is no place for it"));
+    if (!object_is(&plan_pool, plan)) return no_plan("gt_plan_describe");
     const uint32_t size = info->size;
     if (size < INFO_FIRST || size > STRUCT_BYTES_MAX)
         return answer(
             fail(E_INPUT, "the size of struct gt_plan_info is %u; sizeof(struct gt_plan_info) is at least %d",
                  (unsigned)size, INFO_FIRST));
-    struct gt_plan_info all = atomic_load(&plan->way)->info;
+    struct gt_plan_info all;
+    plan_describe(plan, &all);
     all.size = size;
     memset(info, 0, size);
     memcpy(info, &all, size < sizeof all ? size : sizeof all);

@@ -44,7 +44,7 @@ enum gt_status {
     GT_NO_GPU = 2,  /* no driver, no GPU, or no context to work in */
     GT_UNAVAILABLE =
         3,         /* nothing here can compute the problem: no kernel could be built and there is no cuBLAS */
-    GT_MEMORY = 4, /* out of host memory */
+    GT_MEMORY = 4, /* out of memory */
     GT_DEVICE = 5  /* the driver or cuBLAS refused or failed; C may be partly written */
 };
 
@@ -99,10 +99,17 @@ static inline struct gt_problem gt_problem_make(int64_t m, int64_t n, int64_t k)
     return p;
 }
 
+/* flags of a call */
+enum {
+    GT_AS_PLANNED =
+        1 /* by what gt_plan_describe says, or not at all: where that cannot have its workspace now,
+             or cannot run, nothing is enqueued, and the answer is GT_MEMORY or GT_UNAVAILABLE */
+};
+
 /* What a launch is given. */
 struct gt_call {
     uint32_t size;            /* sizeof(struct gt_call) */
-    uint32_t flags;           /* 0 */
+    uint32_t flags;           /* GT_AS_PLANNED, or 0 */
     const void *alpha, *beta; /* floats, on the host unless the problem says GT_SCALARS_ON_DEVICE */
     const void *a, *b;        /* device memory, multiples of 4 bytes */
     void *c;
@@ -149,9 +156,10 @@ struct gt_options {
     const char *pretuned; /* folder of winners as text; NULL: those installed with the library; "": none */
     const char *cache;    /* folder of compiled kernels; NULL: GEMMTUNE_CACHE, else the user's own */
     int device;           /* GPU to use if no context is current in the thread that calls gt_open */
-    int workspaces;       /* streams that a plan which needs a workspace can serve at once; 0: 2; at most 16;
-                             GT_NO_WORKSPACES: none of the plan's own, see gt_launch_in */
-    size_t workspace_bytes; /* device memory that a plan may take for each of them beside the operands; 0:
+    int workspaces; /* launches that can have a workspace at once, in each context; those of further streams
+                       wait for them on the device. 0: 8; at most 16; GT_NO_WORKSPACES: only the caller's, see
+                       gt_call */
+    size_t workspace_bytes; /* device memory that a launch may take beside the operands; 0:
                                GEMMTUNE_WORKSPACE (such as 256M), else 64 MiB; 1: none. What needs more is
                                passed over for the next best that does not */
     void *reserved[6];      /* NULL */
@@ -171,9 +179,14 @@ static inline struct gt_options gt_options_make(void)
  * Errors: GT_INVALID, GT_NO_GPU, GT_MEMORY. */
 enum gt_status gt_open(struct gt_handle **handle, const struct gt_options *options);
 
-/* Frees plans, kernels and workspaces, in whichever contexts they are. Nothing of the handle may be running,
- * and the contexts must still be there: close before cudaDeviceReset. Takes NULL. */
+/* Frees plans, kernels and workspaces, in whichever contexts they are; what was in a context that is gone, by
+ * cudaDeviceReset for example, went with it. Nothing of the handle may be running, nor a graph that was
+ * captured be launched again. Takes NULL. */
 void gt_close(struct gt_handle *handle);
+
+/* Give back memory that can be had again: workspaces that no graph holds, and plans and kernels beyond those
+ * that are kept. Nothing of the handle may be running. Errors: GT_INVALID, GT_NO_GPU. */
+enum gt_status gt_trim(struct gt_handle *handle);
 
 /* Choose a way to compute the problem and prepare it, in the context that is current. The first use of a
  * kernel compiles it (about a second) unless the cache has it; threads that want the same kernel meanwhile
@@ -192,17 +205,19 @@ void gt_plan_close(struct gt_plan *plan);
  * kernel that the driver refuses, a capture that needs a workspace. Then another kernel, or cuBLAS, or the
  * workspace, is prepared and used from then on. A plan for which cuBLAS won calls cuBLAS.
  *
- * Streams may launch one plan at once. A plan that needs a workspace has one for each of the first few
- * streams (see workspaces in gt_options), told apart by the driver's stream id; what further streams launch
- * needs none: right, and perhaps slower. Each capture has a workspace of its own, which must stay as long as
- * the graph: close the plan after it.
+ *
+ * Any number of streams and threads may launch one plan at once. A launch that needs a workspace has one of
+ * the handle's, which it holds a lock of while it is enqueued; each stream of each capture has one of its
+ * own, which the graph keeps. Where no device memory is left for it, another kernel or cuBLAS computes the
+ * product (instead in gt_plan_info). Graphs need the handle, not the plan.
  *
  * In the caller's workspace, a plan whose blocks count themselves in clears its counters there first, a small
  * memset on the stream. */
 enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call);
 
 /* gt_plan_open and gt_launch in one; the plan is kept in the handle under the problem, the context, the
- * operands' alignment, and whether beta is 0, and found again without a lock. */
+ * operands' alignment, and whether beta is 0, and found again without a lock. The first 4096 plans stay; of
+ * those after them the least recently used go. */
 enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem,
                        const struct gt_call *call);
 
@@ -230,9 +245,12 @@ struct gt_plan_info {
     double ratio;        /* cuBLAS's time over the kernel's, as measured for tuned_for; 0 unknown */
     double
         loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
-    size_t workspace_bytes; /* a stream; 0: it needs none */
-    int workspaces;         /* that the plan has */
-    uint64_t reserved[8];   /* written as 0 */
+    size_t workspace_bytes; /* that a launch needs; 0: none */
+    int workspaces;         /* that the handle may have for it in this context; see gt_options */
+    char instead[512];      /* what computes launches that could not have their workspace: a configuration or
+                               "cublas"; "" none came yet */
+    int64_t without_workspace; /* how many did */
+    uint64_t reserved[8];      /* written as 0 */
 };
 
 static inline struct gt_plan_info gt_plan_info_make(void)

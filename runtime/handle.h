@@ -9,9 +9,14 @@
  * known.c       the winners known for a GPU
  * shape.c       where a problem lies among others
  * pretuned.c    winners as text
- * workspaces.c  memory for split-K, one a stream
+ * workspaces.c  device memory for launches that need some, one a stream
+ * captured.c    the same for graphs that are captured
+ * graph_hold.c  whether such a graph is still there
+ * memory.c      where that memory comes from
  * blas_pool.c   cuBLAS for any thread
+ * object.c      what callers hold pointers to
  * plan_cache.c  plans found again by problem, without a lock
+ * plan_turnover.c  those beyond its size, of which the least recently used go
  * notice.c      what is said on standard error
  */
 #ifndef GT_HANDLE_H
@@ -22,7 +27,10 @@
 #include "gemmtune.h"
 #include "known.h"
 #include "notice.h"
+#include "object.h"
 #include "plan_cache.h"
+#include "plan_turnover.h"
+#include "workspaces.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -32,28 +40,32 @@ struct module;
 struct place {
     struct place *next;
     struct device device; /* its GPU; no stream of ours */
+    uint64_t id;          /* of the context: another may come to be at its address */
+    bool is_primary;      /* the GPU's primary one, which is retained */
     pthread_mutex_t lock; /* known */
     struct known known;
     struct blas_pool blas;
-    struct module *modules; /* under the handle's lock */
+    struct workspaces *workspaces; /* NULL: none of ours */
+    struct module *modules;        /* under the handle's lock, as is the next */
+    int module_count;
 };
 
 struct gt_handle {
+    struct object object;
     unsigned flags;
-    int workspaces;
+    int workspaces;            /* in a context */
     int64_t workspace_bytes;   /* each, at most */
     char *database, *pretuned; /* as in gt_options */
     char cache[1024];          /* folder of compiled kernels; "": there is none */
-    char private_cache[64];  /* one of ours alone, removed at the end, where that one cannot be used; "": none
-                                yet */
-    atomic_bool no_compiler; /* NVRTC is missing or unusable */
+    atomic_bool no_compiler;   /* NVRTC is missing or unusable */
     struct notices notices;
     struct device own;    /* the context that gt_open made current because there was none */
-    pthread_mutex_t lock; /* modules, plans, private_cache; never held while something is compiled */
+    pthread_mutex_t lock; /* modules, plans; never held while something is compiled */
     pthread_cond_t built; /* a module is ready, or failed */
     _Atomic(struct place *) places;
     struct gt_plan *plans;
     struct plan_cache found;
+    struct plan_turnover others; /* beyond what found may hold */
 };
 
 #endif

@@ -1,24 +1,36 @@
 #include "modules.h"
 
 #include "compile.h"
+#include "graph_hold.h"
 #include "kernel.h"
+#include "relaxed.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum state { BUILDING, READY, FAILED };
+
+/* A graph that launches it. */
+struct module_hold {
+    struct module_hold *next;
+    cuuint64_t capture;
+    struct graph_hold *graph;
+};
 
 struct module {
     struct module *next;
     struct config config; /* only what is compiled into it counts */
     bool trans_a, trans_b;
+    bool kept;
     enum state state;
     CUmodule module;
-    enum status why; /* FAILED */
+    int references;
+    struct module_hold *holds; /* of one that is not kept */
+    enum status why;           /* FAILED */
     char why_text[300];
+    bool passing;   /* for lack of memory */
+    unsigned asked; /* since it failed so */
 };
 
 static struct module *find(const struct place *place, const struct config *config,
@@ -31,39 +43,30 @@ static struct module *find(const struct place *place, const struct config *confi
     return NULL;
 }
 
-/* Compile, or take from the cache, and load. */
-static enum status build_in(const char *folder, const struct place *place, struct module *m)
+static enum status load(const char *code, struct module *m)
 {
-    struct compiled out;
-    enum status st = compile_config(&m->config, m->trans_a, m->trans_b, place->device.gpu.arch, folder, &out);
-    if (!st && !out.built) return fail(E_ABSENT, "the compiler refuses the kernel: %s", out.log);
-    return st ? st : kernel_open(out.path, out.checksum, &m->module);
+    CUresult result = cuda.ModuleLoadData(&m->module, code);
+    enum status st = device_check(result, "load the kernel");
+    return st && kernel_refused(result) ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-/* A cache folder of our own, for where the usual one cannot be written or holds damaged kernels. */
-static enum status private_cache(struct gt_handle *handle, char folder[64])
-{
-    pthread_mutex_lock(&handle->lock);
-    enum status st = OK;
-    if (!handle->private_cache[0]) {
-        char fresh[64] = "/tmp/gemmtune-cache-XXXXXX";
-        if (mkdtemp(fresh)) memcpy(handle->private_cache, fresh, sizeof fresh);
-        else st = fail(E_IO, "no folder for compiled kernels can be made in /tmp either");
-    }
-    memcpy(folder, handle->private_cache, 64);
-    pthread_mutex_unlock(&handle->lock);
-    return st;
-}
-
+/* Compile, or take from the cache, and load. A cache that cannot be used is said, and done without. */
 static enum status build(struct gt_handle *handle, const struct place *place, struct module *m)
 {
-    char folder[64];
-    enum status st = handle->cache[0] ? build_in(handle->cache, place, m)
-                                      : fail(E_IO, "there is no folder for compiled kernels");
-    if (st != E_IO && st != E_INPUT) return st;
-    notice(&handle->notices, NOTICE_CACHE, "compiled kernels are not kept: %s", status_text());
-    st = private_cache(handle, folder);
-    return st ? st : build_in(folder, place, m);
+    struct compiled out;
+    char *code = NULL, why[COMPILE_WHY_MAX] = "";
+    device_was_short_of_memory(); /* whatever it was about */
+    enum status st = compile_code(&m->config, m->trans_a, m->trans_b, place->device.gpu.arch, handle->cache,
+                                  &code, &out, why);
+    if (why[0]) notice(&handle->notices, NOTICE_CACHE, "compiled kernels are not kept: %s", why);
+    if (!st && !out.built) {
+        m->passing = out.out_of_memory;
+        return fail(E_ABSENT, "the compiler refuses the kernel: %s", out.log);
+    }
+    if (!st) st = load(code, m);
+    free(code);
+    m->passing = st == E_MEMORY || (st && device_was_short_of_memory());
+    return st;
 }
 
 static struct module *add(struct place *place, const struct config *config, const struct problem *problem)
@@ -74,50 +77,191 @@ static struct module *add(struct place *place, const struct config *config, cons
                          .config = *config,
                          .trans_a = problem->trans_a,
                          .trans_b = problem->trans_b,
+                         .kept = place->module_count < MODULES_KEPT,
                          .state = BUILDING};
     place->modules = m;
+    place->module_count++;
     return m;
 }
 
-enum status modules_get(struct gt_handle *handle, struct place *place, const struct config *config,
-                        const struct problem *problem, CUmodule *module)
+static void finish(struct gt_handle *handle, struct module *m, enum status st)
 {
     pthread_mutex_lock(&handle->lock);
-    struct module *m = find(place, config, problem);
-    while (m && m->state == BUILDING) pthread_cond_wait(&handle->built, &handle->lock);
-    bool ours = !m;
-    if (ours) m = add(place, config, problem);
+    m->state = st ? FAILED : READY;
+    m->why = st;
+    if (st) snprintf(m->why_text, sizeof m->why_text, "%.299s", status_text());
+    pthread_cond_broadcast(&handle->built);
     pthread_mutex_unlock(&handle->lock);
-    if (!m) return fail(E_MEMORY, "out of memory while loading a kernel");
-    if (ours) {
-        enum status st = build(handle, place, m);
-        pthread_mutex_lock(&handle->lock);
-        m->state = st ? FAILED : READY;
-        m->why = st;
-        if (st) snprintf(m->why_text, sizeof m->why_text, "%.299s", status_text());
-        pthread_cond_broadcast(&handle->built);
-        pthread_mutex_unlock(&handle->lock);
-    }
-    *module = m->module;
-    return m->state == READY ? OK : fail(m->why, "%s", m->why_text);
 }
 
-void modules_close(struct place *place)
+/* One that failed for lack of memory is worth another try: at the first, second, fourth, eighth request... */
+static bool is_worth_a_try(struct module *m)
+{
+    if (m->state != FAILED || !m->passing) return false;
+    m->asked++;
+    return (m->asked & (m->asked - 1)) == 0;
+}
+
+CUmodule module_code(const struct module *m)
+{
+    return m->module;
+}
+
+bool module_is_kept(const struct module *m)
+{
+    return m->kept;
+}
+
+/* ---- graphs ---- */
+
+/* Forget graphs that are gone. Is there one left? The handle's lock is held. */
+static bool is_held(struct module *m)
+{
+    for (struct module_hold **link = &m->holds; *link;) {
+        struct module_hold *hold = *link;
+        if (!graph_hold_is_over(hold->graph)) {
+            link = &hold->next;
+            continue;
+        }
+        *link = hold->next;
+        graph_hold_free(hold->graph);
+        free(hold);
+    }
+    return m->holds != NULL;
+}
+
+static enum status hold(struct module *m, cuuint64_t capture, CUgraph graph)
+{
+    is_held(m);
+    for (const struct module_hold *h = m->holds; h; h = h->next)
+        if (h->capture == capture) return OK;
+    struct module_hold *fresh = calloc(1, sizeof *fresh);
+    enum status st =
+        fresh ? graph_hold_make(graph, &fresh->graph) : fail(E_MEMORY, "out of memory in a capture");
+    if (st) {
+        free(fresh);
+        return st;
+    }
+    fresh->capture = capture;
+    fresh->next = m->holds;
+    m->holds = fresh;
+    return OK;
+}
+
+enum status modules_hold(struct gt_handle *handle, struct module *m, CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    cuuint64_t capture;
+    CUgraph graph;
+    enum status st = device_check(cuda.StreamGetCaptureInfo(stream, &status, &capture, &graph, NULL, NULL),
+                                  "ask whether the stream is captured");
+    if (st || status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return st;
+    pthread_mutex_lock(&handle->lock);
+    st = hold(m, capture, graph);
+    pthread_mutex_unlock(&handle->lock);
+    return st;
+}
+
+/* ---- unloading ---- */
+
+static bool is_idle(struct module *m)
+{
+    return !m->kept && m->state == READY && m->references == 0 && !is_held(m);
+}
+
+static void free_module(struct module *m, bool unload)
+{
+    for (struct module_hold *h = m->holds, *next; h; h = next) {
+        next = h->next;
+        graph_hold_free(h->graph);
+        free(h);
+    }
+    if (m->module && unload) cuda.ModuleUnload(m->module);
+    free(m);
+}
+
+/* If there are more idle ones than that, take them out of the list but for the newest few: to unload many at
+ * once waits for the device once. */
+static struct module *take_idle(struct place *place, int most)
+{
+    struct module *taken = NULL;
+    int idle = 0, spared = most / 2;
+    for (struct module *m = place->modules; m; m = m->next) idle += is_idle(m);
+    for (struct module **link = &place->modules; *link && idle > most;) {
+        struct module *m = *link;
+        if (!is_idle(m) || spared-- > 0) {
+            link = &m->next;
+            continue;
+        }
+        *link = m->next;
+        m->next = taken;
+        taken = m;
+        place->module_count--;
+    }
+    return taken;
+}
+
+static void unload_idle(struct gt_handle *handle, struct place *place, int most)
+{
+    pthread_mutex_lock(&handle->lock);
+    struct module *taken = take_idle(place, most);
+    pthread_mutex_unlock(&handle->lock);
+    for (struct module *m = taken, *next; m; m = next) {
+        next = m->next;
+        free_module(m, true);
+    }
+}
+
+void modules_trim(struct gt_handle *handle, struct place *place)
+{
+    unload_idle(handle, place, 0);
+}
+
+void modules_close(struct place *place, bool context_gone)
 {
     for (struct module *m = place->modules, *next; m; m = next) {
         next = m->next;
-        if (m->module) cuda.ModuleUnload(m->module);
-        free(m);
+        free_module(m, !context_gone);
     }
     place->modules = NULL;
 }
 
-void modules_remove_private_cache(struct gt_handle *handle)
+/* ---- getting one ---- */
+
+static enum status answer(struct gt_handle *handle, struct module *m, bool *passing)
 {
-    DIR *folder = handle->private_cache[0] ? opendir(handle->private_cache) : NULL;
-    if (!folder) return;
-    for (const struct dirent *entry; (entry = readdir(folder));)
-        if (entry->d_name[0] != '.') unlinkat(dirfd(folder), entry->d_name, 0);
-    closedir(folder);
-    rmdir(handle->private_cache);
+    char why[sizeof m->why_text];
+    pthread_mutex_lock(&handle->lock);
+    const enum status st = m->state == READY ? OK : m->why;
+    *passing = m->passing;
+    memcpy(why, m->why_text, sizeof why);
+    if (st) m->references--;
+    pthread_mutex_unlock(&handle->lock);
+    return st ? fail(st, "%s", why) : OK;
+}
+
+enum status modules_get(struct gt_handle *handle, struct place *place, const struct config *config,
+                        const struct problem *problem, struct module **out, bool *passing)
+{
+    pthread_mutex_lock(&handle->lock);
+    struct module *m = find(place, config, problem);
+    if (m) m->references++; /* so that it is there after waiting */
+    while (m && m->state == BUILDING) pthread_cond_wait(&handle->built, &handle->lock);
+    const bool ours = !m || is_worth_a_try(m);
+    if (m && ours) m->state = BUILDING;
+    if (!m && (m = add(place, config, problem))) m->references++;
+    pthread_mutex_unlock(&handle->lock);
+    if (!m) return fail(E_MEMORY, "out of memory while loading a kernel");
+    if (ours) finish(handle, m, build(handle, place, m));
+    enum status st = answer(handle, m, passing);
+    if (!st && ours && !m->kept) unload_idle(handle, place, MODULES_IDLE);
+    if (!st) *out = m;
+    return st;
+}
+
+void modules_release(struct gt_handle *handle, struct module *m)
+{
+    pthread_mutex_lock(&handle->lock);
+    m->references--;
+    pthread_mutex_unlock(&handle->lock);
 }

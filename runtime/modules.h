@@ -1,21 +1,39 @@
 /* modules.h — compiled kernels loaded into a context, each once: threads that want one which is being built
  * wait for it.
+ *
+ * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that no way uses,
+ * and no graph that was captured, is unloaded when too many of that kind have come together. To unload waits
+ * for the device.
  */
 #ifndef GT_MODULES_H
 #define GT_MODULES_H
 
 #include "handle.h"
 
-/* The module of a configuration that has passed its rules, in the current context, which must be the place's.
- * Compiled if the cache does not have it. E_ABSENT: this kernel cannot be had, with the reason, which is
- * remembered. Errors: E_COMPILER (nothing can be compiled), E_IO (nowhere to keep it), E_GPU, E_MEMORY. */
+#define MODULES_KEPT 256
+#define MODULES_IDLE 32 /* of the others, without a user */
+
+/* The module of a configuration that has passed its rules, in the current context, which must be the place's,
+ * with a reference that is the caller's to release. Compiled if the cache does not have it. E_ABSENT: this
+ * kernel cannot be had, with the reason, which is remembered; *passing: it was a lack of memory, and it is
+ * tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY. */
 enum status modules_get(struct gt_handle *handle, struct place *place, const struct config *config,
-                        const struct problem *problem, CUmodule *module);
+                        const struct problem *problem, struct module **module, bool *passing);
+void modules_release(struct gt_handle *handle, struct module *module);
 
-/* Unload all, in the place's context. */
-void modules_close(struct place *place);
+CUmodule module_code(const struct module *module);
 
-/* Remove the private cache folder, if one was made. */
-void modules_remove_private_cache(struct gt_handle *handle);
+/* It stays, whoever uses it. */
+bool module_is_kept(const struct module *module);
+
+/* The graph that the stream is captured into, if it is, holds the module from now on. Errors: E_GPU,
+ * E_MEMORY. */
+enum status modules_hold(struct gt_handle *handle, struct module *module, CUstream stream);
+
+/* Unload what nobody uses, in the place's context. */
+void modules_trim(struct gt_handle *handle, struct place *place);
+
+/* Unload all, in the place's context; with the context gone, only forget them. */
+void modules_close(struct place *place, bool context_gone);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include "way.h"
 
+/* Operands as aligned as promised, or any; with a workspace if it wants one, or without. */
+enum plan_case { PLAN_USUAL, PLAN_UNALIGNED, PLAN_WITHOUT, PLAN_UNALIGNED_WITHOUT, PLAN_CASES };
+
 /* How the caller means a plan, beside its problem. */
 struct plan_traits {
     int alignment; /* of the operands, bytes */
@@ -13,6 +16,7 @@ struct plan_traits {
 };
 
 struct gt_plan {
+    struct object object;
     struct gt_plan *next, **link; /* in the handle's list; link NULL: in none */
     struct gt_handle *handle;
     struct place *place;
@@ -20,12 +24,13 @@ struct gt_plan {
     struct plan_traits traits;
     _Atomic(struct gt_plan *) twin; /* for beta = 0 if this is for another, and the other way round; NULL
                                        until one is needed. In no list: goes with this one */
-    _Atomic(struct way *) way;      /* for operands as aligned as promised */
-    _Atomic(struct way *) narrow;   /* for others; NULL until one comes */
-    _Atomic(struct way *) spare;    /* for any, without a workspace; NULL until one is needed */
-    pthread_mutex_t lock;           /* making another way */
-    struct way *ways;               /* all that were made: somebody may still be launching an old one */
+    _Atomic(struct way *) way[PLAN_CASES]; /* all but the first are NULL until one is needed */
+    atomic_llong without;                  /* launches that could not have their workspace */
+    pthread_mutex_t lock;                  /* making another way */
+    struct way *ways; /* all that were made: somebody may still be launching an old one */
 };
+
+extern struct object_pool plan_pool;
 
 /* Prepare the first choice that can be, in the place's context, which must be current. Errors: E_ABSENT
  * (nothing can compute it), E_MEMORY. */
@@ -36,13 +41,22 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
  * plan_make. */
 enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **out);
 
-/* With its twin; takes it out of the handle's list. The place's context need not be current. */
+/* With its twin; takes it out of the handle's list. The place's context need not be current. Does nothing
+ * where another thread does it. */
 void plan_free(struct gt_plan *plan);
 
-/* What to do when the way at hand does not do: `result` is what way_launch answered (WAY_REFUSED or
- * WAY_CROWDED), or WAY_DONE where it has not been tried, because the operands are less aligned than promised
- * (way is NULL then). Prepares another way if need be, and launches it. */
+/* Its kernel is one that may be unloaded when no plan uses it any more: a plan to be counted, too. */
+bool plan_is_counted(const struct gt_plan *plan);
+
+/* What to do when the way at hand does not do: `result` is what way_launch answered, or WAY_MISSING where
+ * there is none yet for operands that are less aligned than promised (way is NULL then). Prepares another way
+ * if need be, and launches it.
+ *
+ * A kernel that cannot have its workspace is never run in another form: the best measured one that needs none
+ * takes its place, then cuBLAS, then a plain one. */
 enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *way, enum way_result result,
                                       const struct gemm_call *call);
+
+void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
 
 #endif

@@ -4,7 +4,7 @@
 
 #define SLOTS_FIRST 256 /* a power of two */
 
-_Static_assert(sizeof(struct plan_key) == sizeof(void *) + 6 * sizeof(int32_t) + 10 * sizeof(int64_t) &&
+_Static_assert(sizeof(struct plan_key) == sizeof(uint64_t) + 6 * sizeof(int32_t) + 10 * sizeof(int64_t) &&
                    sizeof(struct plan_key) % 8 == 0,
                "a key has no bytes that are nobody's");
 
@@ -40,6 +40,7 @@ enum status plan_cache_add(struct plan_cache *cache, const struct plan_key *key,
     if (!entry) return fail(E_MEMORY, "out of memory for plans");
     *entry = (struct plan_entry){.older = cache->entries, .hash = hash, .key = *key, .plan = plan};
     cache->entries = entry;
+    cache->count++;
     put(atomic_load(&cache->table), entry);
     return OK;
 }

@@ -1,4 +1,5 @@
-/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's.
+/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's, PLANS_KEPT at
+ * most.
  *
  * Entries are never changed nor taken out. A table that has become too small is replaced by a larger one and
  * kept until the end, because somebody may be searching it.
@@ -11,15 +12,17 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct plan_key { /* every byte counts */
-    const void *context;
-    uint32_t flags; /* of the problem */
+#define PLANS_KEPT 4096
+
+struct plan_key {     /* every byte counts */
+    uint64_t context; /* its id */
+    uint32_t flags;   /* of the problem */
     int32_t type, trans_a, trans_b, alignment;
     int32_t none; /* 0 */
     int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c;
 };
 
-static inline struct plan_key plan_key_of(const void *context, const struct gt_problem *p)
+static inline struct plan_key plan_key_of(uint64_t context, const struct gt_problem *p)
 {
     return (struct plan_key){.context = context,
                              .flags = p->flags,
@@ -56,6 +59,7 @@ struct plan_table {
 struct plan_cache {
     _Atomic(struct plan_table *) table; /* NULL: empty */
     struct plan_entry *entries;
+    int count;
 };
 
 static inline uint64_t plan_hash(const struct plan_key *key)
@@ -85,6 +89,12 @@ static inline struct gt_plan *plan_cache_find(struct plan_cache *cache, const st
 /* One thread at a time. The key must not be there. Errors: E_MEMORY. */
 enum status plan_cache_add(struct plan_cache *cache, const struct plan_key *key, uint64_t hash,
                            struct gt_plan *plan);
+
+/* Under the same lock. */
+static inline int plan_cache_is_full(const struct plan_cache *cache)
+{
+    return cache->count >= PLANS_KEPT;
+}
 
 /* The plans are not the cache's. */
 void plan_cache_free(struct plan_cache *cache);

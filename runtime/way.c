@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Device memory that the workspaces of a plan may take for streams beyond the first. */
-#define WORKSPACE_BYTES_MAX ((int64_t)256 << 20)
-
 static void describe(struct way *way, const struct choice *choice)
 {
     struct gt_plan_info *info = &way->info;
@@ -28,65 +25,54 @@ static void describe(struct way *way, const struct choice *choice)
     snprintf(info->when, sizeof info->when, "%s", choice->when);
     snprintf(info->why, sizeof info->why, "%s", choice->why);
     info->adds_to_c = way->problem.beta != 0;
-    info->workspace_bytes = (size_t)way->form.plan.workspace_bytes;
-    if (way->workspaces) info->workspaces = workspaces_count(way->workspaces);
+    info->workspace_bytes = way->need.bytes;
+    if (way->need.bytes > 0) info->workspaces = way->handle->workspaces;
 }
 
-static enum status bind(struct way *way, const struct config *config, CUmodule module, struct way_form *form)
+static enum status bind(struct way *way, const struct config *config)
 {
+    struct way_form *form = &way->form;
     config->template->plan(config, &way->problem, &form->plan);
-    return kernel_bind(module, &way->place->device.gpu, &form->plan, form->function);
+    if (form->plan.workspace_bytes > 0)
+        way->need =
+            (struct workspace_need){4 * (size_t)form->plan.args.counters, (size_t)form->plan.workspace_bytes};
+    return kernel_bind(module_code(way->module), &way->place->device.gpu, &form->plan, form->function);
 }
 
-/* The same kernel without splitting K, if the template has that as a matter of launching. */
-static void bind_unsplit(struct way *way, const struct config *config, CUmodule module)
+static enum status build_kernel(struct way *way, const struct config *config, bool *passing)
 {
-    struct config one = *config;
-    if (!config_set(&one, "SPLIT_K", 1) || !config_same_kernel(&one, config)) return;
-    if (one.template->check(&one, &way->problem, &way->place->device.gpu)) return;
-    struct way_form form = {.plan = {.kernels = 0}};
-    if (!bind(way, &one, module, &form) && form.plan.workspace_bytes <= 0) way->unsplit = form;
-}
-
-static enum status make_workspaces(struct gt_handle *handle, struct way *way)
-{
-    if (handle->workspaces == 0) return OK; /* the caller's, at each launch */
-    int64_t bytes = way->form.plan.workspace_bytes, fitting = WORKSPACE_BYTES_MAX / bytes;
-    int count = handle->workspaces < fitting ? handle->workspaces : (int)fitting;
-    enum status st = workspaces_open((size_t)bytes, count > 0 ? count : 1, &way->workspaces);
-    if (!st || way->unsplit.plan.kernels == 0) return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
-    way->form = way->unsplit; /* no memory for partial sums */
-    return OK;
-}
-
-static enum status build_kernel(struct gt_handle *handle, struct way *way, const struct config *config)
-{
-    CUmodule module;
+    struct gt_handle *handle = way->handle;
     if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
         return fail(E_COMPILER, "nothing can be compiled");
-    enum status st = modules_get(handle, way->place, config, &way->problem, &module);
+    enum status st = modules_get(handle, way->place, config, &way->problem, &way->module, passing);
     if (st == E_COMPILER) {
         char version[16];
         notice(&handle->notices, NOTICE_COMPILER, "tuned kernels cannot be compiled: %s", status_text());
         if (compile_load(version)) atomic_store(&handle->no_compiler, true); /* else it may be this kernel */
     }
-    if (!st) st = bind(way, config, module, &way->form);
-    if (st || way->form.plan.workspace_bytes <= 0) return st;
-    bind_unsplit(way, config, module);
-    return make_workspaces(handle, way);
+    if (st) return st;
+    device_was_short_of_memory(); /* whatever it was about */
+    st = bind(way, config);
+    *passing = st && device_was_short_of_memory();
+    way->counted = !module_is_kept(way->module);
+    way->usual = way->need.bytes == 0 && !way->counted;
+    return st;
 }
 
-static enum status build_cublas(struct gt_handle *handle, struct way *way)
+static enum status build_cublas(const struct way *way, bool *passing)
 {
+    struct gt_handle *handle = way->handle;
     if (handle->flags & GT_NO_CUBLAS) return fail(E_ABSENT, "cuBLAS is not to be used");
     enum status st = blas_pool_open(&way->place->blas);
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
+    *passing = st == E_GPU;
     if (!st && !blas_takes(&way->problem)) st = fail(E_ABSENT, "this cuBLAS is too old for sizes above 2^31");
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
 enum status way_build(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      int alignment, bool scalars_on_device, const struct choice *choice, struct way **out)
+                      int alignment, bool scalars_on_device, const struct choice *choice, struct way **out,
+                      bool *passing)
 {
     struct way *way = calloc(1, sizeof *way);
     if (!way) return fail(E_MEMORY, "out of memory while making a plan");
@@ -94,8 +80,11 @@ enum status way_build(struct gt_handle *handle, struct place *place, const struc
     way->scalars_on_device = scalars_on_device;
     way->unaligned = choice->cublas ? 3 : (uintptr_t)alignment - 1; /* cuBLAS looks at the addresses itself */
     way->problem = *problem;
+    way->handle = handle;
     way->place = place;
-    enum status st = choice->cublas ? build_cublas(handle, way) : build_kernel(handle, way, &choice->config);
+    *passing = false;
+    enum status st =
+        choice->cublas ? build_cublas(way, passing) : build_kernel(way, &choice->config, passing);
     if (st) {
         way_free(way);
         return st;
@@ -108,7 +97,7 @@ enum status way_build(struct gt_handle *handle, struct place *place, const struc
 void way_free(struct way *way)
 {
     if (!way) return;
-    workspaces_close(way->workspaces);
+    if (way->module) modules_release(way->handle, way->module);
     free(way);
 }
 
@@ -126,21 +115,25 @@ static void fill(struct gemm_args *args, const struct gemm_call *call)
     }
 }
 
+static bool no_context(void)
+{
+    CUcontext current = NULL;
+    return cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && !current;
+}
+
 /* touched: something that writes C had been enqueued before. */
 static enum way_result failed(CUresult result, bool touched)
 {
-    CUcontext current = NULL;
-    if (result == CUDA_ERROR_INVALID_CONTEXT && !touched && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS &&
-        !current)
-        return WAY_NO_CONTEXT;
+    if (result == CUDA_ERROR_INVALID_CONTEXT && !touched && no_context()) return WAY_NO_CONTEXT;
     bool refused = kernel_refused(result) && !touched;
     device_check(result, refused ? "the driver refuses the kernel" : "launch the kernel");
-    return refused ? WAY_REFUSED : WAY_BROKEN;
+    return !refused ? WAY_BROKEN : result == CUDA_ERROR_OUT_OF_MEMORY ? WAY_REFUSED_NOW : WAY_REFUSED;
 }
 
-static enum way_result launch_form(const struct way *way, const struct way_form *form, CUdeviceptr workspace,
-                                   const struct gemm_call *call)
+static inline enum way_result launch_form(const struct way *way, CUdeviceptr workspace,
+                                          const struct gemm_call *call)
 {
+    const struct way_form *form = &way->form;
     struct launch_walk walk;
     struct launch launch;
     launch_walk_start(&walk, &form->plan, &way->problem);
@@ -160,27 +153,50 @@ static enum way_result launch_form(const struct way *way, const struct way_form 
 /* In the caller's workspace, which may hold anything. */
 static enum way_result launch_in_theirs(const struct way *way, const struct gemm_call *call)
 {
-    const size_t counters = 4 * (size_t)way->form.plan.args.counters;
     CUresult result = CUDA_SUCCESS;
-    if (counters > 0) result = cuda.MemsetD8Async(call->workspace, 0, counters, call->stream);
+    if (way->need.counters > 0)
+        result = cuda.MemsetD8Async(call->workspace, 0, way->need.counters, call->stream);
     if (result != CUDA_SUCCESS) return failed(result, false);
-    return launch_form(way, &way->form, call->workspace, call);
+    return launch_form(way, call->workspace, call);
 }
 
-static enum way_result launch_split(const struct way *way, const struct gemm_call *call)
+static enum way_result launch_in_workspace(const struct way *way, const struct gemm_call *call)
 {
-    if (call->workspace && call->workspace_bytes >= (size_t)way->form.plan.workspace_bytes)
-        return launch_in_theirs(way, call);
-    CUdeviceptr workspace = way->workspaces ? workspaces_of(way->workspaces, call->stream) : 0;
-    if (workspace) return launch_form(way, &way->form, workspace, call);
-    if (way->unsplit.plan.kernels > 0) return launch_form(way, &way->unsplit, 0, call);
-    return WAY_CROWDED;
+    struct workspaces *workspaces = way->place->workspaces;
+    struct workspace_turn turn;
+    if (call->workspace && call->workspace_bytes >= way->need.bytes) return launch_in_theirs(way, call);
+    if (!workspaces || !workspaces_enter(workspaces, &way->need, call->stream, &turn))
+        return no_context() ? WAY_NO_CONTEXT : WAY_CROWDED;
+    enum way_result result = launch_form(way, turn.at, call);
+    workspaces_leave(&turn, result == WAY_DONE);
+    return result;
 }
 
-enum way_result way_launch(const struct way *way, const struct gemm_call *call)
+static enum way_result launch_cublas(const struct way *way, const struct gemm_call *call)
 {
-    if (way->form.plan.workspace_bytes > 0) return launch_split(way, call);
-    if (!way->cublas) return launch_form(way, &way->form, 0, call);
-    enum status st = blas_pool_run(&way->place->blas, &way->problem, call);
-    return !st ? WAY_DONE : st == E_ABSENT ? WAY_REFUSED : WAY_BROKEN;
+    switch (blas_pool_run(&way->place->blas, &way->problem, call)) {
+    case OK:
+        return WAY_DONE;
+    case E_ABSENT:
+        return WAY_REFUSED;
+    case E_MEMORY:
+        return WAY_REFUSED_NOW;
+    default:
+        return WAY_BROKEN;
+    }
+}
+
+static __attribute__((noinline)) enum way_result launch_unusual(struct way *way, const struct gemm_call *call)
+{
+    if (way->provisional && atomic_fetch_sub(&way->retry, 1) == 1) return WAY_DUE;
+    if (way->cublas) return launch_cublas(way, call);
+    if (way->counted && modules_hold(way->handle, way->module, call->stream))
+        return no_context() ? WAY_NO_CONTEXT : WAY_BROKEN;
+    if (way->need.bytes > 0) return launch_in_workspace(way, call);
+    return launch_form(way, 0, call);
+}
+
+enum way_result way_launch(struct way *way, const struct gemm_call *call)
+{
+    return __builtin_expect(way->usual, 1) ? launch_form(way, 0, call) : launch_unusual(way, call);
 }

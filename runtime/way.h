@@ -7,7 +7,8 @@
 #include "handle.h"
 #include "lookup.h"
 #include "templates.h"
-#include "workspaces.h"
+
+struct module;
 
 /* How a configuration is launched. */
 struct way_form {
@@ -15,38 +16,56 @@ struct way_form {
     CUfunction function[LAUNCH_KERNELS_MAX];
 };
 
+/* Why a way is not taken any more. */
+enum way_bar {
+    WAY_OPEN,
+    WAY_BARRED,         /* it was refused */
+    WAY_BARRED_FOR_NOW, /* for lack of memory: it may do another time */
+};
+
 struct way {
     struct way *next; /* of the same plan */
-    bool barred;      /* it was refused: not to be prepared again; under the plan's lock */
+    _Atomic(enum way_bar) bar;
+    bool usual; /* kernel launches and nothing else: what follows needs no attention */
     bool cublas;
+    bool counted;     /* the kernel's module is not kept: graphs must hold it */
+    bool provisional; /* a better one fell away for a reason that may pass */
+    atomic_int retry; /* launches until that one is tried again */
+    int patience;     /* how many that were the last time; under the plan's lock */
     bool scalars_on_device;
     uintptr_t unaligned; /* bits of an address that must be 0 */
     struct problem problem;
+    struct gt_handle *handle;
     struct place *place;
-    struct way_form form, unsplit; /* unsplit: needs no workspace; plan.kernels 0: there is none */
-    struct workspaces *workspaces; /* NULL: form needs none */
+    struct module *module; /* NULL: cuBLAS, or nothing to compute */
+    struct way_form form;
+    struct workspace_need need; /* bytes 0: none */
     struct gt_plan_info info;
 };
 
 /* Prepare a choice in the place's context, which must be current; compiles if need be. The choice must be
- * legal. E_ABSENT: this way is barred (refused by compiler or driver, no memory for its workspace, no
- * cuBLAS), with the reason. Errors: those of modules_get. */
+ * legal. E_ABSENT: this way is barred (refused by compiler or driver, no cuBLAS), with the reason; *passing:
+ * it was a lack of memory. Errors: those of modules_get. */
 enum status way_build(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      int alignment, bool scalars_on_device, const struct choice *choice, struct way **way);
+                      int alignment, bool scalars_on_device, const struct choice *choice, struct way **way,
+                      bool *passing);
 
-/* In the place's context. Takes NULL. */
+/* Takes NULL. */
 void way_free(struct way *way);
 
 /* What came of a launch. */
 enum way_result {
     WAY_DONE,
-    WAY_REFUSED,    /* nothing was enqueued that writes C; another way may do */
-    WAY_CROWDED,    /* all workspaces belong to other streams; nothing was enqueued */
-    WAY_NO_CONTEXT, /* no context is current in this thread; nothing was enqueued */
-    WAY_BROKEN      /* an error; C may be partly written. status_text() says what happened */
+    WAY_REFUSED,     /* nothing was enqueued that writes C; another way may do */
+    WAY_REFUSED_NOW, /* the same, for lack of memory */
+    WAY_CROWDED,     /* there is no workspace for it; nothing was enqueued */
+    WAY_DUE,         /* it is provisional, and the better one should be tried again; nothing was enqueued */
+    WAY_MISSING,     /* there was none to launch */
+    WAY_NO_CONTEXT,  /* no context is current in this thread; nothing was enqueued */
+    WAY_BROKEN       /* an error; C may be partly written. status_text() says what happened */
 };
 
 /* Enqueue one call: kernel launches only, or cuBLAS. Nothing waits. */
-enum way_result way_launch(const struct way *way, const struct gemm_call *call);
+enum way_result way_launch(struct way *way, const struct gemm_call *call);
 
 #endif

@@ -3,134 +3,311 @@
 #include "relaxed.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-struct slot {
-    _Atomic(unsigned long long) owner; /* stream id + 1; 0: free */
-    struct device_buffer buffer;
-};
+#define PENALTY_MAX 1024 /* launches */
 
-/* A stream of a capture. To ask a stream that is captured for its id would break the capture, whatever the
- * thread's mode; but as none that takes part goes away before the end, its handle tells it from the others.
- */
-struct member {
-    cuuint64_t capture;
-    CUstream stream;
-    unsigned long long thread; /* whose CU_STREAM_PER_THREAD it is; 0: another stream */
-};
-
-struct captured {
-    struct member member;
-    struct device_buffer buffer;
+struct workspace {
+    pthread_mutex_t lock; /* held while a launch is enqueued; what follows */
+    struct workspace_buffer buffer;
+    bool dirty;    /* a launch was enqueued in part */
+    bool recorded; /* done stands for all that was enqueued */
+    unsigned long long ran_on;
+    /* Written under the lock of all; room and done under this one, too. */
+    _Atomic(unsigned long long) owner; /* stream id + 1 of the stream whose own it is; 0: shared */
+    unsigned long long last;           /* who took it last, likewise */
+    int in_a_row;
+    unsigned long long turn;
+    atomic_int busy;          /* launches that have chosen it and are not done */
+    _Atomic(CUevent) done;    /* NULL: never shared yet */
+    atomic_size_t head, data; /* room, as in buffer */
+    atomic_bool lost;         /* nothing can be ordered after what it was used for */
 };
 
 struct workspaces {
-    size_t bytes;
+    struct memory memory;
+    struct captured *captured;
     int count;
-    struct slot slots[WORKSPACES_MAX];
-    pthread_mutex_t lock; /* what follows */
-    int captured_count;
-    struct captured captured[WORKSPACES_CAPTURED_MAX];
+    atomic_uint penalty, wait; /* launches to leave out before memory is asked for again */
+    pthread_mutex_t lock;      /* choosing a shared one */
+    int own;
+    unsigned long long turns;
+    struct workspace each[WORKSPACES_MAX];
 };
 
-/* Kernels count in it, from 0 and back to 0. By a stream of its own: the default one may be in somebody's
- * capture. */
-static enum status allocate(struct workspaces *w, struct device_buffer *buffer)
-{
-    CUstream stream = NULL;
-    enum status st = device_allocate(buffer, w->bytes);
-    if (!st) st = device_check(cuda.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "create a stream");
-    if (!st) st = device_check(cuda.MemsetD8Async(buffer->address, 0, w->bytes, stream), "clear a workspace");
-    if (!st) st = device_check(cuda.StreamSynchronize(stream), "clear a workspace");
-    if (stream) cuda.StreamDestroy(stream);
-    if (st) device_free(buffer);
-    return st;
-}
-
-enum status workspaces_open(size_t bytes, int count, struct workspaces **out)
+enum status workspaces_open(CUdevice device, int count, size_t captured_bytes, struct workspaces **out)
 {
     struct workspaces *w = calloc(1, sizeof *w);
-    if (!w) return fail(E_MEMORY, "out of memory while making a plan");
-    pthread_mutex_init(&w->lock, NULL);
-    w->bytes = bytes;
-    enum status st = OK;
-    for (; w->count < count && !st; w->count += !st) st = allocate(w, &w->slots[w->count].buffer);
-    if (w->count == 0) {
-        workspaces_close(w);
+    if (!w) return fail(E_MEMORY, "out of memory while opening a context");
+    memory_start(&w->memory, device);
+    enum status st = captured_open(&w->memory, captured_bytes, &w->captured);
+    if (st) {
+        memory_close(&w->memory);
+        free(w);
         return st;
     }
+    w->count = count;
+    pthread_mutex_init(&w->lock, NULL);
+    for (int i = 0; i < count; i++) pthread_mutex_init(&w->each[i].lock, NULL);
     *out = w;
     return OK;
+}
+
+/* As if it had never been used. */
+static void clear(struct workspace *each)
+{
+    each->buffer = (struct workspace_buffer){0};
+    each->dirty = each->recorded = false;
+    each->ran_on = each->last = 0;
+    each->in_a_row = 0;
+    atomic_store(&each->head, 0);
+    atomic_store(&each->data, 0);
+    atomic_store(&each->lost, false);
+    atomic_store(&each->owner, 0);
+}
+
+void workspaces_trim(struct workspaces *w)
+{
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < w->count; i++) {
+        struct workspace *each = &w->each[i];
+        pthread_mutex_lock(&each->lock);
+        memory_give_idle(&each->buffer);
+        clear(each);
+        pthread_mutex_unlock(&each->lock);
+    }
+    w->own = 0;
+    atomic_store(&w->wait, 0);
+    atomic_store(&w->penalty, 0);
+    pthread_mutex_unlock(&w->lock);
+    captured_trim(w->captured);
+}
+
+void workspaces_forget(struct workspaces *w)
+{
+    if (!w) return;
+    for (int i = 0; i < w->count; i++) pthread_mutex_destroy(&w->each[i].lock);
+    pthread_mutex_destroy(&w->lock);
+    captured_close(w->captured);
+    free(w);
 }
 
 void workspaces_close(struct workspaces *w)
 {
     if (!w) return;
-    for (int i = 0; i < w->count; i++) device_free(&w->slots[i].buffer);
-    for (int i = 0; i < w->captured_count; i++) device_free(&w->captured[i].buffer);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
-}
-
-int workspaces_count(const struct workspaces *w)
-{
-    return w->count;
-}
-
-/* A number for this thread that no other ever has. */
-static unsigned long long thread_number(void)
-{
-    static _Atomic(unsigned long long) threads;
-    static _Thread_local unsigned long long number;
-    if (!number) number = atomic_fetch_add(&threads, 1) + 1;
-    return number;
-}
-
-static CUdeviceptr find_captured(const struct workspaces *w, const struct member *member)
-{
-    for (int i = 0; i < w->captured_count; i++) {
-        const struct member *m = &w->captured[i].member;
-        if (m->capture == member->capture && m->stream == member->stream && m->thread == member->thread)
-            return w->captured[i].buffer.address;
+    workspaces_trim(w);
+    for (int i = 0; i < w->count; i++) {
+        CUevent done = atomic_load(&w->each[i].done);
+        if (done) cuda.EventDestroy(done);
     }
-    return 0;
+    captured_free_all(w->captured);
+    memory_close(&w->memory);
+    workspaces_forget(w);
 }
 
-static CUdeviceptr of_capture(struct workspaces *w, cuuint64_t capture, CUstream stream)
+/* ---- memory ---- */
+
+/* Not while a refusal is fresh. */
+static bool may_ask(struct workspaces *w)
 {
-    const struct member member = {capture, stream, stream == CU_STREAM_PER_THREAD ? thread_number() : 0};
+    unsigned wait = atomic_load(&w->wait);
+    while (wait > 0)
+        if (atomic_compare_exchange_weak(&w->wait, &wait, wait - 1)) return false;
+    return true;
+}
+
+static void was_told(struct workspaces *w, bool refused)
+{
+    unsigned penalty = 2 * atomic_load(&w->penalty) + 1;
+    if (!refused) penalty = 0;
+    if (penalty > PENALTY_MAX) penalty = PENALTY_MAX;
+    atomic_store(&w->penalty, penalty);
+    atomic_store(&w->wait, penalty);
+}
+
+/* Large enough for what it is used for and for this. */
+static bool grow(struct workspaces *w, struct workspace *each, const struct workspace_need *need,
+                 CUstream stream)
+{
+    const size_t data = need->bytes - need->counters;
+    const size_t head = need->counters > each->buffer.head ? need->counters : each->buffer.head;
+    const struct workspace_need all = {head, head + (data > each->buffer.data ? data : each->buffer.data)};
+    struct workspace_buffer fresh;
+    if (!may_ask(w)) return false;
+    CUstreamCaptureMode mode = relaxed_begin();
+    enum status st = memory_take(&w->memory, &all, stream, &fresh);
+    if (!st) memory_give(&w->memory, &each->buffer, stream);
+    relaxed_end(mode);
+    was_told(w, st != OK);
+    if (st) return false;
+    each->buffer = fresh;
+    each->dirty = false;
+    atomic_store(&each->head, fresh.head);
+    atomic_store(&each->data, fresh.data);
+    return true;
+}
+
+/* Its lock is held, and the stream comes after whatever it was used for. */
+static bool prepare(struct workspaces *w, struct workspace *each, const struct workspace_need *need,
+                    CUstream stream)
+{
+    if (!workspace_fits(&each->buffer, need) && !grow(w, each, need, stream)) return false;
+    if (each->dirty) {
+        if (cuda.MemsetD8Async(each->buffer.base, 0, each->buffer.head, stream) != CUDA_SUCCESS) return false;
+        each->dirty = false;
+    }
+    return true;
+}
+
+/* ---- the own ones ---- */
+
+static struct workspace *lock_own(struct workspaces *w, unsigned long long id)
+{
+    for (int i = 0; i < w->count; i++) {
+        struct workspace *each = &w->each[i];
+        if (atomic_load_explicit(&each->owner, memory_order_acquire) != id + 1) continue;
+        pthread_mutex_lock(&each->lock);
+        if (atomic_load(&each->owner) == id + 1) return each;
+        pthread_mutex_unlock(&each->lock); /* given back in between */
+    }
+    return NULL;
+}
+
+/* ---- the shared ones ---- */
+
+static bool is_idle(const struct workspace *each)
+{
+    if (atomic_load(&each->busy) > 0) return false;
+    CUevent done = atomic_load(&each->done);
+    return !done || cuda.EventQuery(done) == CUDA_SUCCESS;
+}
+
+/* How little one is wanted; a choice that fits comes before one that must grow, and one that need not be
+ * waited for before one that must. */
+enum { FITS_AND_OURS, FITS_AND_IDLE, OURS, IDLE, NEW, FITS, ANY, IMPOSSIBLE };
+
+static int rank(const struct workspace *each, unsigned long long id, const struct workspace_need *need)
+{
+    const size_t head = atomic_load(&each->head), data = atomic_load(&each->data);
+    const bool fits = data > 0 && need->counters <= head && need->bytes - need->counters <= data;
+    if (atomic_load(&each->owner) || atomic_load(&each->lost)) return IMPOSSIBLE;
+    if (each->last == id + 1) return fits ? FITS_AND_OURS : OURS;
+    if (data == 0) return NEW;
+    if (is_idle(each)) return fits ? FITS_AND_IDLE : IDLE;
+    return fits ? FITS : ANY;
+}
+
+static bool may_grow(int rank)
+{
+    return rank != FITS_AND_OURS && rank != FITS_AND_IDLE && rank != FITS;
+}
+
+/* A stream that has taken the same one again and again gets it as its own, if nobody else is at it. */
+static void take(struct workspaces *w, struct workspace *each, unsigned long long id)
+{
+    each->in_a_row = each->last == id + 1 ? each->in_a_row + 1 : 1;
+    each->last = id + 1;
+    each->turn = ++w->turns;
+    if (each->in_a_row > WORKSPACES_OWN_AFTER && w->own < w->count / 2 && atomic_load(&each->busy) == 0) {
+        atomic_store_explicit(&each->owner, id + 1, memory_order_release);
+        w->own++;
+    }
+    atomic_fetch_add(&each->busy, 1);
+}
+
+/* The best one, for us; the least recently used of equals. NULL: there is none. */
+static struct workspace *choose(struct workspaces *w, unsigned long long id,
+                                const struct workspace_need *need, bool as_they_are)
+{
+    struct workspace *best = NULL;
+    int best_rank = IMPOSSIBLE;
     pthread_mutex_lock(&w->lock);
-    CUdeviceptr found = find_captured(w, &member);
-    size_t held = (size_t)w->captured_count * w->bytes;
-    if (!found && w->captured_count < WORKSPACES_CAPTURED_MAX &&
-        held + w->bytes <= WORKSPACES_CAPTURED_BYTES) {
-        struct captured fresh = {member, {0}};
-        CUstreamCaptureMode mode = relaxed_begin();
-        if (!allocate(w, &fresh.buffer)) w->captured[w->captured_count++] = fresh;
-        relaxed_end(mode);
-        found = fresh.buffer.address;
+    for (int i = 0; i < w->count; i++) {
+        struct workspace *each = &w->each[i];
+        const int r = rank(each, id, need);
+        if (r == IMPOSSIBLE || (as_they_are && may_grow(r))) continue;
+        if (r > best_rank || (r == best_rank && each->turn >= best->turn)) continue;
+        best = each;
+        best_rank = r;
     }
+    if (best) take(w, best, id);
     pthread_mutex_unlock(&w->lock);
-    return found;
+    return best;
 }
 
-CUdeviceptr workspaces_of(struct workspaces *w, CUstream stream)
+/* The stream waits for what another one uses it for. Its lock is held. */
+static bool order(struct workspace *each, unsigned long long id, CUstream stream)
 {
+    CUevent done = atomic_load(&each->done);
+    if (!done) {
+        if (cuda.EventCreate(&done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+        atomic_store(&each->done, done);
+    }
+    if (each->ran_on == id + 1 || each->ran_on == 0) return true;
+    return each->recorded && cuda.StreamWaitEvent(stream, done, 0) == CUDA_SUCCESS;
+}
+
+static struct workspace *lock_shared(struct workspaces *w, unsigned long long id,
+                                     const struct workspace_need *need, CUstream stream, bool as_they_are)
+{
+    struct workspace *each = choose(w, id, need, as_they_are);
+    if (!each) return NULL;
+    pthread_mutex_lock(&each->lock);
+    if (order(each, id, stream) && prepare(w, each, need, stream)) {
+        each->ran_on = id + 1;
+        return each;
+    }
+    pthread_mutex_unlock(&each->lock);
+    atomic_fetch_sub(&each->busy, 1);
+    return NULL;
+}
+
+/* ---- a turn ---- */
+
+static bool enter_captured(struct workspaces *w, const struct workspace_need *need,
+                           const struct capture *capture, struct workspace_turn *turn)
+{
+    *turn = (struct workspace_turn){
+        .captured = w->captured, .stream = capture->stream, .at = captured_enter(w->captured, capture, need)};
+    return turn->at != 0;
+}
+
+bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, CUstream stream,
+                      struct workspace_turn *turn)
+{
+    struct capture capture = {.stream = stream};
     CUstreamCaptureStatus status;
-    cuuint64_t capture;
     unsigned long long id;
     /* Where the driver does not tell, somebody else's capture is in the way: better without. */
-    if (cuda.StreamGetCaptureInfo(stream, &status, &capture, NULL, NULL, NULL) != CUDA_SUCCESS) return 0;
-    if (status != CU_STREAM_CAPTURE_STATUS_NONE)
-        return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? of_capture(w, capture, stream) : 0;
-    if (cuda.StreamGetId(stream, &id) != CUDA_SUCCESS) return 0;
-    for (int i = 0; i < w->count; i++) {
-        struct slot *slot = &w->slots[i];
-        unsigned long long owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
-        if (owner == id + 1) return slot->buffer.address;
-        if (owner == 0 && atomic_compare_exchange_strong(&slot->owner, &owner, id + 1))
-            return slot->buffer.address;
-        if (owner == id + 1) return slot->buffer.address; /* another thread claimed it for the same stream */
+    if (cuda.StreamGetCaptureInfo(stream, &status, &capture.id, &capture.graph, NULL, NULL) != CUDA_SUCCESS)
+        return false;
+    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) return enter_captured(w, need, &capture, turn);
+    if (status != CU_STREAM_CAPTURE_STATUS_NONE || cuda.StreamGetId(stream, &id) != CUDA_SUCCESS)
+        return false;
+    struct workspace *each = lock_own(w, id);
+    const bool own = each && prepare(w, each, need, stream);
+    if (each && !own) pthread_mutex_unlock(&each->lock);
+    if (!own) each = lock_shared(w, id, need, stream, false);
+    if (!each) each = lock_shared(w, id, need, stream, true);
+    if (!each) return false;
+    *turn = (struct workspace_turn){
+        .at = workspace_at(&each->buffer, need), .workspace = each, .stream = stream, .own = own};
+    return true;
+}
+
+void workspaces_leave(const struct workspace_turn *turn, bool whole)
+{
+    struct workspace *each = turn->workspace;
+    if (!each) {
+        captured_leave(turn->captured);
+        return;
     }
-    return 0;
+    each->dirty = !whole;
+    if (!turn->own) {
+        each->recorded = cuda.EventRecord(atomic_load(&each->done), turn->stream) == CUDA_SUCCESS;
+        if (!each->recorded) atomic_store(&each->lost, true);
+    }
+    pthread_mutex_unlock(&each->lock);
+    if (!turn->own) atomic_fetch_sub(&each->busy, 1);
 }

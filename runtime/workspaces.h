@@ -1,36 +1,62 @@
-/* workspaces.h — device memory for the partial sums of a plan that splits K, so that no two launches that may
- * overlap share any.
+/* workspaces.h — device memory for the launches of a context that need some beside their operands, so that no
+ * two that may overlap share any. All plans of a handle share it.
  *
- * Launches of one stream run one after the other, so a workspace belongs to a stream, named by the id that
- * the driver gives it once in the life of the process (a handle may come back for another stream, and
- * CU_STREAM_PER_THREAD is another one in each thread). The first streams each claim one of those that were
- * allocated with the plan; later ones get none. What is captured may run at any time, on any stream, so each
- * stream of each capture gets one of its own, which the graph keeps; these are allocated during the capture,
- * and told apart by the stream's handle, because the driver must not be asked for the id of a stream that is
- * captured.
+ * Launches of one stream run one after the other, so a stream needs one workspace, as large as the largest
+ * launch on it. There are `count` of them at most. Half of these become the own ones of streams that use them
+ * again and again; they are found without a lock common to all, and cost a launch nothing. The other half is
+ * shared: each launch there is ordered after the one before by an event, in the device, not in the host. So
+ * streams that come and go use nothing up, and any number of them is served. Streams are told apart by the id
+ * that the driver gives each once in the life of the process: a handle may come back for another stream, and
+ * CU_STREAM_PER_THREAD is another one in each thread. What is captured has workspaces of its own
+ * (captured.h).
+ *
+ * The launches of one call are enqueued in one piece: two threads may use one stream.
  */
 #ifndef GT_WORKSPACES_H
 #define GT_WORKSPACES_H
 
-#include "device.h"
-#include <stdatomic.h>
+#include "captured.h"
+#include "memory.h"
 
-#define WORKSPACES_MAX            16
-#define WORKSPACES_CAPTURED_MAX   256
-#define WORKSPACES_CAPTURED_BYTES ((size_t)1 << 30) /* of all captures of a plan together */
+#define WORKSPACES_MAX   16
+#define WORKSPACES_USUAL 8
+
+/* A stream's own from so many launches in a row on. */
+#define WORKSPACES_OWN_AFTER 8
 
 struct workspaces;
+struct workspace;
 
-/* In the current context. count: streams that can be served; fewer if memory is short. Errors: E_GPU (not
- * even one), E_MEMORY. */
-enum status workspaces_open(size_t bytes, int count, struct workspaces **workspaces);
+/* count: 1 to WORKSPACES_MAX; captured_bytes: that all graphs may hold. Allocates nothing. Errors: E_MEMORY.
+ */
+enum status workspaces_open(CUdevice device, int count, size_t captured_bytes,
+                            struct workspaces **workspaces);
 
-/* In the context it was opened in. Takes NULL. */
+/* In the context, when nothing runs that uses them. Takes NULL. */
 void workspaces_close(struct workspaces *workspaces);
 
-/* The one for this stream; 0: there is none. Without locks except in a capture. */
-CUdeviceptr workspaces_of(struct workspaces *workspaces, CUstream stream);
+/* The same without the driver: the context is gone, and its memory with it. Takes NULL. */
+void workspaces_forget(struct workspaces *workspaces);
 
-int workspaces_count(const struct workspaces *workspaces);
+/* Give back what no graph holds, in the context, when nothing runs that uses it. */
+void workspaces_trim(struct workspaces *workspaces);
+
+/* A launch's turn in a workspace. */
+struct workspace_turn {
+    CUdeviceptr at;
+    struct workspace *workspace; /* NULL: a capture's */
+    struct captured *captured;
+    CUstream stream;
+    bool own;
+};
+
+/* False: there is no memory for it now, and nothing to leave. A refusal is remembered for some launches, so
+ * that a full device does not make each of them try. */
+bool workspaces_enter(struct workspaces *workspaces, const struct workspace_need *need, CUstream stream,
+                      struct workspace_turn *turn);
+
+/* whole: all launches that the turn is for were enqueued. Otherwise counters may not be 0, and will be
+ * cleared before somebody meets them. */
+void workspaces_leave(const struct workspace_turn *turn, bool whole);
 
 #endif

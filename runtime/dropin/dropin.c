@@ -15,7 +15,7 @@
 #define SAVE_EVERY_S 30.0
 
 /* Reasons that are told of a route, a bit each. */
-enum { SAID_PASS = 1, SAID_TUNED = 2, SAID_MODE = 4, SAID_CAPTURED = 8, SAID_FAILED = 16 };
+enum { SAID_PASS = 1, SAID_TUNED = 2, SAID_MODE = 4, SAID_CAPTURED = 8, SAID_FAILED = 16, SAID_SHORT = 32 };
 
 static struct {
     bool on, log;
@@ -206,13 +206,18 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     tell(asked, route, SAID_TUNED, NULL);
     if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
-    const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, why);
-    if (launched != TUNED_READY) {
-        route_give_up(route, launched, why);
-        return failed(asked, route, scalars, result);
-    }
+    bool touched;
+    const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, why, &touched);
     *result = BLAS_SUCCESS;
-    return true;
+    if (launched == TUNED_READY) return true;
+    if (settings.log) atomic_fetch_sub_explicit(&route->tuned, 1, memory_order_relaxed);
+    if (launched == TUNED_NOT_THIS) {
+        tell(asked, route, SAID_SHORT, why);
+        return false;
+    }
+    route_give_up(route, launched, why);
+    tell(asked, route, SAID_FAILED, NULL);
+    return touched && failed(asked, route, scalars, result);
 }
 
 /* A route that is to be counted, or has a tuned kernel. */

@@ -62,11 +62,15 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
 
 /* The operands change places: see route.c. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
-                               char why[TUNED_WHY_MAX])
+                               char why[TUNED_WHY_MAX], bool *touched)
 {
     struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
     call.workspace = asked->workspace;
     call.workspace_bytes = asked->workspace_bytes;
+    call.flags = GT_AS_PLANNED; /* else it is cuBLAS's */
     enum gt_status status = gt_launch(plan, &call);
-    return status ? refused(status, "the tuned kernel failed", why) : TUNED_READY;
+    *touched = status != GT_OK && status != GT_MEMORY && status != GT_UNAVAILABLE;
+    if (!status) return TUNED_READY;
+    enum tuned_result result = refused(status, "the tuned kernel failed", why);
+    return status == GT_MEMORY ? TUNED_NOT_THIS : result;
 }

@@ -12,8 +12,9 @@
 
 enum tuned_result {
     TUNED_READY,
-    TUNED_LATER, /* no memory, or the device would not: it may do another time */
-    TUNED_NEVER  /* the kernel cannot be built, or is not the winner's */
+    TUNED_NOT_THIS, /* there is no workspace for this call; nothing was enqueued */
+    TUNED_LATER,    /* no memory, or the device would not: it may do another time */
+    TUNED_NEVER     /* the kernel cannot be built, or is not the winner's */
 };
 
 struct tuned_wish {
@@ -28,8 +29,8 @@ struct tuned_wish {
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan,
                                 char why[TUNED_WHY_MAX]);
 
-/* Enqueue the call. TUNED_READY: done. Otherwise C may be partly written. */
+/* Enqueue the call. TUNED_READY: done. Otherwise *touched: C may be partly written. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
-                               char why[TUNED_WHY_MAX]);
+                               char why[TUNED_WHY_MAX], bool *touched);
 
 #endif

@@ -148,7 +148,34 @@ static void a_matmuls_workspace_is_used(void **state)
     operands_free(&operands);
 }
 
+/* Never the winner in another form: cuBLAS, until there is memory again. */
+static void a_call_without_memory_for_its_workspace_is_cublas_s(void **state)
+{
+    enum { CALLS = 2500 }; /* more than the library waits before it asks again */
+    CUgraph graph;
+    (void)state;
+    put_winner(PROBLEM, SIMT_SPLIT, 5, false);
+    arrive();
+    operands = operands_make(PROBLEM, 0);
+    setenv("FAKE_GPU_FAIL", "cuMemAllocFromPoolAsync=2", 1);
+    for (int i = 0; i < 3; i++) {
+        assert_went(sgemm_of(&operands), 0, 1);
+        operands_check(&operands, 1, "by cuBLAS");
+    }
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    assert_went(sgemm_of(&operands), 0, 1);
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    unsetenv("FAKE_GPU_FAIL");
+    *fake.launch_count = 0;
+    for (int i = 0; i < CALLS && *fake.launch_count == 0; i++) assert_int_equal(sgemm_of(&operands), 0);
+    assert_int_equal(fake.launches[0].args.splits, 4);
+    assert_went(sgemm_of(&operands), 2, 0);
+    cuda.GraphDestroy(graph);
+    operands_free(&operands);
+}
+
 static const struct scenario scenarios[] = {
+    SCENARIO(a_call_without_memory_for_its_workspace_is_cublas_s),
     SCENARIO(a_handles_workspace_is_used_as_long_as_it_has_it),
     SCENARIO(one_that_does_not_suffice_is_left_alone),
     SCENARIO(each_handle_has_its_own_until_it_is_destroyed),

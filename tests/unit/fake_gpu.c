@@ -3,15 +3,18 @@
  *
  * Device memory is host memory, so copies are real and cuBLAS's answers can be compared. Launches are
  * recorded, and computed by the definition if fake_computes says so. Streams and captures are in
- * fake_stream.c. FAKE_GPU_FAIL="cuName=RESULT" makes one entry point fail, or the process die of signal
- * -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_COMPUTES what fake_computes is at first.
+ * fake_stream.c, graphs in fake_graph.c, device memory in fake_memory.c, what happens before what in
+ * fake_order.c. FAKE_GPU_FAIL="cuName=RESULT,cuOther=RESULT" makes entry points fail, or the process die of
+ * signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_COMPUTES what fake_computes is at first.
  */
 #include "fake_stream.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 int fake_launch_count;
@@ -19,15 +22,20 @@ _Atomic int fake_attributes_set[8];
 int fake_computes;
 _Atomic int fake_loads;
 _Atomic int fake_open; /* buffers, modules, streams and contexts that were not released */
+_Atomic int fake_dirty_counters, fake_stale_launches, fake_modules;
+_Atomic int fake_fail_at;
 
 static _Thread_local CUcontext current;
-static int primary;
+static int primary, primary_users;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* contexts and modules */
 
 CUresult cuInit(unsigned int flags)
 {
     const char *computes = getenv("FAKE_GPU_COMPUTES");
+    CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : RESULT;
     if (computes) fake_computes = atoi(computes);
-    return flags ? CUDA_ERROR_INVALID_VALUE : RESULT;
+    if (result == CUDA_SUCCESS) fake_started_in = getpid();
+    return result;
 }
 
 CUresult cuDriverGetVersion(int *version)
@@ -106,6 +114,9 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
         *value = 6144;
         break;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+        *value = !getenv("FAKE_GPU_NO_POOLS");
+        break;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -122,32 +133,60 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     (void)device;
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
     *context = (CUcontext)(void *)&primary;
+    __atomic_add_fetch(&primary_users, 1, __ATOMIC_RELAXED);
     fake_count(&fake_open, 1);
-    return RESULT;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
     (void)device;
+    __atomic_sub_fetch(&primary_users, 1, __ATOMIC_RELAXED);
     fake_count(&fake_open, -1);
     return RESULT;
 }
 
-/* A context that is reset lives again at the same address, under another number. */
-static _Atomic unsigned long long resets;
-
-void fake_reset(void *context)
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
 {
-    (void)context;
-    resets++;
+    (void)device;
+    *flags = 0;
+    *active = __atomic_load_n(&primary_users, __ATOMIC_RELAXED) > 0;
+    return RESULT;
+}
+
+/* A context's id is its own as long as it lives; one that is reset lives again at the same address. */
+static struct {
+    CUcontext context;
+    unsigned long long id;
+} contexts[64];
+static unsigned long long contexts_made;
+
+static unsigned long long id_of(CUcontext context)
+{
+    unsigned long long id = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 64 && !id; i++) {
+        if (!contexts[i].context) {
+            contexts[i].context = context;
+            contexts[i].id = ++contexts_made;
+        }
+        if (contexts[i].context == context) id = contexts[i].id;
+    }
+    pthread_mutex_unlock(&lock);
+    return id;
 }
 
 CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
 {
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
     if (!context) context = current;
-    *id = (unsigned long long)(uintptr_t)context + resets;
-    return context ? RESULT : CUDA_ERROR_INVALID_CONTEXT;
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    *id = id_of(context);
+    return CUDA_SUCCESS;
 }
 
 /* Any address is a context: tests make them up. */
@@ -159,8 +198,9 @@ CUresult cuCtxSetCurrent(CUcontext context)
 
 CUresult cuCtxGetCurrent(CUcontext *context)
 {
-    *context = current;
-    return RESULT;
+    CUresult result = RESULT;
+    if (result == CUDA_SUCCESS) *context = current;
+    return result;
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)
@@ -191,95 +231,81 @@ CUresult cuCtxPopCurrent(CUcontext *context)
 
 CUresult cuCtxSynchronize(void)
 {
-    return fake_no_capture(__func__);
-}
-
-CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
-{
-    *free_bytes = (size_t)100 << 20;
-    *total = (size_t)140 << 30;
-    return RESULT;
-}
-
-CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
-{
-    CUresult result = SAFE_RESULT;
-    if (result != CUDA_SUCCESS) return result;
-    if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (bytes > (size_t)1 << 31) return CUDA_ERROR_OUT_OF_MEMORY;
-    *address = (CUdeviceptr)(uintptr_t)malloc(bytes);
-    fake_count(&fake_open, 1);
-    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUresult cuMemFree(CUdeviceptr address)
-{
-    CUresult result = SAFE_RESULT;
-    if (result != CUDA_SUCCESS) return result;
-    free((void *)(uintptr_t)address);
-    fake_count(&fake_open, -1);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
-{
-    CUresult result = SAFE_RESULT;
-    if (result == CUDA_SUCCESS) memcpy((void *)(uintptr_t)to, from, bytes);
+    CUresult result = fake_no_capture(__func__);
+    if (result == CUDA_SUCCESS) fake_host_knows_all();
     return result;
 }
 
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
-{
-    CUresult result = SAFE_RESULT;
-    if (result == CUDA_SUCCESS) memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return result;
-}
-
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    CUresult result = fake_enqueue(stream, __func__);
-    if (result == CUDA_SUCCESS) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
-    return result;
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    CUresult result = fake_enqueue(stream, __func__);
-    if (result == CUDA_SUCCESS) memset((void *)(uintptr_t)to, value, count);
-    return result;
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
-{
-    CUresult result = fake_enqueue(stream, __func__);
-    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) ((unsigned *)(uintptr_t)to)[i] = value;
-    return result;
-}
-
-static int module, functions[2];
+/* Modules stay after they were unloaded, so that a late launch is noticed. */
+struct fake_module {
+    struct fake_module *older;
+    CUcontext context;
+    bool loaded;
+    struct fake_function functions[2];
+};
+static struct fake_module *modules;
 
 CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 {
     CUresult result = image ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return result;
-    *loaded = (CUmodule)(void *)&module;
+    struct fake_module *m = calloc(1, sizeof *m);
+    if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
+    m->context = current;
+    m->loaded = true;
+    for (int i = 0; i < 2; i++) m->functions[i] = (struct fake_function){m, i == 0};
+    pthread_mutex_lock(&lock);
+    m->older = modules;
+    modules = m;
+    pthread_mutex_unlock(&lock);
+    *loaded = (CUmodule)(void *)m;
     fake_count(&fake_open, 1);
     fake_count(&fake_loads, 1);
+    fake_count(&fake_modules, 1);
     return CUDA_SUCCESS;
 }
 
 CUresult cuModuleUnload(CUmodule loaded)
 {
+    struct fake_module *m = (struct fake_module *)loaded;
     CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
-    fake_count(&fake_open, -1);
-    return loaded == (CUmodule)(void *)&module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&lock);
+    bool was = m && m->loaded && m->context == current;
+    if (was) m->loaded = false;
+    pthread_mutex_unlock(&lock);
+    fake_count(&fake_open, -was);
+    fake_count(&fake_modules, -was);
+    return was ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+bool fake_is_loaded(const struct fake_function *function)
+{
+    pthread_mutex_lock(&lock);
+    bool loaded = function->module->loaded;
+    pthread_mutex_unlock(&lock);
+    return loaded;
+}
+
+void fake_reset(void *context)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 64; i++)
+        if (contexts[i].context == (CUcontext)context) contexts[i].id = ++contexts_made;
+    for (struct fake_module *m = modules; m; m = m->older)
+        if (m->loaded && m->context == (CUcontext)context) {
+            m->loaded = false;
+            fake_count(&fake_open, -1);
+            fake_count(&fake_modules, -1);
+        }
+    pthread_mutex_unlock(&lock);
+    fake_memory_reset(context);
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule loaded, const char *name)
 {
-    (void)loaded;
-    *function = (CUfunction)(void *)&functions[strcmp(name, "gemm") != 0];
+    struct fake_module *m = (struct fake_module *)loaded;
+    *function = (CUfunction)(void *)&m->functions[strcmp(name, "gemm") != 0];
     return RESULT;
 }
 
@@ -332,37 +358,74 @@ static void finish(const struct gemm_args *p, long long item, int i, int j, floa
     *c = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * *c : 0);
 }
 
-/* As gemm_args.h says. */
+/* Where the parts of a cut k lie: behind the counters. */
+static float *parts_of(const struct gemm_args *p)
+{
+    return p->workspace + p->counters;
+}
+
+/* As gemm_args.h says. With counters the last block to arrive adds the parts; there is no second kernel. */
 static void compute(const struct gemm_args *p, bool is_gemm, int items)
 {
+    const bool finishes = !is_gemm || p->splits == 1 || p->counters > 0;
     for (int item = 0; item < items; item++)
         for (int i = 0; i < p->m; i++)
             for (int j = 0; j < p->n; j++) {
-                float sum = 0;
+                float sum = 0, total = 0;
                 for (int s = 0; s < p->splits; s++) {
                     float *part =
                         p->splits > 1
-                            ? p->workspace + (((long long)item * p->splits + s) * p->m + i) * p->n + j
+                            ? parts_of(p) + (((long long)item * p->splits + s) * p->m + i) * p->n + j
                             : &sum;
                     if (is_gemm) *part = term(p, item, i, j, s * p->k_per_split, (s + 1) * p->k_per_split);
-                    if (!is_gemm) sum += *part;
+                    total += *part;
                 }
-                if (!is_gemm || p->splits == 1) finish(p, item, i, j, sum);
+                if (finishes) finish(p, item, i, j, total);
             }
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+/* What a kernel that is not computed leaves in the workspace. */
+static void scribble(const struct gemm_args *p, int items)
+{
+    if (p->splits > 1)
+        memset((void *)parts_of(p), 0xa5,
+               sizeof(float) * (size_t)items * (size_t)p->splits * (size_t)p->m * (size_t)p->n);
+}
+
+static bool counters_are_zero(const struct gemm_args *p)
+{
+    const unsigned *counters = (const unsigned *)p->workspace;
+    for (int i = 0; i < p->counters; i++)
+        if (counters[i]) return false;
+    return true;
+}
+
+CUresult fake_run(const struct fake_function *function, const struct fake_launch *launch)
+{
+    const struct gemm_args *p = &launch->args;
+    const int items = (int)launch->grid[2];
+    if (!fake_is_loaded(function) || (p->workspace && fake_is_freed(p->workspace))) {
+        fake_stale_launches++;
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (p->counters > 0 && !counters_are_zero(p)) fake_dirty_counters++;
+    if (fake_computes) compute(p, launch->is_gemm, items);
+    else if (launch->is_gemm) scribble(p, items);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int smem,
                         CUstream stream, void **parameters, void **extra)
 {
+    const struct fake_function *function = (const struct fake_function *)f;
     if (!stream || extra || block_y != 1 || block_z != 1) return CUDA_ERROR_INVALID_VALUE;
     if (!current) return CUDA_ERROR_INVALID_CONTEXT;
     CUresult result = fake_enqueue(stream, __func__);
+    if (fake_fail_at > 0 && --fake_fail_at == 0) result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result != CUDA_SUCCESS) return result;
-    int at = next_launch();
-    if (at >= FAKE_LAUNCHES_MAX) return CUDA_ERROR_LAUNCH_FAILED;
-    fake_launches[at] = (struct fake_launch){
-        .is_gemm = function == (CUfunction)(void *)&functions[0],
+    const struct fake_launch launch = {
+        .is_gemm = function->is_gemm,
         .captured = fake_is_captured(stream),
         .stream = stream,
         .grid = {grid_x, grid_y, grid_z},
@@ -370,8 +433,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
         .smem_bytes = smem,
         .args = *(const struct gemm_args *)parameters[0],
     };
-    if (fake_computes) compute(&fake_launches[at].args, fake_launches[at].is_gemm, (int)grid_z);
-    return CUDA_SUCCESS;
+    fake_launches[next_launch() % FAKE_LAUNCHES_MAX] = launch;
+    if (launch.captured) fake_graph_add(stream, function, &launch);
+    else if (launch.args.workspace) fake_access(stream, launch.args.workspace);
+    return fake_run(function, &launch);
 }
 
 CUresult cuGetErrorName(CUresult result, const char **name)
@@ -383,74 +448,4 @@ CUresult cuGetErrorName(CUresult result, const char **name)
             : result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES    ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
                                                               : NULL;
     return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* What the tests never call must be there all the same: the loader asks for all. */
-CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
-{
-    (void)executable, (void)graph, (void)flags;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
-{
-    (void)executable, (void)stream;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec executable)
-{
-    (void)executable;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cuGraphDestroy(CUgraph graph)
-{
-    (void)graph;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-/* Events, where FAKE_GPU_EVENTS is set: 10 us pass from each recording of one to the next. */
-struct fake_event {
-    int recorded; /* which recording of all; 0: none yet */
-};
-static int recordings;
-
-CUresult cuEventCreate(CUevent *event, unsigned int flags)
-{
-    (void)flags;
-    if (!getenv("FAKE_GPU_EVENTS")) return CUDA_ERROR_NOT_SUPPORTED;
-    *event = (CUevent)calloc(1, sizeof(struct fake_event));
-    fake_count(&fake_open, 1);
-    return *event ? RESULT : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUresult cuEventDestroy(CUevent event)
-{
-    if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    fake_count(&fake_open, -1);
-    free((void *)event);
-    return RESULT;
-}
-
-CUresult cuEventRecord(CUevent event, CUstream stream)
-{
-    if (!event || !stream) return CUDA_ERROR_INVALID_HANDLE;
-    ((struct fake_event *)event)->recorded = __atomic_add_fetch(&recordings, 1, __ATOMIC_RELAXED);
-    return RESULT;
-}
-
-CUresult cuEventSynchronize(CUevent event)
-{
-    return event ? RESULT : CUDA_ERROR_INVALID_HANDLE;
-}
-
-#undef cuEventElapsedTime
-CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end);
-CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
-{
-    const struct fake_event *a = (const struct fake_event *)start, *b = (const struct fake_event *)end;
-    if (!a || !b || !a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
-    *ms = 0.01f * (float)(b->recorded - a->recorded);
-    return RESULT;
 }

@@ -5,7 +5,7 @@
 #include "gemm_args.h"
 #include <stdbool.h>
 
-#define FAKE_LAUNCHES_MAX 4096
+#define FAKE_LAUNCHES_MAX 4096 /* the last so many are remembered; number i at i % this */
 
 struct fake_launch {
     bool is_gemm; /* else gemm_reduce */
@@ -21,14 +21,24 @@ extern _Atomic int fake_attributes_set[8]; /* 0: dynamic shared memory, 1: carve
 extern _Atomic int fake_open;              /* resources not released */
 /* Kernels are run, too, by the definition: 1, and 2 if A is transposed, and 4 if B is. 0: only recorded. */
 extern int fake_computes;
-extern _Atomic int fake_loads; /* modules ever loaded */
+extern _Atomic int fake_loads;          /* modules ever loaded */
+extern _Atomic int fake_modules;        /* loaded now */
+extern _Atomic int fake_fail_at;        /* so many launches on, one is refused; 0: none */
+extern _Atomic int fake_dirty_counters; /* launches that met a counter that was not 0 */
+extern _Atomic int fake_stale_launches; /* of kernels that were unloaded, or in memory that was freed */
+extern _Atomic int fake_overlaps;       /* uses of an allocation that nothing orders after the one before */
+extern _Atomic int fake_records, fake_waits;          /* events recorded, and waited for by streams */
+extern _Atomic long long fake_bytes, fake_bytes_most; /* of device memory that are allocated, were at most */
+extern _Atomic int fake_buffers, fake_allocations;    /* allocated, and ever made */
+extern _Atomic int fake_forbidden; /* calls of the driver from a destructor of a user object */
+extern int fake_busy;              /* 1: no event has completed when it is asked for */
 extern _Atomic int fake_blas_calls, fake_blas_wide_calls;
 extern _Atomic int fake_blas_math; /* the last mode set */
 
-/* What cudaDeviceReset does to a context. */
-void fake_reset(void *context);
-
 /* Make a stream take part in the capture of another, as waiting for an event of that one would. */
 void fake_join(void *captured, void *other);
+
+/* As cudaDeviceReset: what was in the context is gone, and the context another one at the same address. */
+void fake_reset(void *context);
 
 #endif

@@ -10,17 +10,20 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CAPTURES_MAX 1024 /* under way at once */
 
 struct fake_stream {
     unsigned long long id;
     cuuint64_t capture; /* the last it took part in; 0: none yet */
+    struct fake_clock clock;
 };
 
 struct capture {
     cuuint64_t id;
     bool open, broken;
+    struct fake_graph *graph;
     CUstreamCaptureMode mode;
     pthread_t by;
 };
@@ -33,14 +36,26 @@ static unsigned long long streams_made;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static _Thread_local struct fake_stream per_thread;
 
+_Atomic int fake_started_in, fake_forbidden;
+_Thread_local bool fake_in_destructor;
+
 CUresult fake_result(const char *name)
 {
-    const char *fail = getenv("FAKE_GPU_FAIL");
-    size_t length = strlen(name);
-    if (!fail || strncmp(fail, name, length) != 0 || fail[length] != '=') return CUDA_SUCCESS;
-    int result = atoi(fail + length + 1);
-    if (result < 0) raise(-result);
-    return (CUresult)result;
+    const size_t length = strlen(name);
+    if (fake_in_destructor) {
+        fake_forbidden++;
+        return CUDA_ERROR_NOT_PERMITTED;
+    }
+    if (fake_started_in && fake_started_in != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
+    for (const char *fail = getenv("FAKE_GPU_FAIL"); fail && *fail; fail += *fail == ',') {
+        if (strncmp(fail, name, length) == 0 && fail[length] == '=') {
+            int result = atoi(fail + length + 1);
+            if (result < 0) raise(-result);
+            return (CUresult)result;
+        }
+        fail += strcspn(fail, ",");
+    }
+    return CUDA_SUCCESS;
 }
 
 static struct fake_stream *stream_of(CUstream stream)
@@ -154,17 +169,38 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
-    if (!stream || graph || dependencies || count) return CUDA_ERROR_INVALID_VALUE;
+    if (!stream || dependencies || count) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (none_is_open()) return RESULT;
+    if (none_is_open()) return CUDA_SUCCESS;
     pthread_mutex_lock(&lock);
     const struct capture *c = capture_of(stream);
     *status = !c          ? CU_STREAM_CAPTURE_STATUS_NONE
               : c->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    if (c) *id = c->id;
+    if (c && id) *id = c->id;
+    if (c && graph) *graph = (CUgraph)(void *)c->graph;
     pthread_mutex_unlock(&lock);
-    return RESULT;
+    return CUDA_SUCCESS;
+}
+
+void fake_graph_add(CUstream stream, const struct fake_function *function, const struct fake_launch *launch)
+{
+    pthread_mutex_lock(&lock);
+    const struct capture *c = capture_of(stream);
+    if (c) fake_graph_append(c->graph, function, launch);
+    pthread_mutex_unlock(&lock);
+}
+
+int fake_stream_number(CUstream stream)
+{
+    return (int)(stream_of(stream)->id % FAKE_ORDER_STREAMS);
+}
+
+struct fake_clock *fake_stream_clock(CUstream stream)
+{
+    return &stream_of(stream)->clock;
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
@@ -179,7 +215,9 @@ CUresult cuStreamSynchronize(CUstream stream)
 {
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = unless_captured(stream, __func__);
-    return result == CUDA_SUCCESS ? SAFE_RESULT : result;
+    if (result == CUDA_SUCCESS) result = SAFE_RESULT;
+    if (result == CUDA_SUCCESS) fake_host_knows(stream);
+    return result;
 }
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
@@ -189,7 +227,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     cuuint64_t id = ++captures_made;
     stream_of(stream)->capture = id;
     fake_count(&captures_open, 1);
-    captures[id % CAPTURES_MAX] = (struct capture){id, true, false, mode, pthread_self()};
+    captures[id % CAPTURES_MAX] = (struct capture){id, true, false, fake_graph_new(), mode, pthread_self()};
     pthread_mutex_unlock(&lock);
     return RESULT;
 }
@@ -201,11 +239,14 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     pthread_mutex_lock(&lock);
     struct capture *c = capture_of(stream);
     bool broken = c && c->broken;
+    struct fake_graph *made = c ? c->graph : NULL;
     if (c) {
         c->open = false;
         fake_count(&captures_open, -1);
     }
     pthread_mutex_unlock(&lock);
+    if (broken) fake_graph_free(made);
+    else *graph = (CUgraph)(void *)made;
     return !c ? CUDA_ERROR_INVALID_VALUE : broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : RESULT;
 }
 

@@ -29,6 +29,52 @@ static inline void fake_count(_Atomic int *counter, int change)
     atomic_fetch_add_explicit(counter, change, memory_order_relaxed);
 }
 
+extern _Atomic int fake_started_in; /* the process that called cuInit; others are told that it has not been */
+
+/* ---- kernels ---- */
+
+struct fake_function {
+    struct fake_module *module;
+    bool is_gemm; /* else gemm_reduce */
+};
+
+bool fake_is_loaded(const struct fake_function *function);
+CUresult fake_run(const struct fake_function *function, const struct fake_launch *launch);
+
+/* ---- graphs ---- */
+
+struct fake_graph *fake_graph_new(void);
+void fake_graph_free(struct fake_graph *graph);
+
+/* To the graph that the stream is captured into. */
+void fake_graph_add(CUstream stream, const struct fake_function *function, const struct fake_launch *launch);
+void fake_graph_append(struct fake_graph *graph, const struct fake_function *function,
+                       const struct fake_launch *launch);
+extern _Thread_local bool fake_in_destructor;
+
+/* ---- memory ---- */
+
+bool fake_is_freed(const void *at);
+const void *fake_block_of(const void *at); /* the start of the allocation; NULL: none of ours */
+void fake_memory_reset(void *context);
+
+/* ---- order ---- */
+
+/* An allocation is used by what is now enqueued on the stream. */
+void fake_access(CUstream stream, const void *at);
+/* Addresses up to there may be used again by anybody. */
+void fake_forget(const void *from, size_t bytes);
+/* The host has waited for all that was enqueued. */
+void fake_host_knows_all(void);
+void fake_host_knows(CUstream stream);
+/* A stream's place in the order, for fake_order.c alone: a number below FAKE_ORDER_STREAMS. */
+#define FAKE_ORDER_STREAMS 1024
+int fake_stream_number(CUstream stream);
+struct fake_clock {
+    unsigned tick[FAKE_ORDER_STREAMS];
+};
+struct fake_clock *fake_stream_clock(CUstream stream);
+
 #define RESULT      fake_result(__func__)
 #define SAFE_RESULT fake_safe_result(__func__)
 

@@ -44,7 +44,11 @@ static inline const char *config_text(int place, const char *changes)
 static struct {
     struct fake_launch *launches;
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
+    int *records, *waits, *overlaps, *dirty_counters, *stale_launches, *forbidden, *busy, *modules;
+    int *buffers, *allocations, *fail_at;
+    long long *bytes, *bytes_most;
     void (*join)(void *captured, void *other);
+    void (*reset)(void *context);
 } fake;
 
 static CUstream stream;
@@ -66,9 +70,9 @@ static inline int fakes_setup(void **state)
     mkdir(path, 0777);
     snprintf(path, sizeof path, "%s/kernels", store_folder);
     setenv("GEMMTUNE_CACHE", path, 1);
-    static const char *const none[] = {"FAKE_GPU_FAIL",    "FAKE_GPU_THREADS",   "FAKE_GPU_SMEM",
-                                       "FAKE_GPU_VERSION", "FAKE_NVRTC_REFUSES", "FAKE_NVRTC_MS",
-                                       "FAKE_CUBLAS_FAIL", "GEMMTUNE_QUIET"};
+    static const char *const none[] = {
+        "FAKE_GPU_FAIL", "FAKE_GPU_THREADS", "FAKE_GPU_SMEM",  "FAKE_GPU_VERSION", "FAKE_NVRTC_REFUSES",
+        "FAKE_NVRTC_MS", "FAKE_CUBLAS_FAIL", "GEMMTUNE_QUIET", "FAKE_GPU_MEMORY",  "FAKE_GPU_NO_POOLS"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) unsetenv(none[i]);
     if (device_load()) return -1;
     void *gpu = dlopen(FAKE_GPU, RTLD_NOW), *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
@@ -81,6 +85,28 @@ static inline int fakes_setup(void **state)
     fake.loads = dlsym(gpu, "fake_loads");
     fake.blas_calls = dlsym(gpu, "fake_blas_calls");
     fake.compilations = dlsym(nvrtc, "fake_compilations");
+    const struct {
+        const char *name;
+        int **at;
+    } counts[] = {{"fake_records", &fake.records},
+                  {"fake_waits", &fake.waits},
+                  {"fake_overlaps", &fake.overlaps},
+                  {"fake_dirty_counters", &fake.dirty_counters},
+                  {"fake_stale_launches", &fake.stale_launches},
+                  {"fake_forbidden", &fake.forbidden},
+                  {"fake_busy", &fake.busy},
+                  {"fake_modules", &fake.modules},
+                  {"fake_buffers", &fake.buffers},
+                  {"fake_allocations", &fake.allocations},
+                  {"fake_fail_at", &fake.fail_at}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        *counts[i].at = dlsym(gpu, counts[i].name);
+        **counts[i].at = 0;
+    }
+    fake.bytes = dlsym(gpu, "fake_bytes");
+    fake.bytes_most = dlsym(gpu, "fake_bytes_most");
+    *fake.bytes_most = *fake.bytes;
+    *(void **)&fake.reset = dlsym(gpu, "fake_reset");
     cuda.StreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     *fake.launch_count = *fake.open = *fake.computes = *fake.loads = *fake.blas_calls = *fake.compilations =
         0;

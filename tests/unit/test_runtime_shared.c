@@ -13,151 +13,6 @@ static CUstream new_stream(void)
 static const float one = 1, zero = 0;
 static _Alignas(16) float data[3][64 * 64];
 
-/* Launch the plan of a 64x64x64 problem; the workspace that its kernel was given, and how many kernels there
- * were. */
-static void *workspace_on(struct gt_plan *plan, CUstream on, int *kernels)
-{
-    int before = *fake.launch_count;
-    assert_gt(launch(plan, &one, data[0], data[1], &zero, data[2], on));
-    *kernels = *fake.launch_count - before;
-    for (int i = before; i < *fake.launch_count; i++) assert_ptr_equal(fake.launches[i].stream, on);
-    void *workspace = *kernels ? fake.launches[before].args.workspace : NULL;
-    for (int i = before; i < *fake.launch_count; i++)
-        assert_ptr_equal(fake.launches[i].args.workspace, workspace);
-    return workspace;
-}
-
-TEST(streams_that_may_overlap_never_share_a_workspace)
-{
-    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .workspaces = 3};
-    struct gt_handle *handle = open_handle(&options);
-    struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
-    struct gt_plan_info info = info_of(plan);
-    CUstream streams[5];
-    void *workspaces[5];
-    int kernels;
-    assert_int_equal(info.workspaces, 3);
-    assert_int_equal(info.workspace_bytes, 4 * 64 * 64 * sizeof(float));
-    for (int i = 0; i < 5; i++) workspaces[i] = workspace_on(plan, streams[i] = new_stream(), &kernels);
-    for (int i = 0; i < 3; i++) {
-        assert_non_null(workspaces[i]);
-        for (int j = 0; j < i; j++) assert_ptr_not_equal(workspaces[i], workspaces[j]);
-        assert_ptr_equal(workspace_on(plan, streams[i], &kernels), workspaces[i]); /* for good */
-        assert_int_equal(kernels, 2);
-    }
-    for (int i = 3; i < 5; i++) {
-        assert_null(workspaces[i]);
-        assert_null(workspace_on(plan, streams[i], &kernels));
-        assert_int_equal(kernels, 1);
-        assert_int_equal(fake.launches[*fake.launch_count - 1].args.splits, 1);
-    }
-    int compiled = *fake.compilations;
-    assert_int_equal(compiled, 1); /* the same kernel, split or not */
-    cuda.StreamDestroy(streams[0]);
-    streams[0] = new_stream(); /* perhaps at the same address, while the old one's work goes on */
-    assert_null(workspace_on(plan, streams[0], &kernels));
-    for (int i = 0; i < 5; i++) cuda.StreamDestroy(streams[i]);
-    gt_close(handle);
-}
-
-TEST(each_capture_has_a_workspace_of_its_own)
-{
-    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .workspaces = 1};
-    struct gt_handle *handle = open_handle(&options);
-    struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
-    CUgraph graph;
-    void *captured[4];
-    int kernels;
-    void *eager = workspace_on(plan, stream, &kernels);
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-        captured[i] = workspace_on(plan, stream, &kernels);
-        assert_true(captured[i] && captured[i] != eager && kernels == 2);
-        assert_ptr_equal(workspace_on(plan, stream, &kernels),
-                         captured[i]); /* in order with the one before */
-        assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
-        for (int j = 0; j < i; j++) assert_ptr_not_equal(captured[i], captured[j]);
-    }
-    assert_ptr_equal(workspace_on(plan, stream, &kernels), eager);
-    gt_close(handle);
-}
-
-TEST(workspaces_begin_cleared)
-{
-    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    struct gt_handle *handle = open_handle(NULL);
-    int kernels;
-    char *workspace = workspace_on(make_plan(handle, "sgemm:nn:64x64x64"), stream, &kernels);
-    for (size_t i = 0; i < 4 * 64 * 64 * sizeof(float); i++) assert_int_equal(workspace[i], 0);
-    gt_close(handle);
-}
-
-TEST(a_caller_may_bring_the_workspace)
-{
-    const char *const last_block = config_text(3, "SPLIT_K=4 REDUCE=1");
-    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    put_winner("sgemm:nn:128x64x64", last_block, 5, false);
-    static const char *const texts[] = {"sgemm:nn:64x64x64", "sgemm:nn:128x64x64"};
-    const struct gt_options none = {.size = sizeof(struct gt_options), .workspaces = GT_NO_WORKSPACES};
-    for (int own = 0; own <= 1; own++) {
-        struct gt_handle *handle = open_handle(own ? NULL : &none);
-        for (int i = 0; i < 2; i++) {
-            struct gt_plan *plan = make_plan(handle, texts[i]);
-            struct gt_plan_info info = info_of(plan);
-            const size_t bytes = info.workspace_bytes;
-            int kernels;
-            assert_true(bytes >= 4 * 64 * 64 * sizeof(float));
-            assert_int_equal(info.workspaces, own ? 2 : 0);
-            /* Without one K is not split, or the plan's own is taken. */
-            assert_int_equal(workspace_on(plan, stream, &kernels) != NULL, own);
-            unsigned char *theirs = aligned_alloc(16, bytes + 16);
-            memset(theirs, 0xa5, bytes + 16);
-            const struct {
-                void *at;
-                size_t bytes;
-                bool taken;
-            } cases[] = {{theirs, bytes, true},
-                         {theirs, bytes + 16, true},
-                         {theirs, bytes - 1, false},
-                         {NULL, bytes, false}};
-            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-                *fake.launch_count = 0;
-                assert_gt(launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, cases[c].at,
-                                    cases[c].bytes));
-                for (int k = 0; k < *fake.launch_count; k++)
-                    assert_int_equal((void *)fake.launches[k].args.workspace == theirs, cases[c].taken);
-                assert_int_equal(fake.launches[0].args.splits, cases[c].taken || own ? 4 : 1);
-            }
-            /* Counters begin at 0, nothing else is touched. */
-            const size_t counters = 4 * (size_t)fake.launches[0].args.counters;
-            for (size_t b = 0; b < bytes + 16; b++)
-                assert_int_equal(theirs[b], i == 1 && b < 4 * 64 ? 0 : 0xa5);
-            assert_true(own ? counters == (i == 1 ? 4 * 64 : 0) : counters == 0);
-            assert_gt_fails(
-                launch_in(plan, &one, data[0], data[1], &zero, data[2], stream, theirs + 8, bytes),
-                GT_INVALID, "multiple of 16");
-            free(theirs);
-        }
-        gt_close(handle);
-    }
-    assert_gt_fails(launch_in(NULL, &one, NULL, NULL, &one, NULL, stream, NULL, 0), GT_INVALID, "NULL");
-}
-
-TEST(without_memory_for_a_workspace_k_is_not_split)
-{
-    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    struct gt_handle *handle = open_handle(NULL);
-    setenv("FAKE_GPU_FAIL", "cuMemAlloc_v2=2", 1);
-    struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
-    int kernels;
-    assert_null(workspace_on(plan, stream, &kernels));
-    assert_int_equal(kernels, 1);
-    assert_int_equal(fake.launches[0].args.splits, 1);
-    gt_close(handle);
-}
-
 TEST(the_first_use_may_be_captured_and_only_launches_are)
 {
     static const char *const texts[] = {"sgemm:nn:64x64x64", "sgemm:nt:64x64x64", "sgemm:tn:64x64x64"};
@@ -184,42 +39,6 @@ TEST(the_first_use_may_be_captured_and_only_launches_are)
         operands_free(&even);
         operands_free(&odd);
     }
-    gt_close(handle);
-}
-
-static void *on_its_own_stream(void *plan)
-{
-    static const CUstream per_thread = CU_STREAM_PER_THREAD;
-    int kernels;
-    fake.join(stream, per_thread);
-    return workspace_on(plan, per_thread, &kernels);
-}
-
-TEST(streams_of_one_capture_never_share_a_workspace)
-{
-    put_winner("sgemm:nn:64x64x64", SIMT_SPLIT, 5, false);
-    struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
-    CUgraph graph;
-    CUstream forked = new_stream();
-    void *workspaces[4];
-    int kernels;
-    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-    fake.join(stream, forked);
-    workspaces[0] = workspace_on(plan, stream, &kernels);
-    workspaces[1] = workspace_on(plan, forked, &kernels);
-    for (int i = 2; i < 4; i++) { /* CU_STREAM_PER_THREAD is another stream in each */
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, on_its_own_stream, plan), 0);
-        pthread_join(thread, &workspaces[i]);
-    }
-    for (int i = 0; i < 4; i++) {
-        assert_non_null(workspaces[i]);
-        for (int j = 0; j < i; j++) assert_ptr_not_equal(workspaces[i], workspaces[j]);
-    }
-    assert_ptr_equal(workspace_on(plan, forked, &kernels), workspaces[1]);
-    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
-    cuda.StreamDestroy(forked);
     gt_close(handle);
 }
 
@@ -459,13 +278,7 @@ TEST(the_cache_serves_the_next_program)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_FAKES(streams_that_may_overlap_never_share_a_workspace),
-        ON_FAKES(each_capture_has_a_workspace_of_its_own),
-        ON_FAKES(workspaces_begin_cleared),
-        ON_FAKES(a_caller_may_bring_the_workspace),
-        ON_FAKES(without_memory_for_a_workspace_k_is_not_split),
         ON_FAKES(the_first_use_may_be_captured_and_only_launches_are),
-        ON_FAKES(streams_of_one_capture_never_share_a_workspace),
         ON_FAKES(captures_of_other_threads_are_not_disturbed),
         ON_FAKES(threads_that_come_first_together_compile_once),
         ON_FAKES(problems_that_share_a_kernel_compile_it_once),

@@ -204,6 +204,7 @@ static enum status refused(const struct job *job, nvrtcResult result, const char
     case NVRTC_ERROR_INTERNAL_ERROR:
     case NVRTC_ERROR_OUT_OF_MEMORY:
         summarize(log, name, out->log);
+        out->out_of_memory = result == NVRTC_ERROR_OUT_OF_MEMORY;
         return OK;
     case NVRTC_ERROR_INVALID_OPTION:
         return fail(E_COMPILER,
@@ -237,24 +238,36 @@ static enum status take_code(const struct job *job, nvrtcProgram program, char *
     return fail(E_COMPILER, "NVRTC %s gave no code: %s", job->version, nvrtc.GetErrorString(result));
 }
 
-static enum status keep_code(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
-                             const char *cache, struct compiled *out)
+/* What a compilation gave. */
+struct code {
+    char *bytes;
+    size_t size;
+    struct kernel_facts facts;
+};
+
+static enum status read_code(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
+                             struct code *code)
 {
-    struct kernel_facts facts = {.compile_ms = compile_ms};
-    struct cache_entry entry;
-    char *bytes = NULL;
-    size_t size = 0;
-    enum status st = job->ptx ? OK : ptxas_log_parse(log, &facts);
-    if (!st) st = take_code(job, program, &bytes, &size);
-    if (st) return st;
-    st = cache_store(cache, job->key, bytes, size, &facts, &entry);
-    free(bytes);
-    if (st) return st;
-    snprintf(out->path, sizeof out->path, "%s", entry.path);
-    snprintf(out->checksum, sizeof out->checksum, "%s", entry.checksum);
-    out->facts = entry.facts;
+    code->facts = (struct kernel_facts){.compile_ms = compile_ms};
+    enum status st = job->ptx ? OK : ptxas_log_parse(log, &code->facts);
+    return st ? st : take_code(job, program, &code->bytes, &code->size);
+}
+
+static void describe(struct compiled *out, const struct cache_entry *entry)
+{
+    snprintf(out->path, sizeof out->path, "%s", entry->path);
+    snprintf(out->checksum, sizeof out->checksum, "%s", entry->checksum);
+    out->facts = entry->facts;
     out->built = true;
-    return OK;
+}
+
+static enum status keep_code(const struct job *job, const struct code *code, const char *cache,
+                             struct compiled *out)
+{
+    struct cache_entry entry;
+    enum status st = cache_store(cache, job->key, code->bytes, code->size, &code->facts, &entry);
+    if (!st) describe(out, &entry);
+    return st;
 }
 
 /* NVRTC keeps a cache of its own where a driver is: what comes from it has no report, so no registers and no
@@ -274,7 +287,8 @@ static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
     return result;
 }
 
-static enum status build(const struct job *job, const char *cache, struct compiled *out)
+/* code->bytes is malloc'ed, NULL if the compiler refused. */
+static enum status build(const struct job *job, struct code *code, struct compiled *out)
 {
     const char *header_names[SOURCES_MAX], *header_texts[SOURCES_MAX];
     int headers = job->source_count - 1;
@@ -294,7 +308,7 @@ static enum status build(const struct job *job, const char *cache, struct compil
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
-    else st = keep_code(job, program, log, compile_ms, cache, out);
+    else st = read_code(job, program, log, compile_ms, code);
     free(log);
     nvrtc.DestroyProgram(&program);
     return st;
@@ -310,13 +324,17 @@ static enum status compile_texts(const struct source_text *sources, int count, c
     enum status st = prepare(&job, sources, count, definitions, definition_count, arch, ptx);
     if (st) return st;
     st = cache_find(cache, job.key, &entry);
-    if (st == E_ABSENT) return build(&job, cache, out);
+    if (st == E_ABSENT) {
+        struct code code = {.bytes = NULL};
+        st = build(&job, &code, out);
+        if (!st && code.bytes) st = keep_code(&job, &code, cache, out);
+        free(code.bytes);
+        return st;
+    }
     if (st) return st;
-    snprintf(out->path, sizeof out->path, "%s", entry.path);
-    snprintf(out->checksum, sizeof out->checksum, "%s", entry.checksum);
-    out->facts = entry.facts;
+    describe(out, &entry);
     out->facts.compile_ms = 0;
-    out->cached = out->built = true;
+    out->cached = true;
     return OK;
 }
 
@@ -326,16 +344,29 @@ enum status compile_sources(const struct source_text *sources, int count, const 
     return compile_texts(sources, count, definitions, definition_count, arch, false, cache, out);
 }
 
+/* What a configuration is compiled with. */
+struct definitions {
+    const char *list[CONFIG_PARAMS_MAX + 2];
+    char text[2048];
+    int count;
+};
+
+static enum status define(const struct config *config, bool trans_a, bool trans_b, struct definitions *d)
+{
+    d->count = template_definitions(config, trans_a, trans_b, d->list, CONFIG_PARAMS_MAX + 2, d->text,
+                                    sizeof d->text);
+    return d->count > 0
+               ? OK
+               : fail(E_COMPILER, "the definitions of template %s do not fit", config->template->name);
+}
+
 static enum status compile_for(const struct config *config, bool trans_a, bool trans_b, int arch, bool ptx,
                                const char *cache, struct compiled *out)
 {
-    const char *definitions[CONFIG_PARAMS_MAX + 2];
-    char text[2048];
-    int count =
-        template_definitions(config, trans_a, trans_b, definitions, CONFIG_PARAMS_MAX + 2, text, sizeof text);
-    if (count == 0)
-        return fail(E_COMPILER, "the definitions of template %s do not fit", config->template->name);
-    return compile_texts(config->template->sources, config->template->source_count, definitions, count, arch,
+    struct definitions d;
+    enum status st = define(config, trans_a, trans_b, &d);
+    if (st) return st;
+    return compile_texts(config->template->sources, config->template->source_count, d.list, d.count, arch,
                          ptx, cache, out);
 }
 
@@ -349,6 +380,45 @@ enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b,
                         struct compiled *out)
 {
     return compile_for(config, trans_a, trans_b, arch, true, cache, out);
+}
+
+/* E_ABSENT: not there, or not readable. */
+static enum status recall(const struct job *job, const char *cache, struct code *code, struct compiled *out)
+{
+    struct cache_entry entry;
+    enum status st = cache[0] ? cache_find(cache, job->key, &entry) : E_ABSENT;
+    if (!st) st = cache_read(entry.path, entry.checksum, &code->bytes, &code->size);
+    if (st) return st == E_MEMORY ? st : E_ABSENT;
+    describe(out, &entry);
+    out->facts.compile_ms = 0;
+    out->cached = true;
+    return OK;
+}
+
+enum status compile_code(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
+                         char **bytes, struct compiled *out, char why[COMPILE_WHY_MAX])
+{
+    struct definitions d;
+    struct job job;
+    struct code code = {.bytes = NULL};
+    *out = (struct compiled){.built = false};
+    enum status st = define(config, trans_a, trans_b, &d);
+    if (!st)
+        st = prepare(&job, config->template->sources, config->template->source_count, d.list, d.count, arch,
+                     false);
+    if (!st) st = recall(&job, cache, &code, out);
+    if (st != E_ABSENT) {
+        *bytes = code.bytes;
+        return st;
+    }
+    st = build(&job, &code, out);
+    if (st || !code.bytes) return st;
+    if (cache[0] && keep_code(&job, &code, cache, out))
+        snprintf(why, COMPILE_WHY_MAX, "%.*s", COMPILE_WHY_MAX - 1, status_text());
+    out->facts = code.facts;
+    out->built = true;
+    *bytes = code.bytes;
+    return OK;
 }
 
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length)

@@ -20,7 +20,8 @@ struct compiled {
     char checksum[40]; /* XXH128 of the cubin, hexadecimal */
     struct kernel_facts facts;
     bool cached;
-    bool built; /* false: the compiler refused; log says why */
+    bool built;         /* false: the compiler refused; log says why */
+    bool out_of_memory; /* for that reason: another time it may do */
     char log[OUTCOME_DETAIL_MAX];
 };
 
@@ -36,6 +37,13 @@ enum status compile_sources(const struct source_text *sources, int count, const 
                             int definition_count, int arch, const char *cache, struct compiled *out);
 enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
                            const char *cache, struct compiled *out);
+
+/* The same, with the cubin in memory: *code malloc'ed if built. cache "": there is none. A cache that cannot
+ * be used is no error: why ("" at first) then says what is wrong with it, and path is "". Errors:
+ * E_COMPILER, E_MEMORY. */
+#define COMPILE_WHY_MAX 300
+enum status compile_code(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
+                         char **code, struct compiled *out, char why[COMPILE_WHY_MAX]);
 
 /* The same as PTX, a text with a final NUL that counts, for this architecture and all later ones. Refused
  * where the kernel uses what only this one has. Its facts are those of no compiler: 0 registers. */

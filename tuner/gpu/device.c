@@ -3,14 +3,18 @@
 #include "library.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 struct cuda_api cuda;
 
-static bool loaded;
-static atomic_bool lost; /* any thread may find out */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool loaded; /* under the lock */
+static atomic_bool lost;
+static atomic_bool forked; /* this process is a child of the one that loaded the driver */
+static _Thread_local CUresult refused_last;
 static int driver_version;
 
 /* The exported name of each entry point is written out, not taken from cuda.h's macros: a macro names the
@@ -32,12 +36,17 @@ static const struct library_symbol entries[] = {
     {ENTRY(CtxSetCurrent, cuCtxSetCurrent)},
     {ENTRY(CtxGetCurrent, cuCtxGetCurrent)},
     {ENTRY(CtxGetDevice, cuCtxGetDevice)},
+    {ENTRY(DevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)},
     {ENTRY(CtxPushCurrent, cuCtxPushCurrent_v2)},
     {ENTRY(CtxPopCurrent, cuCtxPopCurrent_v2)},
     {ENTRY(CtxSynchronize, cuCtxSynchronize)},
     {ENTRY(MemGetInfo, cuMemGetInfo_v2)},
     {ENTRY(MemAlloc, cuMemAlloc_v2)},
     {ENTRY(MemFree, cuMemFree_v2)},
+    {ENTRY(MemPoolCreate, cuMemPoolCreate)},
+    {ENTRY(MemPoolDestroy, cuMemPoolDestroy)},
+    {ENTRY(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)},
+    {ENTRY(MemFreeAsync, cuMemFreeAsync)},
     {ENTRY(MemcpyHtoD, cuMemcpyHtoD_v2)},
     {ENTRY(MemcpyDtoH, cuMemcpyDtoH_v2)},
     {ENTRY(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)},
@@ -62,10 +71,15 @@ static const struct library_symbol entries[] = {
     {ENTRY(GraphLaunch, cuGraphLaunch)},
     {ENTRY(GraphExecDestroy, cuGraphExecDestroy)},
     {ENTRY(GraphDestroy, cuGraphDestroy)},
+    {ENTRY(GraphRetainUserObject, cuGraphRetainUserObject)},
+    {ENTRY(UserObjectCreate, cuUserObjectCreate)},
+    {ENTRY(UserObjectRelease, cuUserObjectRelease)},
     {ENTRY(EventCreate, cuEventCreate)},
     {ENTRY(EventDestroy, cuEventDestroy_v2)},
     {ENTRY(EventRecord, cuEventRecord)},
+    {ENTRY(EventQuery, cuEventQuery)},
     {ENTRY(EventSynchronize, cuEventSynchronize)},
+    {ENTRY(StreamWaitEvent, cuStreamWaitEvent)},
     {ENTRY(EventElapsedTime, cuEventElapsedTime)},
     {ENTRY(GetErrorName, cuGetErrorName)},
 };
@@ -92,16 +106,35 @@ static const char *error_name(CUresult result, char number[32])
 enum status device_check(CUresult result, const char *what)
 {
     if (result == CUDA_SUCCESS) return OK;
+    refused_last = result;
+    if (device_forked()) return fail(E_GPU, "%s: " DEVICE_FORKED, what);
     if (result != CUDA_ERROR_OUT_OF_MEMORY && result != CUDA_ERROR_INVALID_VALUE &&
         result != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-        lost = true;
+        atomic_store(&lost, true);
     char number[32];
     return fail(E_GPU, "%s: %s", what, error_name(result, number));
 }
 
 bool device_lost(void)
 {
-    return lost;
+    return atomic_load(&lost);
+}
+
+bool device_forked(void)
+{
+    return atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
+bool device_was_short_of_memory(void)
+{
+    const bool was = refused_last == CUDA_ERROR_OUT_OF_MEMORY;
+    refused_last = CUDA_SUCCESS;
+    return was;
+}
+
+static void in_child(void)
+{
+    atomic_store(&forked, true);
 }
 
 /* What a person can do about a driver that does not start. */
@@ -135,7 +168,7 @@ static enum status init_failed(CUresult result)
     }
 }
 
-enum status device_load(void)
+static enum status load_once(void)
 {
     if (loaded) return OK;
     static const char *const names[] = {"libcuda.so.1"};
@@ -157,9 +190,20 @@ enum status device_load(void)
     CUresult result = cuda.Init(0);
     if (result != CUDA_SUCCESS) return init_failed(result);
     if (library_bind(library, &context_id, 1)) cuda.CtxGetId = id_by_address;
+    pthread_atfork(NULL, NULL, in_child);
     driver_version = version;
     loaded = true;
     return OK;
+}
+
+enum status device_load(void)
+{
+    if (device_forked())
+        return fail(E_GPU, DEVICE_FORKED); /* the lock may be held by a thread that is not here */
+    pthread_mutex_lock(&load_lock);
+    enum status st = load_once();
+    pthread_mutex_unlock(&load_lock);
+    return st;
 }
 
 enum status device_count(int *count)

@@ -23,6 +23,7 @@ struct cuda_api {
     CUresult (*DeviceTotalMem)(size_t *, CUdevice);
     CUresult (*DevicePrimaryCtxRetain)(CUcontext *, CUdevice);
     CUresult (*DevicePrimaryCtxRelease)(CUdevice);
+    CUresult (*DevicePrimaryCtxGetState)(CUdevice, unsigned *, int *);
     CUresult (*CtxSetCurrent)(CUcontext);
     CUresult (*CtxGetCurrent)(CUcontext *);
     CUresult (*CtxGetDevice)(CUdevice *);
@@ -33,6 +34,10 @@ struct cuda_api {
     CUresult (*MemGetInfo)(size_t *, size_t *);
     CUresult (*MemAlloc)(CUdeviceptr *, size_t);
     CUresult (*MemFree)(CUdeviceptr);
+    CUresult (*MemPoolCreate)(CUmemoryPool *, const CUmemPoolProps *);
+    CUresult (*MemPoolDestroy)(CUmemoryPool);
+    CUresult (*MemAllocFromPoolAsync)(CUdeviceptr *, size_t, CUmemoryPool, CUstream);
+    CUresult (*MemFreeAsync)(CUdeviceptr, CUstream);
     CUresult (*MemcpyHtoD)(CUdeviceptr, const void *, size_t);
     CUresult (*MemcpyDtoH)(void *, CUdeviceptr, size_t);
     CUresult (*MemcpyDtoDAsync)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
@@ -50,7 +55,7 @@ struct cuda_api {
     CUresult (*StreamSynchronize)(CUstream);
     /* Asked during a capture that the stream takes part in, it breaks the capture. */
     CUresult (*StreamGetId)(CUstream, unsigned long long *);
-    /* The form of CUDA 11.3: (stream, status, id of the capture, NULL, NULL, NULL). */
+    /* The form of CUDA 11.3: (stream, status, id of the capture, its graph or NULL, NULL, NULL). */
     CUresult (*StreamGetCaptureInfo)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
                                      const CUgraphNode **, size_t *);
     CUresult (*ThreadExchangeStreamCaptureMode)(CUstreamCaptureMode *);
@@ -60,10 +65,15 @@ struct cuda_api {
     CUresult (*GraphLaunch)(CUgraphExec, CUstream);
     CUresult (*GraphExecDestroy)(CUgraphExec);
     CUresult (*GraphDestroy)(CUgraph);
+    CUresult (*GraphRetainUserObject)(CUgraph, CUuserObject, unsigned, unsigned);
+    CUresult (*UserObjectCreate)(CUuserObject *, void *, CUhostFn, unsigned, unsigned);
+    CUresult (*UserObjectRelease)(CUuserObject, unsigned);
     CUresult (*EventCreate)(CUevent *, unsigned);
     CUresult (*EventDestroy)(CUevent);
     CUresult (*EventRecord)(CUevent, CUstream);
+    CUresult (*EventQuery)(CUevent);
     CUresult (*EventSynchronize)(CUevent);
+    CUresult (*StreamWaitEvent)(CUstream, CUevent, unsigned);
     CUresult (*EventElapsedTime)(float *, CUevent, CUevent);
     CUresult (*GetErrorName)(CUresult, const char **);
 };
@@ -103,6 +113,17 @@ enum status device_of_context(struct device *device);
 
 /* OK, or fail(E_GPU, "WHAT: CUDA_ERROR_NAME"). Remembers results that end the process. */
 enum status device_check(CUresult result, const char *what);
+
+/* True in a child of the process that loaded the driver: CUDA does not work there, and locks may be held by
+ * threads that were not copied. */
+bool device_forked(void);
+#define DEVICE_FORKED                                                                                        \
+    "this process was forked from one that had started CUDA, where the GPU cannot be used: start a new "     \
+    "program, or fork before CUDA is started"
+
+/* True if the last result that device_check refused in this thread was out of memory, which may pass.
+ * Forgets it. */
+bool device_was_short_of_memory(void);
 
 /* True once a result was seen after which nothing in this process can be believed. */
 bool device_lost(void);

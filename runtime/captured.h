@@ -1,0 +1,36 @@
+/* captured.h — workspaces of launches that are captured. A graph may run at any time and on any stream, so
+ * each stream of a capture gets a buffer that is the graph's until it, and all that was made of it, is gone.
+ * All plans share it; one that needs more takes another. Then it serves another capture.
+ */
+#ifndef GT_CAPTURED_H
+#define GT_CAPTURED_H
+
+#include "memory.h"
+
+struct captured;
+
+/* A capture, as the driver tells of it. */
+struct capture {
+    cuuint64_t id;
+    CUgraph graph;
+    CUstream stream;
+};
+
+/* most_bytes: of all graphs together. Errors: E_MEMORY. */
+enum status captured_open(struct memory *memory, size_t most_bytes, struct captured **captured);
+
+/* Free all device memory, in the context; graphs that are still there lose theirs. */
+void captured_free_all(struct captured *captured);
+
+/* Device memory that was not freed is left to the end of the context. Takes NULL. */
+void captured_close(struct captured *captured);
+
+/* 0: there is no memory for it, and nothing to leave. Otherwise no other thread enters until it is left. */
+CUdeviceptr captured_enter(struct captured *captured, const struct capture *capture,
+                           const struct workspace_need *need);
+void captured_leave(struct captured *captured);
+
+/* Free what no graph holds. */
+void captured_trim(struct captured *captured);
+
+#endif

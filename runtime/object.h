@@ -1,0 +1,53 @@
+/* object.h — what a caller holds a pointer to, so that a pointer to one that was closed, or to something
+ * else, is told from it by one comparison.
+ *
+ * The first member says what it is. One that is closed says that it is nothing, and its memory is used for
+ * another only when OBJECTS_CLOSED more have been closed; it is never given back to the system, where looking
+ * at it would be an error of its own.
+ */
+#ifndef GT_OBJECT_H
+#define GT_OBJECT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OBJECTS_CLOSED 32
+
+struct object {
+    _Atomic uint64_t kind;
+    struct object *next; /* of the closed */
+};
+
+/* All of a kind; one of static storage. */
+struct object_pool {
+    uint64_t kind; /* a number that is unlikely anywhere else */
+    size_t bytes;
+    pthread_mutex_t lock;
+    int closed_count;
+    struct object *closed, *newest;
+};
+
+#define OBJECT_POOL(number, type)                                                                            \
+    {                                                                                                        \
+        .kind = (number), .bytes = sizeof(type), .lock = PTHREAD_MUTEX_INITIALIZER                           \
+    }
+
+/* Zeroed but for the object; NULL: out of memory. */
+void *object_make(struct object_pool *pool);
+
+/* False: another thread is closing it, or it is none; then it must be left alone. */
+bool object_close(const struct object_pool *pool, void *object);
+
+/* What was closed is no longer used. */
+void object_free(struct object_pool *pool, void *object);
+
+static inline bool object_is(const struct object_pool *pool, const void *object)
+{
+    return object &&
+           atomic_load_explicit(&((const struct object *)object)->kind, memory_order_relaxed) == pool->kind;
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* fake_order.c — what happens before what on the fake device: events, and a clock for each stream that counts
+ * what it has seen of the others (vector clocks), so that memory which two streams use without order is
+ * noticed. The host counts as an observer: what it has waited for is before all that it enqueues later.
+ *
+ * Events with times need FAKE_GPU_EVENTS: 10 us pass from each recording of one to the next.
+ */
+#include "fake_stream.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define USES_MAX 512
+
+_Atomic int fake_overlaps, fake_records, fake_waits;
+int fake_busy;
+
+struct fake_event {
+    int recorded; /* which recording of all; 0: none yet */
+    struct fake_clock clock;
+};
+
+struct use {
+    const char *at;
+    int stream;
+    unsigned tick;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all below, and the streams' clocks */
+static struct use uses[USES_MAX];
+static int use_count;
+static struct fake_clock host, ticks; /* ticks: the last of each stream */
+static int recordings;
+
+static void join(struct fake_clock *to, const struct fake_clock *from)
+{
+    for (int i = 0; i < FAKE_ORDER_STREAMS; i++)
+        if (from->tick[i] > to->tick[i]) to->tick[i] = from->tick[i];
+}
+
+void fake_access(CUstream stream, const void *address)
+{
+    const void *at = fake_block_of(address);
+    if (!at) return;
+    pthread_mutex_lock(&lock);
+    struct fake_clock *clock = fake_stream_clock(stream);
+    const int own = fake_stream_number(stream);
+    join(clock, &host);
+    int kept = 0;
+    for (int i = 0; i < use_count; i++) {
+        const struct use *u = &uses[i];
+        const bool same = u->at == at;
+        if (same && clock->tick[u->stream] < u->tick) fake_overlaps++;
+        if (!same) uses[kept++] = *u;
+    }
+    use_count = kept < USES_MAX ? kept : USES_MAX - 1;
+    clock->tick[own] = ++ticks.tick[own];
+    uses[use_count++] = (struct use){at, own, ticks.tick[own]};
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_forget(const void *from, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    int kept = 0;
+    for (int i = 0; i < use_count; i++)
+        if (uses[i].at < (const char *)from || uses[i].at >= (const char *)from + bytes)
+            uses[kept++] = uses[i];
+    use_count = kept;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_host_knows_all(void)
+{
+    pthread_mutex_lock(&lock);
+    host = ticks;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_host_knows(CUstream stream)
+{
+    pthread_mutex_lock(&lock);
+    join(&host, fake_stream_clock(stream));
+    pthread_mutex_unlock(&lock);
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+    if (!(flags & CU_EVENT_DISABLE_TIMING) && !getenv("FAKE_GPU_EVENTS")) return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
+    *event = (CUevent)calloc(1, sizeof(struct fake_event));
+    fake_count(&fake_open, 1);
+    return *event ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuEventDestroy(CUevent event)
+{
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    fake_count(&fake_open, -1);
+    free((void *)event);
+    return RESULT;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    struct fake_event *e = (struct fake_event *)event;
+    if (!event || !stream) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
+    pthread_mutex_lock(&lock);
+    e->recorded = ++recordings;
+    e->clock = *fake_stream_clock(stream);
+    pthread_mutex_unlock(&lock);
+    fake_records++;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+    const struct fake_event *e = (const struct fake_event *)event;
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
+    pthread_mutex_lock(&lock);
+    const bool done = !e->recorded || !fake_busy;
+    if (done) join(&host, &e->clock);
+    pthread_mutex_unlock(&lock);
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    const struct fake_event *e = (const struct fake_event *)event;
+    if (!event || !stream || flags) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = RESULT;
+    if (result != CUDA_SUCCESS) return result;
+    pthread_mutex_lock(&lock);
+    join(fake_stream_clock(stream), &e->clock);
+    pthread_mutex_unlock(&lock);
+    fake_waits++;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent event)
+{
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&lock);
+    join(&host, &((const struct fake_event *)event)->clock);
+    pthread_mutex_unlock(&lock);
+    return RESULT;
+}
+
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end);
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+{
+    const struct fake_event *a = (const struct fake_event *)start, *b = (const struct fake_event *)end;
+    if (!a || !b || !a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
+    *ms = 0.01f * (float)(b->recorded - a->recorded);
+    return RESULT;
+}

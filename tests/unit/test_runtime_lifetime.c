@@ -1,0 +1,587 @@
+/* The runtime library without a GPU: what comes and goes. Plans and kernels that are more than can be kept,
+ * contexts that are reset, processes that fork, handles and plans that were closed, trouble that passes.
+ */
+#include "runtime_fakes.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define TEXT "sgemm:nn:64x64x64"
+
+static const float zero = 0;
+static _Alignas(16) float data[2][64], result[64 * 64];
+
+static enum gt_status launch_it(struct gt_plan *plan)
+{
+    return launch(plan, &zero, data[0], data[1], &zero, result, stream);
+}
+
+static enum gt_status gemm_it(struct gt_handle *handle, const struct gt_problem *p)
+{
+    return gemm(handle, p, &zero, data[0], data[1], &zero, result, stream);
+}
+
+/* ---- plans ---- */
+
+static size_t resident_bytes(void)
+{
+    unsigned long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu %lu", &size, &resident) != 2) fail_msg("/proc/self/statm is not readable");
+    fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+TEST(shapes_that_never_end_take_no_more_memory)
+{
+#ifdef __SANITIZE_ADDRESS__
+    enum { SHAPES = 10000 }; /* freed memory stays for a while: only that nothing is used after it */
+#else
+    enum { SHAPES = 100000 };
+#endif
+    put_winner("sgemm:nn:64x64x4096", SIMT_SPLIT, 5, false);
+    const struct gt_options options = {.size = sizeof(struct gt_options), .pretuned = ""};
+    struct gt_handle *handle = open_handle(&options);
+    struct gt_problem p = problem_of("sgemm:nn:64x64x4096");
+    size_t early = 0;
+    for (int i = 0; i < SHAPES; i++) {
+        p.ldc = 64 + 4 * i; /* the same work */
+        assert_gt(gemm_it(handle, &p));
+        if (i == 9 * SHAPES / 100) early = resident_bytes(); /* more than are kept */
+        if (i % 7 == 0) assert_gt(gemm_it(handle, &p));
+    }
+    const size_t late = resident_bytes();
+    print_message("%.1f MiB after %d shapes, %.1f after %d\n", (double)early / (1 << 20), 9 * SHAPES / 100,
+                  (double)late / (1 << 20), SHAPES);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true(late < early + (4 << 20));
+#endif
+    assert_int_equal(*fake.buffers, 1);
+    assert_int_equal(*fake.modules, 1);
+    p.ldc = 64;
+    assert_gt(gemm_it(handle, &p)); /* the first one is still there */
+    gt_close(handle);
+}
+
+struct client {
+    struct gt_handle *handle;
+    CUcontext context;
+    pthread_t thread;
+    enum gt_status status;
+};
+
+static void *ask_for_many(void *opaque)
+{
+    struct client *c = opaque;
+    CUstream own;
+    cuda.CtxSetCurrent(c->context);
+    if (cuda.StreamCreate(&own, CU_STREAM_NON_BLOCKING)) return NULL;
+    for (int i = 0; i < 3000 && !c->status; i++) {
+        struct gt_problem p = problem_of(TEXT);
+        p.ldc = 64 + 4 * ((i * 7919) % 6000);
+        c->status = gemm(c->handle, &p, &zero, data[0], data[1], &zero, result, own);
+    }
+    cuda.StreamDestroy(own);
+    return NULL;
+}
+
+TEST(threads_share_plans_that_come_and_go)
+{
+    struct client clients[4];
+    put_winner(TEXT, SIMT, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = problem_of(TEXT);
+    for (int i = 0; i < 4200; i++) { /* all that are kept */
+        p.lda = 64 + 4 * i;
+        assert_gt(gemm_it(handle, &p));
+    }
+    for (int i = 0; i < 4; i++) {
+        clients[i] = (struct client){.handle = handle};
+        cuda.CtxGetCurrent(&clients[i].context);
+        assert_int_equal(pthread_create(&clients[i].thread, NULL, ask_for_many, &clients[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(clients[i].thread, NULL);
+        assert_int_equal(clients[i].status, GT_OK);
+    }
+    assert_int_equal(*fake.stale_launches, 0);
+    gt_close(handle);
+}
+
+/* ---- kernels ---- */
+
+enum { KERNELS = 400 };
+
+/* Different kernels that are legal for any k that is a multiple of 64. */
+static const char *kernel_text(int number, char *text)
+{
+    static const int steps[] = {16, 32, 64}, tiles[] = {32, 64, 128};
+    struct config config;
+    int found = 0;
+    for (int bm = 0; bm < 3; bm++)
+        for (int bn = 0; bn < 3; bn++)
+            for (int bk = 0; bk < 3; bk++)
+                for (int stages = 2; stages <= 4; stages++)
+                    for (int unroll = 2; unroll <= 16; unroll *= 2)
+                        for (int blocks = 0; blocks < 12; blocks++) {
+                            char changes[128];
+                            struct gpu gpu = store_context().gpu;
+                            snprintf(changes, sizeof changes,
+                                     "BM=%d BN=%d BK=%d STAGES=%d UNROLL=%d MIN_BLOCKS=%d VC=%d", tiles[bm],
+                                     tiles[bn], steps[bk], stages, unroll, 1 + blocks / 3, 1 << blocks % 3);
+                            assert_ok(config_parse(config_text(7, changes), &config));
+                            if (config.template->check(&config, NULL, &gpu)) continue;
+                            if (found++ == number) {
+                                config_format(&config, text);
+                                return text;
+                            }
+                        }
+    fail_msg("there are only %d kernels", found);
+    return NULL;
+}
+
+static char kernel_texts[KERNELS][CONFIG_TEXT_MAX];
+
+static void kernel_problem(int number, char text[64])
+{
+    snprintf(text, 64, "sgemm:nn:64x64x%d", 64 * (number + 1));
+}
+
+static void put_kernels(void)
+{
+    char line[2048], text[64];
+    char *all = calloc(KERNELS, sizeof line);
+    assert_non_null(all);
+    for (int i = 0; i < KERNELS; i++) {
+        kernel_text(i, kernel_texts[i]);
+        kernel_problem(i, text);
+        pretuned_line(line, sizeof line, text, kernel_texts[i], 5);
+        strcat(all + strlen(all), line);
+    }
+    put_text("h200.jsonl", all);
+    free(all);
+}
+
+static struct gt_plan *kernel_plan(struct gt_handle *handle, int number)
+{
+    char text[64];
+    kernel_problem(number, text);
+    struct gt_plan *plan = make_plan(handle, text);
+    assert_string_equal(info_of(plan).config, kernel_texts[number]);
+    return plan;
+}
+
+TEST(kernels_that_never_end_are_unloaded_but_not_those_of_a_living_graph)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = ""};
+    CUgraph graph;
+    CUgraphExec executable;
+    put_kernels();
+    struct gt_handle *handle = open_handle(&options);
+    for (int i = 0; i < 256; i++) gt_plan_close(kernel_plan(handle, i)); /* those that are kept */
+    assert_int_equal(*fake.modules, 256);
+
+    struct gt_plan *counted = kernel_plan(handle, 256), *used = kernel_plan(handle, 257);
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++) assert_gt(launch_it(counted));
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    assert_int_equal(cuda.GraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+    cuda.GraphDestroy(graph);
+    gt_plan_close(counted);
+    for (int i = 258; i < KERNELS; i++) {
+        struct gt_plan *plan = kernel_plan(handle, i);
+        assert_gt(launch_it(plan));
+        gt_plan_close(plan);
+        if (*fake.modules > 256 + 32 + 3) /* idle, and in use */
+            fail_msg("%d kernels are loaded", *fake.modules);
+    }
+    assert_gt(gt_trim(handle));
+    assert_int_equal(*fake.modules, 256 + 2); /* the graph's, and that of a plan that is open */
+    assert_int_equal(cuda.GraphLaunch(executable, stream), CUDA_SUCCESS);
+    assert_gt(launch_it(used));
+    cuda.GraphExecDestroy(executable);
+    gt_plan_close(used);
+    assert_gt(gt_trim(handle));
+    assert_int_equal(*fake.modules, 256);
+    assert_int_equal(*fake.stale_launches + *fake.forbidden, 0);
+    counted = kernel_plan(handle, 256); /* loaded again */
+    assert_gt(launch_it(counted));
+    gt_close(handle);
+}
+
+/* Through gt_gemm, as a program would; a graph that was captured from a plan that has gone since. */
+TEST(a_graph_outlives_the_plan_that_it_was_captured_from)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = ""};
+    CUgraph graph;
+    CUgraphExec executable;
+    char text[64];
+    put_kernels();
+    struct gt_handle *handle = open_handle(&options);
+    for (int i = 0; i < 256; i++) gt_plan_close(kernel_plan(handle, i));
+    kernel_problem(300, text);
+    struct gt_problem p = problem_of(text);
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_gt(gemm_it(handle, &p));
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    assert_int_equal(cuda.GraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+    cuda.GraphDestroy(graph);
+    kernel_problem(301, text);
+    p = problem_of(text);
+    for (int i = 0; i < 600; i++) { /* more than are turned over, with a kernel that is counted, too */
+        p.ldc = 64 + 4 * i;
+        assert_gt(gemm_it(handle, &p));
+    }
+    assert_gt(gt_trim(handle));
+    assert_int_equal(cuda.GraphLaunch(executable, stream), CUDA_SUCCESS);
+    assert_int_equal(*fake.stale_launches, 0);
+    assert_int_equal(*fake.modules, 256 + 1);
+    cuda.GraphExecDestroy(executable);
+    gt_close(handle);
+}
+
+/* ---- contexts ---- */
+
+static CUcontext context_now(void)
+{
+    CUcontext current;
+    cuda.CtxGetCurrent(&current);
+    return current;
+}
+
+TEST(a_context_that_is_reset_is_another_one)
+{
+    put_winner(TEXT, SIMT, 5, false);
+    put_winner("sgemm:nt:64x64x64", SIMT_SPLIT, 5, false);
+    static const char *const texts[] = {TEXT, "sgemm:nt:64x64x64"};
+    struct gt_handle *handle = open_handle(NULL);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2; i++) {
+            struct gt_problem p = problem_of(texts[i]);
+            for (int again = 0; again < 3; again++) assert_gt(gemm_it(handle, &p));
+        }
+        assert_int_equal(*fake.loads, 2 * (round + 1));
+        if (round == 2) break;
+        fake.reset(context_now());
+        assert_int_equal(*fake.buffers, 0);
+    }
+    assert_int_equal(*fake.stale_launches, 0);
+    fake.reset(context_now());
+    const int allocated = *fake.buffers;
+    gt_close(handle); /* nothing is given back that belongs to nobody */
+    assert_int_equal(*fake.buffers, allocated);
+    *fake.open = 0; /* events and pools of contexts that are gone */
+}
+
+static void *open_in_a_thread(void *opaque)
+{
+    struct client *c = opaque;
+    struct gt_problem p = problem_of(TEXT);
+    cuda.CtxSetCurrent(c->context);
+    c->status = gt_open(&c->handle, NULL);
+    if (!c->status) c->status = gemm_it(c->handle, &p);
+    return NULL;
+}
+
+TEST(a_handle_that_is_closed_takes_no_context_from_another)
+{
+    int active;
+    unsigned flags;
+    put_winner(TEXT, SIMT, 5, false);
+    struct gt_handle *first = open_handle(NULL);
+    struct client c = {.context = context_now()};
+    assert_int_equal(pthread_create(&c.thread, NULL, open_in_a_thread, &c), 0);
+    pthread_join(c.thread, NULL);
+    assert_int_equal(c.status, GT_OK);
+    gt_close(first);
+    assert_int_equal(cuda.DevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+    assert_int_equal(active, 1);
+    struct gt_problem p = problem_of(TEXT);
+    assert_gt(gemm_it(c.handle, &p));
+    gt_close(c.handle);
+    cuda.DevicePrimaryCtxGetState(0, &flags, &active);
+    assert_int_equal(active, 0);
+    cuda.CtxSetCurrent(NULL);
+}
+
+static void *open_and_close(void *opaque)
+{
+    struct client *c = opaque;
+    for (int i = 0; i < 40 && !c->status; i++) {
+        struct gt_handle *handle = NULL;
+        struct gt_problem p = problem_of(TEXT);
+        cuda.CtxSetCurrent(NULL);
+        c->status = gt_open(&handle, NULL);
+        if (!c->status) c->status = gemm_it(handle, &p);
+        gt_close(handle);
+    }
+    return NULL;
+}
+
+TEST(threads_open_while_others_close)
+{
+    struct client clients[4];
+    put_winner(TEXT, SIMT, 5, false);
+    for (int i = 0; i < 4; i++) {
+        clients[i] = (struct client){.status = GT_OK};
+        assert_int_equal(pthread_create(&clients[i].thread, NULL, open_and_close, &clients[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(clients[i].thread, NULL);
+        assert_int_equal(clients[i].status, GT_OK);
+    }
+}
+
+/* ---- what is closed, or was never open ---- */
+
+TEST(what_was_closed_is_refused_with_a_sentence)
+{
+    put_winner(TEXT, SIMT, 5, false);
+    struct gt_handle *handle = open_handle(NULL), *other = open_handle(NULL);
+    struct gt_plan *closed = make_plan(handle, TEXT), *left = make_plan(handle, TEXT), *made;
+    struct gt_problem p = problem_of(TEXT);
+    _Alignas(16) char foreign[4096];
+    memset(foreign, 0x3c, sizeof foreign);
+    gt_plan_close(closed);
+    assert_gt_fails(launch_it(closed), GT_INVALID, "closed");
+    gt_plan_close(closed); /* nothing happens */
+    gt_plan_close((struct gt_plan *)(void *)foreign);
+    assert_gt_fails(launch_it((struct gt_plan *)(void *)foreign), GT_INVALID, "none of this library's");
+    assert_gt(launch_it(left));
+    gt_close(handle);
+    assert_gt_fails(launch_it(left), GT_INVALID, "closed");
+    assert_gt_fails(gemm_it(handle, &p), GT_INVALID, "closed");
+    assert_gt_fails(gt_plan_open(handle, &p, &made), GT_INVALID, "closed");
+    assert_gt_fails(gt_trim(handle), GT_INVALID, "closed");
+    assert_gt_fails(gemm_it((struct gt_handle *)(void *)foreign, &p), GT_INVALID, "none of this library's");
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt_fails(gt_plan_describe(closed, &info), GT_INVALID, "closed");
+    gt_close(handle);
+    gt_close((struct gt_handle *)(void *)foreign);
+    assert_gt(gemm_it(other, &p));
+    gt_close(other);
+    cuda.CtxSetCurrent(NULL);
+}
+
+/* ---- fork ---- */
+
+static int in_the_child(struct gt_handle *handle, struct gt_plan *plans[3])
+{
+    struct gt_problem p = problem_of(TEXT), unknown = problem_of("sgemm:nn:60x60x60");
+    struct gt_handle *fresh = (void *)1;
+    struct gt_plan *made;
+    int wrong = 0;
+    for (int i = 0; i < 3; i++) {
+        const enum gt_status status = launch_it(plans[i]);
+        wrong |= (status != GT_NO_GPU && status != GT_DEVICE) || !strstr(gt_error_text(), "fork");
+    }
+    wrong |= 2 * (gemm_it(handle, &p) != GT_NO_GPU || !strstr(gt_error_text(), "fork"));
+    wrong |= 4 * (gemm_it(handle, &unknown) != GT_NO_GPU);
+    wrong |= 8 * (gt_plan_open(handle, &p, &made) != GT_NO_GPU || !strstr(gt_error_text(), "fork"));
+    wrong |= 16 * (gt_open(&fresh, NULL) != GT_NO_GPU || fresh || !strstr(gt_error_text(), "fork"));
+    wrong |= 32 * (gt_trim(handle) != GT_NO_GPU);
+    gt_plan_close(plans[0]);
+    gt_close(handle);
+    return wrong;
+}
+
+static atomic_bool enough;
+
+/* Somebody holds one lock or another whenever a process forks. */
+static void *keep_busy(void *opaque)
+{
+    struct client *c = opaque;
+    cuda.CtxSetCurrent(c->context);
+    for (int i = 0; !enough; i++) {
+        struct gt_problem p = problem_of(TEXT);
+        struct gt_plan *plan;
+        p.ldc = 64 + 4 * (i % 500);
+        if (gt_plan_open(c->handle, &p, &plan) == GT_OK) gt_plan_close(plan);
+        gemm(c->handle, &p, &zero, data[0], data[1], &zero, result, stream);
+    }
+    return NULL;
+}
+
+TEST(a_child_of_a_fork_is_refused_and_never_waits)
+{
+    put_winner(TEXT, SIMT, 5, false);
+    put_winner("sgemm:nt:64x64x64", SIMT_SPLIT, 5, false);
+    put_winner("sgemm:tn:64x64x64", NULL, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plans[] = {make_plan(handle, TEXT), make_plan(handle, "sgemm:nt:64x64x64"),
+                               make_plan(handle, "sgemm:tn:64x64x64")};
+    struct client c = {.handle = handle, .context = context_now()};
+    for (int i = 0; i < 3; i++) assert_gt(launch_it(plans[i]));
+    enough = false;
+    assert_int_equal(pthread_create(&c.thread, NULL, keep_busy, &c), 0);
+    for (int i = 0; i < 30; i++) {
+        int how;
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60); /* a child that waits for ever is ended */
+            _exit(in_the_child(handle, plans));
+        }
+        assert_int_equal(waitpid(pid, &how, 0), pid);
+        if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
+            fail_msg("child %d: %s %d", i, WIFEXITED(how) ? "wrong" : "ended by signal",
+                     WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how));
+    }
+    enough = true;
+    pthread_join(c.thread, NULL);
+    for (int i = 0; i < 3; i++) assert_gt(launch_it(plans[i])); /* the parent goes on */
+    gt_close(handle);
+}
+
+/* ---- trouble that passes ---- */
+
+/* Launches until the winner is used; 0: it never is. */
+static int launches_until_used(struct gt_plan *plan)
+{
+    for (int i = 1; i <= 100000; i++) {
+        *fake.launch_count = 0;
+        assert_gt(launch_it(plan));
+        if (*fake.launch_count > 0 && fake.launches[0].threads == 256) return i;
+    }
+    return 0;
+}
+
+TEST(a_lack_of_memory_is_not_for_ever)
+{
+    static const char *const failures[] = {"cuModuleLoadData=2", "cuModuleGetFunction=2", "cuLaunchKernel=2"};
+    put_winner(TEXT, SIMT_LARGE, 5, false);
+    for (int i = 0; i < 3; i++) {
+        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
+        struct gt_handle *handle = open_handle(&options);
+        setenv("FAKE_GPU_FAIL", failures[i], 1);
+        struct gt_plan *plan = make_plan(handle, TEXT);
+        for (int k = 0; k < 500; k++) assert_gt(launch_it(plan)); /* by cuBLAS */
+        assert_int_equal(info_of(plan).uses_cublas, 1);
+        unsetenv("FAKE_GPU_FAIL");
+        const int used = launches_until_used(plan);
+        print_message("%s: used again after %d launches\n", failures[i], used);
+        assert_true(used > 0 && used < 2000);
+        assert_string_equal(info_of(plan).config, SIMT_LARGE);
+        gt_close(handle);
+    }
+}
+
+TEST(a_cublas_without_memory_is_asked_again)
+{
+    put_winner(TEXT, NULL, 5, false);
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
+    struct gt_handle *handle = open_handle(&options);
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    setenv("FAKE_CUBLAS_FAIL", "3", 1); /* CUBLAS_STATUS_ALLOC_FAILED */
+    for (int i = 0; i < 300; i++) assert_gt(launch_it(plan));
+    assert_int_equal(info_of(plan).uses_cublas, 0);
+    unsetenv("FAKE_CUBLAS_FAIL");
+    int more = 0;
+    *fake.blas_calls = 0;
+    for (; *fake.blas_calls == 0 && more < 2000; more++) assert_gt(launch_it(plan));
+    print_message("asked again after %d launches\n", more);
+    assert_int_equal(*fake.blas_calls, 1);
+    gt_close(handle);
+}
+
+/* A kernel that is refused for good is not tried again and again. */
+TEST(a_refusal_for_good_is_remembered)
+{
+    put_winner(TEXT, SIMT_LARGE, 5, false);
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
+    struct gt_handle *handle = open_handle(&options);
+    setenv("FAKE_NVRTC_REFUSES", "-DBM=128", 1);
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    for (int i = 0; i < 1000; i++) assert_gt(launch_it(plan));
+    assert_int_equal(*fake.compilations, 1);
+    gt_close(handle);
+}
+
+/* ---- the cache ---- */
+
+static int count_private_folders(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/tmp");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        count += strncmp(entry->d_name, "gemmtune-cache-", 15) == 0;
+    closedir(folder);
+    return count;
+}
+
+/* In a process of its own, which is killed. */
+static int without_a_cache(void)
+{
+    if (fakes_setup(NULL)) return 3;
+    const struct gt_options options = {
+        .size = sizeof(struct gt_options), .flags = GT_QUIET, .cache = "/proc/nowhere"};
+    put_winner(TEXT, SIMT, 5, false);
+    struct gt_handle *handle = open_handle(&options);
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    if (strcmp(info_of(plan).config, SIMT) != 0 || launch_it(plan)) return 4;
+    store_teardown(NULL);
+    raise(SIGKILL);
+    return 5;
+}
+
+TEST(nothing_is_left_in_tmp_whatever_ends_the_program)
+{
+    int how;
+    const int before = count_private_folders();
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/proc/self/exe", "test_runtime_lifetime", "--without-a-cache", (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    if (!WIFSIGNALED(how)) fail_msg("the program ended by itself: %d", WEXITSTATUS(how));
+    assert_int_equal(WTERMSIG(how), SIGKILL);
+    assert_int_equal(count_private_folders(), before);
+}
+
+TEST(a_cache_that_is_full_costs_no_second_compilation)
+{
+    struct gt_plan_info info = gt_plan_info_make();
+    char path[200];
+    put_winner(TEXT, SIMT, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    snprintf(path, sizeof path, "rm -rf '%s/kernels'; echo > '%s/kernels'", store_folder, store_folder);
+    assert_int_equal(system(path), 0);
+    stderr_catch();
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    const char *said = stderr_release();
+    info = info_of(plan);
+    assert_int_equal(lines_in(said), 1);
+    assert_non_null(strstr(said, "compiled kernels are not kept"));
+    assert_string_equal(info.config, SIMT);
+    assert_int_equal(*fake.compilations, 1);
+    gt_close(handle);
+}
+
+#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--without-a-cache") == 0) return without_a_cache();
+    const struct CMUnitTest tests[] = {
+        ON_FAKES(shapes_that_never_end_take_no_more_memory),
+        ON_FAKES(threads_share_plans_that_come_and_go),
+        ON_FAKES(kernels_that_never_end_are_unloaded_but_not_those_of_a_living_graph),
+        ON_FAKES(a_graph_outlives_the_plan_that_it_was_captured_from),
+        ON_FAKES(a_context_that_is_reset_is_another_one),
+        ON_FAKES(a_handle_that_is_closed_takes_no_context_from_another),
+        ON_FAKES(threads_open_while_others_close),
+        ON_FAKES(what_was_closed_is_refused_with_a_sentence),
+        ON_FAKES(a_child_of_a_fork_is_refused_and_never_waits),
+        ON_FAKES(a_lack_of_memory_is_not_for_ever),
+        ON_FAKES(a_cublas_without_memory_is_asked_again),
+        ON_FAKES(a_refusal_for_good_is_remembered),
+        ON_FAKES(nothing_is_left_in_tmp_whatever_ends_the_program),
+        ON_FAKES(a_cache_that_is_full_costs_no_second_compilation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
