@@ -1,8 +1,10 @@
 # runtime/gemmtune.h as a man page: its comments and declarations as they are, a section for each "---- title ----".
 # -v version=VERSION
 BEGIN { print ".TH GEMMTUNE 3 \"\" \"gemmtune " version "\" \"gemmtune\"" }
+/SPDX-License-Identifier/ { next }
 { gsub(/\\/, "\\e"); gsub(/-/, "\\-"); gsub(/'/, "\\(aq") }
-NR == 1 {
+!named {
+    named = 1
     sub(/^\/\* gemmtune\.h (\\-|—) /, "")
     sub(/\.$/, "")
     print ".SH NAME\ngemmtune \\- " $0

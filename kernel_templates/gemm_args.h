@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gemm_args.h — the one argument of every GEMM kernel; read by the host (C) and by the kernels (CUDA C++).
  *
  * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h

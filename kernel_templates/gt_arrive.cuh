@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_arrive.cuh — blocks that share a tile: who is the last to have stored its part? That one may read all
  * parts. Nobody waits for anybody, so it does not matter how many blocks run at a time. */
 #ifndef GT_ARRIVE_CUH

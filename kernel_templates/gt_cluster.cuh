@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_cluster.cuh — blocks of a cluster that share a tile of C send each other their sums: no workspace, no
  * second kernel, and every block does its share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_compute.cuh — the lanes of a warp, fragments of A and B in registers, and their outer product. */
 #ifndef GT_COMPUTE_CUH
 #define GT_COMPUTE_CUH

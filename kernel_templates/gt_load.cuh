@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_load.cuh — a tile of an operand on its way from global to shared memory.
  *
  * In shared memory a tile is TILE_K rows of TILE_X floats, where x is m for A and n for B, and a row is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_pack.cuh — the kernel before a product: an operand whose rows no vector fits, or which runs the other
  * way than shared memory, is copied into the workspace first.
  *

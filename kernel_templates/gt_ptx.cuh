@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_ptx.cuh — memory access and asynchronous copies of the kernels. PTX is wrapped here and nowhere else.
  *
  * The contract with whoever executes kernels elsewhere (with GT_CPU defined, gt_cpu.h is included instead of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_reduce.cuh — the sum over the parts of a product split along k, by a second kernel, which then does
  * C = alpha * sum + beta * C, or by the last block of a tile to arrive.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_reduce_rules.h — how the sum over splits is shared out among threads; read by host (C) and kernels (CUDA
  * C++).
  *

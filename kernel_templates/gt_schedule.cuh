@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_schedule.cuh — which part of the problem a block computes: its tile of C, its range of k, its batch
  * item. */
 #ifndef GT_SCHEDULE_CUH

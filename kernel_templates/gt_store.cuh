@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_store.cuh — a thread's part of C from its accumulators to global memory. */
 #ifndef GT_STORE_CUH
 #define GT_STORE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gt_teams.cuh — a block's sums through shared memory: those of teams that share out its k are added, and
  * what goes to C lies side by side.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resident.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and low (or
  * narrow): one operand is so small that it stays in shared memory while the other is streamed past it, once.
  *

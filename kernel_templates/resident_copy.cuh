@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resident_copy.cuh — both operands of the resident kernel on their way to shared memory: by cp.async or, of
  * LOADER 3, by bulk copies of whole rows of k.
  *

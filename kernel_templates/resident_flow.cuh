@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resident_flow.cuh — the walk through the stages without a barrier of the whole block: each stage has two
  * mbarriers, one that says it is full and one that says it is free.
  *

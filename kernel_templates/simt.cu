@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simt.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32: every product is an fmaf.
  *
  * Block -> warp -> thread tiles (here 4 x 8 lanes), and a pipeline at each level:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simt_rules.h — derived sizes of the simt kernel, and which configurations are correct.
  *
  * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simt_workspace.h — what a launch of simt keeps in the workspace, and where; read by host (C) and kernels
  * (CUDA C++).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* skinny.cu — C[m,n] = alpha * op(A) * op(B) + beta * C for few rows or few columns, in strict FP32.
  *
  * One of the operands is large and read once: time is its bytes over the memory's speed, if enough of them

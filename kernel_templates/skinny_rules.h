@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* skinny_rules.h — derived sizes of the skinny kernel, and which configurations are correct.
  *
  * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_skinny.c, which has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* skinny_small.cuh — the small operand on its way to shared memory, a chunk of k at a time.
  *
  * In shared memory a chunk is ROWS rows of CHUNK_K floats, STRIDE_S apart, whichever way the operand lies in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* skinny_stream.cuh — a lane's part of the streamed operand: which columns and k are its own, and fragments
  * of them on their way from global memory to registers. */
 #ifndef GT_SKINNY_STREAM_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* skinny_sum.cuh — from the sums of lanes to C: over the lanes of a warp, the warps of a block, the blocks of
  * a tile. Every addition has its place; who comes first changes nothing. */
 #ifndef GT_SKINNY_SUM_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tall.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and narrow (or
  * low), where the long operand runs along k, in rows that begin anywhere: at any multiple of 4 bytes.
  *

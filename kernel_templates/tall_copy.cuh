@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tall_copy.cuh — both operands of the tall kernel on their way to shared memory: the small one as rows of k,
  * float by float and once; the streamed one row by row, each 16 bytes at a time from an aligned address.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gemmtune.h — run matrix products with the kernels that gemmtune found to be the fastest.
  *
  *     struct gt_handle *handle;

@@ -22,7 +22,7 @@ struct gt_winner_shape geometry_shape(const struct problem *p)
                                     .stride_a = p->stride_a,
                                     .stride_b = p->stride_b,
                                     .stride_c = p->stride_c,
-                                    .accumulate = p->beta != 0};
+                                    .adds_to_c = p->beta != 0};
 }
 
 _Static_assert(LAUNCH_KERNELS_MAX == 3, "struct gt_winner_plan has places for three kernels");

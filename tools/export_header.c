@@ -108,7 +108,7 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->k = (int32_t)p->k;
     w->batch = (int32_t)p->batch;
     w->op = 2 * p->trans_a + p->trans_b;
-    w->accumulate = p->beta != 0;
+    w->adds_to_c = p->beta != 0;
     w->align = pick->align;
     w->log_m = gt_winner_log(p->m);
     w->log_n = gt_winner_log(p->n);
@@ -164,9 +164,8 @@ static void write_top(const struct header *h, FILE *f)
 {
     fprintf(
         f,
-        "/* SPDX-License-Identifier: MIT\n"
-        " *\n"
-        " * The fastest known GEMM kernels of %d GPU%s, %zu shapes. Written by `tune export --header` on "
+        "/* SPDX-License-Identifier: MIT */\n"
+        "/* The fastest known GEMM kernels of %d GPU%s, %zu shapes. Written by `tune export --header` on "
         "%s; do not\n"
         " * change it, export again.\n"
         " *\n"
@@ -299,7 +298,7 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     fprintf(f,
             "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32
             ", 0x%" PRIx32 ", ",
-            w->m, w->n, w->k, w->batch, w->op, w->accumulate, (uint32_t)w->align, (uint32_t)w->needs);
+            w->m, w->n, w->k, w->batch, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -322,8 +321,7 @@ static enum status write_slots(const struct header *h, int gpu, size_t begin, si
     if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
-        uint32_t at =
-            gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->accumulate) & (slots - 1);
+        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->adds_to_c) & (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }

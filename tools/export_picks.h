@@ -22,7 +22,7 @@ struct pick_source {
 };
 
 struct picks {
-    struct pick *list; /* by GPU, op, m, n, k, batch, alignment, accumulate */
+    struct pick *list; /* by GPU, op, m, n, k, batch, alignment, adds_to_c */
     size_t count;
     struct gpu *gpus; /* by name */
     int gpu_count;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winner_here.h — the declarations and definitions of an exported header, for the program that writes them.
  */
 #ifndef GT_WINNER_HERE_H

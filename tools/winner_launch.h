@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * winner_launch.h — the launcher that headers written by `tune export --header --with-kernels` carry, beside
+/* SPDX-License-Identifier: MIT */
+/* winner_launch.h — the launcher that headers written by `tune export --header --with-kernels` carry, beside
  * the lookup. Needs the driver API alone: <cuda.h>, included by the header that carries it, and libcuda.
  *
  *     struct gt_winner_loaded kernel;

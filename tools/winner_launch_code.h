@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * winner_launch_code.h — the definitions to winner_launch.h.
+/* SPDX-License-Identifier: MIT */
+/* winner_launch_code.h — the definitions to winner_launch.h.
  */
 #ifndef GT_WINNER_LAUNCH_CODE
 #define GT_WINNER_LAUNCH_CODE

@@ -1,12 +1,11 @@
-/* SPDX-License-Identifier: MIT
- *
- * winner_lookup.h — what every header written by `tune export --header` carries: what is asked,
+/* SPDX-License-Identifier: MIT */
+/* winner_lookup.h — what every header written by `tune export --header` carries: what is asked,
  * what is known, how it is found, how it is launched. C99 and C++; needs no library.
  *
  *     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_NAME, "NVIDIA H200", 90, 132);
  *     struct gt_winner_shape shape = gt_winner_shape_make(0, 0, m, n, k);
  *     struct gt_winner_match match;
- *     shape.accumulate = beta != 0;
+ *     shape.adds_to_c = beta != 0;
  *     if (gt_winner_find(gpu, &shape, &match)) puts(match.winner->config);
  *
  * A product is row-major C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32. Column-major callers pass
@@ -34,7 +33,7 @@ struct gt_winner_shape {
     int64_t lda, ldb, ldc;
     int64_t batch;
     int64_t stride_a, stride_b, stride_c;
-    int accumulate; /* 1: beta is not 0, C is read as well as written, which takes longer */
+    int adds_to_c; /* 1: beta is not 0, C is read as well as written, which takes longer */
 };
 
 /* How a configuration is launched for any shape. Up to three kernels, in this order: one that packs operands
@@ -86,7 +85,7 @@ struct gt_winner_plan {
 struct gt_winner {
     int32_t m, n, k, batch;               /* measured for */
     int32_t op;                           /* 2 * trans_a + trans_b */
-    int32_t accumulate;                   /* as in struct gt_winner_shape */
+    int32_t adds_to_c;                    /* as in struct gt_winner_shape */
     int32_t align;                        /* of the operands it was measured with: gt_winner_align */
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
@@ -115,7 +114,7 @@ struct gt_winner_kernel {
     size_t cubin_bytes, ptx_bytes;
 };
 
-/* The winners of one GPU, by op, m, n, k, batch, alignment and accumulate. */
+/* The winners of one GPU, by op, m, n, k, batch, alignment and adds_to_c. */
 struct gt_winner_gpu {
     const char *name; /* as the driver gives it */
     int32_t arch;     /* compute capability, 10 * major + minor */
@@ -142,7 +141,7 @@ struct gt_winner_set {
 
 struct gt_winner_match {
     const struct gt_winner *winner;
-    int exact;      /* 1: found for this shape, alignment and accumulate on this GPU (its source says how);
+    int exact;      /* 1: found for this shape, alignment and adds_to_c on this GPU (its source says how);
                        0: for the nearest that may run it, or on another GPU */
     float distance; /* to that shape, in octaves: 1 is one size doubled */
 };

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * winner_lookup_code.h — the definitions to winner_lookup.h, which one file of a program takes.
+/* SPDX-License-Identifier: MIT */
+/* winner_lookup_code.h — the definitions to winner_lookup.h, which one file of a program takes.
  */
 #ifndef GT_WINNER_LOOKUP_CODE
 #define GT_WINNER_LOOKUP_CODE
@@ -35,7 +34,7 @@ GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int tran
     s.stride_a = gt_winner_times(m, k);
     s.stride_b = gt_winner_times(k, n);
     s.stride_c = gt_winner_times(m, n);
-    s.accumulate = 0;
+    s.adds_to_c = 0;
     return s;
 }
 
@@ -314,12 +313,12 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 /* ---- lookup ---- */
 
 static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t op,
-                                      int32_t align, int32_t accumulate)
+                                      int32_t align, int32_t adds_to_c)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t h = (((uint64_t)(uint32_t)m << 32) | (uint32_t)n) * factor;
     h = ((h ^ h >> 32) + (((uint64_t)(uint32_t)k << 32) | (uint32_t)batch)) * factor;
-    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(align << 3 | accumulate << 2 | op)) * factor;
+    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(align << 3 | adds_to_c << 2 | op)) * factor;
     return (uint32_t)(h >> 32);
 }
 
@@ -328,13 +327,13 @@ static inline const struct gt_winner *gt_winner_same(const struct gt_winner_gpu 
                                                      const struct gt_winner_shape *s)
 {
     const int32_t op = 2 * (s->trans_a != 0) + (s->trans_b != 0), align = gt_winner_align(s);
-    const int32_t accumulate = s->accumulate != 0;
+    const int32_t adds_to_c = s->adds_to_c != 0;
     uint32_t slot =
-        gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, op, align, accumulate);
+        gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, op, align, adds_to_c);
     for (slot &= gpu->slot_mask; gpu->slots[slot]; slot = (slot + 1) & gpu->slot_mask) {
         const struct gt_winner *w = &gpu->winners[gpu->slots[slot] - 1];
         if (w->m == s->m && w->n == s->n && w->k == s->k && w->batch == s->batch && w->op == op &&
-            w->align == align && w->accumulate == accumulate)
+            w->align == align && w->adds_to_c == adds_to_c)
             return w;
     }
     return NULL;
@@ -369,7 +368,7 @@ static inline float gt_winner_far(const struct gt_winner *w, const struct gt_win
     return gt_winner_square(w->log_n - n) + gt_winner_square(w->log_k - k) +
            gt_winner_square(w->log_batch - batch) +
            (float)(!!(other & 15) + !!(other & 240) + !!(other >> 8) +
-                   (w->accumulate != (shape->accumulate != 0))) /
+                   (w->adds_to_c != (shape->adds_to_c != 0))) /
                16;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blocktile_1d.cu — rung 4: a thread computes TM elements of a column of C; what it reads of B stays in a
  * register.
  *

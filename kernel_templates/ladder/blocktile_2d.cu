@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blocktile_2d.cu — rung 5: a thread computes a TM x TN piece of C, a sum of outer products in registers.
  *
  *                   ┌──────BN──────┐

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* coalesced.cu — rung 2: the same thread-per-element kernel, the lanes of a warp laid along a row of C.
  *
  *     naive:  lane → row          here:  lane → column

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* double_buffered.cu — rung 7: the next tile is on its way while this one is used; one barrier a step.
  *
  *     global memory     ┌ load t+1 into registers ┐

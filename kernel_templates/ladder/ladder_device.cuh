@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ladder_device.cuh — what every rung does alike: scalars, and memory accesses that stop at the edge of a
  * matrix. */
 #ifndef LADDER_DEVICE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ladder_rules.h — which tile sizes of a rung are correct, and the sizes that follow from them.
  *
  * Read twice, with two meanings of RULE: a rung makes each a static_assert, the host an `if (!(holds)) return

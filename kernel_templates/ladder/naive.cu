@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cu — rung 1: one thread computes one element of C, straight from the definition.
  *
  *     C[m,n] = alpha * sum over k of A[m,k] * B[k,n] + beta * C[m,n]

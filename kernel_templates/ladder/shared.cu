@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared.cu — rung 3: the block brings tiles of A and B into shared memory, once for all of its threads.
  *
  *                     ┌──BN──┐

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectorized.cu — rung 6: As is stored transposed, and everything moves four floats at a time.
  *
  *        A in global memory            As in shared memory

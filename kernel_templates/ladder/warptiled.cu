@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warptiled.cu — rung 8: a level between block and thread: each warp owns a compact WM x WN part of the tile.
  *
  *      block BM x BN             warp WM x WN                thread TM x TN, in pieces of 4 x 4

@@ -10,7 +10,7 @@ t tune export --db one.db --json --csv
 t tune export --db one.db --csv --with-kernels
 t tune export --db one.db --header h200.h --ptx
 t tune export --db one.db --header h200.h
-t sed -n 1,4p h200.h
+t sed -n 1,3p h200.h
 t grep -c GT_H200_H h200.h
 t tune export --db one.db --header sub/h200.h
 t tune export --db one.db --header -.h

@@ -15,7 +15,7 @@ static const struct gt_winner_gpu *gpu;
 static struct gt_winner_shape queries[QUERIES];
 
 struct key {
-    int32_t op, m, n, k, batch, align, accumulate, number;
+    int32_t op, m, n, k, batch, align, adds_to_c, number;
 };
 static struct key *keys;
 
@@ -30,7 +30,7 @@ static int compare(const void *x, const void *y)
 static struct key key_of(const struct gt_winner_shape *s)
 {
     return (struct key){2 * s->trans_a + s->trans_b, (int32_t)s->m,      (int32_t)s->n, (int32_t)s->k,
-                        (int32_t)s->batch,           gt_winner_align(s), s->accumulate, 0};
+                        (int32_t)s->batch,           gt_winner_align(s), s->adds_to_c,  0};
 }
 
 static int by_header(const struct gt_winner_shape *s)
@@ -48,7 +48,7 @@ static int by_bsearch(const struct gt_winner_shape *s)
 
 static void key_text(const struct key *k, char text[96])
 {
-    snprintf(text, 96, "%d %d %d %d %d %d %d", k->op, k->m, k->n, k->k, k->batch, k->align, k->accumulate);
+    snprintf(text, 96, "%d %d %d %d %d %d %d", k->op, k->m, k->n, k->k, k->batch, k->align, k->adds_to_c);
 }
 
 static int by_hsearch(const struct gt_winner_shape *s)
@@ -103,7 +103,7 @@ int main(void)
     for (int32_t i = 0; i < count; i++) {
         const struct gt_winner *w = &gpu->winners[i];
         char text[96];
-        keys[i] = (struct key){w->op, w->m, w->n, w->k, w->batch, w->align, w->accumulate, i};
+        keys[i] = (struct key){w->op, w->m, w->n, w->k, w->batch, w->align, w->adds_to_c, i};
         key_text(&keys[i], text);
         hsearch((ENTRY){.key = strdup(text), .data = (void *)(intptr_t)i}, ENTER);
     }
@@ -112,7 +112,7 @@ int main(void)
         const struct gt_winner *w = &gpu->winners[below((uint32_t)count)];
         queries[i] = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k + (i % 8 == 0));
         queries[i].batch = w->batch;
-        queries[i].accumulate = w->accumulate;
+        queries[i].adds_to_c = w->adds_to_c;
     }
     long sums[3] = {0, 0, 0};
     const double header = time_of(by_header, &sums[0]), sorted = time_of(by_bsearch, &sums[1]),

@@ -65,7 +65,7 @@ static double distance(const struct gt_winner *w, const struct gt_winner_shape *
     const int32_t align = gt_winner_align(s);
     double sum = 0;
     for (int i = 0; i < 4; i++) sum += pow(log2(pairs[i][0] / pairs[i][1]), 2);
-    sum += w->accumulate != s->accumulate ? 1.0 / 16 : 0;
+    sum += w->adds_to_c != s->adds_to_c ? 1.0 / 16 : 0;
     for (int i = 0; i < 3; i++) sum += ((w->align ^ align) >> 4 * i & 15) ? 1.0 / 16 : 0;
     return sqrt(sum);
 }
@@ -100,7 +100,7 @@ static struct gt_winner_shape shape_of(const struct gt_winner *w)
 {
     struct gt_winner_shape s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k);
     s.batch = w->batch;
-    s.accumulate = w->accumulate;
+    s.adds_to_c = w->adds_to_c;
     s.lda = (s.lda + 3) / 4 * 4;
     s.ldb = (s.ldb + 3) / 4 * 4;
     s.ldc = (s.ldc + 3) / 4 * 4;
@@ -129,7 +129,7 @@ static struct gt_winner_shape random_shape(void)
     struct gt_winner_shape s = gt_winner_shape_make((int)below(2), (int)below(2), size[0], size[1], size[2]);
     if (below(8) == 0) s.batch = 1 + below(100000);
     if (below(8) == 0) s.ldb += 1 + below(4);
-    s.accumulate = below(4) == 0;
+    s.adds_to_c = below(4) == 0;
     return s;
 }
 

@@ -12,7 +12,7 @@ static uint32_t slots[SLOTS];
 static struct gt_winner_gpu tables[2], substitutes[2];
 static struct gt_winner_set set;
 
-static void add(int32_t m, int32_t n, int32_t k, int32_t accumulate)
+static void add(int32_t m, int32_t n, int32_t k, int32_t adds_to_c)
 {
     struct gt_winner_gpu *gpu = &tables[0];
     const int32_t number = gpu->first[4]++;
@@ -22,7 +22,7 @@ static void add(int32_t m, int32_t n, int32_t k, int32_t accumulate)
                             .n = n,
                             .k = k,
                             .batch = 1,
-                            .accumulate = accumulate,
+                            .adds_to_c = adds_to_c,
                             .align = gt_winner_align(&s),
                             .needs = 0x111,
                             .log_m = gt_winner_log(m),
@@ -34,7 +34,7 @@ static void add(int32_t m, int32_t n, int32_t k, int32_t accumulate)
                             .kernel = -1,
                             .config = "cublas"};
     for (int op = 1; op < 4; op++) gpu->first[op] = gpu->first[4];
-    uint32_t slot = gt_winner_hash(m, n, k, 1, 0, w->align, accumulate) & (SLOTS - 1);
+    uint32_t slot = gt_winner_hash(m, n, k, 1, 0, w->align, adds_to_c) & (SLOTS - 1);
     while (slots[slot]) slot = (slot + 1) & (SLOTS - 1);
     slots[slot] = (uint32_t)number + 1;
 }
@@ -98,12 +98,12 @@ TEST(what_adds_to_c_is_another_problem)
 {
     struct gt_winner_match match;
     struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 64, 64, 64);
-    assert_int_equal(shape.accumulate, 0);
+    assert_int_equal(shape.adds_to_c, 0);
     assert_true(gt_winner_find(&tables[0], &shape, &match) && match.exact && match.winner == &winners[0]);
-    shape.accumulate = 1;
+    shape.adds_to_c = 1;
     assert_true(gt_winner_find(&tables[0], &shape, &match) && match.exact && match.winner == &winners[1]);
     shape = gt_winner_shape_make(0, 0, 512, 512, 512);
-    shape.accumulate = 7; /* any but 0 */
+    shape.adds_to_c = 7; /* any but 0 */
     assert_true(gt_winner_find(&tables[0], &shape, &match) && match.winner == &winners[2]);
     assert_int_equal(match.exact, 0);
     assert_true(match.distance > 0.249f && match.distance < 0.251f);
@@ -173,7 +173,7 @@ TEST(any_bits_are_answered)
         int64_t *const fields[] = {&s.m,   &s.n,     &s.k,        &s.lda,      &s.ldb,
                                    &s.ldc, &s.batch, &s.stride_a, &s.stride_b, &s.stride_c};
         s.trans_a = s.trans_b = 0;
-        s.accumulate = (int)stats_random_below(&random, UINT64_C(1) << 31);
+        s.adds_to_c = (int)stats_random_below(&random, UINT64_C(1) << 31);
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const uint64_t bits =
                 stats_random_below(&random, UINT64_C(1) << (4 + stats_random_below(&random, 60)));
