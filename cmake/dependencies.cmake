@@ -2,16 +2,17 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): gt::NAME, and NAME_ARCHIVE, its static form.
+# gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): gt::NAME, and NAME_ARCHIVE, its static form, which
+# our shared libraries carry (of libuv and zlib, the program with GT_STATIC_DEPS alone).
 function(gt_dependency name module)
   pkg_check_modules(${name} REQUIRED ${module})
   add_library(gt_${name} INTERFACE)
   add_library(gt::${name} ALIAS gt_${name})
   target_include_directories(gt_${name} SYSTEM INTERFACE ${${name}_INCLUDE_DIRS})
   find_library(${name}_ARCHIVE NAMES ${ARGN} HINTS ${${name}_LIBDIR})
-  if(NOT ${name}_ARCHIVE)
+  if(NOT ${name}_ARCHIVE AND (GT_STATIC_DEPS OR NOT name MATCHES "^(uv|zlib)$"))
     list(GET ARGN 0 archive)
-    message(FATAL_ERROR "No ${archive}, the static form of ${module}, which our libraries carry: install the "
+    message(FATAL_ERROR "No ${archive}, the static form of ${module}, which is linked into what we build: install the "
       "development package that has it (Debian's do: run tools/setup.sh)")
   endif()
   if(GT_STATIC_DEPS)
