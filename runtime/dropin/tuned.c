@@ -62,11 +62,14 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
 
 /* The operands change places: see route.c. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
-                               char why[TUNED_WHY_MAX])
+                               bool *untouched, char why[TUNED_WHY_MAX])
 {
     struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
     call.workspace = asked->workspace;
     call.workspace_bytes = asked->workspace_bytes;
     enum gt_status status = gt_launch(plan, &call);
-    return status ? refused(status, "the tuned kernel failed", why) : TUNED_READY;
+    *untouched = status == GT_INVALID || status == GT_UNAVAILABLE || status == GT_MEMORY;
+    if (status == GT_OK) return TUNED_READY;
+    const enum tuned_result result = refused(status, "the tuned kernel failed", why);
+    return *untouched ? TUNED_LATER : result;
 }
