@@ -80,7 +80,7 @@ static void start(void)
     const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
     settings.log = is_set("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
-    exclude_start(getenv("GEMMTUNE_EXCLUDE"), say_text);
+    exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
     if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
     else if (way && way[0] && strcmp(way, "exact") != 0)
         say("GEMMTUNE_DROPIN '%.40s' is none of exact, nearest and off: exact is used", way);

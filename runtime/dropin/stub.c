@@ -84,7 +84,7 @@ static const struct engine *open_engine(void)
 
 static bool is_switched_off(void)
 {
-    const char *way = getenv("GEMMTUNE_DROPIN");
+    const char *way = env_text("GEMMTUNE_DROPIN");
     return way && strcmp(way, "off") == 0;
 }
 
