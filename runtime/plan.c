@@ -305,7 +305,9 @@ enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *way, enu
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
 {
-    *info = atomic_load(&plan->way[PLAN_USUAL])->info;
+    const struct way *usual = atomic_load(&plan->way[PLAN_USUAL]);
+    *info = usual->info;
+    info->provisional = usual->provisional;
     info->without_workspace = atomic_load(&plan->without);
     for (int i = PLAN_WITHOUT; i <= PLAN_UNALIGNED_WITHOUT && !info->instead[0]; i++) {
         const struct way *way = atomic_load(&plan->way[i]);

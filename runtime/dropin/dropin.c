@@ -80,7 +80,7 @@ static void start(void)
     const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
     settings.log = is_set("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
-    exclude_start(getenv("GEMMTUNE_EXCLUDE"), say_text);
+    exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
     if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
     else if (way && way[0] && strcmp(way, "exact") != 0)
         say("GEMMTUNE_DROPIN '%.40s' is none of exact, nearest and off: exact is used", way);
@@ -173,8 +173,8 @@ struct scalars {
 static bool read_scalars(const struct asked *asked, struct scalars *scalars)
 {
     int pointer = asked->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS;
-    if (!asked->alpha || !asked->beta || asked->m < 1 || asked->n < 1 || asked->k < 1 || asked->batch < 1)
-        return false;
+    if (!asked->alpha || !asked->beta || !asked->a || !asked->b || !asked->c) return false;
+    if (asked->m < 1 || asked->n < 1 || asked->k < 1 || asked->batch < 1) return false;
     if (asked->handle &&
         (!asked->real->GetPointerMode || asked->real->GetPointerMode(asked->handle, &pointer)))
         return false;
@@ -182,14 +182,6 @@ static bool read_scalars(const struct asked *asked, struct scalars *scalars)
     if (scalars->on_device) return true;
     scalars->adds = *(const float *)asked->beta != 0;
     return pointer == BLAS_HOST_SCALARS && *(const float *)asked->alpha != 0;
-}
-
-/* A launch that failed may have written part of C. cuBLAS may still compute it where C is not read. */
-static bool failed(const struct asked *asked, struct route *route, const struct scalars *scalars, int *result)
-{
-    tell(asked, route, SAID_FAILED, NULL);
-    *result = BLAS_EXECUTION_FAILED;
-    return scalars->on_device || scalars->adds;
 }
 
 /* True: done. */
@@ -206,8 +198,8 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     tell(asked, route, SAID_TUNED, NULL);
     if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
-    bool touched;
-    const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, why, &touched);
+    bool untouched;
+    const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, &untouched, why);
     *result = BLAS_SUCCESS;
     if (launched == TUNED_READY) return true;
     if (settings.log) atomic_fetch_sub_explicit(&route->tuned, 1, memory_order_relaxed);
@@ -217,7 +209,9 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     route_give_up(route, launched, why);
     tell(asked, route, SAID_FAILED, NULL);
-    return touched && failed(asked, route, scalars, result);
+    /* Part of C may be written: cuBLAS may still compute it where C is not read. */
+    *result = BLAS_EXECUTION_FAILED;
+    return !untouched && (scalars->on_device || scalars->adds);
 }
 
 /* A route that is to be counted, or has a tuned kernel. */

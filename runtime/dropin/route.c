@@ -184,11 +184,14 @@ struct route *route_newest(void)
 /* The lock is held. */
 static void give_up(struct route *r, enum tuned_result result, const char *why)
 {
-    snprintf(r->why, sizeof r->why, "%.250s", why);
+    const int doublings = r->failures < RETRY_DOUBLINGS ? r->failures : RETRY_DOUBLINGS;
+    const int calls = RETRY_CALLS << doublings;
     if (result == TUNED_LATER) {
-        const int doublings = r->failures < RETRY_DOUBLINGS ? r->failures : RETRY_DOUBLINGS;
         r->failures++;
-        atomic_store(&r->calls_to_pass, RETRY_CALLS << doublings);
+        atomic_store(&r->calls_to_pass, calls);
+        snprintf(r->why, sizeof r->why, "%.200s; it is tried again after %d calls", why, calls);
+    } else {
+        snprintf(r->why, sizeof r->why, "%.250s", why);
     }
     atomic_store(&r->state, result == TUNED_LATER ? ROUTE_LATER : ROUTE_PASS);
 }

@@ -2,9 +2,10 @@
 #ifndef GT_TF32_H
 #define GT_TF32_H
 
+#include "env.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Set to 0: what asks for TF32 is computed in strict FP32. The environment is read once. */
@@ -14,7 +15,7 @@ static inline bool tf32_is_forbidden(void)
     static atomic_int known;
     int forbidden = atomic_load_explicit(&known, memory_order_relaxed);
     if (forbidden == UNKNOWN) {
-        const char *value = getenv("NVIDIA_TF32_OVERRIDE");
+        const char *value = env_text("NVIDIA_TF32_OVERRIDE");
         forbidden = value && strcmp(value, "0") == 0 ? YES : NO;
         atomic_store_explicit(&known, forbidden, memory_order_relaxed);
     }

@@ -57,20 +57,20 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
     }
     snprintf(why, TUNED_WHY_MAX, "the tuned kernel cannot be used: %.200s", info.why);
     gt_plan_close(*plan);
-    return TUNED_NEVER;
+    return info.provisional ? TUNED_LATER : TUNED_NEVER;
 }
 
 /* The operands change places: see route.c. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
-                               char why[TUNED_WHY_MAX], bool *touched)
+                               bool *untouched, char why[TUNED_WHY_MAX])
 {
     struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
     call.workspace = asked->workspace;
     call.workspace_bytes = asked->workspace_bytes;
     call.flags = GT_AS_PLANNED; /* else it is cuBLAS's */
     enum gt_status status = gt_launch(plan, &call);
-    *touched = status != GT_OK && status != GT_MEMORY && status != GT_UNAVAILABLE;
-    if (!status) return TUNED_READY;
-    enum tuned_result result = refused(status, "the tuned kernel failed", why);
-    return status == GT_MEMORY ? TUNED_NOT_THIS : result;
+    *untouched = status == GT_INVALID || status == GT_UNAVAILABLE || status == GT_MEMORY;
+    if (status == GT_OK) return TUNED_READY;
+    const enum tuned_result result = refused(status, "the tuned kernel failed", why);
+    return status == GT_MEMORY ? TUNED_NOT_THIS : *untouched ? TUNED_LATER : result;
 }

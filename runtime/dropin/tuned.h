@@ -29,8 +29,8 @@ struct tuned_wish {
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan,
                                 char why[TUNED_WHY_MAX]);
 
-/* Enqueue the call. TUNED_READY: done. Otherwise *touched: C may be partly written. */
+/* Enqueue the call. TUNED_READY: done. Otherwise C may be partly written, unless *untouched. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
-                               char why[TUNED_WHY_MAX], bool *touched);
+                               bool *untouched, char why[TUNED_WHY_MAX]);
 
 #endif

@@ -6,6 +6,7 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 int program_blas_calls, program_lt_calls, program_nested_calls, program_blas_idle, program_blas_keeps;
+int program_lt_questions;
 _Thread_local struct program_blas_last program_blas_last;
 static _Thread_local int nesting;
 
@@ -343,6 +344,7 @@ int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, si
 
 int cublasLtMatmulDescGetAttribute(lt_desc desc, int what, void *value, size_t room, size_t *written)
 {
+    count(&program_lt_questions);
     if (what < 0 || what >= 64 || room > 8) return INVALID_VALUE;
     memcpy(value, &desc->value[what], room);
     *written = room;
@@ -402,6 +404,7 @@ int cublasLtMatrixLayoutGetAttribute(lt_layout layout, int what, void *value, si
 {
     size_t own;
     const char *at = place(layout, what, &own);
+    count(&program_lt_questions);
     if (!at || room != own) return INVALID_VALUE;
     memcpy(value, at, own);
     *written = own;

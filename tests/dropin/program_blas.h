@@ -32,8 +32,9 @@ enum { PROGRAM_LT_ALGORITHM = 7, PROGRAM_LT_WORKSPACE = 1024 };
 
 /* Calls that arrived here. nested: those of cublasLtMatmul that cublasGemmEx makes, as the real one does. */
 extern int program_blas_calls, program_lt_calls, program_nested_calls;
-extern int program_blas_idle;  /* 1: calls are answered without computing */
-extern int program_blas_keeps; /* 1: the next handle gets address and stream of one destroyed */
+extern int program_lt_questions; /* about layouts and descriptors */
+extern int program_blas_idle;    /* 1: calls are answered without computing */
+extern int program_blas_keeps;   /* 1: the next handle gets address and stream of one destroyed */
 extern _Thread_local struct program_blas_last { /* of this thread */
     int op_a, op_b;
     int64_t m, n, k, lda, ldb, ldc, batch;

@@ -96,7 +96,47 @@ static void lt_in_any_other_form_goes_to_cublas(void **state)
     operands_free(&o);
 }
 
+/* A call whose layouts are of a side of their own. */
+static void matmul_of_side(struct lt_call *x, uint64_t side)
+{
+    static float memory[4] __attribute__((aligned(16)));
+    const int64_t ld = (int64_t)side;
+    cublasLtMatrixLayoutSetAttribute(x->a, LT_LAYOUT_ROWS, &side, sizeof side);
+    cublasLtMatrixLayoutSetAttribute(x->a, LT_LAYOUT_LD, &ld, sizeof ld);
+    cublasLtMatrixLayoutSetAttribute(x->c, LT_LAYOUT_ROWS, &side, sizeof side);
+    cublasLtMatrixLayoutSetAttribute(x->c, LT_LAYOUT_LD, &ld, sizeof ld);
+    assert_int_equal(cublasLtMatmul(lt_context, x->desc, &one, memory, x->a, memory, x->b, &zero, memory,
+                                    x->c, memory, x->c, NULL, NULL, 0, stream),
+                     0);
+}
+
+/* More layouts than there is room for cost hardly more than those that are remembered, and a winner that
+ * shows up late still answers. */
+static void lt_layouts_without_end_cost_few_questions(void **state)
+{
+    enum { FIRST = 100, LAYOUTS = 67000 };
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct lt_call x = lt_make();
+    program_blas_idle = 1;
+    for (uint64_t i = 0; i < LAYOUTS; i++) matmul_of_side(&x, FIRST + i);
+    const int first = program_lt_questions;
+    for (uint64_t i = 0; i < LAYOUTS; i++) matmul_of_side(&x, FIRST + i);
+    print_message("%d questions, %d the second time\n", first, program_lt_questions - first);
+    assert_in_range(program_lt_questions - first, 0, first / 100);
+    lt_free(&x);
+    x = lt_make();
+    program_blas_idle = 0;
+    for (int i = 0; i < 2; i++) assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+    operands_check(&o, 1, "late");
+    lt_free(&x);
+    operands_free(&o);
+}
+
 static const struct scenario scenarios[] = {
+    SCENARIO(lt_layouts_without_end_cost_few_questions),
     SCENARIO(lt_in_its_plain_form_is_answered),
     SCENARIO(lt_descriptors_that_change_are_asked_again),
     SCENARIO(lt_in_any_other_form_goes_to_cublas),

@@ -2,6 +2,8 @@
 #include "dropin_calls.h"
 #include "dropin_runs.h"
 
+#include <sys/file.h>
+
 static void two_problems_are_computed(void **state)
 {
     (void)state;
@@ -20,8 +22,49 @@ static void two_problems_are_computed(void **state)
     operands_free(&p);
 }
 
+/* C = A B, and C = C - 2 A B. */
+static void both_kinds_of_beta_are_computed(void **state)
+{
+    static const float two = -2;
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    for (int i = 0; i < 5; i++) assert_int_equal(sgemm(&o, &one, &zero), 0);
+    for (int i = 0; i < 3; i++) assert_int_equal(sgemm(&o, &two, &one), 0);
+    assert_int_equal(sgemm(&o, &zero, &one), 0); /* no product */
+    operands_free(&o);
+}
+
+/* The recorder saves all the time, into a folder whose lock somebody else has. Its calls are timed, too. */
+static void calls_go_on_while_a_file_cannot_be_written(void **state)
+{
+    enum { PATIENCE_S = 60 };
+    char path[160];
+    const char *file = getenv("GEMMTUNE_CAPTURE");
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0), p = operands_make("sgemm:nt:8x8x8", 0);
+    snprintf(path, sizeof path, "%s",
+             file ? file : "/tmp/here"); /* without a recorder nothing waits, either */
+    *strrchr(path, '/') = '\0';
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    assert_int_equal(sgemm_of(&o), 0);
+    usleep(100000); /* it wants to save that */
+    alarm(PATIENCE_S);
+    for (int i = 0; i < 10; i++) assert_int_equal(sgemm_of(&o) || sgemm_of(&p), 0);
+    alarm(0);
+    close(fd);
+    operands_free(&o);
+    operands_free(&p);
+}
+
 static const struct scenario scenarios[] = {
     SCENARIO(two_problems_are_computed),
+    SCENARIO(both_kinds_of_beta_are_computed),
+    SCENARIO(calls_go_on_while_a_file_cannot_be_written),
 };
 
 static const char *contents(const char *path)
@@ -53,6 +96,41 @@ static void what_is_computed_is_captured_and_adds_up_over_programs(void **state)
     unlink(path);
 }
 
+static void a_call_that_adds_to_c_is_a_problem_of_its_own(void **state)
+{
+    char path[] = "/tmp/gemmtune-capture-XXXXXX";
+    (void)state;
+    close(mkstemp(path));
+    setenv("GEMMTUNE_CAPTURE", path, 1);
+    assert_int_equal(scenario_start("both_kinds_of_beta_are_computed", NULL), 0);
+    unsetenv("GEMMTUNE_CAPTURE");
+    const char *text = contents(path);
+    assert_non_null(strstr(text, "\nsgemm:nn:16x24x32  # count=5\n"));
+    assert_non_null(strstr(text, "\nsgemm:nn:16x24x32:beta=1  # count=3\n"));
+    assert_int_equal(lines_in(text), 3);
+    unlink(path);
+}
+
+static void a_save_that_waits_holds_up_no_call(void **state)
+{
+    char folder[] = "/tmp/gemmtune-capture-XXXXXX", path[64];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/seen.txt", folder);
+    setenv("GEMMTUNE_CAPTURE", path, 1);
+    setenv("GEMMTUNE_CAPTURE_S", "0.001", 1);
+    setenv("FAKE_GPU_EVENTS", "1", 1);
+    int status = scenario_start("calls_go_on_while_a_file_cannot_be_written", NULL);
+    unsetenv("GEMMTUNE_CAPTURE");
+    unsetenv("GEMMTUNE_CAPTURE_S");
+    unsetenv("FAKE_GPU_EVENTS");
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(contents(path), "\nsgemm:nn:16x24x32  # count=11 "));
+    assert_non_null(strstr(contents(path), "\nsgemm:nt:8x8x8  # count=10 "));
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void the_log_says_once_which_call_went_where_and_why(void **state)
 {
     char path[] = "/tmp/gemmtune-log-XXXXXX";
@@ -80,6 +158,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest left[] = {
         cmocka_unit_test(what_is_computed_is_captured_and_adds_up_over_programs),
+        cmocka_unit_test(a_call_that_adds_to_c_is_a_problem_of_its_own),
+        cmocka_unit_test(a_save_that_waits_holds_up_no_call),
         cmocka_unit_test(the_log_says_once_which_call_went_where_and_why),
     };
     const struct scenario_group group = {.name = "test_dropin_records",

@@ -43,6 +43,31 @@ static void without_a_product_the_call_is_cublas_s(void **state)
     operands_free(&o);
 }
 
+/* What the real library says to that is the real library's to say. */
+static void matrices_that_are_not_there_are_cublas_s(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    const float *betas[] = {&zero, &one};
+    for (int i = 0; i < 2; i++) {
+        struct operand_set none = o;
+        assert_went(sgemm(&o, &one, betas[i]), 1, 0);
+        program_blas_idle = 1;
+        none.a = NULL;
+        assert_went(sgemm(&none, &one, betas[i]), 0, 1);
+        none.c = NULL;
+        assert_went(sgemm(&none, &one, betas[i]), 0, 1);
+        assert_went(sgemm(&o, NULL, betas[i]), 0, 1);
+        assert_went(sgemm(&o, &one, NULL), 0, 1);
+        program_blas_idle = 0;
+        assert_went(sgemm(&o, &one, betas[i]), 1, 0);
+    }
+    operands_free(&o);
+}
+
 /* ---- modes ---- */
 
 static void a_handle_with_a_number_of_multiprocessors_goes_to_cublas(void **state)
@@ -246,6 +271,7 @@ static void some_problems_are_excluded(void **state)
 static const struct scenario scenarios[] = {
     SCENARIO(a_winner_for_beta_0_answers_no_other_beta),
     SCENARIO(without_a_product_the_call_is_cublas_s),
+    SCENARIO(matrices_that_are_not_there_are_cublas_s),
     SCENARIO(a_handle_with_a_number_of_multiprocessors_goes_to_cublas),
     SCENARIO(tf32_is_answered_where_it_is_forbidden),
     {"tf32_that_is_forbidden_is_answered", tf32_is_answered_where_it_is_forbidden, "NVIDIA_TF32_OVERRIDE",
