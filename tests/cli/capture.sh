@@ -16,7 +16,7 @@ echo '8x8x8 # my favourite' >wrong.txt
 t tune --from-capture wrong.txt
 echo '0x8x8 # count=3' >empty.txt
 t tune --from-capture empty.txt
-tune --from-capture seen.txt --space "$SOURCES/tests/fake/space.conf" --budget 6s --max-trials 40 --format json \
+tune --from-capture seen.txt --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 40 --format json \
     >found.json 2>progress
 t python3 -c 'import json; print([r["problem"] for r in json.load(open("found.json"))])'
 t sh -c 'tune query | cut -c1-40 | grep -c sgemm'

@@ -14,7 +14,7 @@ make("foreign.db", "create table plants (name text)", "pragma application_id = 4
 END
 python3 make.py
 echo 'these are not the bytes of a database, but there are more than a hundred of them: 1234567890 1234567890' >text.db
-tune --shape 64x64x64 --gpu h200 --budget 5s --db ours.db >/dev/null 2>&1
+tune --shape 64x64x64 --gpu h200 --space "$SOURCES/tests/fake/space.conf" --max-trials 3 --budget 2h --db ours.db >/dev/null 2>&1
 cp ours.db newer.db
 python3 -c 'import sqlite3; d = sqlite3.connect("newer.db"); d.execute("pragma user_version = 9999"); d.commit()'
 head -c 5000 ours.db >torn.db

@@ -1,6 +1,6 @@
 # The main job without a GPU, from the first run to asking why.
 export GEMMTUNE_DB="$PWD/my.db"
-t tune --shape 256x256x256 --gpu h200 --budget 20s
+t tune --shape 256x256x256 --gpu h200 --max-trials 3 --budget 2h
 t tune query
 tune query --format json >query.json
 t python3 -c 'import json; r = json.load(open("query.json")); print(len(r), r[0]["provenance"], r[0]["ratio"])'

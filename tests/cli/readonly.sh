@@ -9,4 +9,4 @@ on() { # on MOUNT_OPTIONS COMMAND
 t on ro 'tune --shape 64x64x64 --gpu h200 --budget 5s --db disk/my.db'
 t on ro 'tune query --db disk/my.db'
 t on size=16k 'tune --shape 64x64x64 --gpu h200 --budget 5s --db disk/my.db'
-t on size=200k 'GEMMTUNE_CACHE=$PWD/disk/cache tune --shape 512x512x512 --gpu h200 --budget 20s --db my.db; echo "= $?"; tune verify --db my.db >/dev/null; echo "= $?"'
+t on size=200k 'GEMMTUNE_CACHE=$PWD/disk/cache tune --shape 512x512x512 --gpu h200 --budget 2h --db my.db; echo "= $?"; tune verify --db my.db >/dev/null; echo "= $?"'

@@ -35,7 +35,7 @@ endfunction()
 # gt_exec_test(NAME program argument...)
 function(gt_exec_test name)
   add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 2400)
+  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 2400 COST 60)
 endfunction()
 
 # The layer itself.
@@ -50,7 +50,9 @@ gt_exec_test(exec_ladder exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/ladder.lis
 foreach(part RANGE 3)
   gt_exec_test(exec_simt_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list all ${part}/4)
 endforeach()
-gt_exec_test(exec_skinny exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list)
+foreach(part RANGE 1)
+  gt_exec_test(exec_skinny_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list all ${part}/2)
+endforeach()
 gt_exec_test(exec_resident exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list)
 gt_exec_test(exec_tall exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list)
 # More batch items than a grid has layers.
@@ -70,4 +72,6 @@ gt_exec_test(exec_many_parts exec_kernel --config
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
   mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_ladder.c)
-gt_exec_test(exec_mutants exec_mutants)
+foreach(part RANGE 3)
+  gt_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
+endforeach()

@@ -188,7 +188,7 @@ while IFS='|' read -r name inbox config problem; do
     case $(tail -1 "$out/alone.$name.log") in
     0) ;;
     77)
-        cat "$out/alone.$name.log"
+        sed '$d' "$out/alone.$name.log"
         exit 77
         ;;
     *)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# test_sanitize.sh SANITIZE_ONE: sanitize.sh without a GPU: all its cases are legal, and with a compute-sanitizer that
+# test_sanitize.sh SANITIZE_ONE FAKE_GPU: sanitize.sh without a GPU: all its cases are legal, and with a compute-sanitizer that
 # only talks it passes what is clean or expected, and nothing else. Skipped without NVRTC.
 set -eu
-one=$1
+one=$1 gpu=$2
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -33,6 +33,11 @@ pair=$("$one" --inbox "$config" nn:100x35x1024 2>"$scratch/why") || {
     echo "skipped: $(cat "$scratch/why")"
     exit 77
 }
+# The program itself, on a driver that computes by the definition; told another op than it is asked for, it is wrong.
+plain=$(sed -nE 's/.*"problem": "sgemm:nn:4096x4096x4096",.*"config": "([^"]+)".*/\1/p' "$GEMMTUNE_CONFIGS/winners/h200.jsonl")
+GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=1 "$one" "$plain" nn:256x256x96
+if GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=3 "$one" "$plain" nn:96x256x96 2>"$scratch/why"; then exit 1; fi
+grep -q 'C\[[0-9]*\] is ' "$scratch/why"
 init=${pair% *} arrive=${pair#* }
 
 # expect STATUS PATTERN: of the two cases.

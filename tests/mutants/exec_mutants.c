@@ -1,6 +1,9 @@
 /* exec_mutants.c — are the checks worth anything? Plants each bug, runs it, and demands that it is caught;
  * the text without the bug must pass the same runs. Prints the table bug -> how it was caught.
  *
+ *     exec_mutants [PART/PARTS]     all of them, or a share
+ *     exec_mutants TEXT             those whose name holds the text, or whose configuration begins with it
+ *
  * Each runs in a process of its own, since a sanitizer ends it. Exit 0: all caught.
  */
 #include "exec_problems.h"
@@ -98,48 +101,68 @@ static const char *caught_by(const char *output, int status)
     return NULL;
 }
 
-/* True if another mutant before this one has the same unchanged kernel. */
-static bool original_is_known(const struct mutant *all, int i)
+/* The first mutant that has the same unchanged kernel. */
+static int first_of(const struct mutant *all, int i)
 {
-    for (int j = 0; j < i; j++)
-        if (strcmp(all[j].config, all[i].config) == 0 && strcmp(all[j].op, all[i].op) == 0) return true;
-    return false;
+    int j = 0;
+    while (strcmp(all[j].config, all[i].config) != 0 || strcmp(all[j].op, all[i].op) != 0) j++;
+    return j;
 }
 
-static int run_all(const struct mutant *all, int count, const char *only)
+struct share {
+    int part, parts;  /* mutants of one kernel are in one part */
+    const char *only; /* NULL: whatever they are called */
+};
+
+static bool is_wanted(const struct share *share, const struct mutant *all, int i)
+{
+    const char *only = share->only;
+    return first_of(all, i) % share->parts == share->part &&
+           (!only || strstr(all[i].name, only) || strncmp(all[i].config, only, strlen(only)) == 0);
+}
+
+/* Returns how many were run. */
+static int run_family(const struct mutant *all, int count, const struct share *share, int *failures)
 {
     static char output[OUTPUT_BYTES_MAX];
-    int failures = 0;
+    int runs = 0;
     for (int i = 0; i < count; i++) {
         const struct mutant *m = &all[i];
-        if (only && !strstr(m->name, only) && strncmp(m->config, only, strlen(only)) != 0) continue;
-        if (!original_is_known(all, i) && run_in_child(m, false, output) != 0) {
+        if (!is_wanted(share, all, i)) continue;
+        runs++;
+        if (first_of(all, i) == i && run_in_child(m, false, output) != 0) {
             printf("FAILED  %s: the text without the bug does not pass:\n%s\n", m->config, output);
-            failures++;
+            ++*failures;
         }
         int status = run_in_child(m, true, output);
         const char *how = status == 0 || status == UNFIT ? NULL : caught_by(output, status);
         if (!how) {
             printf("FAILED  %s: %s: %s (status %d)\n%s\n", m->edit.file, m->name,
                    status == 0 ? "not caught" : "cannot be run", status, output);
-            failures++;
+            ++*failures;
         } else {
             printf("caught  %-20s %-58s %s\n", m->edit.file, m->name, how);
         }
     }
-    return failures;
+    return runs;
 }
 
 int main(int argc, char **argv)
 {
-    const char *only = argc > 1 ? argv[1] : NULL;
-    int failures = run_all(mutants_ladder, mutants_ladder_count, only);
-    failures += run_all(mutants_simt, mutants_simt_count, only);
-    failures += run_all(mutants_skinny, mutants_skinny_count, only);
-    failures += run_all(mutants_resident, mutants_resident_count, only);
-    failures += run_all(mutants_tall, mutants_tall_count, only);
-    const int count = mutants_ladder_count + mutants_simt_count + mutants_skinny_count +
-                      mutants_resident_count + mutants_tall_count;
-    printf("%d mutants, %d failures\n", count, failures);
-    return failures > 0;
+    struct share share = {0, 1, NULL};
+    int failures = 0, runs = 0;
+    char rest;
+    if (argc > 1 && sscanf(argv[1], "%d/%d%c", &share.part, &share.parts, &rest) != 2)
+        share = (struct share){0, 1, argv[1]};
+    if (share.parts < 1 || share.part < 0 || share.part >= share.parts) {
+        fprintf(stderr, "usage: exec_mutants [PART/PARTS | TEXT]\n");
+        return 2;
+    }
+    runs += run_family(mutants_ladder, mutants_ladder_count, &share, &failures);
+    runs += run_family(mutants_simt, mutants_simt_count, &share, &failures);
+    runs += run_family(mutants_skinny, mutants_skinny_count, &share, &failures);
+    runs += run_family(mutants_resident, mutants_resident_count, &share, &failures);
+    runs += run_family(mutants_tall, mutants_tall_count, &share, &failures);
+    printf("%d mutants, %d failures\n", runs, failures);
+    return failures > 0 || runs == 0;
 }
