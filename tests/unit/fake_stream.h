@@ -21,6 +21,9 @@ CUresult fake_enqueue(CUstream stream, const char *name);
 
 bool fake_is_captured(CUstream stream);
 
+/* Partial sums are begun, or else added up: is that out of turn on this stream? */
+bool fake_tears(CUstream stream, bool begins);
+
 extern _Atomic int fake_started_in; /* the process that called cuInit; others are told that it has not been */
 
 /* ---- kernels ---- */
