@@ -301,6 +301,7 @@ void fake_reset(void *context)
         }
     pthread_mutex_unlock(&lock);
     fake_memory_reset(context);
+    fake_events_reset(context);
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule loaded, const char *name)

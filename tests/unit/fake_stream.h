@@ -52,6 +52,7 @@ extern _Thread_local bool fake_in_destructor;
 bool fake_is_freed(const void *at);
 const void *fake_block_of(const void *at); /* the start of the allocation; NULL: none of ours */
 void fake_memory_reset(void *context);
+void fake_events_reset(void *context);
 
 /* ---- order ---- */
 
