@@ -274,7 +274,6 @@ TEST(a_context_that_is_reset_is_another_one)
     const int allocated = *fake.buffers;
     gt_close(handle); /* nothing is given back that belongs to nobody */
     assert_int_equal(*fake.buffers, allocated);
-    *fake.open = 0; /* events and pools of contexts that are gone */
 }
 
 static void *open_in_a_thread(void *opaque)
