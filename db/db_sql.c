@@ -99,7 +99,9 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
                 "cannot %s: the file system of %s has no locks (%s); name a file on another file system "
                 "with --db",
                 what, path, why);
-        return fail(E_IO, "cannot %s in %s: %s; the disk may be full or failing, everything finished is kept",
+        return fail(E_IO,
+                    "cannot %s in %s: %s; the disk may be full or failing, or no file may grow that large "
+                    "(ulimit -f); everything finished is kept",
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:

@@ -51,6 +51,7 @@ struct queued {
 struct pool {
     uv_loop_t loop;
     uv_signal_t interrupt[3];
+    int interrupts; /* of them, those that are watched for */
     uv_timer_t tick;
     bool ticked, closing;
     const char *program;
@@ -309,6 +310,22 @@ static void on_tick(uv_timer_t *timer)
     ((struct pool *)timer->data)->ticked = true;
 }
 
+/* A signal that is ignored stays so: nohup means it. */
+static int watch_interrupts(struct pool *p)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    int error = 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals && !error; i++) {
+        struct sigaction now;
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+        uv_signal_t *watch = &p->interrupt[p->interrupts++];
+        uv_signal_init(&p->loop, watch);
+        watch->data = p;
+        error = uv_signal_start(watch, on_interrupt, signals[i]);
+    }
+    return error;
+}
+
 enum status pool_open(struct pool **pool)
 {
     struct pool *p = calloc(1, sizeof *p);
@@ -323,12 +340,7 @@ enum status pool_open(struct pool **pool)
     p->program = program && *program ? program : "/proc/self/exe";
     p->echo = env_text("GEMMTUNE_DEBUG") != NULL;
     signal(SIGPIPE, SIG_IGN);
-    static const int signals[3] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) {
-        uv_signal_init(&p->loop, &p->interrupt[i]);
-        p->interrupt[i].data = p;
-        if (!error) error = uv_signal_start(&p->interrupt[i], on_interrupt, signals[i]);
-    }
+    error = watch_interrupts(p);
     uv_timer_init(&p->loop, &p->tick);
     p->tick.data = p;
     *pool = p;
@@ -486,7 +498,7 @@ void pool_close(struct pool *pool)
 {
     if (!pool) return;
     pool->closing = true;
-    for (int i = 0; i < 3; i++) close_handle((uv_handle_t *)&pool->interrupt[i]);
+    for (int i = 0; i < pool->interrupts; i++) close_handle((uv_handle_t *)&pool->interrupt[i]);
     for (int i = 0; i < pool->count; i++) {
         struct child *c = pool->children[i];
         close_handle((uv_handle_t *)&c->deadline);
