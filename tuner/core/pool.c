@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "frame.h"
+#include "process_limits.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,6 +329,8 @@ static int watch_interrupts(struct pool *p)
 
 enum status pool_open(struct pool **pool)
 {
+    enum status st = limits_files(1); /* libuv aborts where it finds none */
+    if (st) return st;
     struct pool *p = calloc(1, sizeof *p);
     if (!p) return fail(E_MEMORY, "out of memory for the child processes");
     int error = uv_loop_init(&p->loop);
@@ -359,6 +362,8 @@ static void free_child(struct child *c)
 
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child)
 {
+    enum status st = limits_files(pool->count + 1);
+    if (st) return st;
     struct child *c = calloc(1, sizeof *c);
     struct child **grown = realloc(pool->children, ((size_t)pool->count + 1) * sizeof(struct child *));
     if (grown) pool->children = grown;
