@@ -46,9 +46,8 @@ enum status limits_files(int children)
     const rlim_t needed = (rlim_t)FILES_OWN + (rlim_t)children * FILES_A_CHILD;
     const rlim_t room = raise_to(RLIMIT_NOFILE, needed);
     if (room >= needed) return OK;
-    return fail(
-        E_IO,
-        "only %lu files may be open at once here, and %d child processes need %lu: ulimit -n 1024, or fewer "
-        "compilers (--jobs)",
-        (unsigned long)room, children, (unsigned long)needed);
+    return fail(E_IO,
+                "only %lu files may be open at once here, and a tuner with %d child process%s needs %lu: "
+                "ulimit -n 1024, or fewer compilers (--jobs)",
+                (unsigned long)room, children, children == 1 ? "" : "es", (unsigned long)needed);
 }
