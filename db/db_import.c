@@ -21,6 +21,14 @@ static bool within(double x, double most)
     return x >= 0 && x <= most;
 }
 
+/* Of a call. */
+static enum status check_time(const char *what, double us)
+{
+    if (us == 0 || (us >= DB_CALL_US_LEAST && us <= DB_CALL_US_MAX)) return OK;
+    return fail(E_INPUT, "%s of %g us: a call takes from %g to %g us", what, us, DB_CALL_US_LEAST,
+                DB_CALL_US_MAX);
+}
+
 /* What its reader would refuse must not come in. */
 static enum status check_context(const struct db_context *c, int64_t time_us)
 {
@@ -36,7 +44,7 @@ static enum status check_context(const struct db_context *c, int64_t time_us)
         good && within(g->clock_mhz, 1e6) && within(g->memory_gb_per_s, 1e9) && within(g->fp32_tflops, 1e9);
     if (!good) return fail(E_INPUT, "the figures of GPU '%.40s' are impossible", g->name);
     if (!within(c->power_limit_w, 1e6)) return fail(E_INPUT, "a power limit of %g W", c->power_limit_w);
-    if (time_us < 0 || time_us > DB_TIME_MAX) return fail(E_INPUT, "a date outside 1970 to 9999");
+    if (time_us < 0 || time_us > DB_TIME_MAX) return fail(E_INPUT, "a time outside the years 1970 to 9999");
     return OK;
 }
 
@@ -62,12 +70,13 @@ static enum status add_run(struct db *db, const struct db_context *context, int6
 
 static enum status check_winner(const struct db_winner *w)
 {
-    const double times[] = {w->time_us, w->anchor_us},
-                 ratios[] = {w->ratio, w->ratio_low, w->ratio_high, w->model_first16_share};
+    const double ratios[] = {w->ratio, w->ratio_low, w->ratio_high, w->model_first16_share};
     bool good = w->rounds >= 0 && w->rounds <= 1 << 20 && w->trials >= 0 && w->legal_count >= 0 &&
                 w->model_rank >= 0 && w->registers >= 0 && w->registers <= 1 << 20 && w->smem_bytes >= 0;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) good = good && within(times[i], 1e15);
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) good = good && within(ratios[i], 1e6);
+    enum status st = check_time("a time", w->time_us);
+    if (!st) st = check_time("a time of cuBLAS", w->anchor_us);
+    if (st) return st;
     return good && w->time_us > 0 ? OK : fail(E_INPUT, "a winner with an impossible figure");
 }
 
@@ -106,15 +115,17 @@ static enum status check_outcome(const struct outcome *o)
 {
     const struct kernel_facts *f = &o->facts;
     const struct gpu_state *s = &o->state;
-    bool good = within(o->time_us, 1e15) && within(o->wall_ms, 1e12) && within(f->compile_ms, 1e12) &&
+    bool good = within(o->wall_ms, 1e12) && within(f->compile_ms, 1e12) &&
                 (isnan(o->worst_error) || o->worst_error >= 0);
-    for (int i = 0; i < o->sample_count; i++) good = good && within(o->samples_us[i], 1e15);
     good = good && f->registers >= 0 && f->registers <= 1 << 20 && f->spill_bytes >= 0 &&
            f->static_smem_bytes >= 0 && f->cubin_bytes >= 0;
     good = good && s->sm_clock_mhz >= 0 && s->sm_clock_mhz <= 1 << 20 && s->memory_clock_mhz >= 0 &&
            s->memory_clock_mhz <= 1 << 20 && within(s->power_w, 1e6) && s->temperature_c >= -300 &&
            s->temperature_c <= 100000;
     if (good && outcome_usable(o)) good = o->time_us > 0;
+    enum status st = check_time("a time", o->time_us);
+    for (int i = 0; !st && i < o->sample_count; i++) st = check_time("a sample", o->samples_us[i]);
+    if (st) return st;
     return good ? OK : fail(E_INPUT, "a trial with an impossible figure");
 }
 

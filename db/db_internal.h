@@ -162,10 +162,16 @@ int64_t read_long(struct reader *r, const char *name, int64_t least, int64_t mos
 int read_int(struct reader *r, const char *name, int least, int most);
 bool read_bool(struct reader *r, const char *name);
 double read_real(struct reader *r, const char *name, double least, double most);
+double read_time_us(struct reader *r, const char *name); /* of a call; 0: none */
+#define DB_CALL_US_LEAST 1e-3 /* a call that takes less than a nanosecond is none */
+#define DB_CALL_US_MAX   1e15
 void read_text(struct reader *r, const char *name, char *text, size_t room);
 bool read_is_null(struct reader *r); /* looks at the next column; skips it if it is NULL */
 
+/* Now, within what can be stored. */
 int64_t db_now_us(void);
+/* Errors: E_INPUT (the clock is outside of it). */
+enum status db_check_clock(void);
 void db_time_text(int64_t us, char text[32]);
 #define DB_TIME_MAX INT64_C(253402300799000000) /* the end of the year 9999 */
 

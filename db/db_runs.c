@@ -73,7 +73,8 @@ enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run
 enum status db_run_start(struct db *db, const struct db_context *context, const char *command, uint64_t seed,
                          int64_t *run_id)
 {
-    enum status st = db_begin(db);
+    enum status st = db_check_clock();
+    if (!st) st = db_begin(db);
     if (st) return st;
     const struct db_run_row row = {.context = context,
                                    .protocol = DB_PROTOCOL,

@@ -40,8 +40,8 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     brief->cold = read_bool(&r, "cold");
     brief->predicted = read_bool(&r, "predicted");
     brief->exact = read_bool(&r, "exact");
-    brief->time_us = read_real(&r, "time_us", 0, 1e15);
-    brief->anchor_us = read_real(&r, "anchor_us", 0, 1e15);
+    brief->time_us = read_time_us(&r, "time_us");
+    brief->anchor_us = read_time_us(&r, "anchor_us");
     brief->ratio = read_real(&r, "ratio", 0, 1e6);
     brief->ratio_low = read_real(&r, "ratio_low", 0, 1e6);
     brief->ratio_high = read_real(&r, "ratio_high", 0, 1e6);

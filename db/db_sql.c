@@ -99,7 +99,9 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
                 "cannot %s: the file system of %s has no locks (%s); name a file on another file system "
                 "with --db",
                 what, path, why);
-        return fail(E_IO, "cannot %s in %s: %s; the disk may be full or failing, everything finished is kept",
+        return fail(E_IO,
+                    "cannot %s in %s: %s; the disk may be full or failing, or no file may grow that large "
+                    "(ulimit -f); everything finished is kept",
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -297,6 +299,14 @@ double read_real(struct reader *r, const char *name, double least, double most)
     return value;
 }
 
+double read_time_us(struct reader *r, const char *name)
+{
+    double value = read_real(r, name, 0, DB_CALL_US_MAX);
+    if (value == 0 || value >= DB_CALL_US_LEAST) return value;
+    bad(r, name);
+    return 0;
+}
+
 void read_text(struct reader *r, const char *name, char *text, size_t room)
 {
     const char *value = (const char *)sqlite3_column_text(r->stmt, r->next);
@@ -322,7 +332,24 @@ int64_t db_now_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    /* A clock that jumps out of what can be read back must not spoil what is being stored. */
+    if (now.tv_sec < 0) return 0;
+    return now.tv_sec >= DB_TIME_MAX / 1000000 ? DB_TIME_MAX
+                                               : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+enum status db_check_clock(void)
+{
+    struct timespec now;
+    char text[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec >= 0 && now.tv_sec < DB_TIME_MAX / 1000000) return OK;
+    snprintf(text, sizeof text, "%lld s", (long long)now.tv_sec);
+    struct tm parts;
+    if (gmtime_r(&now.tv_sec, &parts) && parts.tm_year > -1900 && parts.tm_year < 8100)
+        strftime(text, sizeof text, "%Y-%m-%d", &parts);
+    return fail(E_INPUT, "the clock of this machine says %s; times from 1970 to 9999 can be stored: set it",
+                text);
 }
 
 void db_time_text(int64_t us, char text[32])

@@ -131,7 +131,7 @@ void db_read_outcome(struct reader *r, struct outcome *o)
     o->facts.static_smem_bytes = read_int(r, "static_smem_bytes", 0, INT_MAX);
     o->facts.cubin_bytes = read_int(r, "cubin_bytes", 0, INT_MAX);
     o->facts.compile_ms = read_real(r, "compile_ms", 0, 1e12);
-    o->time_us = read_real(r, "time_us", 0, TIME_MAX_US);
+    o->time_us = read_time_us(r, "time_us");
     read_samples(r, o);
     o->worst_error = read_is_null(r) ? (double)NAN : read_real(r, "worst_error", 0, INFINITY);
     o->exact = read_bool(r, "exact");

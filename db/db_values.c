@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RATIO_MAX   1e6
-#define TIME_MAX_US 1e15
-#define TEXT_MAX    4096
+#define RATIO_MAX 1e6
+#define TEXT_MAX  4096
 
 static void check_gpu(struct reader *r)
 {
@@ -58,8 +57,8 @@ static void check_decision(struct reader *r)
     read_bool(r, "predicted");
     read_bool(r, "tied");
     read_bool(r, "exact");
-    read_real(r, "time_us", 0, TIME_MAX_US);
-    read_real(r, "anchor_us", 0, TIME_MAX_US);
+    read_time_us(r, "time_us");
+    read_time_us(r, "anchor_us");
     read_real(r, "ratio", 0, RATIO_MAX);
     read_real(r, "ratio_low", 0, RATIO_MAX);
     read_real(r, "ratio_high", 0, RATIO_MAX);

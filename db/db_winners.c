@@ -235,8 +235,8 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->predicted = read_bool(r, "predicted");
     w->tied = read_bool(r, "tied");
     w->exact = read_bool(r, "exact");
-    w->time_us = read_real(r, "time_us", 0, 1e15);
-    w->anchor_us = read_real(r, "anchor_us", 0, 1e15);
+    w->time_us = read_time_us(r, "time_us");
+    w->anchor_us = read_time_us(r, "anchor_us");
     w->ratio = read_real(r, "ratio", 0, RATIO_MAX);
     w->ratio_low = read_real(r, "ratio_low", 0, RATIO_MAX);
     w->ratio_high = read_real(r, "ratio_high", 0, RATIO_MAX);

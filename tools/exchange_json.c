@@ -21,7 +21,7 @@ enum status time_parse(const char *text, int64_t *us)
     if (sscanf(text, "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
                &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &used) != 6 ||
         used == 0)
-        return fail(E_INPUT, "'%.40s' is not a time such as 2026-11-20T12:00:00Z", text);
+        return fail(E_INPUT, "'%.40s' is not a time from 1970 on such as 2026-11-20T12:00:00Z", text);
     const char *at = text + used;
     if (*at == '.') {
         long unit = 100000;
@@ -38,7 +38,8 @@ enum status time_parse(const char *text, int64_t *us)
                           parts.tm_mday >= 1 && parts.tm_mday <= 31 && parts.tm_hour >= 0 &&
                           parts.tm_hour < 24 && parts.tm_min >= 0 && parts.tm_min < 60 && parts.tm_sec >= 0 &&
                           parts.tm_sec <= 60 && hours >= 0 && minutes >= 0;
-    if (*at || !possible) return fail(E_INPUT, "'%.40s' is not a time such as 2026-11-20T12:00:00Z", text);
+    if (*at || !possible)
+        return fail(E_INPUT, "'%.40s' is not a time from 1970 on such as 2026-11-20T12:00:00Z", text);
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
     const int64_t seconds = (int64_t)timegm(&parts) + sign * (hours * 3600 + minutes * 60);

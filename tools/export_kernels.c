@@ -3,8 +3,10 @@
 #include "compile.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,7 +71,7 @@ static void compile_ahead(const struct export_kernels *kernels, const char *cach
 
 static void fill_cache(const struct export_kernels *kernels, const char *cache)
 {
-    pid_t children[64];
+    pid_t children[64], parent = getpid();
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int started = 0, count = kernels->count < 64 ? kernels->count : 64;
     if (cores > 0 && count > cores) count = (int)cores;
@@ -77,7 +79,8 @@ static void fill_cache(const struct export_kernels *kernels, const char *cache)
         children[started] = fork();
         if (children[started] < 0) break; /* then it takes longer */
         if (children[started] == 0) {
-            compile_ahead(kernels, cache, started, count);
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would outlive a parent that a signal ends */
+            if (getppid() == parent) compile_ahead(kernels, cache, started, count);
             _exit(0); /* what the parent has open is not for us to close */
         }
     }

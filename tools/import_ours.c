@@ -36,7 +36,7 @@ bool winners_here(const char *bytes, size_t length)
     /* The first line may be broken: any of the first few will do. */
     for (int i = 0; i < 8 && p.at < p.end; i++) {
         const char *stop = memchr(p.at, '\n', (size_t)(p.end - p.at));
-        struct pull line = {.at = p.at, .end = p.end};
+        struct pull line = {.at = p.at, .end = p.end, .lenient = true};
         json_t *value = pull_value(&line);
         const bool yes = is_winner(value);
         json_decref(value);
@@ -73,6 +73,7 @@ static enum status import_lines(struct db *db, const char *bytes, size_t length,
         struct pull line = {.at = at, .end = stop};
         if (pull_peek(&line)) {
             json_t *json = json_loadb(at, (size_t)(stop - at), JSON_REJECT_DUPLICATES, &error);
+            im->read += !json;
             if (json) st = import_winner(db, json, descriptors, number, "line", im);
             else st = judge(fail(E_INPUT, "%.120s", error.text), im, "line", number);
             json_decref(json);
@@ -94,8 +95,11 @@ static enum status import_array(struct db *db, const char *bytes, size_t length,
         json_decref(json);
     }
     if (!st && (p.wrong || p.cut))
-        st = judge(fail(E_INPUT, p.cut ? "the file ends in the middle" : "not JSON"), im, "byte",
-                   p.at - bytes);
+        st = judge(fail(E_INPUT, "%s",
+                        p.cut     ? "the file ends in the middle"
+                        : p.twice ? "a key comes twice in one object"
+                                  : "not JSON"),
+                   im, "byte", p.at - bytes);
     return st;
 }
 

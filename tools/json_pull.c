@@ -48,11 +48,14 @@ json_t *pull_value(struct pull *p)
     if (p->cut || p->wrong) return NULL;
     json_error_t error;
     pull_peek(p);
-    json_t *value =
-        json_loadb(p->at, (size_t)(p->end - p->at), JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
+    const size_t flags =
+        JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | (p->lenient ? 0 : (size_t)JSON_REJECT_DUPLICATES);
+    json_t *value = json_loadb(p->at, (size_t)(p->end - p->at), flags, &error);
     if (value) {
         p->at += error.position;
         p->inside = true;
+    } else if (json_error_code(&error) == json_error_duplicate_key) {
+        p->wrong = p->twice = true;
     } else if (json_error_code(&error) == json_error_premature_end_of_input ||
                error.position >= p->end - p->at) {
         p->cut = true; /* in the second case within a word or a number */

@@ -18,7 +18,9 @@
 struct pull {
     const char *at, *end;
     bool inside;     /* a value ended: a comma comes before the next */
+    bool lenient;    /* a key that comes twice in an object is no fault */
     bool cut, wrong; /* the text ended too early; it is not JSON */
+    bool twice;      /* wrong because of a key that comes twice */
 };
 
 /* Step into an object ('{') or an array ('['). False if there is none here. */

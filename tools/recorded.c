@@ -49,10 +49,18 @@ enum status recorded_read(const char *path, char **bytes, size_t *length)
     }
     gzclose(file);
     if (st == E_MEMORY) fail(st, "out of memory while reading %s", path);
-    if (st == E_INPUT) fail(st, "%s is larger than %zu MiB", path, RECORDED_BYTES_MAX >> 20);
-    if (st) free(buffer);
-    else *bytes = buffer, *length = used;
-    return st;
+    if (st == E_INPUT)
+        fail(st, "%s is larger than %zu MiB%s: no file of results is; split it if it is one", path,
+             RECORDED_BYTES_MAX >> 20, (uint64_t)info.st_size < RECORDED_BYTES_MAX ? " unpacked" : "");
+    if (st) {
+        free(buffer);
+        return st;
+    }
+    /* A byte order mark says nothing of UTF-8. */
+    if (used >= 3 && memcmp(buffer, UTF8_MARK, 3) == 0) memmove(buffer, buffer + 3, used -= 3);
+    *bytes = buffer;
+    *length = used;
+    return OK;
 }
 
 /* ---- what it says of itself ---- */
@@ -105,6 +113,25 @@ static void take_member(struct recorded *r, const char *key, json_t *value)
     }
 }
 
+static enum status not_json(const struct recorded *r, const struct pull *p, const char *bytes)
+{
+    const size_t at = (size_t)(p->at - bytes);
+    if (p->twice)
+        return fail(E_INPUT,
+                    "%s has an object at byte %zu in which a key comes twice: which of its values is meant?",
+                    r->path, at);
+    return fail(E_INPUT, "%s is not JSON at byte %zu", r->path, at);
+}
+
+/* Remember a key of an object; it must not come again. seen may be NULL (out of memory): nothing is noticed.
+ */
+static void meet(struct pull *p, json_t *seen, const char *key)
+{
+    if (strlen(key) + 1 >= KEY_MAX) return; /* it was cut */
+    if (json_object_get(seen, key)) p->wrong = p->twice = true;
+    else json_object_set_new(seen, key, json_true());
+}
+
 enum status recorded_open(const char *path, const char *bytes, size_t length, struct recorded *r)
 {
     struct pull p = {.at = bytes, .end = bytes + length};
@@ -112,7 +139,9 @@ enum status recorded_open(const char *path, const char *bytes, size_t length, st
     *r = (struct recorded){.path = path, .unit_ms = 1, .parameters = json_array()};
     if (!r->parameters) return fail(E_MEMORY, "out of memory");
     if (pull_peek(&p) != '{' || !pull_enter(&p, '{')) return OK;
+    json_t *seen = json_object();
     while (pull_key(&p, key, sizeof key)) {
+        meet(&p, seen, key);
         if (strcmp(key, "cache") == 0) r->format = RECORDED_CACHE;
         if (strcmp(key, "results") == 0) r->format = RECORDED_T4;
         if (strcmp(key, "cache") == 0 || strcmp(key, "results") == 0) {
@@ -123,10 +152,9 @@ enum status recorded_open(const char *path, const char *bytes, size_t length, st
         if (value) take_member(r, key, value);
         json_decref(value);
     }
+    json_decref(seen);
     r->cut = p.cut;
-    if (p.wrong && r->format != RECORDED_UNKNOWN)
-        return fail(E_INPUT, "%s is not JSON at byte %zu", r->path, (size_t)(p.at - bytes));
-    return OK;
+    return p.wrong && r->format != RECORDED_UNKNOWN ? not_json(r, &p, bytes) : OK;
 }
 
 void recorded_close(struct recorded *r)
@@ -296,6 +324,7 @@ enum status recorded_rows(const char *bytes, size_t length, struct recorded *r,
     char key[KEY_MAX];
     const bool cache = r->format == RECORDED_CACHE;
     bool more = true;
+    json_t *seen = cache ? json_object() : NULL;
     pull_enter(&p, '{');
     while (more && pull_key(&p, key, sizeof key)) {
         if (strcmp(key, cache ? "cache" : "results") != 0) {
@@ -304,12 +333,13 @@ enum status recorded_rows(const char *bytes, size_t length, struct recorded *r,
         }
         pull_enter(&p, cache ? '{' : '[');
         while (more && (cache ? pull_key(&p, key, sizeof key) : pull_element(&p))) {
+            if (cache) meet(&p, seen, key);
             json_t *value = pull_value(&p);
             if (value) more = take_row(r, value, visit, self);
             json_decref(value);
         }
     }
+    json_decref(seen);
     r->cut = r->cut || p.cut;
-    if (p.wrong) return fail(E_INPUT, "%s is not JSON at byte %zu", r->path, (size_t)(p.at - bytes));
-    return OK;
+    return p.wrong ? not_json(r, &p, bytes) : OK;
 }

@@ -1,6 +1,7 @@
 #include "capture.h"
 
 #include "number.h"
+#include "utf8.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -137,7 +138,8 @@ static enum status read_lines(FILE *file, const char *path, struct capture *capt
     errno = 0;
     while (!st && (got = getline(&line, &room, file)) >= 0) {
         number++;
-        st = strlen(line) == (size_t)got ? read_line(line, capture) : fail(E_INPUT, "it holds a NUL byte");
+        char *text = number == 1 && strncmp(line, UTF8_MARK, 3) == 0 ? line + 3 : line;
+        st = strlen(line) == (size_t)got ? read_line(text, capture) : fail(E_INPUT, "it holds a NUL byte");
         if (st == E_INPUT) {
             snprintf(why, sizeof why, "%s", status_text());
             st = fail(E_INPUT, "%s:%d: %s", path, number, why);

@@ -40,6 +40,19 @@ struct crew {
 
 /* ---- greeting ---- */
 
+static struct hand *hand_of(struct crew *crew, int child, bool *compiler)
+{
+    for (int i = 0; i < crew->compilers; i++)
+        if (crew->compiler[i].child == child) {
+            *compiler = true;
+            return &crew->compiler[i];
+        }
+    *compiler = false;
+    for (int i = 0; i < crew->workers; i++)
+        if (crew->worker[i].child == child) return &crew->worker[i];
+    return NULL;
+}
+
 static enum status greet(struct crew *crew, struct hand *hand)
 {
     json_t *hello = json_pack("{s:s}", "do", "hello");
@@ -74,6 +87,14 @@ static enum status take_worker_hello(struct hand *hand, const json_t *answer)
     return OK;
 }
 
+/* A child that dies at its start may have been killed for another's memory: it is greeted again. */
+static enum status greet_again(struct crew *crew, struct hand *hand, bool compiler,
+                               const struct pool_event *e)
+{
+    if (e->kind == POOL_DIED && !e->gone && ++hand->failures < GREETINGS_MAX) return greet(crew, hand);
+    return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
+}
+
 /* Wait until every child has answered its first greeting. *devices: how many GPUs a worker says there are. */
 static enum status await_greetings(struct crew *crew, int *devices)
 {
@@ -88,10 +109,12 @@ static enum status await_greetings(struct crew *crew, int *devices)
         if (st) return st;
         if (e.kind == POOL_INTERRUPT) return fail(E_INTERRUPTED, "interrupted before the first trial");
         if (e.kind == POOL_TICK) continue;
-        struct hand *hand = e.job;
-        bool compiler = hand >= crew->compiler && hand < crew->compiler + crew->compilers;
-        if (e.kind != POOL_REPLY)
-            return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e.reason);
+        bool compiler;
+        struct hand *hand = hand_of(crew, e.child, &compiler);
+        if (e.kind != POOL_REPLY) {
+            if ((st = greet_again(crew, hand, compiler, &e))) return st;
+            continue;
+        }
         if (compiler) {
             if (!(st = message_check(e.message)))
                 copy_text(e.message, "nvrtc", crew->nvrtc, sizeof crew->nvrtc);
@@ -103,6 +126,7 @@ static enum status await_greetings(struct crew *crew, int *devices)
         json_decref(e.message);
         if (st) return st;
         hand->stage = READY;
+        hand->failures = 0;
     }
 }
 
@@ -271,19 +295,6 @@ void crew_cancel(struct crew *crew, int worker)
 }
 
 /* ---- what comes back ---- */
-
-static struct hand *hand_of(struct crew *crew, int child, bool *compiler)
-{
-    for (int i = 0; i < crew->compilers; i++)
-        if (crew->compiler[i].child == child) {
-            *compiler = true;
-            return &crew->compiler[i];
-        }
-    *compiler = false;
-    for (int i = 0; i < crew->workers; i++)
-        if (crew->worker[i].child == child) return &crew->worker[i];
-    return NULL;
-}
 
 static enum status parse_build(const json_t *answer, struct build *build)
 {

@@ -4,6 +4,7 @@
  */
 #include "commands.h"
 #include "output_file.h"
+#include "process_limits.h"
 #include "version.h"
 
 #include <argp.h>
@@ -108,7 +109,8 @@ int main(int argc, char **argv)
     argp_err_exit_status = status_exit_code(E_USAGE); /* argp ends the process itself on a wrong option */
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
     outfile_guard();
-    enum status st = dispatch(argc, argv);
+    enum status st = limits_stack();
+    if (!st) st = dispatch(argc, argv);
     /* What was printed counts only once it has been written. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && st == OK)
         st = fail(E_IO, "cannot write to standard output");

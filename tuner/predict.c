@@ -12,7 +12,8 @@
 
 #define PREDICT_FIRST                                                                                        \
     64 /* candidates compiled if --max-trials says nothing: the model's order is good at its top */
-#define TICK_S 0.2
+#define TICK_S       0.2
+#define TELL_AT_ONCE 8
 
 /* One problem, on a GPU that is not here. */
 struct forecast {
@@ -29,6 +30,7 @@ struct forecast {
     size_t wanted, done;
     size_t failures[VERDICT_COUNT];
     double began_s, share_s;
+    double end_s; /* of the whole budget */
     size_t best;
     double best_us;
 };
@@ -72,14 +74,18 @@ static enum status tell(struct forecast *f, size_t i)
     return OK;
 }
 
-/* Ask for kernels while a compiler is idle, and take in those that are there. */
-static enum status advance(struct forecast *f, bool more)
+/* Ask for kernels while a compiler is idle, and take in those that are there: a few at a time, since each is
+ * stored, and in between somebody may want to end it. *rest: there are more. */
+static enum status advance(struct forecast *f, bool more, bool *rest)
 {
     enum status st = OK;
+    int taken = 0;
+    *rest = false;
     for (size_t i = 0; i < f->wanted && !st; i++) {
         struct built *b = f->built[i];
         if (f->told[i]) continue;
-        if (b->state == BUILD_DONE) st = tell(f, i);
+        if (b->state == BUILD_DONE && taken == TELL_AT_ONCE) *rest = true;
+        else if (b->state == BUILD_DONE) st = tell(f, i), taken++;
         else if (b->state == BUILD_WANTED && more && crew_idle_compilers(f->s->crew) > 0) {
             st = crew_compile(f->s->crew, &b->config, b->trans_a, b->trans_b, b->arch, b);
             if (st == E_BUSY) return OK;
@@ -113,22 +119,29 @@ static void show(const struct forecast *f, int ended)
     report_progress(f->report, &p, 1, ended, p.left_s, false);
 }
 
+/* Take in what the compilers say. Errors: E_INTERRUPTED. */
+static enum status listen(struct session *s, double timeout_s)
+{
+    struct crew_event event;
+    enum status st = crew_wait(s->crew, timeout_s, &event);
+    if (st) return st;
+    json_decref(event.answer);
+    if (event.kind == CREW_INTERRUPT) return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
+    if (event.kind != CREW_BUILT) return OK;
+    s->kernels += event.build.built && !event.build.cached;
+    return builds_tell(event.tag, &event.build);
+}
+
 static enum status compile_first(struct forecast *f, int ended)
 {
     for (;;) {
-        bool more = now_s() - f->began_s < f->share_s || f->done == 0;
-        enum status st = advance(f, more);
+        bool more = now_s() - f->began_s < f->share_s || f->done == 0, rest;
+        enum status st = advance(f, more, &rest);
         if (st) return st;
-        if (f->done == f->wanted || (!more && !any_under_way(f))) return OK;
+        if (f->done == f->wanted || (!more && !rest && !any_under_way(f))) return OK;
+        if (f->done > 0 && now_s() >= f->end_s) return OK;
         show(f, ended);
-        struct crew_event event;
-        if ((st = crew_wait(f->s->crew, TICK_S, &event))) return st;
-        json_decref(event.answer);
-        if (event.kind == CREW_INTERRUPT)
-            return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
-        if (event.kind != CREW_BUILT) continue;
-        f->s->kernels += event.build.built && !event.build.cached;
-        if ((st = builds_tell(event.tag, &event.build))) return st;
+        if ((st = listen(f->s, rest ? 0 : TICK_S))) return st;
     }
 }
 
@@ -256,6 +269,14 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
 
     double budget_s = o->budget_s > 0 ? o->budget_s : BUDGET_DEFAULT_S * (double)o->problem_count;
     for (size_t i = 0; i < o->problem_count && !st; i++) {
+        const double left_s = budget_s - (now_s() - s->began_s);
+        if ((st = listen(s, 0))) break;
+        if (left_s <= 0) {
+            s->results[i].how = JOB_FRUITLESS;
+            snprintf(s->results[i].why, sizeof s->results[i].why,
+                     "the budget was spent before it (--budget; the same command goes on)");
+            continue;
+        }
         struct forecast f = {.s = s,
                              .builds = builds,
                              .report = report,
@@ -263,8 +284,8 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
                              .run_id = run_id,
                              .problem = &o->problems[i],
                              .result = &s->results[i],
-                             .began_s = now_s()};
-        double left_s = budget_s - (f.began_s - s->began_s);
+                             .began_s = now_s(),
+                             .end_s = s->began_s + budget_s};
         f.share_s = budget_share(left_s, (int)(o->problem_count - i), 1);
         st = predict_one(&f, (int)i);
         close_forecast(&f);

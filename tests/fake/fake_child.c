@@ -187,6 +187,11 @@ int main(int argc, char **argv)
     for (int i = 1; i + 1 < argc; i++)
         if (strcmp(argv[i], "--device") == 0) device = atoi(argv[i + 1]);
     noise_state = (uint64_t)getpid();
+    for (int i = 0; i < 2; i++)
+        if (first_time(compiler ? i ? "FAKE_COMPILER_DEATH_2" : "FAKE_COMPILER_DEATH"
+                       : i      ? "FAKE_WORKER_DEATH_2"
+                                : "FAKE_WORKER_DEATH"))
+            abort();
     json_t *request;
     while (frame_receive(SUPERVISOR, &request) == OK) {
         json_t *reply = answer(request, compiler);

@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "frame.h"
+#include "process_limits.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ struct queued {
 struct pool {
     uv_loop_t loop;
     uv_signal_t interrupt[3];
+    int interrupts; /* of them, those that are watched for */
     uv_timer_t tick;
     bool ticked, closing;
     const char *program;
@@ -309,8 +311,26 @@ static void on_tick(uv_timer_t *timer)
     ((struct pool *)timer->data)->ticked = true;
 }
 
+/* A signal that is ignored stays so: nohup means it. */
+static int watch_interrupts(struct pool *p)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    int error = 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals && !error; i++) {
+        struct sigaction now;
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+        uv_signal_t *watch = &p->interrupt[p->interrupts++];
+        uv_signal_init(&p->loop, watch);
+        watch->data = p;
+        error = uv_signal_start(watch, on_interrupt, signals[i]);
+    }
+    return error;
+}
+
 enum status pool_open(struct pool **pool)
 {
+    enum status st = limits_files(1); /* libuv aborts where it finds none */
+    if (st) return st;
     struct pool *p = calloc(1, sizeof *p);
     if (!p) return fail(E_MEMORY, "out of memory for the child processes");
     int error = uv_loop_init(&p->loop);
@@ -323,12 +343,7 @@ enum status pool_open(struct pool **pool)
     p->program = program && *program ? program : "/proc/self/exe";
     p->echo = env_text("GEMMTUNE_DEBUG") != NULL;
     signal(SIGPIPE, SIG_IGN);
-    static const int signals[3] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) {
-        uv_signal_init(&p->loop, &p->interrupt[i]);
-        p->interrupt[i].data = p;
-        if (!error) error = uv_signal_start(&p->interrupt[i], on_interrupt, signals[i]);
-    }
+    error = watch_interrupts(p);
     uv_timer_init(&p->loop, &p->tick);
     p->tick.data = p;
     *pool = p;
@@ -347,6 +362,8 @@ static void free_child(struct child *c)
 
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child)
 {
+    enum status st = limits_files(pool->count + 1);
+    if (st) return st;
     struct child *c = calloc(1, sizeof *c);
     struct child **grown = realloc(pool->children, ((size_t)pool->count + 1) * sizeof(struct child *));
     if (grown) pool->children = grown;
@@ -486,7 +503,7 @@ void pool_close(struct pool *pool)
 {
     if (!pool) return;
     pool->closing = true;
-    for (int i = 0; i < 3; i++) close_handle((uv_handle_t *)&pool->interrupt[i]);
+    for (int i = 0; i < pool->interrupts; i++) close_handle((uv_handle_t *)&pool->interrupt[i]);
     for (int i = 0; i < pool->count; i++) {
         struct child *c = pool->children[i];
         close_handle((uv_handle_t *)&c->deadline);

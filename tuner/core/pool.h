@@ -18,7 +18,7 @@ enum pool_event_kind {
     POOL_DIED, /* the child ended or broke the protocol; reason says how. It has been restarted unless gone */
     POOL_TIMEOUT,  /* its deadline passed; it was killed and has been restarted unless gone */
     POOL_TICK,     /* nothing happened for the time given to pool_wait */
-    POOL_INTERRUPT /* SIGINT or SIGTERM arrived (repeated ones too) */
+    POOL_INTERRUPT /* SIGINT, SIGTERM or SIGHUP arrived (repeated ones too) */
 };
 
 struct pool_event {
@@ -30,7 +30,8 @@ struct pool_event {
     bool gone; /* the child died RESTARTS_MAX times without a reply between and stays dead */
 };
 
-/* Installs the handlers of SIGINT and SIGTERM, ignores SIGPIPE. Errors: E_CHILD. */
+/* Installs the handlers of SIGINT, SIGTERM and SIGHUP but for those that are ignored, ignores SIGPIPE.
+ * Errors: E_CHILD. */
 enum status pool_open(struct pool **pool);
 
 /* Start a child: argv[0] is ignored (the program itself is run), NULL-terminated, copied. nice_level > 0

@@ -1,6 +1,7 @@
 #include "problem.h"
 
 #include "number.h"
+#include "utf8.h"
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -342,7 +343,9 @@ enum status problem_read_suite(const char *path, struct problem **problems, size
             break;
         }
         line[strcspn(line, "#\r\n")] = '\0';
-        char *text = line + strspn(line, " \t");
+        char *text = line;
+        if (number == 1 && strncmp(text, UTF8_MARK, 3) == 0) text += 3;
+        text += strspn(text, " \t");
         for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
             text[--length] = '\0';
         if (*text == '\0') continue;

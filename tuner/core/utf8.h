@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define UTF8_MARK "\xef\xbb\xbf" /* that some editors put at the start of a file */
+
 /* Bytes of the character at text (shortest form, no surrogates, at most U+10FFFF); 0 if it is none or the
  * end. */
 size_t utf8_length(const char *text);

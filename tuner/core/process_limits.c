@@ -1,0 +1,53 @@
+#include "process_limits.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#define STACK_KIB      8192 /* as systems usually give */
+#define STACK_LEAST    1024
+#define FILES_OWN      40 /* the database, the event loop, what is open while a child starts */
+#define FILES_A_CHILD  4
+#define THREAD_MINIMUM ((size_t)STACK_LEAST << 10)
+
+/* The soft limit, raised to what is wanted or as far as may be. */
+static rlim_t raise_to(int resource, rlim_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0) return wanted;
+    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < wanted) {
+        struct rlimit raised = limit;
+        raised.rlim_cur =
+            limit.rlim_max == RLIM_INFINITY || limit.rlim_max > wanted ? wanted : limit.rlim_max;
+        if (setrlimit(resource, &raised) == 0) limit = raised;
+    }
+    return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > wanted ? wanted : limit.rlim_cur;
+}
+
+enum status limits_stack(void)
+{
+    pthread_attr_t attributes;
+    size_t thread = 0;
+    const rlim_t room = raise_to(RLIMIT_STACK, (rlim_t)STACK_KIB << 10);
+    if (room < (rlim_t)STACK_LEAST << 10)
+        return fail(E_MEMORY, "the stack may have %lu KiB here, and %d are needed: ulimit -s %d",
+                    (unsigned long)(room >> 10), STACK_LEAST, STACK_KIB);
+    /* Threads go by the limit at the start of the process. */
+    if (pthread_getattr_default_np(&attributes) != 0) return OK;
+    if (pthread_attr_getstacksize(&attributes, &thread) == 0 && thread < THREAD_MINIMUM &&
+        pthread_attr_setstacksize(&attributes, (size_t)room) == 0)
+        pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+    return OK;
+}
+
+enum status limits_files(int children)
+{
+    const rlim_t needed = (rlim_t)FILES_OWN + (rlim_t)children * FILES_A_CHILD;
+    const rlim_t room = raise_to(RLIMIT_NOFILE, needed);
+    if (room >= needed) return OK;
+    return fail(E_IO,
+                "only %lu files may be open at once here, and a tuner with %d child process%s needs %lu: "
+                "ulimit -n 1024, or fewer compilers (--jobs)",
+                (unsigned long)room, children, children == 1 ? "" : "es", (unsigned long)needed);
+}
