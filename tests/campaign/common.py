@@ -215,14 +215,15 @@ def verify(setting, db, folder, env=None):
     return out.returncode, out.stderr.strip() or out.stdout.strip()
 
 
-def litter(folder, db, allowed=(), running=False):
-    """Names in the folder that nobody asked for. At rest the database is one file."""
+def litter(folder, db, allowed=(), running=False, cut_off=False):
+    """Names in the folder that nobody asked for. At rest the database is one file. A compiler that was cut off leaves its
+    temporary file in the cache for an hour (tuner/gpu/cache.c)."""
     names = set(os.listdir(os.path.dirname(db)))
     base = os.path.basename(db)
     fine = {base + suffix for suffix in (DATABASE_FILES if running else {""})} | set(allowed)
     names = {n for n in names - fine if not re.match(r"(log|copy|cache|home|fired|trace)", n)}
     cache = os.path.join(os.path.dirname(db), "cache")
-    if os.path.isdir(cache) and not running: names |= {f"cache/{n}" for n in os.listdir(cache) if n.startswith(".")}
+    if os.path.isdir(cache) and not running and not cut_off: names |= {f"cache/{n}" for n in os.listdir(cache) if n.startswith(".")}
     return sorted(names)
 
 

@@ -120,7 +120,7 @@ def finish(setting, folder, db, result, rng):
     if short: result.found("lost", f"{sum(short.values())} trials of a run that ended by itself")
     code, said = common.verify(setting, db, folder)
     if code: result.found("verify", f"exit code {code} at rest: {said[-300:]}")
-    if (names := common.litter(folder, db)): result.found("left behind", f"{names} at rest")
+    if (names := common.litter(folder, db, cut_off=True)): result.found("left behind", f"{names} at rest")
     result.add("runs that were let through")
 
 
