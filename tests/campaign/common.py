@@ -79,15 +79,15 @@ def clean_environment(folder):
 class Run:
     """One process of `tune`, started; what it says goes to files of the folder."""
 
-    def __init__(self, setting, folder, words, env=None, fake=True, log="log", cwd=None, program=None):
+    def __init__(self, setting, folder, words, env=None, fake=True, log="log", cwd=None, prefix=(), **more):
         self.folder, self.mark, self.log = folder, uuid.uuid4().hex, folder(log)
         variables = clean_environment(folder) | {"CAMPAIGN_RUN": self.mark, "FAKE_LOG": self.log, "CAMPAIGN_BELOW": folder.path}
         if fake: variables["GEMMTUNE_EXE"] = setting.child
         else: variables["GEMMTUNE_LIBCUDA"] = folder("no-driver")
         self.out, self.err = folder(log + ".out"), folder(log + ".err")
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen([program or setting.tune] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                            cwd=cwd or folder(), env=variables | setting.preload() | (env or {}))
+            self.process = subprocess.Popen([*prefix, setting.tune, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                            cwd=cwd or folder(), env=variables | setting.preload() | (env or {}), **more)
         self.pid = self.process.pid
 
     def wait(self, limit_s=HANG_S):
