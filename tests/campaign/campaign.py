@@ -16,7 +16,7 @@ def arguments():
     parser.add_argument("time", nargs="?", default="quick", help="minutes for all parts, or quick (less than a minute)")
     parser.add_argument("--only", action="append", choices=PARTS, help="this part alone; may be repeated")
     parser.add_argument("--seed", type=int, default=None, help="of all that is random; said at the start")
-    parser.add_argument("--plant", metavar="DEFECT", help="put a defect under the program: lost-commit, no-fsync, lost-trial, "
+    parser.add_argument("--plant", metavar="DEFECT", help="put a defect under the program: lost-commit, deaf, no-fsync, lost-trial, lost-rows, "
                         "unchecked, two-writers, orphan, litter, wall-clock, crash, hang")
     parser.add_argument("--no-faults", action="store_true", help="inject nothing: must end with 3")
     parser.add_argument("--build", help="folder of an optimised build (build/release)")
@@ -42,7 +42,10 @@ def run_part(part, setting, seconds):
     setting.random = random.Random(f"{setting.seed} {part}")
     setting.until = time.monotonic() + seconds
     began = time.monotonic()
-    importlib.import_module(f"part_{part}").run(setting, result)
+    try:
+        importlib.import_module(f"part_{part}").run(setting, result)
+    except RuntimeError as error:
+        result.found("cannot go on", str(error))
     print(f"{part}: harm done {result.tested} times in {time.monotonic() - began:.0f} s, {len(result.findings)} findings; "
           + ", ".join(f"{name} {number}" for name, number in result.figures.items()), flush=True)
     if result.tested == 0: print(f"  {part} tested nothing", flush=True)

@@ -12,6 +12,7 @@
  *   CAMPAIGN_FIRED=FILE     a line "KIND PATH" for each call that this befell
  *   CAMPAIGN_TRACE=FILE     all that changes files, in order (trace.py reads it)
  *   CAMPAIGN_PLANT=lost-commit  a defect: what goes to a log (-wal) is dropped from the 60th write on
+ *   CAMPAIGN_PLANT=deaf         a defect: writes that fail say that they were done
  *   CAMPAIGN_PLANT=no-fsync     a defect: nothing is ever synced
  *
  * Not seen: what stdio writes (glibc calls itself), stores into mapped files, calls that are made by number.
@@ -296,7 +297,7 @@ static ssize_t write_any(int fd, const void *bytes, size_t size, int64_t offset)
     REAL(pwrite);
     const char *path = plan.on ? path_at(fd, NULL, room) : "";
     const enum fate fate = count(WRITE, path);
-    if (fate == FAIL) return -1;
+    if (fate == FAIL) return planted("deaf") ? (ssize_t)size : -1;
     if (fate == SHORT && size > 1) size /= 2;
     if (is_log(path) && planted("lost-commit") && atomic_fetch_add(&log_writes, 1) >= LOST_BEFORE)
         return (ssize_t)size;

@@ -3,6 +3,7 @@
  *
  *   CAMPAIGN_PLANT=lost-trial    every 7th COMMIT is a ROLLBACK, and nobody is told
  *   CAMPAIGN_PLANT=unchecked     rows are not compared with their hashes
+ *   CAMPAIGN_PLANT=lost-rows     a merge passes over every 7th trial
  *   CAMPAIGN_PLANT=two-writers   every lock is granted
  *   CAMPAIGN_PLANT=orphan        a child has a child of its own that outlives everybody (for a minute)
  *   CAMPAIGN_PLANT=litter        no file is ever removed
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -42,6 +44,12 @@ int sqlite3_prepare_v3(sqlite3 *db, const char *sql, int length, unsigned flags,
                        const char **tail)
 {
     REAL(sqlite3_prepare_v3);
+    char fewer[4096];
+    const char *all = "FROM trials ORDER BY id", *at = strstr(sql, all);
+    if (at && planted("lost-rows")) {
+        snprintf(fewer, sizeof fewer, "%.*sFROM trials WHERE id %% 7 ORDER BY id", (int)(at - sql), sql);
+        sql = fewer, length = -1;
+    }
     if (strstr(sql, "hash <> content_hash") && planted("unchecked")) sql = "SELECT NULL", length = -1;
     return real_sqlite3_prepare_v3(db, sql, length, flags, stmt, tail);
 }

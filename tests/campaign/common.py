@@ -14,8 +14,11 @@ HANG_S = 60  # a tuner of a few dozen invented trials takes a tenth of a second
 DATABASE_FILES = {"", "-wal", "-shm", "-journal", ".lock"}
 
 
-PLANTED_BY = {"lost-commit": ["io"], "no-fsync": ["io"], "wall-clock": ["clock"]} | {
-    defect: ["plant"] for defect in ("lost-trial", "unchecked", "two-writers", "orphan", "litter")}
+PLANTED_BY = {"lost-commit": ["io"], "no-fsync": ["io"], "deaf": ["io"], "wall-clock": ["clock"]} | {
+    defect: ["plant"] for defect in ("lost-trial", "lost-rows", "unchecked", "two-writers", "orphan", "litter")}
+
+
+UNPLANTED = {"LD_PRELOAD": "", "CAMPAIGN_PLANT": ""}  # for what an experiment begins with
 
 
 class Result:

@@ -62,7 +62,7 @@ def worth_it(job, way):
 def prepare(setting, seed):
     """What jobs begin with: a database, another one, an export."""
     for name, shape in (("t.db", "512x512x512"), ("other.db", "768x512x512")):
-        run = common.Run(setting, seed, common.fake_tune(setting, seed(name), [shape], "--max-trials", "12"))
+        run = common.Run(setting, seed, common.fake_tune(setting, seed(name), [shape], "--max-trials", "12"), common.UNPLANTED)
         if run.wait() != 0: raise RuntimeError("no database to begin with: " + run.said())
     out = subprocess.run([setting.tune, "export", "--json", "--db", seed("other.db")], capture_output=True, text=True,
                          env=common.clean_environment(seed))
@@ -70,7 +70,7 @@ def prepare(setting, seed):
     if not setting.quick:
         words = next(j.words for j in jobs(setting, seed) if j.name == "prediction")
         words = [seed("p.db") if word == seed("t.db") else word for word in words]
-        if common.Run(setting, seed, words, fake=False).wait() != 0: raise RuntimeError("no kernels to begin with")
+        if common.Run(setting, seed, words, common.UNPLANTED, fake=False).wait() != 0: raise RuntimeError("no kernels to begin with")
     shutil.rmtree(seed("home"), ignore_errors=True)
 
 

@@ -129,7 +129,7 @@ HITS = ("supervisor, at a random time", "supervisor, at the n-th call on a file"
 
 def run(setting, result):
     rng = random.Random(setting.random.random())
-    target = 12 if setting.quick else TARGET
+    target = 30 if setting.quick else TARGET
     while result.tested < target and not setting.time_is_up():
         with common.Folder() as folder:
             db = folder("t.db")
