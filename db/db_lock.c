@@ -225,6 +225,22 @@ static enum status check_names(const struct db_hold *hold, int fd, const char *p
     return held_elsewhere(path, name);
 }
 
+/* The file was renamed while it was written. SQLite would remove its log for a new file's sake. A file is
+ * there before its first journal, and has its pages before its first log. */
+static enum status refuse_log_without_file(const char *path)
+{
+    struct stat info, log;
+    char name[PATH_MAX];
+    const bool there = stat(path, &info) == 0;
+    if (there && info.st_size > 0) return OK;
+    const bool wal = beside(path, "-wal", name) && stat(name, &log) == 0 && log.st_size > 0;
+    if (there ? !wal : !has_log(path, &log)) return OK;
+    return fail(E_DB,
+                "there is no database %s, but its log %s%s: was the file renamed while it was written? Give "
+                "it its name again, or remove the log, or name another file with --db",
+                path, path, wal ? "-wal" : "-journal");
+}
+
 /* ---- the file ---- */
 
 static struct db_hold *find_hold(const struct stat *info)
@@ -319,7 +335,7 @@ enum status db_hold_write(const char *path, struct db_hold **out)
     if (st) return st;
     pthread_mutex_lock(&mutex);
     if (!prepared) prepared = pthread_atfork(NULL, NULL, drop_in_child) == 0;
-    if ((st = find_or_open(path, true, &hold))) {
+    if ((st = refuse_log_without_file(path)) || (st = find_or_open(path, true, &hold))) {
         unlock(&(struct db_hold){.writing = -1, .name = name}, path);
     } else if (hold->name >= 0) {
         st = fail(E_BUSY, "%s is being written by this process under another name", path);

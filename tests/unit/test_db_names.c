@@ -263,6 +263,22 @@ TEST(what_a_killed_writer_left_is_not_missed_under_another_name)
     db_close(db);
 }
 
+TEST(the_log_of_a_file_that_was_renamed_is_not_removed_for_a_new_one)
+{
+    assert_int_equal(apart(write_and_be_killed), -1);
+    name_other("moved.db");
+    assert_int_equal(rename(store_path, other), 0);
+    struct db *db;
+    struct db_counts counts;
+    assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "-wal");
+    assert_int_equal(access(store_path, F_OK), -1);
+    assert_int_equal(rename(other, store_path), 0);
+    assert_ok(db_open(store_path, DB_WRITE, &db));
+    assert_ok(db_count(db, &counts));
+    assert_int_equal(counts.trials, 3);
+    db_close(db);
+}
+
 /* ---- where it cannot be ---- */
 
 TEST(a_file_system_without_locks_is_named_and_nothing_is_left)
@@ -309,6 +325,7 @@ int main(void)
         STORE_TEST(a_child_does_not_keep_the_lock_of_its_dead_parent),
         STORE_TEST(a_bind_mount_is_no_second_file),
         STORE_TEST(what_a_killed_writer_left_is_not_missed_under_another_name),
+        STORE_TEST(the_log_of_a_file_that_was_renamed_is_not_removed_for_a_new_one),
         STORE_TEST(a_file_system_without_locks_is_named_and_nothing_is_left),
         STORE_TEST(a_path_that_is_too_long_leaves_no_folders),
     };

@@ -1,0 +1,243 @@
+"""What the parts of the campaign share: a tuner with children that invent times, what it acknowledged, what lies in the
+file afterwards, which of its processes are left.
+
+A trial is acknowledged when the program has gone on from it: a GPU worker is asked for its next trial, block or check
+only after the outcome of the one before has been committed. So the log that the fake children write (FAKE_LOG) says what
+must be in the file, and it is written by other processes than the one that is tested.
+"""
+import collections, json, os, random, re, shutil, signal, sqlite3, subprocess, tempfile, time, uuid
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.dirname(os.path.dirname(HERE))
+DOCUMENTED = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130}  # exit codes (README.md)
+HANG_S = 60  # a tuner of a few dozen invented trials takes a tenth of a second
+DATABASE_FILES = {"", "-wal", "-shm", "-journal", ".lock"}
+
+
+PLANTED_BY = {"lost-commit": ["io"], "no-fsync": ["io"], "deaf": ["io"], "wall-clock": ["clock"]} | {
+    defect: ["plant"] for defect in ("lost-trial", "lost-rows", "unchecked", "two-writers", "orphan", "litter")}
+
+
+UNPLANTED = {"LD_PRELOAD": "", "CAMPAIGN_PLANT": ""}  # for what an experiment begins with
+
+
+class Result:
+    """What a part did: how often it did harm, what that did, and what it cost."""
+
+    def __init__(self, part):
+        self.part, self.tested, self.findings, self.figures = part, 0, [], {}
+
+    def add(self, figure, number=1):
+        self.figures[figure] = self.figures.get(figure, 0) + number
+
+    def found(self, what, detail=""):
+        self.findings.append(f"{what}: {detail}" if detail else what)
+
+
+class Setting:
+    """Where the programs are, how long a part may take, whether faults are injected, which defect is planted."""
+
+    def __init__(self, build, debug, seed, faults, plant, quick, verbose):
+        self.build, self.debug, self.seed, self.faults, self.plant = build, debug, seed, faults, plant
+        self.quick, self.verbose = quick, verbose
+        self.tune = os.path.join(build, "tune")
+        self.child = os.path.join(build, "tests", "fake_child")
+        self.random = random.Random(seed)
+        self.until = 0.0
+
+    def shim(self, name):
+        return os.path.join(self.build, "tests", "campaign", f"campaign_{name}.so")
+
+    def time_is_up(self):
+        return time.monotonic() >= self.until
+
+    def preload(self, *names):
+        """Variables that put the shims under a program, and the planted defect with them."""
+        names = list(dict.fromkeys(list(names) + PLANTED_BY.get(self.plant, [])))
+        env = {"LD_PRELOAD": " ".join(map(self.shim, names))} if names else {}
+        if self.plant: env["CAMPAIGN_PLANT"] = self.plant
+        return env
+
+
+class Folder:
+    """A folder for one experiment, in memory if there is room for it there; gone with everything in it afterwards."""
+
+    def __init__(self, on_disk=False):
+        memory = not on_disk and os.access("/dev/shm", os.W_OK)
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="gemmtune-campaign-", dir="/dev/shm" if memory else None))
+
+    def __enter__(self): return self
+
+    def __exit__(self, *unused):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __call__(self, *names): return os.path.join(self.path, *names)
+
+
+def clean_environment(folder):
+    keep = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return keep | {"HOME": folder("home"), "LC_ALL": "C"}
+
+
+class Run:
+    """One process of `tune`, started; what it says goes to files of the folder."""
+
+    def __init__(self, setting, folder, words, env=None, fake=True, log="log", cwd=None, prefix=(), **more):
+        self.folder, self.mark, self.log = folder, uuid.uuid4().hex, folder(log)
+        variables = clean_environment(folder) | {"CAMPAIGN_RUN": self.mark, "FAKE_LOG": self.log, "CAMPAIGN_BELOW": folder.path}
+        if fake: variables["GEMMTUNE_EXE"] = setting.child
+        else: variables["GEMMTUNE_LIBCUDA"] = folder("no-driver")
+        self.out, self.err = folder(log + ".out"), folder(log + ".err")
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.process = subprocess.Popen([*prefix, setting.tune, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                            cwd=cwd or folder(), env=variables | setting.preload() | (env or {}), **more)
+        self.pid = self.process.pid
+
+    def wait(self, limit_s=HANG_S):
+        """The exit code, minus the signal if one ended it; None: it hung, and was killed."""
+        try:
+            return self.process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+
+    def said(self):
+        with open(self.err, "rb") as file: return file.read().decode(errors="replace")
+
+    def printed(self):
+        with open(self.out, "rb") as file: return file.read().decode(errors="replace")
+
+    def left(self, patience_s=20):
+        """Its processes that are still there; those that a signal is on its way to are given time. None is left behind."""
+        end = time.monotonic() + patience_s
+        while (found := self.processes()) and time.monotonic() < end: time.sleep(0.005)
+        for pid in found:
+            try: os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError: pass
+        return found
+
+    def processes(self):
+        mark, found = f"CAMPAIGN_RUN={self.mark}".encode(), []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            if int(entry) == self.pid and self.process.returncode is None: continue
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as file: mine = mark in file.read().split(b"\0")
+                with open(f"/proc/{entry}/stat") as file: dead = file.read().rsplit(")", 1)[1].split()[0] in "ZX"
+            except OSError:
+                continue
+            if mine and not dead: found.append(int(entry))
+        return found
+
+
+def fake_tune(setting, db, shapes, *words, jobs=1):
+    """The words of a whole tune with invented times."""
+    space = os.path.join(SOURCES, "tests", "fake", "space.conf")
+    shape_words = [word for shape in shapes for word in ("--shape", shape)]
+    return ["tune", "--space", space, "--db", db, "--cache", os.path.join(os.path.dirname(db), "cache"), "--format", "json",
+            "--jobs", str(jobs), "--no-pretuned", *shape_words, *words]
+
+
+def random_shape(rng):
+    return "x".join(str(64 * rng.randint(4, 40)) for _ in range(3))
+
+
+# ---- what was acknowledged, what is there ----
+
+def acknowledged(log):
+    """How often each configuration's trial was finished, as the children of one run saw it: see above."""
+    last, done = {}, collections.Counter()
+    if not os.path.exists(log): return done
+    with open(log, errors="replace") as file:
+        for line in file:
+            verb, pid, config = (line.rstrip("\n").split(" ", 2) + ["", ""])[:3]
+            if verb not in ("trial", "block", "verify") or not line.endswith("\n"): continue
+            if pid in last: done[last.pop(pid)] += 1
+            if verb == "trial": last[pid] = config
+    return done
+
+
+def whole(log):
+    """The same for a run that ended well: every trial that was asked for."""
+    with open(log) as file: return collections.Counter(l.split(" ", 2)[2].strip() for l in file if l.startswith("trial "))
+
+
+def rows(db, sql, *values):
+    base = sqlite3.connect(f"file:{db}?mode=ro", uri=True, timeout=10)
+    try: return base.execute(sql, values).fetchall()
+    finally: base.close()
+
+
+def copy_database(db, folder, name="copy"):
+    """The file with its log, as a power-on would find it: SQLite alone, without a word of the program, reads the copy."""
+    target = folder(name, "t.db")
+    shutil.rmtree(folder(name), ignore_errors=True)
+    os.mkdir(folder(name))
+    for suffix in ("", "-wal", "-journal"):
+        if os.path.exists(db + suffix): shutil.copyfile(db + suffix, target + suffix)
+    return target
+
+
+def stored(copy):
+    """Configurations of the trials of the newest run; of none, if there is no run."""
+    base = sqlite3.connect(copy)  # may write: it replays the log
+    try:
+        if not base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'trials'").fetchone(): return collections.Counter()
+        return collections.Counter(row[0] for row in base.execute(
+            "SELECT c.text FROM trials t JOIN configs c ON c.id = t.config_id "
+            "WHERE t.run_id = (SELECT max(id) FROM runs) AND t.recovered_us IS NULL"))
+    finally:
+        base.close()
+
+
+def all_trials(db, folder):
+    """The hashes of all trials, by SQLite alone."""
+    if not os.path.exists(db) or os.path.getsize(db) == 0: return set()
+    base = sqlite3.connect(copy_database(db, folder, "copy-all"))
+    try:
+        if not base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'trials'").fetchone(): return set()
+        return {row[0] for row in base.execute("SELECT hash FROM trials")}
+    finally:
+        base.close()
+
+
+def missing(run, db):
+    """Trials that were acknowledged and are not in the file; how many had been acknowledged."""
+    acks = acknowledged(run.log)
+    total = sum(acks.values())
+    if total == 0: return [], 0
+    if not os.path.exists(db): return list(acks), total
+    return list((acks - stored(copy_database(db, run.folder))).elements()), total
+
+
+def verify(setting, db, folder, env=None):
+    """What `tune verify` says of it: the exit code and the sentence."""
+    out = subprocess.run([setting.tune, "verify", "--db", db], capture_output=True, text=True, errors="replace", timeout=HANG_S,
+                         env=clean_environment(folder) | (setting.preload() if setting.plant == "unchecked" else {}) | (env or {}),
+                         cwd=folder())
+    return out.returncode, out.stderr.strip() or out.stdout.strip()
+
+
+def litter(folder, db, allowed=(), running=False, cut_off=False):
+    """Names in the folder that nobody asked for. At rest the database is one file. A compiler that was cut off leaves its
+    temporary file in the cache for an hour (tuner/gpu/cache.c)."""
+    names = set(os.listdir(os.path.dirname(db)))
+    base = os.path.basename(db)
+    fine = {base + suffix for suffix in (DATABASE_FILES if running else {""})} | set(allowed)
+    names = {n for n in names - fine if not re.match(r"(log|copy|cache|home|fired|trace)", n)}
+    cache = os.path.join(os.path.dirname(db), "cache")
+    if os.path.isdir(cache) and not running and not cut_off: names |= {f"cache/{n}" for n in os.listdir(cache) if n.startswith(".")}
+    return sorted(names)
+
+
+SENTENCE = re.compile(r"^tune: \S.*", re.M)
+
+
+def wrong_end(run, code, allowed=None):
+    """Why the end of a run is not as documented; "" if it is."""
+    said = run.said()
+    if code is None: return f"it hung for {HANG_S} s"
+    if "Sanitizer" in said or "runtime error" in said: return "sanitizer: " + said[-300:]
+    if code not in (allowed or DOCUMENTED): return f"exit code {code}: {said[-200:]}"
+    if code > 0 and len(SENTENCE.findall(said)) != 1: return f"exit code {code} with {len(SENTENCE.findall(said))} sentences: {said[-300:]}"
+    return ""

@@ -1,0 +1,165 @@
+"""Errors of the disk at the n-th call on a file, n from 1 to the end.
+
+Jobs: a whole tune with invented times into a new file, the same into one that has trials, a prediction whose compilers
+fill the cache, exports to a file, an import, a merge, a verify. Each way of failing goes through all n of the supervisor,
+or of a prediction's compiler: an error once or from then on, a full disk once or from then on, a write cut in
+half with or without room for its rest, no locks, no memory for a mapping. After each: a documented exit code with one
+sentence, every acknowledged trial is in the file, and all that were there before; `tune verify` accepts it; the command
+that is run again without faults ends well and leaves nothing.
+
+Where a fault was survived (exit code 0) all must be there. What a call returned before it failed on a real disk is not
+shown, nor what stdio writes (the output of a command; tests/cli has /dev/full).
+"""
+import errno, os, random, shutil, subprocess
+
+import common
+
+ALL = "open,create,read,write,sync,truncate,rename,unlink,mkdir,map,close"
+CHANGES = "create,write,sync,truncate,rename,mkdir"
+WAYS = [  # name, CAMPAIGN_DO, CAMPAIGN_CALLS
+    ("EIO once", f"{errno.EIO}", ALL),
+    ("EIO from then on", f"{errno.EIO}+", ALL),
+    ("ENOSPC once", f"{errno.ENOSPC}", CHANGES),
+    ("ENOSPC from then on", f"{errno.ENOSPC}+", CHANGES),
+    ("short write", "short", "write"),
+    ("short write, then ENOSPC", "short+", CHANGES),
+    ("EIO from a lock", f"{errno.EIO}", "lock"),
+    ("no locks", f"{errno.ENOLCK}+", "lock"),
+    ("ENOMEM for a mapping", f"{errno.ENOMEM}+", "map"),
+    ("EACCES", f"{errno.EACCES}", "open,create,rename,unlink,mkdir"),
+]
+
+
+class Job:
+    def __init__(self, name, words, fake=True, who="-", database="t.db", outputs=()):
+        self.name, self.words, self.fake, self.who = name, words, fake, who
+        self.database, self.outputs = database, outputs
+
+
+def jobs(setting, folder):
+    db, trials = folder("t.db"), ["--max-trials", "6"]
+    real = ["tune", "--shape", "64x64x64", "--gpu", "h200", "--budget", "20s", "--max-trials", "1", "--jobs", "1", "--db", db,
+            "--cache", folder("cache")]
+    found = [
+        Job("tune into a new file", common.fake_tune(setting, db, ["512x512x512"], *trials)),
+        Job("tune into a full one", common.fake_tune(setting, db, ["640x512x512"], *trials)),
+        Job("export", ["export", "--db", db, "--header", folder("w.h")], outputs=["w.h"]),
+        Job("export of trials", ["export", "--db", db, "--t4", "-o", folder("t4.json")], outputs=["t4.json"]),
+        Job("import", ["import", folder("in.jsonl"), "--db", db]),
+        Job("merge", ["merge", db, folder("other.db")]),
+        Job("verify", ["verify", "--db", db]),
+        Job("query", ["query", "--db", db]),
+    ]
+    if not setting.quick: found += [Job("prediction", real, fake=False), Job("compiler of a prediction", real, fake=False, who="_compiler")]
+    return found
+
+
+def worth_it(job, way):
+    """A compiler takes seconds, and has no database."""
+    return job.fake or way[0] in ("EIO once", "ENOSPC from then on", "short write", "EACCES")
+
+
+def prepare(setting, seed):
+    """What jobs begin with: a database, another one, an export."""
+    for name, shape in (("t.db", "512x512x512"), ("other.db", "768x512x512")):
+        run = common.Run(setting, seed, common.fake_tune(setting, seed(name), [shape], "--max-trials", "12"), common.UNPLANTED)
+        if run.wait() != 0: raise RuntimeError("no database to begin with: " + run.said())
+    out = subprocess.run([setting.tune, "export", "--json", "--db", seed("other.db")], capture_output=True, text=True,
+                         env=common.clean_environment(seed))
+    with open(seed("in.jsonl"), "w") as file: file.write(out.stdout)
+    if not setting.quick:
+        words = next(j.words for j in jobs(setting, seed) if j.name == "prediction")
+        words = [seed("p.db") if word == seed("t.db") else word for word in words]
+        if common.Run(setting, seed, words, common.UNPLANTED, fake=False).wait() != 0: raise RuntimeError("no kernels to begin with")
+    shutil.rmtree(seed("home"), ignore_errors=True)
+
+
+def begin(seed, folder, job):
+    for name in os.listdir(folder.path):
+        path = folder(name)
+        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    for name in ("t.db", "other.db", "in.jsonl"):
+        if name == "t.db" and job.name in ("tune into a new file", "prediction", "compiler of a prediction"): continue
+        shutil.copyfile(seed(name), folder(name))
+    if job.name == "prediction": shutil.copytree(seed("cache"), folder("cache"))
+
+
+def strike(setting, seed, folder, job, way, n, result):
+    """One run with one fault. False: there were fewer than n calls."""
+    name, do, calls = way
+    begin(seed, folder, job)
+    before = common.all_trials(folder("t.db"), folder)
+    env = setting.preload("io") | {"CAMPAIGN_WHO": job.who, "CAMPAIGN_AT": str(n), "CAMPAIGN_DO": do if setting.faults else "",
+                                   "CAMPAIGN_FIRED": folder("fired")}
+    if not setting.faults: env["CAMPAIGN_AT"] = "0"
+    if calls: env["CAMPAIGN_CALLS"] = calls
+    run = common.Run(setting, folder, job.words, env, fake=job.fake)
+    code = run.wait()
+    fired = open(folder("fired")).readline().strip() if os.path.exists(folder("fired")) else ""
+    if not fired: return False
+    result.tested += 1
+    result.add(job.name)
+    case = f"{job.name}, {name} at call {n} ({fired})"
+    if (why := common.wrong_end(run, code)): result.found("ended badly", f"{case}: {why}")
+    if run.left(): result.found("orphans", case)
+    judge(setting, folder, job, run, code, before, case, result)
+    return True
+
+
+def judge(setting, folder, job, run, code, before, case, result):
+    db = folder("t.db")
+    lost, total = common.missing(run, db)
+    result.add("trials acknowledged", total)
+    gone = before - common.all_trials(db, folder)
+    result.add("trials lost", len(lost) + len(gone))
+    if lost or gone: result.found("lost", f"{len(lost)} acknowledged and {len(gone)} earlier trials: {case}")
+    if code == 0 and job.fake and job.words[0] == "tune":
+        short = common.whole(run.log) - common.stored(common.copy_database(db, folder))
+        if short: result.found("lost", f"{sum(short.values())} trials of a run that ended with 0: {case}")
+    verdict, said = common.verify(setting, db, folder)
+    if verdict and not (verdict == 1 and not before and total == 0):
+        result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
+    for output in job.outputs:
+        whole = os.path.exists(folder(output))
+        if whole != (code == 0): result.found("output", f"exit code {code}, but the file is {'there' if whole else 'absent'}: {case}")
+    # What only reads is not asked again, and what writes the same file in the same way not at each n.
+    if job.words[0] == "tune" and result.tested % 3 == 0 or job.outputs or (code and result.tested % 2): again(setting, folder, job, before, case, result)
+
+
+def again(setting, folder, job, before, case, result):
+    """The same without faults."""
+    run = common.Run(setting, folder, job.words, fake=job.fake, log="log2")
+    if (why := common.wrong_end(run, run.wait(), {0})): result.found("the next run ended badly", f"{case}: {why}")
+    if before - common.all_trials(folder("t.db"), folder): result.found("lost", f"by the next run: {case}")
+    # A disk on which nothing can be removed keeps temporary files.
+    stuck = "unlink " in open(folder("fired")).read()
+    names = common.litter(folder, folder("t.db"), ("other.db", "in.jsonl", *job.outputs), cut_off=stuck)
+    if names: result.found("left behind", f"{names}: {case}")
+
+
+def step_of(setting, way, rng):
+    """The first n and the distance to the next. Locks are taken so often that every seventh has to do."""
+    if way[0] == "no locks": return 1, 1
+    if setting.quick: return rng.randint(1, 90), 90
+    return (rng.randint(1, 7), 7) if way[0] == "EIO from a lock" else (1, 1)
+
+
+def run(setting, result):
+    rng = random.Random(setting.random.random())
+    ended = 0
+    with common.Folder() as seed, common.Folder() as folder:
+        prepare(setting, seed)
+        # Way by way, so that a time that is too short for all has had a part of each.
+        plan = [[job, way, *step_of(setting, way, rng), False] for way in WAYS for job in jobs(setting, folder) if worth_it(job, way)]
+        turn = 0
+        while (open_ones := [p for p in plan if not p[4]]) and not setting.time_is_up():
+            turn += 1
+            for p in open_ones:
+                if not p[0].fake and turn % 20 != 1: continue
+                if setting.time_is_up() or (result.findings and setting.plant): return
+                job, way, n, step, _ = p
+                p[4] = not strike(setting, seed, folder, job, way, n, result) or way[0] == "no locks"  # for all calls, then
+                p[2] = n + step
+                if p[4] and step == 1 and way[0] == "EIO once": result.figures[f"calls of {job.name}"] = n - 1
+                ended += p[4]
+        result.figures["ways that went to the end of their job"] = f"{ended} of {len(plan)}"
