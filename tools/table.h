@@ -29,9 +29,10 @@ enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_BOOL };
 #define COLUMN_KEY    0x10 /* tells the rows apart: never cut or left out */
 #define COLUMN_COMMON 0x20 /* stands above the table where all rows have the same */
 #define COLUMN_LAST   0x40 /* long text: last, broken into lines; below its row where little room is left */
-#define COLUMN_RANK(n)                                                                                       \
-    ((n) << 8) /* where room is short, the highest go first; those above that of the last                    \
-                  column also where it would have to go below the row */
+/* Where room is short, the columns of the highest rank go first. For the last column to stand beside the
+ * others those of a higher rank than its own go; for it to stand there in one line, those of a rank two
+ * higher. */
+#define COLUMN_RANK(n) ((n) << 8)
 
 struct column {
     const char *key;   /* JSON and CSV name: "time_us" */

@@ -9,6 +9,7 @@
 
 #define GAP         2  /* blanks between columns */
 #define LAST_LEAST  40 /* columns that broken text needs beside the others; else it goes below */
+#define LAST_WHOLE  64 /* so long it shall stand in one line, at the cost of what matters little */
 #define LAST_INDENT 4  /* of what goes below its row */
 #define VALUE_LEAST 20 /* columns that a value needs beside its name; else it goes below */
 
@@ -119,16 +120,23 @@ static bool leave_one_out(struct layout *l, int least)
     return worst >= 0;
 }
 
+static int at_most(int value, int most)
+{
+    return value < most ? value : most;
+}
+
 static void fit(struct layout *l)
 {
     if (l->limit > 0)
         while (total(l, 0) - GAP > l->limit && leave_one_out(l, -1)) continue;
     if (l->last < 0) return;
-    const int wanted = l->width[l->last] < LAST_LEAST ? l->width[l->last] : LAST_LEAST;
-    if (l->limit > 0)
-        while (total(l, 0) + wanted > l->limit && leave_one_out(l, rank_of(&l->table->columns[l->last])))
-            continue;
-    l->below = l->limit > 0 && total(l, 0) + wanted > l->limit;
+    const int rank = rank_of(&l->table->columns[l->last]);
+    const int least = at_most(l->width[l->last], LAST_LEAST), whole = at_most(l->width[l->last], LAST_WHOLE);
+    if (l->limit > 0) {
+        while (total(l, 0) + whole > l->limit && leave_one_out(l, rank + 1)) continue;
+        while (total(l, 0) + least > l->limit && leave_one_out(l, rank)) continue;
+    }
+    l->below = l->limit > 0 && total(l, 0) + least > l->limit;
     l->last_at = !l->below ? total(l, 0) : l->limit > 2 * LAST_INDENT ? LAST_INDENT : 0;
 }
 

@@ -212,8 +212,7 @@ static enum status predict_one(struct forecast *f, int ended)
     if (st) return st;
     r->legal = f->field.count;
     r->raw = f->field.raw_count;
-    report_say(f->report, "%s: compiling the best %zu of %zu configurations by the model", text, f->wanted,
-               r->legal);
+    report_say(f->report, "%s: the model's best %zu of %zu are compiled", text, f->wanted, r->legal);
     st = compile_first(f, ended);
     r->tried = r->trials = f->done;
     r->seconds = now_s() - f->began_s;

@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "print.h"
+#include "status.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,24 @@ TEST(width_counts_columns)
     assert_int_equal(print_fitting("abc", 2), 2);
 }
 
+TEST(a_sentence_that_is_too_long_keeps_its_start_and_its_end)
+{
+    char *path = malloc(200001);
+    for (size_t length = 900; length <= 200000; length += length < 1100 ? 1 : 50000) {
+        memset(path, 'x', length);
+        path[length] = '\0';
+        fail(E_IO, "cannot read %s: File name too long", path);
+        const char *said = status_text();
+        assert_true(strncmp(said, "cannot read xxx", 15) == 0);
+        assert_string_equal(said + strlen(said) - strlen("xxx: File name too long"),
+                            "xxx: File name too long");
+        assert_true(strlen(said) < 1024);
+        assert_int_equal(strstr(said, "[...]") != NULL,
+                         length + strlen("cannot read : File name too long") > 1023);
+    }
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +165,7 @@ int main(void)
         cmocka_unit_test(a_text_keeps_its_newlines_and_nothing_else),
         cmocka_unit_test(a_broken_line_is_never_wider_than_its_room),
         cmocka_unit_test(width_counts_columns),
+        cmocka_unit_test(a_sentence_that_is_too_long_keeps_its_start_and_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
