@@ -216,7 +216,7 @@ static enum status predict_one(struct forecast *f, int ended)
     st = compile_first(f, ended);
     r->tried = r->trials = f->done;
     r->seconds = now_s() - f->began_s;
-    if (f->best_us == 0) {
+    if (f->done == 0 || f->best_us == 0) {
         if (!st) snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable", f->done);
         return st;
     }
