@@ -3,7 +3,7 @@
  * What is printed may quote a file, a database, a driver or a command line. Whatever a terminal would obey
  * instead of showing it is escaped here: control characters (C0, DEL, C1) as \n, \t, \x1b; bytes that are no
  * UTF-8 as \xff; marks that turn the direction of writing, and separators of lines, as \u202e.
- * tests/output.sh sees to it that nothing is printed past this module.
+ * tests/printing.sh sees to it that nothing is printed past this module.
  */
 #ifndef GT_PRINT_H
 #define GT_PRINT_H

@@ -1,5 +1,5 @@
 #!/bin/sh
-# output.sh [TREE]: everything that people read passes through tuner/core/print.c, which escapes what a terminal would
+# printing.sh [TREE]: everything that people read passes through tuner/core/print.c, which escapes what a terminal would
 # obey. Refused elsewhere: functions that print to standard output or error, and argp's own messages; functions that
 # write to a stream, but in the files below, which write files (JSON, CSV, headers, captures, gnuplot's script) and must
 # not name stdout or stderr in such a call. Then the check itself is checked: each rule is broken once in a copy.
