@@ -58,10 +58,11 @@ static enum status try_choice(struct wish *w, const struct choice *choice, struc
     return st;
 }
 
-static enum status look_up_exact(const struct wish *w, struct choice *choice)
+static enum status look_up_exact(struct wish *w, struct choice *choice)
 {
     pthread_mutex_lock(&w->place->lock);
     enum status st = lookup_exact(&w->place->known, w->problem, w->alignment, choice);
+    w->passing = known_is_held(&w->place->known);
     pthread_mutex_unlock(&w->place->lock);
     return st;
 }

@@ -82,6 +82,7 @@ void workspaces_trim(struct workspaces *w)
     atomic_store(&w->penalty, 0);
     pthread_mutex_unlock(&w->lock);
     captured_trim(w->captured);
+    memory_trim(&w->memory);
 }
 
 void workspaces_forget(struct workspaces *w)

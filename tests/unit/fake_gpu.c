@@ -435,7 +435,9 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, 
         .smem_bytes = smem,
         .args = *(const struct gemm_args *)parameters[0],
     };
+    pthread_mutex_lock(&lock);
     fake_launches[next_launch() % FAKE_LAUNCHES_MAX] = launch;
+    pthread_mutex_unlock(&lock);
     if (launch.captured) fake_graph_add(stream, function, &launch);
     else if (launch.args.workspace) fake_access(stream, launch.args.workspace);
     if (launch.args.splits > 1 && launch.args.counters == 0) fake_torn += fake_tears(stream, launch.is_gemm);

@@ -195,6 +195,11 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
     return pool && free_pools((struct pool *)pool, NULL) ? RESULT : CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
+{
+    return pool && bytes == 0 ? RESULT : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* In a captured stream it would be a node of the program's graph. */
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream)
 {
