@@ -166,11 +166,12 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
     return OK;
 }
 
+/* Its neighbours' coming and going changes its link. */
 static void take_out(struct gt_plan *plan)
 {
     pthread_mutex_lock(&plan->handle->lock);
-    *plan->link = plan->next;
-    if (plan->next) plan->next->link = plan->link;
+    if (plan->link) *plan->link = plan->next;
+    if (plan->link && plan->next) plan->next->link = plan->link;
     plan->link = NULL;
     pthread_mutex_unlock(&plan->handle->lock);
 }
@@ -202,7 +203,7 @@ void plan_free(struct gt_plan *plan)
     if (!object_close(&plan_pool, plan)) return;
     struct gt_plan *twin = atomic_load(&plan->twin);
     if (twin) plan_free(twin);
-    if (plan->link) take_out(plan);
+    take_out(plan);
     for (struct way *way = plan->ways, *next; way; way = next) {
         next = way->next;
         way_free(way);
