@@ -396,9 +396,9 @@ static struct gt_plan *plan_of(struct gt_handle *handle, const struct set *s)
 {
     struct gt_problem p = public_problem(&s->problem);
     struct gt_plan *plan;
-    struct gt_plan_info info;
-    assert_gt(gt_plan(handle, &p, &plan), "plan");
-    gt_plan_info(plan, &info);
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
+    gt_plan_describe(plan, &info);
     if (info.source != GT_EXACT || info.workspace_bytes == 0)
         fail_msg("%s was chosen for %s: %s", info.config, info.tuned_for, info.why);
     return plan;
@@ -407,7 +407,7 @@ static struct gt_plan *plan_of(struct gt_handle *handle, const struct set *s)
 static void launch_plan(struct gt_plan *plan, const struct set *s, CUstream stream)
 {
     float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
-    assert_gt(gt_launch(plan, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream), "launch");
+    assert_gt(launch(plan, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream), "launch");
 }
 
 static size_t free_memory(void)
@@ -424,7 +424,7 @@ TEST(streams_that_come_and_go_are_served_by_the_measured_kernel)
     enum { SETS = 8, STREAMS = 400 };
     struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
     struct set sets[SETS];
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     for (int i = 0; i < SETS; i++) set_make(&sets[i], SPLIT, 0);
     struct gt_plan *plan = plan_of(handle, &sets[0]);
     for (int i = 0; i < STREAMS; i++) {
@@ -433,7 +433,7 @@ TEST(streams_that_come_and_go_are_served_by_the_measured_kernel)
         cuda.StreamDestroy(on);
     }
     for (int i = 0; i < SETS; i++) set_check(&sets[i], 1, "a stream that went");
-    gt_plan_info(plan, &info);
+    gt_plan_describe(plan, &info);
     assert_int_equal(info.without_workspace, 0);
     for (int i = 0; i < SETS; i++) set_free(&sets[i]);
     gt_close(handle);
@@ -500,7 +500,7 @@ TEST(graphs_that_come_and_go_leave_no_memory_behind)
     struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
     struct set sets[2];
     struct gt_plan *plans[2];
-    struct gt_plan_info info;
+    struct gt_plan_info info = gt_plan_info_make();
     size_t settled = 0;
     for (int i = 0; i < 2; i++) {
         set_make(&sets[i], texts[i], 0);
@@ -519,7 +519,7 @@ TEST(graphs_that_come_and_go_leave_no_memory_behind)
     assert_true(left + (4 << 20) >= settled);
     for (int i = 0; i < 2; i++) {
         set_check(&sets[i], 1, texts[i]);
-        gt_plan_info(plans[i], &info);
+        gt_plan_describe(plans[i], &info);
         assert_int_equal(info.without_workspace, 0);
         set_free(&sets[i]);
     }
@@ -533,7 +533,7 @@ TEST(a_graph_needs_neither_its_plan_nor_what_is_given_back)
     set_make(&sets[0], SPLIT ":beta=1", 0);
     struct gt_problem p = public_problem(&sets[0].problem);
     struct gt_plan *plan;
-    assert_gt(gt_plan(handle, &p, &plan), "plan");
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
     CUgraphExec executable = captured(&plan, sets, 1);
     gt_plan_close(plan);
     assert_gt(gt_trim(handle), "trim");
@@ -632,9 +632,10 @@ static int in_a_child(void)
     pid_t pid = fork();
     if (pid == 0) {
         alarm(60);
-        int wrong = gt_launch(plan, &one, s.at[0], s.at[1], &zero, s.at[2], device.stream) == GT_OK;
+        int wrong = launch(plan, &one, s.at[0], s.at[1], &zero, s.at[2], device.stream) == GT_OK;
         wrong |= 2 * (run(handle, &s, device.stream) == GT_OK || !strstr(gt_error_text(), "fork"));
-        wrong |= 4 * (gt_plan(handle, &p, &made) != GT_NO_GPU) + 8 * (gt_open(&fresh, NULL) != GT_NO_GPU);
+        wrong |=
+            4 * (gt_plan_open(handle, &p, &made) != GT_NO_GPU) + 8 * (gt_open(&fresh, NULL) != GT_NO_GPU);
         gt_plan_close(plan);
         gt_close(handle);
         _exit(wrong);

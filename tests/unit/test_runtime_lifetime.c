@@ -497,7 +497,7 @@ TEST(a_database_that_was_being_written_is_read_later)
         assert_int_equal(sqlite3_exec(writer, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
         if (!handle) handle = open_handle(&options);
         struct gt_plan *plan = make_plan(handle, TEXT);
-        assert_gt(launch(plan));
+        assert_gt(launch_it(plan));
         assert_string_not_equal(info_of(plan).config, SIMT_LARGE);
         sqlite3_exec(writer, "ROLLBACK", NULL, NULL, NULL);
         sqlite3_close(writer);
