@@ -461,6 +461,55 @@ TEST(streams_that_share_workspaces_do_not_disturb_one_another)
     gt_close(handle);
 }
 
+struct crowd {
+    struct gt_plan *plan;
+    struct set set;
+};
+
+static void *launch_on_many(void *opaque)
+{
+    const struct crowd *c = opaque;
+    const float one = 1, zero = 0;
+    CUstream streams[12] = {NULL};
+    intptr_t wrong = 0;
+    cuda.CtxSetCurrent(device.context);
+    for (int i = 0; i < 12; i++) {
+        wrong |= cuda.StreamCreate(&streams[i], CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS;
+        for (int again = 0; again < 3 && !wrong; again++)
+            wrong |= gt_launch(c->plan, &one, c->set.at[0], c->set.at[1], &zero, c->set.at[2], streams[i]) !=
+                     GT_OK;
+    }
+    for (int i = 0; i < 12; i++) cuda.StreamDestroy(streams[i]);
+    return (void *)wrong;
+}
+
+TEST(streams_that_share_workspaces_leave_the_capture_of_another_thread_alone)
+{
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct crowd crowd;
+    struct set captured_set;
+    CUgraph graph = NULL;
+    pthread_t thread;
+    void *wrong = NULL;
+    set_make(&crowd.set, SPLIT, 0);
+    set_make(&captured_set, SPLIT, 0);
+    crowd.plan = plan_of(handle, &crowd.set);
+    assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin"));
+    enum gt_status status = run(handle, &captured_set, device.stream);
+    const int started = pthread_create(&thread, NULL, launch_on_many, &crowd);
+    if (started == 0) pthread_join(thread, &wrong);
+    const CUresult ended = cuda.StreamEndCapture(device.stream, &graph);
+    assert_int_equal(started, 0);
+    assert_gt(status, "captured");
+    assert_null(wrong);
+    assert_ok(device_check(ended, "end"));
+    cuda.GraphDestroy(graph);
+    set_check(&crowd.set, 1, "beside a capture");
+    set_free(&crowd.set);
+    set_free(&captured_set);
+    gt_close(handle);
+}
+
 TEST(plans_that_alternate_on_one_stream_leave_each_other_s_counters_alone)
 {
     static const char *const texts[] = {COUNTED_SMALL, SPLIT, COUNTED_LARGE};
@@ -731,6 +780,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_thread_without_a_context_gets_the_handle_s),
         cmocka_unit_test(streams_that_come_and_go_are_served_by_the_measured_kernel),
         cmocka_unit_test(streams_that_share_workspaces_do_not_disturb_one_another),
+        cmocka_unit_test(streams_that_share_workspaces_leave_the_capture_of_another_thread_alone),
         cmocka_unit_test(plans_that_alternate_on_one_stream_leave_each_other_s_counters_alone),
         cmocka_unit_test(graphs_that_come_and_go_leave_no_memory_behind),
         cmocka_unit_test(a_graph_needs_neither_its_plan_nor_what_is_given_back),

@@ -153,7 +153,7 @@ CUresult cuEventQuery(CUevent event)
 {
     const struct fake_event *e = (const struct fake_event *)event;
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = RESULT;
+    CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
     pthread_mutex_lock(&lock);
     const bool done = !e->recorded || !fake_busy;
