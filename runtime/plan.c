@@ -124,7 +124,6 @@ static enum status make_empty(const struct wish *w, struct way **out)
     way->problem = *w->problem;
     way->handle = w->handle;
     way->place = w->place;
-    way->usual = true;
     way->info.source = GT_EXACT;
     snprintf(way->info.why, sizeof way->info.why, "C has no elements: nothing is launched");
     *out = way;

@@ -39,6 +39,15 @@ static enum status bind(struct way *way, const struct config *config)
     return kernel_bind(module_code(way->module), &way->place->device.gpu, &form->plan, form->function);
 }
 
+/* Then its arguments are those of every call but for pointers and scalars. */
+static bool is_one_launch(struct way *way)
+{
+    struct launch_walk walk;
+    struct launch more;
+    launch_walk_start(&walk, &way->form.plan, &way->problem);
+    return launch_walk_next(&walk, &way->form.only) && !launch_walk_next(&walk, &more);
+}
+
 static enum status build_kernel(struct way *way, const struct config *config, bool *passing)
 {
     struct gt_handle *handle = way->handle;
@@ -55,7 +64,7 @@ static enum status build_kernel(struct way *way, const struct config *config, bo
     st = bind(way, config);
     *passing = st && device_was_short_of_memory();
     way->counted = !module_is_kept(way->module);
-    way->usual = way->need.bytes == 0 && !way->counted;
+    way->usual = way->need.bytes == 0 && !way->counted && is_one_launch(way);
     return st;
 }
 
@@ -150,6 +159,20 @@ static inline enum way_result launch_form(const struct way *way, CUdeviceptr wor
     return WAY_DONE;
 }
 
+/* The same where one launch is all. */
+static inline enum way_result launch_only(const struct way *way, const struct gemm_call *call)
+{
+    const struct way_form *form = &way->form;
+    const struct kernel_launch *kernel = &form->plan.kernel[form->only.index];
+    struct gemm_args args = form->only.args;
+    void *parameters[] = {&args};
+    fill(&args, call);
+    CUresult result = cuda.LaunchKernel(form->function[form->only.index], form->only.grid[0],
+                                        form->only.grid[1], form->only.grid[2], kernel->threads, 1, 1,
+                                        kernel->smem_bytes, call->stream, parameters, NULL);
+    return result == CUDA_SUCCESS ? WAY_DONE : failed(result, false);
+}
+
 /* In the caller's workspace, which may hold anything. */
 static enum way_result launch_in_theirs(const struct way *way, const struct gemm_call *call)
 {
@@ -198,5 +221,5 @@ static __attribute__((noinline)) enum way_result launch_unusual(struct way *way,
 
 enum way_result way_launch(struct way *way, const struct gemm_call *call)
 {
-    return __builtin_expect(way->usual, 1) ? launch_form(way, 0, call) : launch_unusual(way, call);
+    return __builtin_expect(way->usual, 1) ? launch_only(way, call) : launch_unusual(way, call);
 }

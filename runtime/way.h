@@ -5,6 +5,7 @@
 #define GT_WAY_H
 
 #include "handle.h"
+#include "launch_walk.h"
 #include "lookup.h"
 #include "templates.h"
 
@@ -14,6 +15,7 @@ struct module;
 struct way_form {
     struct launch_plan plan;
     CUfunction function[LAUNCH_KERNELS_MAX];
+    struct launch only; /* of a usual way: the one launch that it is, without pointers and scalars */
 };
 
 /* Why a way is not taken any more. */
@@ -26,7 +28,7 @@ enum way_bar {
 struct way {
     struct way *next; /* of the same plan */
     _Atomic(enum way_bar) bar;
-    bool usual; /* kernel launches and nothing else: what follows needs no attention */
+    bool usual; /* one kernel launch and nothing else: what follows needs no attention */
     bool cublas;
     bool counted;     /* the kernel's module is not kept: graphs must hold it */
     bool provisional; /* a better one fell away for a reason that may pass */
