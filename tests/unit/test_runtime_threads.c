@@ -176,6 +176,21 @@ TEST(plans_are_made_and_freed_in_many_threads)
     gt_close(handle);
 }
 
+/* More streams than workspaces, which grow meanwhile and change hands. */
+TEST(workspaces_are_shared_by_many_threads)
+{
+    put_problems();
+    for (int i = 1; i <= 2; i++) {
+        const struct gt_options options = {.size = sizeof(struct gt_options), .workspaces = i};
+        struct gt_handle *handle = open_handle(&options);
+        struct gt_plan *plans[PROBLEMS];
+        for (int p = 0; p < PROBLEMS; p++) plans[p] = make_plan(handle, texts[p]);
+        all_hands(
+            &(struct hand){.rounds = ROUNDS, .handle = handle, .plans = plans, .context = context_now()});
+        gt_close(handle);
+    }
+}
+
 /* Threads that come with contexts that the handle has not seen, or with none. */
 TEST(contexts_are_met_in_many_threads)
 {
@@ -243,6 +258,7 @@ int main(void)
         ON_FAKES(handles_open_and_close_in_many_threads),
         ON_FAKES(one_handle_serves_many_threads),
         ON_FAKES(plans_are_made_and_freed_in_many_threads),
+        ON_FAKES(workspaces_are_shared_by_many_threads),
         ON_FAKES(contexts_are_met_in_many_threads),
         ON_FAKES(a_cache_that_cannot_be_written_is_replaced_once_for_all_threads),
         ON_FAKES(kernels_that_are_refused_are_replaced_in_many_threads),
