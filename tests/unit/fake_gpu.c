@@ -7,9 +7,9 @@
  * fake_order.c. FAKE_GPU_FAIL="cuName=RESULT,cuOther=RESULT" makes entry points fail, or the process die of
  * signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_COMPUTES what fake_computes is at first.
  */
+#include "fake_lock.h"
 #include "fake_stream.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ static unsigned long long contexts_made;
 static unsigned long long id_of(CUcontext context)
 {
     unsigned long long id = 0;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (int i = 0; i < 64 && !id; i++) {
         if (!contexts[i].context) {
             contexts[i].context = context;
@@ -176,7 +176,7 @@ static unsigned long long id_of(CUcontext context)
         }
         if (contexts[i].context == context) id = contexts[i].id;
     }
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return id;
 }
 
@@ -255,10 +255,10 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
     m->context = current;
     m->loaded = true;
     for (int i = 0; i < 2; i++) m->functions[i] = (struct fake_function){m, i == 0};
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     m->older = modules;
     modules = m;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     *loaded = (CUmodule)(void *)m;
     fake_count(&fake_open, 1);
     fake_count(&fake_loads, 1);
@@ -271,10 +271,10 @@ CUresult cuModuleUnload(CUmodule loaded)
     struct fake_module *m = (struct fake_module *)loaded;
     CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     bool was = m && m->loaded && m->context == current;
     if (was) m->loaded = false;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     fake_count(&fake_open, -was);
     fake_count(&fake_modules, -was);
     return was ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -282,15 +282,15 @@ CUresult cuModuleUnload(CUmodule loaded)
 
 bool fake_is_loaded(const struct fake_function *function)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     bool loaded = function->module->loaded;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return loaded;
 }
 
 void fake_reset(void *context)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (int i = 0; i < 64; i++)
         if (contexts[i].context == (CUcontext)context) contexts[i].id = ++contexts_made;
     for (struct fake_module *m = modules; m; m = m->older)
@@ -299,7 +299,7 @@ void fake_reset(void *context)
             fake_count(&fake_open, -1);
             fake_count(&fake_modules, -1);
         }
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     fake_memory_reset(context);
     fake_events_reset(context);
 }
@@ -416,14 +416,14 @@ CUresult fake_run(const struct fake_function *function, const struct fake_launch
     return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int smem,
-                        CUstream stream, void **parameters, void **extra)
+static CUresult launch_kernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                              unsigned int block_x, unsigned int block_y, unsigned int block_z,
+                              unsigned int smem, CUstream stream, void **parameters, void **extra)
 {
     const struct fake_function *function = (const struct fake_function *)f;
     if (!stream || extra || block_y != 1 || block_z != 1) return CUDA_ERROR_INVALID_VALUE;
     if (!current) return CUDA_ERROR_INVALID_CONTEXT;
-    CUresult result = fake_enqueue(stream, __func__);
+    CUresult result = fake_enqueue(stream, "cuLaunchKernel");
     if (fake_fail_at > 0 && --fake_fail_at == 0) result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result != CUDA_SUCCESS) return result;
     const struct fake_launch launch = {
@@ -443,6 +443,17 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, 
     if (launch.args.splits > 1 && launch.args.counters == 0) fake_torn += fake_tears(stream, launch.is_gemm);
     result = fake_run(function, &launch);
     if (fake_busy) sched_yield(); /* another thread may come in between */
+    return result;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int smem,
+                        CUstream stream, void **parameters, void **extra)
+{
+    fake_device_begin();
+    CUresult result = launch_kernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, smem, stream,
+                                    parameters, extra);
+    fake_device_end();
     return result;
 }
 

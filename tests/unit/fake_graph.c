@@ -2,6 +2,7 @@
  * run in a thread of the driver's when the last graph, or executable of it, has gone. What is captured is
  * computed at once, and again whenever the graph is launched.
  */
+#include "fake_lock.h"
 #include "fake_stream.h"
 
 #include <pthread.h>
@@ -50,20 +51,20 @@ struct fake_graph *fake_graph_new(void)
 {
     struct fake_graph *graph = calloc(1, sizeof *graph);
     if (!graph) abort();
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     graph->next = graphs;
     graphs = graph;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return graph;
 }
 
 void fake_graph_free(struct fake_graph *graph)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     struct fake_graph **link = &graphs;
     while (*link != graph) link = &(*link)->next;
     *link = graph->next;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     for (int i = 0; i < graph->object_count; i++) release(graph->objects[i]);
     free(graph);
 }

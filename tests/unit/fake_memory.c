@@ -1,9 +1,9 @@
 /* fake_memory.c — the fake driver's device memory, which is the host's: how much there is, whose it is, and
  * whether an address is still allocated. FAKE_GPU_MEMORY: bytes that can be allocated at once.
  */
+#include "fake_lock.h"
 #include "fake_stream.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +51,14 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes)
     memset(at, 0x5a, bytes < 4096 ? bytes : 4096);
     *block = (struct block){.at = at, .bytes = bytes};
     cuCtxGetCurrent(&block->context);
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     block->next = blocks;
     blocks = block;
     fake_bytes += (long long)bytes;
     if (fake_bytes > fake_bytes_most) fake_bytes_most = fake_bytes;
-    pthread_mutex_unlock(&lock);
-    fake_buffers++;
-    fake_allocations++;
+    fake_unlock(&lock);
+    fake_count(&fake_buffers, 1);
+    fake_count(&fake_allocations, 1);
     fake_count(&fake_open, 1);
     *address = (CUdeviceptr)(uintptr_t)at;
     return CUDA_SUCCESS;
@@ -71,7 +71,7 @@ static void release(struct block **link)
     *link = block->next;
     fake_forget(block->at, block->bytes);
     fake_bytes -= (long long)block->bytes;
-    fake_buffers--;
+    fake_count(&fake_buffers, -1);
     fake_count(&fake_open, -1);
     block->next = NULL;
     *freed_end = block;
@@ -95,32 +95,32 @@ static const struct block *find(const struct block *list, const void *at)
 static CUresult free_at(CUdeviceptr address)
 {
     CUresult result = address ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (struct block **link = &blocks; *link; link = &(*link)->next)
         if ((*link)->at == (char *)(uintptr_t)address) {
             release(link);
             result = CUDA_SUCCESS;
             break;
         }
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return result;
 }
 
 /* A caller's own workspace may be any memory of the host. */
 bool fake_is_freed(const void *at)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     bool is = find(freed, at);
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return is;
 }
 
 const void *fake_block_of(const void *at)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     const struct block *block = find(blocks, at);
     const void *start = block ? block->at : NULL;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return start;
 }
 
@@ -128,7 +128,7 @@ const void *fake_block_of(const void *at)
 static bool free_pools(const struct pool *one, CUcontext context)
 {
     bool any = false;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (struct pool **link = &pools; *link;) {
         struct pool *p = *link;
         if (one ? p != one : p->context != context) {
@@ -140,17 +140,17 @@ static bool free_pools(const struct pool *one, CUcontext context)
         fake_count(&fake_open, -1);
         any = true;
     }
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return any;
 }
 
 void fake_memory_reset(void *context)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (struct block **link = &blocks; *link;)
         if ((*link)->context == (CUcontext)context) release(link);
         else link = &(*link)->next;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     free_pools(NULL, (CUcontext)context);
 }
 
@@ -181,10 +181,10 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties)
     struct pool *p = calloc(1, sizeof *p);
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     cuCtxGetCurrent(&p->context);
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     p->next = pools;
     pools = p;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     *pool = (CUmemoryPool)(void *)p;
     fake_count(&fake_open, 1);
     return CUDA_SUCCESS;
@@ -218,24 +218,31 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     return free_at(address);
 }
 
+static void copy(void *to, const void *from, size_t bytes)
+{
+    fake_device_begin();
+    memmove(to, from, bytes);
+    fake_device_end();
+}
+
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
 {
     CUresult result = SAFE_RESULT;
-    if (result == CUDA_SUCCESS) memcpy((void *)(uintptr_t)to, from, bytes);
+    if (result == CUDA_SUCCESS) copy((void *)(uintptr_t)to, from, bytes);
     return result;
 }
 
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
     CUresult result = SAFE_RESULT;
-    if (result == CUDA_SUCCESS) memcpy(to, (const void *)(uintptr_t)from, bytes);
+    if (result == CUDA_SUCCESS) copy(to, (const void *)(uintptr_t)from, bytes);
     return result;
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     CUresult result = fake_enqueue(stream, __func__);
-    if (result == CUDA_SUCCESS) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    if (result == CUDA_SUCCESS) copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return result;
 }
 
@@ -243,13 +250,17 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUst
 {
     CUresult result = fake_enqueue(stream, __func__);
     if (result == CUDA_SUCCESS && !fake_is_captured(stream)) fake_access(stream, (void *)(uintptr_t)to);
+    fake_device_begin();
     if (result == CUDA_SUCCESS) memset((void *)(uintptr_t)to, value, count);
+    fake_device_end();
     return result;
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
 {
     CUresult result = fake_enqueue(stream, __func__);
+    fake_device_begin();
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) ((unsigned *)(uintptr_t)to)[i] = value;
+    fake_device_end();
     return result;
 }

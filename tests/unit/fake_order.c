@@ -4,9 +4,9 @@
  *
  * Events with times need FAKE_GPU_EVENTS: 10 us pass from each recording of one to the next.
  */
+#include "fake_lock.h"
 #include "fake_stream.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #define USES_MAX 512
@@ -44,7 +44,7 @@ void fake_access(CUstream stream, const void *address)
 {
     const void *at = fake_block_of(address);
     if (!at) return;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     struct fake_clock *clock = fake_stream_clock(stream);
     const int own = fake_stream_number(stream);
     join(clock, &host);
@@ -58,32 +58,32 @@ void fake_access(CUstream stream, const void *address)
     use_count = kept < USES_MAX ? kept : USES_MAX - 1;
     clock->tick[own] = ++ticks.tick[own];
     uses[use_count++] = (struct use){at, own, ticks.tick[own]};
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }
 
 void fake_forget(const void *from, size_t bytes)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     int kept = 0;
     for (int i = 0; i < use_count; i++)
         if (uses[i].at < (const char *)from || uses[i].at >= (const char *)from + bytes)
             uses[kept++] = uses[i];
     use_count = kept;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }
 
 void fake_host_knows_all(void)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     host = ticks;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }
 
 void fake_host_knows(CUstream stream)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     join(&host, fake_stream_clock(stream));
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags)
@@ -94,10 +94,10 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
     struct fake_event *e = calloc(1, sizeof *e);
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     cuCtxGetCurrent(&e->context);
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     e->next = events;
     events = e;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     *event = (CUevent)(void *)e;
     fake_count(&fake_open, 1);
     return CUDA_SUCCESS;
@@ -115,24 +115,24 @@ static void free_event(struct fake_event **link)
 CUresult cuEventDestroy(CUevent event)
 {
     bool found = false;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (struct fake_event **link = &events; *link; link = &(*link)->next)
         if (*link == (struct fake_event *)event) {
             free_event(link);
             found = true;
             break;
         }
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return found ? RESULT : CUDA_ERROR_INVALID_HANDLE;
 }
 
 void fake_events_reset(void *context)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (struct fake_event **link = &events; *link;)
         if ((*link)->context == (CUcontext)context) free_event(link);
         else link = &(*link)->next;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
@@ -141,11 +141,11 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     if (!event || !stream) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = RESULT;
     if (result != CUDA_SUCCESS) return result;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     e->recorded = ++recordings;
     e->clock = *fake_stream_clock(stream);
-    pthread_mutex_unlock(&lock);
-    fake_records++;
+    fake_unlock(&lock);
+    fake_count(&fake_records, 1);
     return CUDA_SUCCESS;
 }
 
@@ -155,10 +155,10 @@ CUresult cuEventQuery(CUevent event)
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     const bool done = !e->recorded || !fake_busy;
     if (done) join(&host, &e->clock);
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -168,19 +168,19 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
     if (!event || !stream || flags) return CUDA_ERROR_INVALID_VALUE;
     CUresult result = RESULT;
     if (result != CUDA_SUCCESS) return result;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     join(fake_stream_clock(stream), &e->clock);
-    pthread_mutex_unlock(&lock);
-    fake_waits++;
+    fake_unlock(&lock);
+    fake_count(&fake_waits, 1);
     return CUDA_SUCCESS;
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     join(&host, &((const struct fake_event *)event)->clock);
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return RESULT;
 }
 

@@ -5,6 +5,7 @@
  * mode a question or a wait for a stream that is captured (cuStreamGetId is such a question).
  */
 #include "fake_stream.h"
+#include "fake_lock.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -91,10 +92,10 @@ static bool breaks_captures(bool all)
 {
     bool any = false;
     if (none_is_open()) return false;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     for (int i = 0; i < CAPTURES_MAX; i++)
         if (captures[i].open && (all || forbids(&captures[i]))) any = captures[i].broken = true;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return any;
 }
 
@@ -113,29 +114,29 @@ CUresult fake_enqueue(CUstream stream, const char *name)
 {
     if (!stream) return breaks_captures(true) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : fake_result(name);
     if (none_is_open()) return fake_result(name);
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     const struct capture *c = capture_of(stream);
     bool broken = c && c->broken;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : fake_result(name);
 }
 
 bool fake_is_captured(CUstream stream)
 {
     if (none_is_open()) return false;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     bool captured = capture_of(stream);
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return captured;
 }
 
 bool fake_tears(CUstream stream, bool begins)
 {
     struct fake_stream *s = stream_of(stream);
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     const bool tears = s->summing == begins;
     s->summing = begins;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return tears;
 }
 
@@ -143,10 +144,10 @@ bool fake_tears(CUstream stream, bool begins)
 static CUresult unless_captured(CUstream stream, const char *name)
 {
     if (none_is_open()) return fake_result(name);
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     struct capture *c = capture_of(stream);
     if (c) c->broken = true;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return c ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_result(name);
 }
 
@@ -185,23 +186,23 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
     if (result != CUDA_SUCCESS) return result;
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (none_is_open()) return CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     const struct capture *c = capture_of(stream);
     *status = !c          ? CU_STREAM_CAPTURE_STATUS_NONE
               : c->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (c && id) *id = c->id;
     if (c && graph) *graph = (CUgraph)(void *)c->graph;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return CUDA_SUCCESS;
 }
 
 void fake_graph_add(CUstream stream, const struct fake_function *function, const struct fake_launch *launch)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     const struct capture *c = capture_of(stream);
     if (c) fake_graph_append(c->graph, function, launch);
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }
 
 int fake_stream_number(CUstream stream)
@@ -234,12 +235,12 @@ CUresult cuStreamSynchronize(CUstream stream)
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
     if (!stream || fake_is_captured(stream)) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     cuuint64_t id = ++captures_made;
     stream_of(stream)->capture = id;
     fake_count(&captures_open, 1);
     captures[id % CAPTURES_MAX] = (struct capture){id, true, false, fake_graph_new(), mode, pthread_self()};
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     return RESULT;
 }
 
@@ -247,7 +248,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     *graph = NULL;
     if (!stream) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     struct capture *c = capture_of(stream);
     bool broken = c && c->broken;
     struct fake_graph *made = c ? c->graph : NULL;
@@ -255,7 +256,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
         c->open = false;
         fake_count(&captures_open, -1);
     }
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
     if (broken) fake_graph_free(made);
     else *graph = (CUgraph)(void *)made;
     return !c ? CUDA_ERROR_INVALID_VALUE : broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : RESULT;
@@ -263,7 +264,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 
 void fake_join(void *captured, void *other)
 {
-    pthread_mutex_lock(&lock);
+    fake_lock(&lock);
     stream_of(other)->capture = stream_of(captured)->capture;
-    pthread_mutex_unlock(&lock);
+    fake_unlock(&lock);
 }

@@ -488,7 +488,7 @@ TEST(a_cublas_without_memory_is_asked_again)
 
 TEST(a_database_that_was_being_written_is_read_later)
 {
-    const struct gt_options options = {.flags = GT_QUIET};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
     put_winner(TEXT, SIMT_LARGE, 5, false);
     for (int late = 0; late < 2; late++) { /* held when it is opened, or when it is asked */
         sqlite3 *writer;

@@ -5,6 +5,7 @@
  * Every product is of ones, so that each element of C is K: two streams in one workspace, or a plan of
  * another problem, would show without a sanitizer, too.
  */
+#include "plan_turnover.h"
 #include "runtime_fakes.h"
 
 #include <pthread.h>
@@ -176,6 +177,70 @@ TEST(plans_are_made_and_freed_in_many_threads)
     gt_close(handle);
 }
 
+/* More streams than workspaces, which grow meanwhile and change hands. */
+TEST(workspaces_are_shared_by_many_threads)
+{
+    put_problems();
+    for (int i = 1; i <= 2; i++) {
+        const struct gt_options options = {.size = sizeof(struct gt_options), .workspaces = i};
+        struct gt_handle *handle = open_handle(&options);
+        struct gt_plan *plans[PROBLEMS];
+        for (int p = 0; p < PROBLEMS; p++) plans[p] = make_plan(handle, texts[p]);
+        all_hands(
+            &(struct hand){.rounds = ROUNDS, .handle = handle, .plans = plans, .context = context_now()});
+        gt_close(handle);
+    }
+}
+
+/* ---- plans that are turned over: here each is a number ---- */
+
+struct taker {
+    pthread_t thread;
+    struct plan_turnover *turnover;
+    unsigned seed;
+    int wrong;
+};
+
+static void *take_often(void *opaque)
+{
+    struct taker *x = opaque;
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 500; i++) {
+        const int number = rand_r(&x->seed) % (PLANS_TURNED + PLANS_TURNED / 4);
+        const struct plan_key key = {.m = number};
+        const uint64_t hash = plan_hash(&key);
+        struct turned_plan *taken = plan_turnover_take(x->turnover, &key, hash);
+        if (!taken) {
+            int *plan = malloc(sizeof *plan);
+            struct gt_plan *out;
+            *plan = number;
+            x->wrong += plan_turnover_add(x->turnover, &key, hash, (struct gt_plan *)(void *)plan, &taken,
+                                          &out) != OK;
+            free(out);
+        }
+        x->wrong += *(int *)(void *)taken->plan != number;
+        plan_turnover_put(x->turnover, taken);
+    }
+    return NULL;
+}
+
+TEST(plans_are_turned_over_by_many_threads)
+{
+    static struct plan_turnover turnover;
+    static struct taker takers[THREADS];
+    plan_turnover_start(&turnover);
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        takers[i] = (struct taker){.turnover = &turnover, .seed = (unsigned)i};
+        assert_int_equal(pthread_create(&takers[i].thread, NULL, take_often, &takers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(takers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(takers[i].wrong, 0);
+    pthread_barrier_destroy(&barrier);
+    for (struct gt_plan *plan; (plan = plan_turnover_remove(&turnover));) free(plan);
+    plan_turnover_free(&turnover);
+}
+
 /* Threads that come with contexts that the handle has not seen, or with none. */
 TEST(contexts_are_met_in_many_threads)
 {
@@ -243,7 +308,9 @@ int main(void)
         ON_FAKES(handles_open_and_close_in_many_threads),
         ON_FAKES(one_handle_serves_many_threads),
         ON_FAKES(plans_are_made_and_freed_in_many_threads),
+        ON_FAKES(workspaces_are_shared_by_many_threads),
         ON_FAKES(contexts_are_met_in_many_threads),
+        cmocka_unit_test(plans_are_turned_over_by_many_threads),
         ON_FAKES(a_cache_that_cannot_be_written_is_replaced_once_for_all_threads),
         ON_FAKES(kernels_that_are_refused_are_replaced_in_many_threads),
         ON_FAKES(a_gpu_that_is_lost_is_lost_to_all_threads),
