@@ -19,7 +19,7 @@ IGNORED = [signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH, signa
 STOPPING = [signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU]
 CATCHABLE = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP) and s < 32] + [signal.SIGRTMIN]
 PHASES = {"start": None, "compiling": "compile ", "measuring": "trial ", "race": "block ", "last check": "verify "}
-SLOW = {"compiling": {"FAKE_COMPILE_MS": "20"}, "measuring": {"FAKE_TRIAL_MS": "5"}, "race": {"FAKE_BLOCK_MS": "5"}}
+SLOW = {"compiling": {"FAKE_COMPILE_MS": "50"}, "measuring": {"FAKE_TRIAL_MS": "50"}, "race": {"FAKE_BLOCK_MS": "20"}}
 
 
 def outcomes(number, command):
