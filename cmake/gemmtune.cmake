@@ -17,7 +17,8 @@ add_library(gt_flags INTERFACE)
 target_compile_options(gt_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wstrict-prototypes -Wmissing-prototypes>)
 if(GT_SANITIZE STREQUAL "thread")
-  target_compile_options(gt_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  # Through the instrumentation the compiler does not see how long texts are.
+  target_compile_options(gt_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer -Wno-format-truncation)
   target_link_options(gt_flags INTERFACE -fsanitize=thread)
   # Its shadow memory leaves less room for random addresses than some kernels are set to use. A container may forbid this.
   execute_process(COMMAND setarch --addr-no-randomize true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)

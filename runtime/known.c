@@ -155,6 +155,7 @@ static void open_database(struct known *known, const char *path)
     if (!st) st = db_open(path ? path : usual, DB_GLANCE, &known->db);
     if (!st) return;
     known->db = NULL;
+    if (st == E_BUSY && !known->waiting) known->waiting = strdup(path ? path : usual);
     if (st != E_ABSENT || named) /* that somebody has not tuned yet is nothing to complain of */
         notice(known->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
@@ -171,9 +172,28 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
     return st;
 }
 
+/* At the first, second, fourth, eighth question: each takes as long as a glance waits. */
+static void open_waiting(struct known *known)
+{
+    if (!known->waiting) return;
+    known->asked++;
+    if (known->asked & (known->asked - 1)) return;
+    const enum status st = db_open(known->waiting, DB_GLANCE, &known->db);
+    if (st) known->db = NULL;
+    if (st == E_BUSY) return;
+    free(known->waiting);
+    known->waiting = NULL;
+}
+
+bool known_is_held(const struct known *known)
+{
+    return known->waiting || known->held;
+}
+
 void known_close(struct known *known)
 {
     db_close(known->db);
+    free(known->waiting);
     free(known->problems);
     free(known->winners);
     free(known->configs);
@@ -211,8 +231,10 @@ enum status known_exact(struct known *known, const struct problem *problem, stru
                         struct config *config)
 {
     struct db_brief brief;
+    open_waiting(known);
     enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, &brief) : E_ABSENT;
-    if (st && st != E_ABSENT) lose_database(known);
+    known->held = st == E_BUSY;
+    if (st && st != E_ABSENT && st != E_BUSY) lose_database(known);
     bool own = !st && !brief.changed;
     const struct known_winner *pretuned = own && !brief.predicted ? NULL : find_pretuned(known, problem);
     if (pretuned && (!own || !pretuned->predicted)) {
@@ -275,11 +297,12 @@ enum status known_load(struct known *known)
     known->problem_count = 0;
     enum status st = db_problems_each(known->db, add_problem, &adding);
     if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
-    known->loaded = true;
-    if (st) {
+    known->loaded = st != E_BUSY;
+    if (st == E_BUSY) known->problem_count = 0;
+    else if (st) {
         lose_database(known);
-        return OK;
     }
+    if (st) return OK;
     struct known_problem *spread[KNOWN_SPREAD];
     const size_t step = (known->problem_count + KNOWN_SPREAD - 1) / KNOWN_SPREAD;
     int count = 0;

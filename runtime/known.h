@@ -41,7 +41,10 @@ struct known {
                                  until it is set */
     char driver[DB_TEXT_MAX]; /* version now; "" unknown */
     struct notices *notices;
-    struct db *db; /* NULL: none */
+    struct db *db;  /* NULL: none */
+    char *waiting;  /* a database that was held by another process; opened at a later question */
+    unsigned asked; /* questions since then */
+    bool held;      /* so was the database at the last question: another time there may be an answer */
     bool loaded;
     struct known_problem *problems; /* once loaded */
     size_t problem_count, problem_room;
@@ -58,6 +61,9 @@ struct known {
 enum status known_open(struct known *known, const struct gpu *gpu, const char *database, const char *pretuned,
                        struct notices *notices);
 void known_close(struct known *known); /* takes a zeroed struct */
+
+/* True after a question that the database could not answer because another process held it. */
+bool known_is_held(const struct known *known);
 
 /* The winner for exactly this problem: measured on this GPU with the kernels of now, the user's before a
  * pretuned one; else what a model predicted for it. config is filled unless cuBLAS won. E_ABSENT: there is

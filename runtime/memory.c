@@ -67,6 +67,13 @@ void memory_give_idle(struct workspace_buffer *buffer)
     *buffer = (struct workspace_buffer){0};
 }
 
+void memory_trim(struct memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    if (memory->pool) cuda.MemPoolTrimTo(memory->pool, 0);
+    pthread_mutex_unlock(&memory->lock);
+}
+
 void memory_close(struct memory *memory)
 {
     if (memory->pool) cuda.MemPoolDestroy(memory->pool);

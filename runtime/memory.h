@@ -48,6 +48,9 @@ void memory_give(struct memory *memory, struct workspace_buffer *buffer, CUstrea
 /* The same of one that nothing uses any more. */
 void memory_give_idle(struct workspace_buffer *buffer);
 
+/* Give what is free to the system. */
+void memory_trim(struct memory *memory);
+
 /* Everything must have been given back. */
 void memory_close(struct memory *memory);
 

@@ -1,6 +1,7 @@
 #include "notice.h"
 
 #include "environment.h"
+#include "print.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,5 +20,5 @@ void notice(struct notices *notices, enum notice kind, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    fprintf(stderr, "gemmtune: %s\n", line);
+    print_line(stderr, "gemmtune: %s", line);
 }

@@ -58,10 +58,11 @@ static enum status try_choice(struct wish *w, const struct choice *choice, struc
     return st;
 }
 
-static enum status look_up_exact(const struct wish *w, struct choice *choice)
+static enum status look_up_exact(struct wish *w, struct choice *choice)
 {
     pthread_mutex_lock(&w->place->lock);
     enum status st = lookup_exact(&w->place->known, w->problem, w->alignment, choice);
+    w->passing = known_is_held(&w->place->known);
     pthread_mutex_unlock(&w->place->lock);
     return st;
 }
@@ -165,11 +166,12 @@ enum status plan_make(struct gt_handle *handle, struct place *place, const struc
     return OK;
 }
 
+/* Its neighbours' coming and going changes its link. */
 static void take_out(struct gt_plan *plan)
 {
     pthread_mutex_lock(&plan->handle->lock);
-    *plan->link = plan->next;
-    if (plan->next) plan->next->link = plan->link;
+    if (plan->link) *plan->link = plan->next;
+    if (plan->link && plan->next) plan->next->link = plan->link;
     plan->link = NULL;
     pthread_mutex_unlock(&plan->handle->lock);
 }
@@ -201,7 +203,7 @@ void plan_free(struct gt_plan *plan)
     if (!object_close(&plan_pool, plan)) return;
     struct gt_plan *twin = atomic_load(&plan->twin);
     if (twin) plan_free(twin);
-    if (plan->link) take_out(plan);
+    take_out(plan);
     for (struct way *way = plan->ways, *next; way; way = next) {
         next = way->next;
         way_free(way);

@@ -82,6 +82,7 @@ void workspaces_trim(struct workspaces *w)
     atomic_store(&w->penalty, 0);
     pthread_mutex_unlock(&w->lock);
     captured_trim(w->captured);
+    memory_trim(&w->memory);
 }
 
 void workspaces_forget(struct workspaces *w)
@@ -263,6 +264,16 @@ static struct workspace *lock_shared(struct workspaces *w, unsigned long long id
     return NULL;
 }
 
+static struct workspace *lock_some(struct workspaces *w, unsigned long long id,
+                                   const struct workspace_need *need, CUstream stream)
+{
+    CUstreamCaptureMode mode = relaxed_begin(); /* to ask for an event could break somebody's capture */
+    struct workspace *each = lock_shared(w, id, need, stream, false);
+    if (!each) each = lock_shared(w, id, need, stream, true);
+    relaxed_end(mode);
+    return each;
+}
+
 /* ---- a turn ---- */
 
 static bool enter_captured(struct workspaces *w, const struct workspace_need *need,
@@ -288,8 +299,7 @@ bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, C
     struct workspace *each = lock_own(w, id);
     const bool own = each && prepare(w, each, need, stream);
     if (each && !own) pthread_mutex_unlock(&each->lock);
-    if (!own) each = lock_shared(w, id, need, stream, false);
-    if (!each) each = lock_shared(w, id, need, stream, true);
+    if (!own) each = lock_some(w, id, need, stream);
     if (!each) return false;
     *turn = (struct workspace_turn){
         .at = workspace_at(&each->buffer, need), .workspace = each, .stream = stream, .own = own};

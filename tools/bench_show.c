@@ -2,6 +2,7 @@
 
 #include "model.h"
 #include "plot.h"
+#include "print.h"
 #include "reading.h"
 #include "workspace.h"
 #include <math.h>
@@ -12,17 +13,17 @@ static const char *const titles[BENCH_RUNNERS] = {"tuned kernel", "cublasSgemm",
                                                   "CUBLAS_GEMM_AUTOTUNE"};
 
 static const struct column columns[] = {
-    {"problem", "problem", COLUMN_TEXT, 0},
+    {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
     {"time_us", "time (us)", COLUMN_NUMBER, 2},
-    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
-    {"roofline_percent", "of roofline (%)", COLUMN_NUMBER, 1},
-    {"cublas_us", "cuBLAS (us)", COLUMN_NUMBER, 2},
+    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(5), 2},
+    {"roofline_percent", "of roofline (%)", COLUMN_NUMBER | COLUMN_RANK(7), 1},
+    {"cublas_us", "cuBLAS (us)", COLUMN_NUMBER | COLUMN_RANK(4), 2},
     {"ratio", "x cuBLAS", COLUMN_NUMBER, 3},
-    {"ratio_low", "low", COLUMN_NUMBER, 3},
-    {"ratio_high", "high", COLUMN_NUMBER, 3},
-    {"lt_ratio", "x best Lt", COLUMN_NUMBER, 3},
-    {"autotune_ratio", "x autotune", COLUMN_NUMBER, 3},
-    {"mark", "note", COLUMN_TEXT, 0},
+    {"ratio_low", "low", COLUMN_NUMBER | COLUMN_RANK(6), 3},
+    {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(6), 3},
+    {"lt_ratio", "x best Lt", COLUMN_NUMBER | COLUMN_RANK(2), 3},
+    {"autotune_ratio", "x autotune", COLUMN_NUMBER | COLUMN_RANK(3), 3},
+    {"mark", "note", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(1), 0},
     {"time_low_us", NULL, COLUMN_NUMBER, 0},
     {"time_high_us", NULL, COLUMN_NUMBER, 0},
     {"cublas_low_us", NULL, COLUMN_NUMBER, 0},
@@ -133,10 +134,24 @@ static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
         double mean = bench_mean(rows, count, (enum bench_runner)runner, &with);
         if (!with) continue;
         for (size_t i = 0; i < count; i++) faster += rows[i].times[runner].ratio >= 1;
-        fprintf(stream,
-                "geometric mean %.3f times as fast as %s over %zu problems, at least as fast on %zu\n", mean,
-                titles[runner], with, faster);
+        print_line(stream,
+                   "geometric mean %.3f times as fast as %s over %zu problems, at least as fast on %zu", mean,
+                   titles[runner], with, faster);
     }
+}
+
+static void say_place(const struct bench_plan *plan, const struct bench_place *place)
+{
+    const struct worker_info *worker = place->worker;
+    char line[1024];
+    snprintf(line, sizeof line,
+             "%s, driver %s, %s%s; measured roofline %.1f TFLOPS and %.0f GB/s; operands %s; short calls %s; "
+             "medians of %d blocks of %g ms",
+             worker->gpu.name, worker->driver, worker->cublas[0] ? "cuBLAS " : "no cuBLAS", worker->cublas,
+             place->tflops, place->gb_per_s, plan->cold ? "rotated beyond the cache" : "left in the cache",
+             plan->one_by_one ? "launched one by one" : "in captured graphs", plan->rounds, plan->block_ms);
+    print_wrapped(stdout, 0, print_columns(stdout), line);
+    print_end(stdout);
 }
 
 enum status bench_show(const struct bench_row *rows, size_t count, const struct bench_plan *plan,
@@ -145,18 +160,11 @@ enum status bench_show(const struct bench_row *rows, size_t count, const struct 
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
     if (!table) return fail(E_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) add_row(table, &rows[i], plan, place);
-    const struct worker_info *worker = place->worker;
-    if (format == TABLE_TEXT)
-        printf(
-            "%s, driver %s, %s%s; measured roofline %.1f TFLOPS and %.0f GB/s; operands %s; short calls %s; "
-            "medians of %d blocks of %g ms\n\n",
-            worker->gpu.name, worker->driver, worker->cublas[0] ? "cuBLAS " : "no cuBLAS", worker->cublas,
-            place->tflops, place->gb_per_s, plan->cold ? "rotated beyond the cache" : "left in the cache",
-            plan->one_by_one ? "launched one by one" : "in captured graphs", plan->rounds, plan->block_ms);
+    if (format == TABLE_TEXT) say_place(plan, place);
     enum status st = table_print(table, format, stdout);
     table_free(table);
     if (!st) {
-        if (format == TABLE_TEXT) putchar('\n');
+        if (format == TABLE_TEXT) print_end(stdout);
         say_means(rows, count, format == TABLE_TEXT ? stdout : stderr);
     }
     return st;

@@ -4,15 +4,17 @@
 #include "bench_show.h"
 #include "commands.h"
 #include "compile.h"
+#include "options.h"
 #include "plot.h"
 #include "pretuned.h"
+#include "print.h"
 #include "problem_list.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define WARM_FIRST_S 30.0 /* to the GPU's steady state */
 #define WARM_S       2.0  /* from one problem to the next it stays warm */
@@ -136,9 +138,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
         o->st = parse_whole("--seed", value, 1e9, &seed);
         if (!o->st) o->plan.seed = (uint64_t)seed;
         break;
-    case ARGP_KEY_ARG:
-        o->st = fail(E_USAGE, "'%.60s' belongs to no option; a shape needs --shape", value);
-        break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -164,8 +163,10 @@ static enum status read_options(int argc, char **argv, struct options *options)
         "  tune bench --shape 8x6144x4096 --rival all --format json\n\n"
         "Exit status: 0 every problem had a kernel and each was right; 1 not so; others as in tune --help.";
     static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
-    if (argp_parse(&argp, argc, argv, 0, NULL, options)) return fail(E_USAGE, "cannot read the command line");
-    if (options->st) return options->st;
+    static const int repeatable[] = {'s', KEY_SUITE, KEY_RIVAL, 0};
+    static const struct option_rules rules = {.repeatable = repeatable};
+    enum status st = options_parse(&argp, &rules, argc, argv, options);
+    if (st || options->st) return options->st ? options->st : st;
     if (options->problems.count == 0)
         return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
     return OK;
@@ -211,19 +212,26 @@ static enum status all_right(const struct bench_row *rows, size_t count)
                 text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
 }
 
+static void show_progress(size_t number, size_t count, const char *problem)
+{
+    char line[PROBLEM_TEXT_MAX + 64];
+    snprintf(line, sizeof line, "bench: %zu of %zu, %s", number, count, problem);
+    print_replace(stderr, line);
+}
+
 static enum status bench_all(const struct options *o, struct crew *crew, struct bench_row *rows)
 {
     struct bench_place place = {.worker = crew_worker(crew, 0)};
     size_t count = o->problems.count, done = 0;
-    bool live = isatty(STDERR_FILENO);
+    bool live = print_can_replace(stderr);
     enum status st = crew_roofline(crew, 0, &place.tflops, &place.gb_per_s);
     for (; done < count && !st; done += !st) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(&rows[done].problem, text);
-        if (live) fprintf(stderr, "\r\033[Kbench: %zu of %zu, %s", done + 1, count, text);
+        if (live) show_progress(done + 1, count, text);
         st = bench_run(crew, &o->plan, done ? WARM_S : WARM_FIRST_S, &rows[done]);
     }
-    if (live) fputs("\r\033[K", stderr);
+    if (live) print_replace(stderr, NULL);
     if (st && done == 0) return st;
     /* What was measured is shown however it ended. */
     char sentence[1024];

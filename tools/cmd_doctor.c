@@ -6,7 +6,9 @@
 #include "compile.h"
 #include "db.h"
 #include "gpu.h"
+#include "options.h"
 #include "paths.h"
+#include "print.h"
 #include "survey.h"
 #include "table.h"
 
@@ -220,8 +222,8 @@ static const char *field(const json_t *finding, const char *name)
 static enum status print(const struct report *report, enum table_format format)
 {
     static const struct column columns[] = {
-        {"item", "", COLUMN_TEXT, 0},           {"found", "found", COLUMN_BOOL, 0},
-        {"version", "version", COLUMN_TEXT, 0}, {"detail", "", COLUMN_TEXT, 0},
+        {"item", "", COLUMN_TEXT | COLUMN_KEY, 0}, {"found", "found", COLUMN_BOOL | COLUMN_KEY, 0},
+        {"version", "version", COLUMN_TEXT, 0},    {"detail", "", COLUMN_TEXT | COLUMN_LAST, 0},
         {"advice", NULL, COLUMN_TEXT, 0},
     };
     size_t i;
@@ -231,8 +233,7 @@ static enum status print(const struct report *report, enum table_format format)
     json_array_foreach(report->findings, i, finding)
     {
         bool found = json_is_true(json_object_get(finding, "found"));
-        /* For people what is missing is told below the table, where nothing is cut to the terminal's width.
-         */
+        /* For people what is missing is told below the table, with what to do. */
         bool told_below = format == TABLE_TEXT && !found && field(finding, "advice");
         table_text(table, field(finding, "item"));
         table_bool(table, found);
@@ -247,12 +248,15 @@ static enum status print(const struct report *report, enum table_format format)
     {
         if (!field(finding, "advice")) continue;
         bool found = json_is_true(json_object_get(finding, "found"));
-        printf("\n%s: %s\n", field(finding, "item"), field(finding, found ? "advice" : "detail"));
-        if (!found) printf("    -> %s\n", field(finding, "advice"));
+        print_end(stdout);
+        print_line(stdout, "%s: %s", field(finding, "item"), field(finding, found ? "advice" : "detail"));
+        if (!found) print_line(stdout, "    -> %s", field(finding, "advice"));
     }
-    if (!report->blocker)
-        puts(report->gpu ? "\nTuning can work here."
-                         : "\nPredicting for a named GPU can work here; measuring needs a GPU.");
+    if (report->blocker) return OK;
+    print_end(stdout);
+    print_line(stdout, "%s",
+               report->gpu ? "Tuning can work here."
+                           : "Predicting for a named GPU can work here; measuring needs a GPU.");
     return OK;
 }
 
@@ -271,12 +275,13 @@ enum status cmd_doctor(int argc, char **argv)
                                      NULL,
                                      NULL};
     struct options options = {.format = TABLE_TEXT};
-    error_t wrong = argp_parse(&argp, argc, argv, 0, NULL, &options);
-    if (options.st) return options.st;
-    if (wrong) return fail(E_USAGE, "wrong options: %s", strerror(wrong));
+    static const int excluding[][2] = {{KEY_JSON, KEY_FORMAT}, {0, 0}};
+    const struct option_rules rules = {NULL, excluding};
+    enum status st = options_parse(&argp, &rules, argc, argv, &options);
+    if (st) return options.st ? options.st : st;
 
     struct report report = {0};
-    enum status st = survey_machine(&report.findings);
+    st = survey_machine(&report.findings);
     if (st) return st;
     judge_survey(&report);
     look_at_configs(&report);

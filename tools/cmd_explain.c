@@ -1,9 +1,12 @@
 /* cmd_explain.c — tune explain: why this winner. From what is stored alone. */
 #include "commands.h"
 #include "explain_show.h"
+#include "options.h"
+#include "print.h"
 #include "reading.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,11 +72,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (!st && x->reading.format == TABLE_CSV)
             st = fail(E_USAGE, "explain has no csv form; there are table and json");
         break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", argument);
-        break;
     case ARGP_KEY_END:
-        if (!x->shaped && !x->st) argp_error(state, "say which problem: --shape MxNxK");
+        if (!x->shaped && !x->st) st = fail(E_USAGE, "say which problem: --shape MxNxK");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -144,7 +144,7 @@ static enum status explain_all(struct explain *x)
     if (!st) st = x->st;
     if (!st && x->winner_count == 0) return explain_undecided(x);
     for (size_t i = 0; !st && i < x->winner_count; i++) {
-        if (i > 0 && !x->list) putchar('\n');
+        if (i > 0 && !x->list) print_end(stdout);
         st = explain_winner(x, &x->winners[i]);
     }
     return st;
@@ -152,19 +152,19 @@ static enum status explain_all(struct explain *x)
 
 static enum status print_list(const json_t *list)
 {
-    if (json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0)
-        return fail(E_IO, "the explanation could not be written");
-    putchar('\n');
-    return fflush(stdout) == 0 ? OK : fail(E_IO, "the explanation could not be written");
+    errno = 0;
+    int rc = json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENSURE_ASCII);
+    print_end(stdout);
+    if (rc == 0 && fflush(stdout) == 0) return OK;
+    return fail(E_IO, "the explanation could not be written%s%s", errno ? ": " : "",
+                errno ? strerror(errno) : "");
 }
 
 enum status cmd_explain(int argc, char **argv)
 {
     const struct argp argp = {.options = options, .parser = parse, .doc = manual};
     struct explain x = {0};
-    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &x);
-    enum status st = x.st;
-    if (!st && parsed) st = fail(E_USAGE, "%s", strerror(parsed));
+    enum status parsed = options_parse(&argp, NULL, argc, argv, &x), st = x.st ? x.st : parsed;
     if (!st && x.reading.format == TABLE_JSON && !(x.list = json_array()))
         st = fail(E_MEMORY, "out of memory");
     if (!st) {

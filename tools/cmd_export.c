@@ -4,8 +4,10 @@
 #include "export_header.h"
 #include "export_lists.h"
 #include "export_text.h"
+#include "options.h"
 #include "output_file.h"
 #include "paths.h"
+#include "print.h"
 #include "reading.h"
 
 #include <argp.h>
@@ -149,9 +151,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_DB:
         e->reading.file = argument;
         break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", argument);
-        break;
     case ARGP_KEY_END:
         if (e->form == FORM_NONE)
             st = fail(E_USAGE,
@@ -183,16 +182,13 @@ static void say_left_out(const struct picks *picks, const char *file)
 {
     const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
     if (count == 0) return;
-    fprintf(stderr, "tune: %zu of %zu winner%s left out:\n", count, picks->read, picks->read == 1 ? "" : "s");
+    print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read,
+               picks->read == 1 ? "" : "s");
     for (size_t i = 0; i < named; i++) {
         const struct left_out *l = &picks->left_out[i];
-        fprintf(stderr, "tune: ");
-        text_c_comment(l->gpu, stderr);
-        fprintf(stderr, ", %s: ", l->problem);
-        text_c_comment(l->why, stderr);
-        putc('\n', stderr);
+        print_line(stderr, "tune: %s, %s: %s", l->gpu, l->problem, l->why);
     }
-    if (named < count) fprintf(stderr, "tune: and %zu more, named in %s\n", count - named, file);
+    if (named < count) print_line(stderr, "tune: and %zu more, named in %s", count - named, file);
 }
 
 static enum status write_header(struct export *e)
@@ -209,14 +205,14 @@ static enum status write_header(struct export *e)
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
     if (!st && header.kernels.count)
-        fprintf(stderr, "tune: %d kernels to take from the cache or compile\n", header.kernels.count);
+        print_line(stderr, "tune: %d kernels to take from the cache or compile", header.kernels.count);
     if (!st) st = kernels_compile(&header.kernels);
     if (!st) st = outfile_open(e->output, &out);
     if (!st) st = outfile_close(&out, header_write(&header, out.stream));
     if (!st)
-        fprintf(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s\n", e->output, header.name, picks.count,
-                picks.count == 1 ? "" : "s", picks.gpu_count, picks.gpu_count == 1 ? "" : "s",
-                e->with_kernels ? ", with kernels" : "");
+        print_line(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s", e->output, header.name, picks.count,
+                   picks.count == 1 ? "" : "s", picks.gpu_count, picks.gpu_count == 1 ? "" : "s",
+                   e->with_kernels ? ", with kernels" : "");
     header_free(&header);
     picks_free(&picks);
     return st;
@@ -240,11 +236,11 @@ static enum status write_list(struct export *e)
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
     if (exported.unusable)
-        fprintf(stderr, "tune: %" PRId64 " winner%s left out: %s\n", exported.unusable,
-                exported.unusable == 1 ? "" : "s", exported.why);
+        print_line(stderr, "tune: %" PRId64 " winner%s left out: %s", exported.unusable,
+                   exported.unusable == 1 ? "" : "s", exported.why);
     if (exported.predicted)
-        fprintf(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran\n",
-                exported.predicted, exported.predicted == 1 ? "" : "s");
+        print_line(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran",
+                   exported.predicted, exported.predicted == 1 ? "" : "s");
     return st;
 }
 
@@ -252,8 +248,7 @@ enum status cmd_export(int argc, char **argv)
 {
     const struct argp argp = {.options = options, .parser = parse, .doc = text};
     struct export e = {0};
-    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &e);
-    enum status st = parsed ? e.st ? e.st : fail(E_USAGE, "%s", strerror(parsed)) : OK;
+    enum status parsed = options_parse(&argp, NULL, argc, argv, &e), st = e.st ? e.st : parsed;
     if (!st) st = reading_open(&e.reading);
     if (!st) st = db_check_whole(e.reading.db);
     if (!st && e.has_problem) e.reading.filter.problem = &e.problem;

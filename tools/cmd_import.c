@@ -3,8 +3,10 @@
  */
 #include "commands.h"
 #include "import_ours.h"
+#include "options.h"
 #include "output_file.h"
 #include "paths.h"
+#include "print.h"
 #include "table.h"
 
 #include <argp.h>
@@ -90,8 +92,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         im->count = state->argc - state->next;
         break;
     case ARGP_KEY_END:
-        if (im->count == 0) argp_error(state, "name a file to import");
-        if (im->t4 && (im->count != 1 || im->list)) st = fail(E_USAGE, "--t4 takes one file, and no --list");
+        if (im->count == 0) st = fail(E_USAGE, "name a file to import");
+        else if (im->t4 && (im->count != 1 || im->list))
+            st = fail(E_USAGE, "--t4 takes one file, and no --list");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -103,24 +106,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 /* ---- listing ---- */
 
 static const struct column columns[] = {
-    {"file", "file", COLUMN_TEXT, 0},
-    {"form", "form", COLUMN_TEXT, 0},
-    {"device", "device", COLUMN_TEXT, 0},
-    {"kernel", "kernel", COLUMN_TEXT, 0},
-    {"problem", "problem", COLUMN_TEXT, 0},
+    {"file", "file", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"form", "form", COLUMN_TEXT | COLUMN_RANK(3), 0},
+    {"device", "device", COLUMN_TEXT | COLUMN_RANK(2), 0},
+    {"kernel", "kernel", COLUMN_TEXT | COLUMN_RANK(1), 0},
+    {"problem", "problem", COLUMN_TEXT | COLUMN_RANK(3), 0},
     {"results", "results", COLUMN_NUMBER, 0},
     {"correct", "correct", COLUMN_NUMBER, 0},
-    {"incorrect", "wrong", COLUMN_NUMBER, 0},
-    {"constraints", "not allowed", COLUMN_NUMBER, 0},
-    {"compile", "not compiled", COLUMN_NUMBER, 0},
-    {"runtime", "not run", COLUMN_NUMBER, 0},
-    {"timeout", "timed out", COLUMN_NUMBER, 0},
-    {"best_ms", "best (ms)", COLUMN_NUMBER, 4},
-    {"best", "best configuration", COLUMN_TEXT, 0},
+    {"incorrect", "wrong", COLUMN_NUMBER | COLUMN_RANK(5), 0},
+    {"constraints", "not allowed", COLUMN_NUMBER | COLUMN_RANK(5), 0},
+    {"compile", "not compiled", COLUMN_NUMBER | COLUMN_RANK(5), 0},
+    {"runtime", "not run", COLUMN_NUMBER | COLUMN_RANK(5), 0},
+    {"timeout", "timed out", COLUMN_NUMBER | COLUMN_RANK(5), 0},
+    {"best_ms", "best (ms)", COLUMN_NUMBER | COLUMN_RANK(1), 4},
+    {"best", "best configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(4), 0},
     {"parameters", NULL, COLUMN_TEXT, 0},
     {"ours", NULL, COLUMN_NUMBER, 0},
-    {"broken", "broken", COLUMN_NUMBER, 0},
-    {"cut_off", "cut off", COLUMN_BOOL, 0},
+    {"broken", "broken", COLUMN_NUMBER | COLUMN_RANK(4), 0},
+    {"cut_off", "cut off", COLUMN_BOOL | COLUMN_RANK(4), 0},
 };
 
 /* "BM=128 BN=64": the members of a configuration. */
@@ -181,8 +184,8 @@ static void add_winners(struct table *t, const char *path, const char *bytes, si
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         if (i == 0) table_text(t, path);
         else if (i == 1) table_text(t, "winners");
-        else if (columns[i].kind == COLUMN_TEXT) table_text(t, NULL);
-        else if (columns[i].kind == COLUMN_BOOL) table_bool(t, false);
+        else if ((columns[i].kind & COLUMN_KIND) == COLUMN_TEXT) table_text(t, NULL);
+        else if ((columns[i].kind & COLUMN_KIND) == COLUMN_BOOL) table_bool(t, false);
         else table_number(t, i == 5 ? lines : (double)NAN);
     }
 }
@@ -200,16 +203,16 @@ static enum status unknown(const char *path)
 
 static void say(const char *path, const struct imported *im, bool winners)
 {
-    printf("%s: %" PRId64 " %s read, %" PRId64 " new", path, im->read, winners ? "winners" : "trials",
-           im->added);
-    if (winners) printf(", %" PRId64 " stand", im->stand);
-    printf("\n");
+    print_part(stdout, "%s: %" PRId64 " %s read, %" PRId64 " new", path, im->read,
+               winners ? "winners" : "trials", im->added);
+    if (winners) print_part(stdout, ", %" PRId64 " stand", im->stand);
+    print_end(stdout);
     fflush(stdout);
     if (im->useless)
-        fprintf(stderr, "tune: %s: %" PRId64 " of no use to this program (%s)\n", path, im->useless,
-                im->first_useless);
+        print_line(stderr, "tune: %s: %" PRId64 " of no use to this program (%s)", path, im->useless,
+                   im->first_useless);
     if (im->broken)
-        fprintf(stderr, "tune: %s: %" PRId64 " broken (%s)\n", path, im->broken, im->first_broken);
+        print_line(stderr, "tune: %s: %" PRId64 " broken (%s)", path, im->broken, im->first_broken);
 }
 
 static enum status open_database(struct import *im)
@@ -274,7 +277,7 @@ static bool write_row(void *self, const struct recorded_row *row)
                              "correctness", row->verdict == RECORDED_CORRECT, "measurements", measurements);
     if (json && row->gemmtune) json_object_set(json, "gemmtune", (json_t *)(uintptr_t)row->gemmtune);
     fputs(out->written++ ? ",\n" : "\n", out->stream);
-    out->failed = !json || json_dumpf(json, out->stream, JSON_COMPACT) != 0;
+    out->failed = !json || json_dumpf(json, out->stream, JSON_COMPACT | JSON_ENSURE_ASCII) != 0;
     json_decref(json);
     return !out->failed;
 }
@@ -290,7 +293,7 @@ static enum status convert(struct import *im, const char *bytes, size_t length, 
                   argp_program_version, "device_name", r->device, "kernel_name", r->kernel, "problem_size",
                   r->problem, "gemmtune", r->gpus ? json_pack("{s:O}", "gpus", r->gpus) : NULL);
     fputs("{\"schema_version\": \"1.0.0\",\n\"metadata\": ", out.stream);
-    if (!metadata || json_dumpf(metadata, out.stream, 0)) rows.failed = true;
+    if (!metadata || json_dumpf(metadata, out.stream, JSON_ENSURE_ASCII)) rows.failed = true;
     json_decref(metadata);
     fputs(",\n\"results\": [", out.stream);
     if (!rows.failed) st = recorded_rows(bytes, length, r, write_row, &rows);
@@ -335,8 +338,7 @@ enum status cmd_import(int argc, char **argv)
 {
     const struct argp argp = {.options = options, .parser = parse, .doc = text, .args_doc = "FILE..."};
     struct import im = {.count = 0};
-    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &im);
-    enum status st = parsed ? im.st ? im.st : fail(E_USAGE, "%s", strerror(parsed)) : OK;
+    enum status parsed = options_parse(&argp, NULL, argc, argv, &im), st = im.st ? im.st : parsed;
     if (!st && !(im.table = table_new(columns, sizeof columns / sizeof *columns)))
         st = fail(E_MEMORY, "out of memory");
     for (int i = 0; !st && i < im.count; i++) st = import_file(&im, im.paths[i]);

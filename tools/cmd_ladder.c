@@ -6,16 +6,18 @@
 #include "compile.h"
 #include "gpu.h"
 #include "ladder_show.h"
+#include "options.h"
 #include "paths.h"
 #include "plot.h"
+#include "print.h"
 #include "problem_list.h"
 #include "table.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct options {
     struct problem_list problems;
@@ -103,8 +105,10 @@ static enum status read_options(int argc, char **argv, struct options *options)
                                 "cuBLAS's time in those blocks over the row's own.\n\n"
                                 "Example: tune ladder --shape 4096x4096x4096 --plot ladder.svg";
     static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
-    if (argp_parse(&argp, argc, argv, 0, NULL, options)) return fail(E_USAGE, "cannot read the command line");
-    if (options->st) return options->st;
+    static const int repeatable[] = {KEY_SHAPE, KEY_SUITE, 0};
+    static const struct option_rules rules = {.repeatable = repeatable};
+    enum status st = options_parse(&argp, &rules, argc, argv, options);
+    if (st || options->st) return options->st ? options->st : st;
     if (options->problems.count == 0)
         return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
     if (options->compile_only && options->plot)
@@ -129,24 +133,29 @@ static enum status all_right(const struct options *o, const struct climb *climbs
                 first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
 }
 
+static void show_progress(size_t number, size_t count, const char *problem)
+{
+    char line[PROBLEM_TEXT_MAX + 64];
+    snprintf(line, sizeof line, "ladder: %zu of %zu, %s", number, count, problem);
+    print_replace(stderr, line);
+}
+
 static enum status climb_all(const struct options *o, struct crew *crew, struct climb *climbs)
 {
     const struct worker_info *worker = crew_worker(crew, 0);
     struct roofline roofline = {0, 0};
-    bool live = isatty(STDERR_FILENO);
+    bool live = print_can_replace(stderr);
     enum status st = crew_roofline(crew, 0, &roofline.tflops, &roofline.gb_per_s);
     for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
         climbs[i].problem = o->problems.at[i];
-        if (live)
-            fprintf(stderr, "\r\033[Kladder: %zu of %zu, %s", i + 1, o->problems.count,
-                    ladder_shape(&o->problems.at[i], text));
+        if (live) show_progress(i + 1, o->problems.count, ladder_shape(&o->problems.at[i], text));
         st = climb_rungs(o->rung, &climbs[i]);
         if (!st && !o->rung) st = climb_add_tuned(crew, o->db, &worker->gpu, worker, &climbs[i]);
         if (!st) st = climb_build(crew, worker->gpu.arch, &climbs[i]);
         if (!st) st = climb_measure(crew, !o->hot, &climbs[i]);
     }
-    if (live) fputs("\r\033[K", stderr);
+    if (live) print_replace(stderr, NULL);
     if (!st) st = ladder_show(climbs, o->problems.count, &roofline, worker, !o->hot, o->format);
     if (!st && o->plot) st = ladder_draw(climbs, o->problems.count, &roofline, worker->gpu.name, o->plot);
     if (!st) st = all_right(o, climbs);

@@ -1,6 +1,8 @@
 /* cmd_merge.c — tune merge: databases of several machines in one. */
 #include "commands.h"
 #include "db_exchange.h"
+#include "options.h"
+#include "print.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -45,8 +47,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         m->count = state->argc - state->next;
         break;
     case ARGP_KEY_END:
-        if (m->count < 2) argp_error(state, "name the file that takes in, and those that it takes in");
-        break;
+        if (m->count >= 2) break;
+        fail(E_USAGE, "name the file that takes in, and those that it takes in");
+        return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -57,19 +60,20 @@ enum status cmd_merge(int argc, char **argv)
 {
     const struct argp argp = {.parser = parse, .doc = text, .args_doc = "OUT FILE..."};
     struct merging m = {0};
-    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &m);
-    if (parsed) return fail(E_USAGE, "%s", strerror(parsed));
+    enum status st = options_parse(&argp, NULL, argc, argv, &m);
+    if (st) return st;
     const char *out = m.files[0];
     struct db *db = NULL;
     struct db_merged merged;
-    enum status st = db_open(out, DB_WRITE, &db);
+    st = db_open(out, DB_WRITE, &db);
     if (st) return st;
     if (!(st = db_check_whole(db))) st = db_merge(db, (const char *const *)m.files + 1, m.count - 1, &merged);
     db_close(db);
     if (st) return st;
-    printf("%s: %" PRId64 " trials, %" PRId64 " decisions, %" PRId64 " runs added, %" PRId64
-           " were known; %" PRId64 " winner%s new or changed\n",
-           out, merged.trials, merged.decisions, merged.runs, merged.known, merged.winners,
-           merged.winners == 1 ? "" : "s");
+    print_line(stdout,
+               "%s: %" PRId64 " trials, %" PRId64 " decisions, %" PRId64 " runs added, %" PRId64
+               " were known; %" PRId64 " winner%s new or changed",
+               out, merged.trials, merged.decisions, merged.runs, merged.known, merged.winners,
+               merged.winners == 1 ? "" : "s");
     return OK;
 }

@@ -1,5 +1,6 @@
 /* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
 #include "commands.h"
+#include "options.h"
 #include "reading.h"
 
 #include <argp.h>
@@ -16,7 +17,7 @@ struct query {
     enum status st; /* of parsing */
 };
 
-enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT, KEY_PREDICTED, KEY_MEASURED };
+enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT, KEY_ALL, KEY_PREDICTED, KEY_MEASURED };
 
 static const struct argp_option options[] = {
     {"gpu", KEY_GPU, "G", 0, "of this GPU: short name (h200), driver's name, architecture (sm_90) or this",
@@ -26,11 +27,14 @@ static const struct argp_option options[] = {
     {"predicted", KEY_PREDICTED, NULL, 0, "only what was predicted without the GPU", 0},
     {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv; json and csv have more columns", 0},
+    {"all", KEY_ALL, NULL, 0, "everything that is known of each, a line each, instead of a table", 0},
     {0}};
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU.\v"
-    "One row a problem, GPU and cache policy. \"x cuBLAS\" is the time of cuBLAS over that of the "
+    "One row a problem, GPU and cache policy. What all rows have in common stands above them; where the "
+    "terminal is narrow the least important columns are left out, and configurations are told in short: "
+    "--all, json and csv have everything. \"x cuBLAS\" is the time of cuBLAS over that of the "
     "configuration, "
     "interleaved in one race, with its 95 % interval (low, high): above 1 is faster than cuBLAS. A "
     "configuration is tied "
@@ -48,6 +52,7 @@ static const char text[] =
     "  tune query                                 all there is\n"
     "  tune query --gpu h200                      one GPU\n"
     "  tune query --gpu this --measured           the GPU of this machine\n"
+    "  tune query --shape 512x512x512 --all       all about one problem\n"
     "  tune query --shape 4096x4096x4096 --format json\n"
     "\n"
     "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
@@ -81,14 +86,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_MEASURED:
         query->measured = true;
         break;
+    case KEY_ALL:
+        query->reading.format = TABLE_ALL;
+        break;
     case KEY_FORMAT:
         st = table_format_parse(argument, &query->reading.format);
         break;
     case 's':
         st = add_problem(query, argument);
-        break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", argument);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -98,25 +103,25 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct column columns[] = {
-    {"gpu", "GPU", COLUMN_TEXT, 0},
-    {"problem", "problem", COLUMN_TEXT, 0},
-    {"configuration", "configuration", COLUMN_TEXT, 0},
+    {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
+    {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"configuration", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
     {"time_us", "time (us)", COLUMN_NUMBER, 2},
-    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
-    {"ratio", "x cuBLAS", COLUMN_NUMBER, 3},
-    {"ratio_low", "low", COLUMN_NUMBER, 3},
-    {"ratio_high", "high", COLUMN_NUMBER, 3},
-    {"tied", "tied", COLUMN_BOOL, 0},
-    {"provenance", "provenance", COLUMN_TEXT, 0},
-    {"state", "state", COLUMN_TEXT, 0},
+    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(2), 2},
+    {"ratio", "x cuBLAS", COLUMN_NUMBER | COLUMN_RANK(1), 3},
+    {"ratio_low", "low", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    {"tied", "tied", COLUMN_BOOL | COLUMN_RANK(5), 0},
+    {"provenance", "provenance", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
+    {"state", "state", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
     {"stale", NULL, COLUMN_BOOL, 0},
     {"unusable", NULL, COLUMN_BOOL, 0},
     {"why", NULL, COLUMN_TEXT, 0},
-    {"cache", "cache", COLUMN_TEXT, 0},
-    {"when", "when", COLUMN_TEXT, 0},
-    {"driver", "driver", COLUMN_TEXT, 0},
-    {"cublas", "cuBLAS", COLUMN_TEXT, 0},
-    {"nvrtc", "NVRTC", COLUMN_TEXT, 0},
+    {"cache", "cache", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
+    {"when", "when", COLUMN_TEXT | COLUMN_RANK(7), 0},
+    {"driver", "driver", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
+    {"cublas", "cuBLAS", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
+    {"nvrtc", "NVRTC", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
     {"gpu_id", NULL, COLUMN_TEXT, 0},
     {"gpu_arch", NULL, COLUMN_TEXT, 0},
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
@@ -148,12 +153,13 @@ static bool add_row(void *self, const struct db_winner *w)
     struct query *query = self;
     struct table *t = query->table;
     if (query->predicted != query->measured && w->predicted != query->predicted) return true;
-    char problem[PROBLEM_TEXT_MAX], arch[16];
+    char problem[PROBLEM_TEXT_MAX], arch[16], brief[CONFIG_TEXT_MAX];
+    reading_summary(w, brief);
     problem_format(&w->problem, problem);
     gpu_arch_name(w->gpu.arch, arch);
     table_text(t, w->gpu.name);
     table_text(t, problem);
-    table_text(t, w->config_text);
+    table_text_brief(t, w->config_text, brief);
     table_number(t, known(w->time_us));
     table_number(t, reading_tflops(&w->problem, w->time_us));
     table_number(t, known(w->ratio));
@@ -211,11 +217,14 @@ static enum status nothing(struct query *query)
 
 enum status cmd_query(int argc, char **argv)
 {
+    static const int repeatable[] = {'s', 0},
+                     excluding[][2] = {{KEY_MEASURED, KEY_PREDICTED}, {KEY_ALL, KEY_FORMAT}, {0, 0}};
+    static const struct option_rules rules = {repeatable, excluding};
     const struct argp argp = {.options = options, .parser = parse, .doc = text};
     struct query query = {0};
     enum status st = OK, printed;
-    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &query);
-    if (parsed) st = query.st ? query.st : fail(E_USAGE, "%s", strerror(parsed));
+    enum status parsed = options_parse(&argp, &rules, argc, argv, &query);
+    if (parsed) st = query.st ? query.st : parsed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
     st = reading_open(&query.reading);

@@ -2,6 +2,7 @@
  * nothing on a GPU.
  */
 #include "commands.h"
+#include "options.h"
 #include "reading.h"
 
 #include <argp.h>
@@ -60,25 +61,33 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_FORMAT:
         v->st = table_format_parse(argument, &v->reading.format);
         return v->st ? EINVAL : 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", argument);
-        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct column columns[] = {
-    {"check", "check", COLUMN_TEXT, 0},     {"result", "result", COLUMN_TEXT, 0},
-    {"detail", "detail", COLUMN_TEXT, 0},   {"gpu", "GPU", COLUMN_TEXT, 0},
-    {"problem", "problem", COLUMN_TEXT, 0}, {"configuration", "configuration", COLUMN_TEXT, 0}};
+static const struct column columns[] = {{"check", "check", COLUMN_TEXT | COLUMN_KEY, 0},
+                                        {"result", "result", COLUMN_TEXT | COLUMN_KEY, 0},
+                                        {"detail", "detail", COLUMN_TEXT | COLUMN_LAST, 0},
+                                        {"gpu", NULL, COLUMN_TEXT, 0},
+                                        {"problem", NULL, COLUMN_TEXT, 0},
+                                        {"configuration", NULL, COLUMN_TEXT, 0}};
 
 static void row(struct verify *v, const char *check, const char *result, const char *detail, const char *gpu,
                 const char *problem, const char *configuration)
 {
-    const char *const cells[] = {check, result,  detail && detail[0] ? detail : NULL,
-                                 gpu,   problem, configuration};
-    for (int i = 0; i < 6; i++) table_text(v->table, cells[i]);
+    char all[PROBLEM_TEXT_MAX + GPU_NAME_MAX +
+             2 * CONFIG_TEXT_MAX]; /* for people: which winner it is, and what is the matter with it */
+    const char *said = detail && detail[0] ? detail : NULL;
+    if (problem)
+        snprintf(all, sizeof all, "%s on %s%s%s; %s", problem, gpu, said ? ": " : "", said ? said : "",
+                 configuration);
+    table_text(v->table, check);
+    table_text(v->table, result);
+    table_text_brief(v->table, said, problem ? all : said);
+    table_text(v->table, gpu);
+    table_text(v->table, problem);
+    table_text(v->table, configuration);
 }
 
 static void add_check(void *self, const char *what, const char *finding)
@@ -134,9 +143,8 @@ enum status cmd_verify(int argc, char **argv)
 {
     const struct argp argp = {.options = options, .parser = parse, .doc = text};
     struct verify v = {0};
-    error_t parsed = argp_parse(&argp, argc, argv, 0, NULL, &v);
-    if (v.st) return v.st;
-    if (parsed) return fail(E_USAGE, "%s", strerror(parsed));
+    enum status parsed = options_parse(&argp, NULL, argc, argv, &v);
+    if (parsed) return v.st ? v.st : parsed;
     if (!(v.table = table_new(columns, 6))) return fail(E_MEMORY, "out of memory");
     enum status st = reading_open(&v.reading);
     if (!st) st = check(&v);

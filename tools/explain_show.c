@@ -1,10 +1,13 @@
 #include "explain_show.h"
 
+#include "print.h"
 #include "reading.h"
 #include "table.h"
 #include "templates.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,32 +28,53 @@ static double percent(double x)
 
 /* --- for people --- */
 
+static void title(FILE *out, const char *words)
+{
+    print_end(out);
+    print_line(out, "%s", words);
+}
+
+/* "name         what is said of it", broken where the terminal ends. */
+static void say(FILE *out, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(FILE *out, const char *name, const char *format, ...)
+{
+    enum { NAMES = 13 };
+    char line[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    print_part(out, "%-*s", NAMES, name);
+    print_wrapped(out, NAMES, print_columns(out), line);
+}
+
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
-    fprintf(out, "winner       ");
-    text_print(w->config_text, out);
-    fprintf(out, "time         %.2f us, %.2f TFLOPS%s\n", w->time_us, reading_tflops(&w->problem, w->time_us),
-            w->predicted ? " (predicted by the model, never run)" : "");
+    say(out, "winner", "%s", w->config_text);
+    say(out, "time", "%.2f us, %.2f TFLOPS%s", w->time_us, reading_tflops(&w->problem, w->time_us),
+        w->predicted ? " (predicted by the model, never run)" : "");
     if (w->ratio > 0)
-        fprintf(out, "x cuBLAS     %.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us\n",
-                w->ratio, w->ratio_low, w->ratio_high, w->rounds, w->anchor_us);
+        say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us", w->ratio,
+            w->ratio_low, w->ratio_high, w->rounds, w->anchor_us);
     if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
-        fprintf(out, "right        integers %s; %d registers, %d bytes of shared memory\n",
-                w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
+        say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
+            w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
     if (reading_workspace(w) > 0)
-        fprintf(out, "workspace    %.1f MiB of device memory\n", reading_workspace(w) / (1 << 20));
-    fprintf(out, "made         %s", w->when);
-    const char *const versions[][2] = {{"driver", w->driver}, {"cuBLAS", w->cublas}, {"NVRTC", w->nvrtc}};
+        say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
+    char versions[3 * (DB_TEXT_MAX + 16)] = "";
+    const char *const known[][2] = {{"driver", w->driver}, {"cuBLAS", w->cublas}, {"NVRTC", w->nvrtc}};
+    size_t used = 0;
     for (int i = 0; i < 3; i++)
-        if (versions[i][1][0]) fprintf(out, ", %s %s", versions[i][0], versions[i][1]);
-    fprintf(out, ", operands %s\n", w->cold ? "out of the cache" : "in the cache");
-    fprintf(out, "state        %s%s",
-            w->unusable ? "unusable"
-            : w->stale  ? "stale"
-                        : "ok",
-            w->why[0] ? ": " : "\n");
-    if (w->why[0]) text_print(w->why, out);
+        if (known[i][1][0])
+            used += (size_t)snprintf(versions + used, sizeof versions - used, ", %s %s", known[i][0],
+                                     known[i][1]);
+    say(out, "made", "%s%s, operands %s", w->when, versions, w->cold ? "out of the cache" : "in the cache");
+    say(out, "state", "%s%s%s",
+        w->unusable ? "unusable"
+        : w->stale  ? "stale"
+                    : "ok",
+        w->why[0] ? ": " : "", w->why);
 }
 
 static const struct ranked *runner_up(const struct explanation *e)
@@ -64,29 +88,27 @@ static const struct ranked *runner_up(const struct explanation *e)
 static void say_margin(const struct explanation *e, FILE *out)
 {
     const struct ranked *up = runner_up(e);
-    if (!e->winner.predicted && !up) fprintf(out, "runner-up    none: it ran alone or against cuBLAS only\n");
+    if (!e->winner.predicted && !up) say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
-    fprintf(out, "runner-up    ");
-    text_print(up->text, out);
-    fprintf(out, "margin       %+.2f %% (%.2f..%.2f) behind the winner in %d common rounds\n",
-            percent(up->behind), percent(up->behind_low), percent(up->behind_high), up->blocks);
+    say(out, "runner-up", "%s", up->text);
+    say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the winner in %d common rounds", percent(up->behind),
+        percent(up->behind_low), percent(up->behind_high), up->blocks);
     if (e->winner.tied)
-        fprintf(out,
-                "tie          others were within %.1f %%: less shared memory, then fewer registers, then the "
-                "text "
-                "decided\n",
-                TIE_PERCENT);
+        say(out, "tie",
+            "others were within %.1f %%: less shared memory, then fewer registers, then the text decided",
+            TIE_PERCENT);
 }
 
 static enum status say_race(const struct explanation *e, FILE *out, int width)
 {
-    static const struct column columns[] = {{"place", "place", COLUMN_NUMBER, 0},
-                                            {"blocks", "blocks", COLUMN_NUMBER, 0},
-                                            {"median_us", "median (us)", COLUMN_NUMBER, 2},
-                                            {"behind_percent", "behind (%)", COLUMN_NUMBER, 2},
-                                            {"low", "low", COLUMN_NUMBER, 2},
-                                            {"high", "high", COLUMN_NUMBER, 2},
-                                            {"configuration", "configuration", COLUMN_TEXT, 0}};
+    static const struct column columns[] = {
+        {"place", "place", COLUMN_NUMBER | COLUMN_KEY, 0},
+        {"blocks", "blocks", COLUMN_NUMBER | COLUMN_RANK(3), 0},
+        {"median_us", "median (us)", COLUMN_NUMBER, 2},
+        {"behind_percent", "behind (%)", COLUMN_NUMBER, 2},
+        {"low", "low", COLUMN_NUMBER | COLUMN_RANK(2), 2},
+        {"high", "high", COLUMN_NUMBER | COLUMN_RANK(2), 2},
+        {"configuration", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0}};
     if (e->ranked_count == 0) return OK;
     struct table *t = table_new(columns, 7);
     if (!t) return fail(E_MEMORY, "out of memory while explaining");
@@ -100,63 +122,70 @@ static enum status say_race(const struct explanation *e, FILE *out, int width)
         table_number(t, percent(r->behind_high));
         table_text(t, r->text);
     }
-    fprintf(out, "\nThe race\n");
+    title(out, "The race");
     enum status st = table_print_text(t, width, out);
     table_free(t);
     return st;
 }
 
+/* What became of the trials: "30 measured, 2 wrong". */
+static void count_verdicts(const struct tried *t, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int v = 0; v < VERDICT_COUNT && used < room; v++)
+        if (t->verdicts[v])
+            used += (size_t)snprintf(text + used, room - used, "%s %d %s", used ? "," : "", t->verdicts[v],
+                                     verdict_name((enum verdict)v));
+    if (t->recovered && used < room)
+        used += (size_t)snprintf(text + used, room - used, "%s %d cut off by a kill", used ? "," : "",
+                                 t->recovered);
+    if (t->outdated && used < room)
+        snprintf(text + used, room - used, "%s %d with kernels that have changed since", used ? "," : "",
+                 t->outdated);
+}
+
 static void say_search(const struct explanation *e, FILE *out)
 {
     const struct tried *t = &e->tried;
-    fprintf(out, "\nThe search\n");
+    char verdicts[512], share[96] = "";
+    title(out, "The search");
     if (e->decided && e->winner.legal_count > 0)
-        fprintf(out, "legal        %" PRId64 " configurations\n", e->winner.legal_count);
-    fprintf(out, "tried        %d configurations in %d trials:", t->configs, t->trials);
-    bool first = true;
-    for (int v = 0; v < VERDICT_COUNT; v++) {
-        if (!t->verdicts[v]) continue;
-        fprintf(out, "%s %d %s", first ? "" : ",", t->verdicts[v], verdict_name((enum verdict)v));
-        first = false;
-    }
-    if (t->recovered) fprintf(out, "%s %d cut off by a kill", first ? "" : ",", t->recovered);
-    if (t->recovered) first = false;
-    if (t->outdated)
-        fprintf(out, "%s %d with kernels that have changed since", first ? "" : ",", t->outdated);
-    fputc('\n', out);
-    if (e->decided && e->winner.model_rank > 0) {
-        fprintf(out, "model        had put the winner in place %d", e->winner.model_rank);
-        if (e->winner.model_first16_share > 0)
-            fprintf(out, "; the best of its first 16 reaches %.1f %% of the winner",
-                    percent(e->winner.model_first16_share));
-        fputc('\n', out);
-    }
-    if (t->best_us <= 0) return;
-    fprintf(out, "fastest      %.2f us%s: ", t->best_us, t->predicted ? " (predicted)" : " when tried alone");
-    text_print(t->best, out);
+        say(out, "legal", "%" PRId64 " configurations", e->winner.legal_count);
+    count_verdicts(t, verdicts, sizeof verdicts);
+    say(out, "tried", "%d configurations in %d trials:%s", t->configs, t->trials, verdicts);
+    if (e->winner.model_first16_share > 0)
+        snprintf(share, sizeof share, "; the best of its first 16 reaches %.1f %% of the winner",
+                 percent(e->winner.model_first16_share));
+    if (e->decided && e->winner.model_rank > 0)
+        say(out, "model", "had put the winner in place %d%s", e->winner.model_rank, share);
+    if (t->best_us > 0)
+        say(out, "fastest", "%.2f us%s: %s", t->best_us, t->predicted ? " (predicted)" : " when tried alone",
+            t->best);
 }
 
 static enum status say_failures(const struct explanation *e, FILE *out, int width)
 {
-    static const struct column columns[] = {{"count", "count", COLUMN_NUMBER, 0},
-                                            {"verdict", "verdict", COLUMN_TEXT, 0},
-                                            {"reason", "reason (of the example)", COLUMN_TEXT, 0},
-                                            {"example", "example", COLUMN_TEXT, 0}};
+    static const struct column columns[] = {
+        {"count", "count", COLUMN_NUMBER | COLUMN_KEY, 0},
+        {"verdict", "verdict", COLUMN_TEXT | COLUMN_KEY, 0},
+        {"reason", "reason, and an example", COLUMN_TEXT | COLUMN_LAST, 0}};
     if (e->tried.group_count == 0) return OK;
-    struct table *t = table_new(columns, 4);
+    struct table *t = table_new(columns, 3);
     if (!t) return fail(E_MEMORY, "out of memory while explaining");
     for (int i = 0; i < e->tried.group_count && i < GROUPS_SHOWN; i++) {
         const struct tried_group *g = &e->tried.groups[i];
         table_number(t, g->count);
         table_text(t, verdict_name(g->verdict));
-        table_text(t, g->reason);
-        table_text(t, g->example);
+        char reason[sizeof g->reason + sizeof g->example + 8];
+        snprintf(reason, sizeof reason, "%s (%s)", g->reason, g->example);
+        table_text(t, reason);
     }
-    fprintf(out, "\nWhat failed\n");
+    title(out, "What failed");
     enum status st = table_print_text(t, width, out);
     if (e->tried.group_count > GROUPS_SHOWN)
-        fprintf(out, "and %d other reasons (--format json has them all)\n",
-                e->tried.group_count - GROUPS_SHOWN);
+        print_line(out, "and %d other reasons (--format json has them all)",
+                   e->tried.group_count - GROUPS_SHOWN);
     table_free(t);
     return st;
 }
@@ -179,10 +208,12 @@ static bool varied(const struct tried *t, int at)
 
 static enum status say_values(const struct explanation *e, FILE *out, int width)
 {
-    static const struct column columns[] = {
-        {"parameter", "parameter", COLUMN_TEXT, 0}, {"value", "value", COLUMN_NUMBER, 0},
-        {"chosen", "chosen", COLUMN_TEXT, 0},       {"best_us", "best (us)", COLUMN_NUMBER, 2},
-        {"loss", "loss (%)", COLUMN_NUMBER, 1},     {"count", "tried", COLUMN_NUMBER, 0}};
+    static const struct column columns[] = {{"parameter", "parameter", COLUMN_TEXT | COLUMN_KEY, 0},
+                                            {"value", "value", COLUMN_NUMBER | COLUMN_KEY, 0},
+                                            {"chosen", "chosen", COLUMN_TEXT, 0},
+                                            {"best_us", "best (us)", COLUMN_NUMBER, 2},
+                                            {"loss", "loss (%)", COLUMN_NUMBER | COLUMN_RANK(1), 1},
+                                            {"count", "tried", COLUMN_NUMBER | COLUMN_RANK(2), 0}};
     const struct tried *tried = &e->tried;
     struct table *t = table_new(columns, 6);
     if (!t) return fail(E_MEMORY, "out of memory while explaining");
@@ -199,8 +230,9 @@ static enum status say_values(const struct explanation *e, FILE *out, int width)
     }
     enum status st = OK;
     if (table_rows(t) > 0) {
-        fprintf(out, "\nBest time by value (%s%s)\n", tried->template->name,
-                tried->predicted ? ", predicted" : "");
+        print_end(out);
+        print_line(out, "Best time by value (%s%s)", tried->template->name,
+                   tried->predicted ? ", predicted" : "");
         st = table_print_text(t, width, out);
     }
     table_free(t);
@@ -210,15 +242,14 @@ static enum status say_values(const struct explanation *e, FILE *out, int width)
 enum status explain_text(const struct explanation *e, FILE *out)
 {
     char problem[PROBLEM_TEXT_MAX];
-    int width = table_width(out);
+    int width = print_columns(out);
     problem_format(&e->problem, problem);
-    fprintf(out, "%s on ", problem);
-    text_print(e->gpu, out);
+    print_line(out, "%s on %s", problem, e->gpu);
     if (e->decided) {
         say_winner(e, out);
         say_margin(e, out);
     } else {
-        fprintf(out, "winner       none yet: the search was interrupted before its race\n");
+        say(out, "winner", "none yet: the search was interrupted before its race");
     }
     enum status st = e->decided ? say_race(e, out, width) : OK;
     if (!st) say_search(e, out);

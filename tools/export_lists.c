@@ -49,7 +49,7 @@ static bool write_line(void *self, const struct db_winner *w)
     struct listing *l = self;
     if (!wanted(l, w)) return true;
     json_t *json = winner_to_json(w, !has_descriptor(l, &w->gpu));
-    if (!json || json_dumpf(json, l->stream, DIGITS | JSON_PRESERVE_ORDER)) {
+    if (!json || json_dumpf(json, l->stream, DIGITS | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII)) {
         if (!json) l->st = fail(E_MEMORY, "out of memory for a winner");
         json_decref(json);
         return false; /* a stream that cannot be written is told of by who closes it */
@@ -292,7 +292,7 @@ static bool write_result(void *self, const struct db_full_trial *t)
         return false;
     }
     fputs(t4->exported->written++ ? ",\n" : "\n", t4->stream);
-    bool written = json_dumpf(json, t4->stream, JSON_COMPACT) == 0;
+    bool written = json_dumpf(json, t4->stream, JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
     json_decref(json);
     return written;
 }
@@ -305,7 +305,7 @@ static enum status write_metadata(const struct t4 *t4, const char *generator)
                              "gemmtune", json_pack("{s:o}", "gpus", gpus));
     if (!json) return fail(E_MEMORY, "out of memory for the metadata");
     fputs("{\"schema_version\": \"1.0.0\",\n\"metadata\": ", t4->stream);
-    json_dumpf(json, t4->stream, 0);
+    json_dumpf(json, t4->stream, JSON_ENSURE_ASCII);
     json_decref(json);
     return OK;
 }

@@ -2,6 +2,7 @@
 
 #include "model.h"
 #include "plot.h"
+#include "print.h"
 #include "templates.h"
 
 #include <math.h>
@@ -32,13 +33,13 @@ static double or_empty(double x)
 }
 
 static const struct column measured_columns[] = {
-    {"shape", "shape", COLUMN_TEXT, 0},
-    {"rung", "rung", COLUMN_TEXT, 0},
+    {"shape", "shape", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"rung", "rung", COLUMN_TEXT | COLUMN_KEY, 0},
     {"time_us", "time (us)", COLUMN_NUMBER, 1},
-    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
-    {"cublas_percent", "of cuBLAS (%)", COLUMN_NUMBER, 1},
-    {"roofline_percent", "of roofline (%)", COLUMN_NUMBER, 1},
-    {"registers", "registers", COLUMN_NUMBER, 0},
+    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(1), 2},
+    {"cublas_percent", "of cuBLAS (%)", COLUMN_NUMBER | COLUMN_RANK(2), 1},
+    {"roofline_percent", "of roofline (%)", COLUMN_NUMBER | COLUMN_RANK(3), 1},
+    {"registers", "registers", COLUMN_NUMBER | COLUMN_RANK(4), 0},
     {"spill_bytes", NULL, COLUMN_NUMBER, 0},
     {"verdict", "verdict", COLUMN_TEXT, 0},
     {"exact", NULL, COLUMN_BOOL, 0},
@@ -89,6 +90,17 @@ static void add_cublas(struct table *table, const struct climb *climb, double le
     table_bool(table, cold);
 }
 
+static void say_place(const struct roofline *roofline, const struct worker_info *worker, bool cold)
+{
+    char line[512];
+    snprintf(line, sizeof line, "%s, measured roofline %.1f TFLOPS and %.0f GB/s, %s%s, operands %s",
+             worker->gpu.name, roofline->tflops, roofline->gb_per_s,
+             worker->cublas[0] ? "cuBLAS " : "no cuBLAS", worker->cublas,
+             cold ? "rotated beyond the cache" : "left in the cache");
+    print_wrapped(stdout, 0, print_columns(stdout), line);
+    print_end(stdout);
+}
+
 enum status ladder_show(const struct climb *climbs, size_t count, const struct roofline *roofline,
                         const struct worker_info *worker, bool cold, enum table_format format)
 {
@@ -100,10 +112,7 @@ enum status ladder_show(const struct climb *climbs, size_t count, const struct r
             add_climber(table, &climbs[i], &climbs[i].climber[j], least_us, worker->gpu.name, cold);
         if (climbs[i].anchor_us > 0) add_cublas(table, &climbs[i], least_us, worker->gpu.name, cold);
     }
-    if (format == TABLE_TEXT)
-        printf("%s, measured roofline %.1f TFLOPS and %.0f GB/s, %s%s, operands %s\n\n", worker->gpu.name,
-               roofline->tflops, roofline->gb_per_s, worker->cublas[0] ? "cuBLAS " : "no cuBLAS",
-               worker->cublas, cold ? "rotated beyond the cache" : "left in the cache");
+    if (format == TABLE_TEXT) say_place(roofline, worker, cold);
     enum status st = table_print(table, format, stdout);
     table_free(table);
     return st;
@@ -149,13 +158,13 @@ out:
 }
 
 static const struct column compiled_columns[] = {
-    {"op", "op", COLUMN_TEXT, 0},
-    {"rung", "rung", COLUMN_TEXT, 0},
+    {"op", "op", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"rung", "rung", COLUMN_TEXT | COLUMN_KEY, 0},
     {"registers", "registers", COLUMN_NUMBER, 0},
-    {"spill_bytes", "spills (B)", COLUMN_NUMBER, 0},
-    {"smem_bytes", "shared memory (B)", COLUMN_NUMBER, 0},
-    {"threads", "threads", COLUMN_NUMBER, 0},
-    {"blocks_per_sm", "blocks an SM", COLUMN_NUMBER, 0},
+    {"spill_bytes", "spills (B)", COLUMN_NUMBER | COLUMN_RANK(1), 0},
+    {"smem_bytes", "shared memory (B)", COLUMN_NUMBER | COLUMN_RANK(4), 0},
+    {"threads", "threads", COLUMN_NUMBER | COLUMN_RANK(3), 0},
+    {"blocks_per_sm", "blocks an SM", COLUMN_NUMBER | COLUMN_RANK(2), 0},
     {"built", NULL, COLUMN_BOOL, 0},
     {"detail", NULL, COLUMN_TEXT, 0},
     {"config", NULL, COLUMN_TEXT, 0},

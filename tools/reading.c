@@ -102,3 +102,9 @@ double reading_workspace(const struct db_winner *winner)
 {
     return winner->config.template ? (double)workspace_of(&winner->config, &winner->problem) : (double)NAN;
 }
+
+void reading_summary(const struct db_winner *winner, char *text)
+{
+    if (winner->config.template) config_summary(&winner->config, text);
+    else snprintf(text, CONFIG_TEXT_MAX, "%s", winner->config_text);
+}

@@ -36,4 +36,8 @@ double reading_tflops(const struct problem *problem, double time_us);
  */
 double reading_workspace(const struct db_winner *winner);
 
+/* The configuration of a winner for people (config_summary), or its text where it cannot be used. Buffer of
+ * CONFIG_TEXT_MAX bytes. */
+void reading_summary(const struct db_winner *winner, char *text);
+
 #endif

@@ -35,8 +35,8 @@ once() {
 
 plot=
 if command -v gnuplot >/dev/null; then plot="--plot $folder/ratios.svg"; fi
-once search.csv "$tune" --suite "$suite" --budget "$budget" --no-pretuned --format csv
-once search_beyond.csv "$tune" --suite "$beyond" --budget "${BEYOND_BUDGET:-5m}" --no-pretuned --format csv
+once search.csv "$tune" --suite "$suite" --gpus 0 --budget "$budget" --no-pretuned --format csv
+once search_beyond.csv "$tune" --suite "$beyond" --gpus 0 --budget "${BEYOND_BUDGET:-5m}" --no-pretuned --format csv
 # shellcheck disable=SC2086 # two words, or none
 once graph.csv "$tune" bench --suite "$suite" --rival all --format csv $plot
 once stream.csv "$tune" bench --suite "$suite" --launch stream --format csv

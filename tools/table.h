@@ -1,8 +1,12 @@
 /* table.h — rows for people (aligned table), for scripts (JSON array of objects) and for spreadsheets (CSV,
  * RFC 4180).
  *
- * Text may come from an untrusted database: invalid UTF-8 is replaced when it enters, and control characters
- * never reach a terminal. No colour is used, so there is none to switch off.
+ * The table for people fits the terminal, and says of each row what it is about: keys are never cut and never
+ * left out. What is the same in all rows stands above it once; what is empty in all rows is left out; where
+ * room is short the least important columns are, which JSON, CSV and table_print_all still have.
+ *
+ * Text may come from an untrusted database: invalid UTF-8 is replaced when it enters, and what a terminal
+ * would obey is escaped (print.h). No colour is used, so there is none to switch off.
  */
 #ifndef GT_TABLE_H
 #define GT_TABLE_H
@@ -11,7 +15,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV };
+enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV, TABLE_ALL };
 
 /* "table", "json", "csv". Errors: E_USAGE. */
 enum status table_format_parse(const char *name, enum table_format *format);
@@ -19,10 +23,21 @@ enum status table_format_parse(const char *name, enum table_format *format);
 struct table;
 
 enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_BOOL };
+
+/* Ored to the kind: what becomes of a column in the table for people. */
+#define COLUMN_KIND   0xf
+#define COLUMN_KEY    0x10 /* tells the rows apart: never cut or left out */
+#define COLUMN_COMMON 0x20 /* stands above the table where all rows have the same */
+#define COLUMN_LAST   0x40 /* long text: last, broken into lines; below its row where little room is left */
+/* Where room is short, the columns of the highest rank go first. For the last column to stand beside the
+ * others those of a higher rank than its own go; for it to stand there in one line, those of a rank two
+ * higher. */
+#define COLUMN_RANK(n) ((n) << 8)
+
 struct column {
     const char *key;   /* JSON and CSV name: "time_us" */
     const char *title; /* head of the text table: "time (us)"; NULL: not shown in the text table */
-    enum column_kind kind;
+    int kind;
     int decimals; /* for numbers in the text table; JSON and CSV get all digits */
 };
 
@@ -35,25 +50,25 @@ void table_text(struct table *table, const char *value); /* NULL: empty (null) *
 void table_number(struct table *table, double value);
 void table_bool(struct table *table, int value);
 
+/* A text that the table for people has in another form; brief NULL: in none (empty). */
+void table_text_brief(struct table *table, const char *value, const char *brief);
+
 int table_rows(const struct table *table);
 
-/* Text is cut to the terminal's width when stream is one. An empty table prints its head (text, CSV) or []
- * (JSON). Errors: E_IO when the stream cannot be written, E_MEMORY. */
+/* TABLE_TEXT fits the terminal's width when stream is one; TABLE_ALL is table_print_all. An empty table
+ * prints its head (text, CSV) or [] (JSON). Errors: E_IO when the stream cannot be written, E_MEMORY. */
 enum status table_print(const struct table *table, enum table_format format, FILE *stream);
 
-/* Characters a line when stream is a terminal, else 0. */
-int table_width(FILE *stream);
-
-/* The text form for a given width in characters; 0 cuts nothing. */
+/* The text form for a given width in characters; 0 leaves nothing out. */
 enum status table_print_text(const struct table *table, int width, FILE *stream);
+
+/* Every column of every row, a line each (or more, broken at the width), and an empty line between rows. */
+enum status table_print_all(const struct table *table, int width, FILE *stream);
 
 void table_free(struct table *table); /* takes NULL */
 
 /* A copy of text that is valid UTF-8 (what is not becomes U+FFFD); malloc'ed, NULL only out of memory. For
  * texts from a database that go into JSON. */
 char *text_valid(const char *text);
-
-/* Write one line for people: control characters become '?'. */
-void text_print(const char *text, FILE *stream);
 
 #endif

@@ -9,6 +9,7 @@ enum status budget_parse(const char *text, double *seconds)
     static const char units[] = "smhd";
     static const double factor[] = {1, 60, 3600, 86400};
     double total = 0;
+    unsigned seen = 0; /* a bit for each unit */
     const char *rest = text;
     do {
         char *end;
@@ -18,7 +19,9 @@ enum status budget_parse(const char *text, double *seconds)
         if (digits == 0 || end != rest + digits) break;
         const char *unit = *end ? strchr(units, *end) : NULL;
         if (*end && !unit) break;
-        if (!*end && rest != text) break; /* "1h30": of what? */
+        if (!*end && rest != text) break;               /* "1h30": of what? */
+        if (unit && seen & 1u << (unit - units)) break; /* "1h1h" */
+        if (unit) seen |= 1u << (unit - units);
         total += number * (unit ? factor[unit - units] : 1);
         rest = *end ? end + 1 : end;
     } while (*rest);

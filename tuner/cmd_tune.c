@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "paths.h"
 #include "predict.h"
+#include "print.h"
 #include "results.h"
 #include "session.h"
 #include <stdio.h>
@@ -52,6 +53,15 @@ static enum status use_present(const struct tune_options *o, struct where *where
     return OK;
 }
 
+/* why: NULL if there are GPUs, but others. */
+static void say_absent(const char *gpu, const char *why)
+{
+    char line[GPU_NAME_MAX + 80];
+    snprintf(line, sizeof line, "%s is not here: its times are predicted, not measured", gpu);
+    print_wrapped(stderr, 0, print_columns(stderr), line);
+    if (why) print_wrapped(stderr, 0, print_columns(stderr), why);
+}
+
 /* A GPU by name: measured if it is here, predicted from its description if it is not. */
 static enum status use_named(const struct tune_options *o, struct where *where)
 {
@@ -72,8 +82,7 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     }
     if (where->count > 0) return OK;
     if (known) return fail(known == E_ABSENT ? E_INPUT : known, "%s", unknown);
-    fprintf(stderr, "%s is not here (%s): its times are predicted, not measured\n", where->described.name,
-            st ? status_text() : "the GPUs of this machine have other names");
+    say_absent(where->described.name, st ? status_text() : NULL);
     crew_close(where->crew);
     where->crew = NULL;
     where->predict = true;
@@ -82,11 +91,13 @@ static enum status use_named(const struct tune_options *o, struct where *where)
 
 static void say_end(const struct session *s, bool predicted)
 {
-    char text[32];
-    format_duration(s->seconds, text);
-    fprintf(stderr, "%zu trials and %zu kernels compiled in %s", s->trials, s->kernels, text);
-    if (!predicted) fprintf(stderr, "; GPU busy %.0f %% of the time after the start", 100 * s->busy_share);
-    fputc('\n', stderr);
+    char took[32], busy[64] = "", line[256];
+    format_duration(s->seconds, took);
+    if (!predicted)
+        snprintf(busy, sizeof busy, "; GPU busy %.0f %% of the time after the start", 100 * s->busy_share);
+    snprintf(line, sizeof line, "%zu trials and %zu kernels compiled in %s%s", s->trials, s->kernels, took,
+             busy);
+    print_wrapped(stderr, 0, print_columns(stderr), line);
 }
 
 /* A problem without a winner is worth an exit code of its own, after all else has been printed. */

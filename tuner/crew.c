@@ -60,7 +60,8 @@ static enum status greet(struct crew *crew, struct hand *hand)
     hand->stage = GREETING;
     enum status st = pool_submit(crew->pool, hand->child, hello, CREW_DEADLINE_S, hand);
     json_decref(hello);
-    return st == E_BUSY ? OK : st; /* it is ending already: that comes as an event, and it is greeted again */
+    /* It is ending already, or gone: that comes as an event, and it is greeted again or given up. */
+    return st == E_BUSY || st == E_CHILD ? OK : st;
 }
 
 static void copy_text(const json_t *answer, const char *key, char *to, size_t room)

@@ -312,17 +312,22 @@ void job_progress(const struct job *job, struct progress *p)
     memcpy(p->failures, job->failures, sizeof p->failures);
     p->gpu = crew_worker(job->env->crew, job->worker)->device;
     p->phase = job->prepared || job->phase != PHASE_SEARCH ? phases[job->phase] : "warming up";
-    p->left = job->field.count - (p->done < job->field.count ? p->done : job->field.count);
     p->best_us = job->best_us;
     p->anchor_us = job->anchor_us;
     if (job->best_us > 0) {
         p->tflops = problem_flop(&job->problem) / job->best_us * 1e-6;
-        config_format(&job->field.config[job->best], p->best);
+        config_summary(&job->field.config[job->best], p->best);
     }
     p->elapsed_s = now_s() - job->began_s;
     p->left_s = fmax(0, job->share_s - p->elapsed_s);
     int64_t limit = job->env->options->max_trials;
-    if (limit > 0 && p->done + p->left > (size_t)limit)
-        p->left = (size_t)limit > p->done ? (size_t)limit - p->done : 0;
-    if (job->trial_s > 0) p->left_s = fmin(p->left_s, (double)p->left * job->trial_s + job->plan.reserve_s);
+    size_t all = job->field.count;
+    if (limit > 0 && all > (size_t)limit) all = (size_t)limit;
+    const double left = all > p->done ? (double)(all - p->done) : 0;
+    double time_for = left;
+    if (job->trial_s > 0) {
+        p->left_s = fmin(p->left_s, left * job->trial_s + job->plan.reserve_s);
+        time_for = fmin(left, floor(fmax(0, p->left_s - job->plan.reserve_s) / job->trial_s));
+    }
+    p->planned = p->done + (job->phase == PHASE_SEARCH ? (size_t)time_for : 0);
 }

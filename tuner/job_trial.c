@@ -49,7 +49,7 @@ static void say_best(struct job *job)
     if (job->said_us > 0 && job->best_us > WORTH_SAYING * job->said_us) return;
     job->said_us = job->best_us;
     char config[CONFIG_TEXT_MAX];
-    config_format(&job->field.config[job->best], config);
+    config_summary(&job->field.config[job->best], config);
     report_best(job->env->report, job->text, job->best_us, problem_flop(&job->problem) / job->best_us * 1e-6,
                 job->anchor_us, config);
 }

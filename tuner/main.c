@@ -4,10 +4,12 @@
  */
 #include "commands.h"
 #include "output_file.h"
+#include "print.h"
 #include "process_limits.h"
 #include "version.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +81,7 @@ static enum status help(int argc, char **argv)
         char *question[] = {NULL, (char[]){"--help"}, NULL};
         return command_run(command, 2, question);
     }
-    fputs(text_manual_txt, stdout);
+    print_text(stdout, text_manual_txt, strlen(text_manual_txt));
     return OK;
 }
 
@@ -92,7 +94,7 @@ static enum status dispatch(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0)
         return help(1, argv);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        puts(argp_program_version);
+        print_line(stdout, "%s", argp_program_version);
         return OK;
     }
     if (word[0] == '-') { /* the main job needs no command word */
@@ -112,8 +114,10 @@ int main(int argc, char **argv)
     enum status st = limits_stack();
     if (!st) st = dispatch(argc, argv);
     /* What was printed counts only once it has been written. */
-    if ((fflush(stdout) != 0 || ferror(stdout)) && st == OK)
-        st = fail(E_IO, "cannot write to standard output");
-    if (st && *status_text()) fprintf(stderr, "tune: %s\n", status_text());
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))
+        st = fail(E_IO, "cannot write to standard output%s%s", errno ? ": " : "",
+                  errno ? strerror(errno) : "");
+    if (st && st != E_HELPED && *status_text()) print_line(stderr, "tune: %s", status_text());
     return status_exit_code(st);
 }

@@ -104,17 +104,17 @@ static bool any_under_way(const struct forecast *f)
 
 static void show(const struct forecast *f, int ended)
 {
-    struct progress p = {
-        .phase = "compiling", .done = f->done, .left = f->wanted - f->done, .trials = f->done};
+    struct progress p = {.phase = "compiling", .done = f->done, .planned = f->wanted, .trials = f->done};
     problem_format(f->problem, p.problem);
     memcpy(p.failures, f->failures, sizeof p.failures);
     p.elapsed_s = now_s() - f->began_s;
     double rate = p.elapsed_s > 0 ? (double)f->done / p.elapsed_s : 0;
-    p.left_s = rate > 0 ? fmin(f->share_s - p.elapsed_s, (double)p.left / rate) : f->share_s - p.elapsed_s;
+    p.left_s = rate > 0 ? fmin(f->share_s - p.elapsed_s, (double)(f->wanted - f->done) / rate)
+                        : f->share_s - p.elapsed_s;
     p.best_us = f->best_us;
     if (f->best_us > 0) {
         p.tflops = problem_flop(f->problem) / f->best_us * 1e-6;
-        config_format(&f->field.config[f->best], p.best);
+        config_summary(&f->field.config[f->best], p.best);
     }
     report_progress(f->report, &p, 1, ended, p.left_s, false);
 }
@@ -225,13 +225,11 @@ static enum status predict_one(struct forecast *f, int ended)
     if (st) return st;
     r->legal = f->field.count;
     r->raw = f->field.raw_count;
-    report_say(f->report,
-               "%s for %s (predicted): %.0f combinations, %zu legal, the model's first %zu are compiled",
-               text, f->context.gpu.name, r->raw, r->legal, f->wanted);
+    report_say(f->report, "%s: the model's best %zu of %zu are compiled", text, f->wanted, r->legal);
     st = compile_first(f, ended);
     r->tried = r->trials = f->done;
     r->seconds = now_s() - f->began_s;
-    if (f->best_us == 0) {
+    if (f->done == 0 || f->best_us == 0) {
         if (!st) snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable", f->done);
         return st;
     }

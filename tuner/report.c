@@ -1,19 +1,19 @@
 #include "report.h"
 
 #include "clock.h"
+#include "print.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #define REDRAW_S    0.2
 #define QUIET_S     30.0
 #define SETTLING_S  20.0 /* start-up and warming up are not counted as idle time of the GPUs */
 #define LINE_LENGTH 1024
+#define BAR_LEAST   5 /* columns of a bar without its brackets */
+#define BAR_MOST    20
 
 struct report {
     int problems, gpus;
@@ -23,14 +23,29 @@ struct report {
     double busy_s, busy_late_s; /* of all GPUs; since the start and after SETTLING_S */
 };
 
+/* A line that is put together piece by piece and never overflows. */
+struct line {
+    char text[LINE_LENGTH];
+    size_t used;
+};
+
+static void __attribute__((format(printf, 2, 3))) add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
+    va_end(args);
+    if (n > 0) line->used += (size_t)n;
+    if (line->used >= sizeof line->text) line->used = sizeof line->text - 1;
+}
+
 enum status report_open(int problems, int gpus, struct report **report)
 {
     struct report *r = calloc(1, sizeof *r);
     if (!r) return fail(E_MEMORY, "out of memory for the progress report");
-    const char *term = getenv("TERM");
     r->problems = problems;
     r->gpus = gpus;
-    r->terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    r->terminal = print_can_replace(stderr);
     r->opened_s = r->drawn_s = now_s();
     *report = r;
     return OK;
@@ -38,7 +53,7 @@ enum status report_open(int problems, int gpus, struct report **report)
 
 static void wipe(struct report *report)
 {
-    if (report->line_shown) fputs("\r\033[K", stderr);
+    if (report->line_shown) print_replace(stderr, NULL);
     report->line_shown = false;
 }
 
@@ -52,12 +67,13 @@ void report_close(struct report *report)
 
 void report_say(struct report *report, const char *format, ...)
 {
-    wipe(report);
+    struct line line = {.used = 0};
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(line.text, sizeof line.text, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    wipe(report);
+    print_wrapped(stderr, 0, print_columns(stderr), line.text);
 }
 
 /* ---- numbers for people ---- */
@@ -77,55 +93,95 @@ void format_duration(double seconds, char *text)
     else snprintf(text, 32, "%lds", s);
 }
 
-/* A line that is put together piece by piece and never overflows. */
-struct line {
-    char text[LINE_LENGTH];
-    size_t used;
-};
-
-static void __attribute__((format(printf, 2, 3))) add(struct line *line, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
-    va_end(args);
-    if (n > 0) line->used += (size_t)n;
-    if (line->used >= sizeof line->text) line->used = sizeof line->text - 1;
-}
-
 static void add_failures(struct line *line, const struct progress *p)
 {
-    const char *before = ", ";
+    const char *before = "";
     for (int v = 0; v < VERDICT_COUNT; v++) {
         if (v == VERDICT_MEASURED || v == VERDICT_SLOW || v == VERDICT_PREDICTED || p->failures[v] == 0)
             continue;
         add(line, "%s%zu %s", before, p->failures[v], verdict_name((enum verdict)v));
+        before = ", ";
     }
 }
 
-/* What matters most comes first: a narrow terminal cuts the end off. */
-static void add_progress(struct line *line, const struct progress *p, int gpus)
+/* ---- the line ---- */
+
+/* Its pieces, in the order in which they stand. */
+enum piece { GPU, PROBLEM, PHASE, BAR, DONE, BEST, TFLOPS, RATIO, LEFT, RATE, FAILURES, CONFIG, PIECES };
+
+static double share_done(const struct progress *p)
+{
+    const double whole_s = p->elapsed_s + fmax(p->left_s, 0);
+    const double of_time = whole_s > 0 ? p->elapsed_s / whole_s : 0;
+    const double of_trials = p->planned > 0 ? (double)p->done / (double)p->planned : 0;
+    return fmin(1, fmax(of_time, of_trials));
+}
+
+static void add_bar(struct line *line, double share, int width)
+{
+    add(line, "[");
+    for (int i = 0; i < width; i++) add(line, "%c", i < (int)(share * width + 0.5) ? '#' : '-');
+    add(line, "]");
+}
+
+static void write_pieces(const struct progress *p, int gpus, struct line piece[PIECES])
 {
     char text[32];
-    if (gpus > 1) add(line, "GPU %d ", p->gpu);
-    add(line, "%s %s: %zu done, %zu left", p->problem, p->phase, p->done, p->left);
+    if (gpus > 1) add(&piece[GPU], "GPU %d", p->gpu);
+    add(&piece[PROBLEM], "%s", p->problem);
+    add(&piece[PHASE], "%s", p->phase);
+    add(&piece[DONE], "%zu/%zu", p->done, p->planned);
     if (p->best_us > 0) {
         format_time_us(p->best_us, text);
-        add(line, ", best %s %.2f TFLOPS", text, p->tflops);
-        if (p->anchor_us > 0) add(line, " %.1f%% of cuBLAS", 100 * p->anchor_us / p->best_us);
+        add(&piece[BEST], "best %s", text);
+        add(&piece[TFLOPS], "%.2f TFLOPS", p->tflops);
+        if (p->anchor_us > 0) add(&piece[RATIO], "%.3f x cuBLAS", p->anchor_us / p->best_us);
+        add(&piece[CONFIG], "%s", p->best);
     }
-    if (p->elapsed_s > 1 && p->trials > 0) add(line, ", %.0f/min", 60 * (double)p->trials / p->elapsed_s);
     format_duration(p->left_s, text);
-    add(line, ", ETA %s", text);
-    add_failures(line, p);
-    if (p->best_us > 0) add(line, ", %s", p->best);
+    add(&piece[LEFT], "%s left", text);
+    if (p->elapsed_s > 1 && p->trials > 0)
+        add(&piece[RATE], "%.0f/min", 60 * (double)p->trials / p->elapsed_s);
+    add_failures(&piece[FAILURES], p);
 }
 
-static size_t terminal_width(void)
+static int length_of(const struct line piece[PIECES])
 {
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10) return size.ws_col;
-    return 80;
+    int sum = 0;
+    for (int i = 0; i < PIECES; i++)
+        if (piece[i].used) sum += (sum ? 2 : 0) + print_width(piece[i].text);
+    return sum;
+}
+
+/* A line of at most `room` columns, as far as what must be told allows; 0: as long as it takes, and no bar.
+ */
+static void join_pieces(const struct report *report, const struct progress *p, int room, struct line *line)
+{
+    static const enum piece least_first[] = {CONFIG, FAILURES, RATE, TFLOPS, PHASE, PROBLEM};
+    struct line *piece = calloc(PIECES, sizeof *piece);
+    if (!piece) return; /* the next one may find memory */
+    write_pieces(p, report->gpus, piece);
+    if (room > 0 && report->problems > 1)
+        piece[LEFT] = (struct line){.used = 0}; /* that of the run is told */
+    if (room > 0) add_bar(&piece[BAR], 0, BAR_LEAST);
+    for (size_t i = 0; room > 0 && i < sizeof least_first / sizeof *least_first; i++)
+        if (length_of(piece) > room) piece[least_first[i]] = (struct line){.used = 0};
+    if (room > 0 && piece[BEST].used && length_of(piece) > room) {
+        char time[32];
+        format_time_us(p->best_us, time);
+        piece[BEST] = (struct line){.used = 0};
+        add(&piece[BEST], "%s", time);
+    }
+    if (room > 0) {
+        const int spare = (int)fmin(fmax(room - length_of(piece), 0), BAR_MOST - BAR_LEAST);
+        piece[BAR] = (struct line){.used = 0};
+        add_bar(&piece[BAR], share_done(p), BAR_LEAST + spare);
+    }
+    for (int i = 0; i < PIECES; i++) {
+        const bool words = i > DONE;
+        if (piece[i].used) add(line, "%s%s", line->used ? words ? ", " : "  " : "", piece[i].text);
+    }
+    free(piece);
 }
 
 void report_progress(struct report *report, const struct progress *progress, int count, int ended,
@@ -138,21 +194,19 @@ void report_progress(struct report *report, const struct progress *progress, int
     char text[32];
     if (report->problems > 1) {
         format_duration(left_s, text);
-        add(&line, "[%d/%d, %s] ", ended, report->problems, text);
+        add(&line, "[%d/%d, %s left] ", ended, report->problems, text);
     }
+    /* Asked each time: a terminal may change its size. Its last column stays free. */
+    const int columns = print_columns(stderr), width = columns > 10 ? columns - 1 : 79;
     for (int i = 0; i < count; i++) {
-        if (i) add(&line, " | ");
-        add_progress(&line, &progress[i], report->gpus);
+        struct line one = {.used = 0};
+        const int room = (width - (int)line.used - 3 * (count - 1 - i)) / (count - i);
+        join_pieces(report, &progress[i], report->terminal ? room > 1 ? room : 1 : 0, &one);
+        add(&line, "%s%s", i ? " | " : "", one.text);
     }
-    if (report->terminal) {
-        size_t width = terminal_width() - 1;
-        if (line.used > width) line.text[width] = '\0';
-        fprintf(stderr, "\r\033[K%s", line.text);
-        report->line_shown = true;
-    } else {
-        fprintf(stderr, "%s\n", line.text);
-    }
-    fflush(stderr);
+    if (report->terminal) print_replace(stderr, line.text);
+    else print_line(stderr, "%s", line.text);
+    report->line_shown = report->terminal;
 }
 
 void report_best(struct report *report, const char *problem, double us, double tflops, double anchor_us,
@@ -161,7 +215,7 @@ void report_best(struct report *report, const char *problem, double us, double t
     if (!report->terminal) return; /* the quiet lines hold it */
     char time[32], ratio[48] = "";
     format_time_us(us, time);
-    if (anchor_us > 0) snprintf(ratio, sizeof ratio, ", %.1f%% of cuBLAS", 100 * anchor_us / us);
+    if (anchor_us > 0) snprintf(ratio, sizeof ratio, ", %.3f x cuBLAS", anchor_us / us);
     report_say(report, "%s: %s, %.2f TFLOPS%s: %s", problem, time, tflops, ratio, config);
 }
 

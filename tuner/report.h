@@ -16,12 +16,13 @@ struct progress {
     char problem[PROBLEM_TEXT_MAX];
     int gpu;           /* ordinal; shown when there are several */
     const char *phase; /* "warming up", "searching", "racing", "checking" */
-    size_t done, left; /* candidates tried (earlier runs included) and not yet */
+    size_t done;       /* candidates tried, those of earlier runs included */
+    size_t planned;    /* those that there is time for, as far as can be told, done ones included */
     size_t trials;     /* of this run */
     size_t failures[VERDICT_COUNT];
-    double best_us, anchor_us; /* 0: none yet */
-    double tflops;             /* of best_us */
-    char best[CONFIG_TEXT_MAX];
+    double best_us, anchor_us;  /* 0: none yet */
+    double tflops;              /* of best_us */
+    char best[CONFIG_TEXT_MAX]; /* config_summary */
     double elapsed_s, left_s;
 };
 
@@ -31,12 +32,13 @@ void report_close(struct report *report); /* wipes the line; takes NULL */
 /* A sentence above the progress line (printf-like). */
 void report_say(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A new best, as a line of its own on a terminal, where the rewritten line has no room for the configuration.
- */
+/* A new best, as a line of its own on a terminal, where the rewritten line has no room for the configuration
+ * (config_summary). */
 void report_best(struct report *report, const char *problem, double us, double tflops, double anchor_us,
                  const char *config);
 
-/* Draw if it is time to (or force). ended: problems done. */
+/* Draw if it is time to (or force): a bar, done of what there is time for, the best and its ratio to cuBLAS,
+ * the time left, in one line that is never wider than the terminal. ended: problems done. */
 void report_progress(struct report *report, const struct progress *progress, int count, int ended,
                      double left_s, bool force);
 

@@ -5,23 +5,23 @@
 #include <stdio.h>
 
 static const struct column columns[] = {
-    {"problem", "problem", COLUMN_TEXT, 0},
-    {"gpu", NULL, COLUMN_TEXT, 0},
+    {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
     {"result", "result", COLUMN_TEXT, 0},
     {"time_us", "time (us)", COLUMN_NUMBER, 2},
-    {"tflops", "TFLOPS", COLUMN_NUMBER, 2},
-    {"ratio", "x cuBLAS", COLUMN_NUMBER, 3},
-    {"ratio_low", "low", COLUMN_NUMBER, 3},
-    {"ratio_high", "high", COLUMN_NUMBER, 3},
+    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(2), 2},
+    {"ratio", "x cuBLAS", COLUMN_NUMBER | COLUMN_RANK(1), 3},
+    {"ratio_low", "low", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(4), 3},
     {"cublas_us", NULL, COLUMN_NUMBER, 2},
     {"tied", NULL, COLUMN_BOOL, 0},
-    {"trials", "tried", COLUMN_NUMBER, 0},
-    {"legal", "of legal", COLUMN_NUMBER, 0},
+    {"trials", "tried", COLUMN_NUMBER | COLUMN_RANK(5), 0},
+    {"legal", "of legal", COLUMN_NUMBER | COLUMN_RANK(6), 0},
     {"raw", NULL, COLUMN_NUMBER, 0},
-    {"model_rank", "model's rank", COLUMN_NUMBER, 0},
-    {"model_first16_share", "its first 16", COLUMN_NUMBER, 3},
+    {"model_rank", "model's rank", COLUMN_NUMBER | COLUMN_RANK(7), 0},
+    {"model_first16_share", "its first 16", COLUMN_NUMBER | COLUMN_RANK(8), 3},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
-    {"config", "configuration", COLUMN_TEXT, 0},
+    {"config", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
     {"why", NULL, COLUMN_TEXT, 0},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
@@ -32,7 +32,7 @@ static const char *result_name(const struct job_result *r)
     case JOB_TUNED:
         return r->winner.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
     case JOB_KNOWN:
-        return "known";
+        return r->winner.predicted ? "predicted" : "known";
     case JOB_INTERRUPTED:
         return r->winner.time_us > 0 ? "best so far" : "interrupted";
     default:
@@ -48,7 +48,7 @@ static double or_empty(double x)
 static void add_row(struct table *table, const struct job_result *r)
 {
     const struct db_winner *w = &r->winner;
-    char problem[PROBLEM_TEXT_MAX];
+    char problem[PROBLEM_TEXT_MAX], brief[CONFIG_TEXT_MAX];
     problem_format(&w->problem, problem);
     bool any = w->time_us > 0;
     table_text(table, problem);
@@ -67,7 +67,11 @@ static void add_row(struct table *table, const struct job_result *r)
     table_number(table, or_empty(w->model_rank));
     table_number(table, or_empty(w->model_first16_share));
     table_number(table, w->config.template ? (double)workspace_of(&w->config, &w->problem) : (double)NAN);
-    table_text(table, any ? w->config_text : NULL);
+    if (any && w->config.template) config_summary(&w->config, brief);
+    table_text_brief(table, any ? w->config_text : NULL,
+                     !any                 ? NULL
+                     : w->config.template ? brief
+                                          : w->config_text);
     table_text(table, r->how == JOB_TUNED ? NULL : r->why);
 }
 

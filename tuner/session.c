@@ -120,12 +120,14 @@ static void say_opened(struct state *x, const struct lane *lane, const struct jo
     problem_format(job_problem(job), text);
     size_t skipped = r->recalled.usable + r->recalled.failed;
     if (skipped)
-        snprintf(known, sizeof known, "; %zu known from earlier runs are skipped (%zu of them failed)",
-                 skipped, r->recalled.failed);
+        snprintf(known, sizeof known, "%zu known from earlier runs are skipped (%zu of them failed)", skipped,
+                 r->recalled.failed);
     if (r->hints)
-        snprintf(hints, sizeof hints, "; %zu like the winners of similar problems go first", r->hints);
-    report_say(x->env.report, "%s on %s: %.0f combinations, %zu legal%s%s", text, lane->context.gpu.name,
-               r->raw, r->legal, known, hints);
+        snprintf(hints, sizeof hints, "%zu like the winners of similar problems go first", r->hints);
+    report_say(x->env.report, "%s on %s: %zu configurations to choose from", text, lane->context.gpu.name,
+               r->legal);
+    if (*known) report_say(x->env.report, "    %s", known);
+    if (*hints) report_say(x->env.report, "    %s", hints);
 }
 
 /* The next problem for a GPU, or no job if there is none left. */
@@ -201,7 +203,7 @@ static void say_ended(struct state *x, const struct job *job)
 {
     const struct job_result *r = job_result(job);
     const struct db_winner *w = &r->winner;
-    char text[PROBLEM_TEXT_MAX], time[32], took[32];
+    char text[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX], time[32], took[32];
     problem_format(job_problem(job), text);
     if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED)
         report_say(x->env.report, "%s: no winner: %s", text, r->why);
@@ -214,7 +216,8 @@ static void say_ended(struct state *x, const struct job *job)
         report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->ratio, w->ratio_low,
                    w->ratio_high,
                    w->ratio_high < 1 && w->ratio < 1 / (1 + TIE) ? ": cuBLAS is faster here" : "");
-    report_say(x->env.report, "    %s", w->config_text);
+    if (w->config.template) config_summary(&w->config, config);
+    report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }
 
 static void close_ended(struct state *x, struct lane *lane)

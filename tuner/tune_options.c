@@ -4,10 +4,10 @@
 #include "capture.h"
 #include "compile.h"
 #include "db.h"
+#include "options.h"
 #include "paths.h"
 #include "search.h"
 #include "workspace.h"
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,8 +190,6 @@ static enum status take_option(int key, char *text, struct reading *r)
         return copy_path("--cache", text, o->cache);
     case KEY_FORMAT:
         return table_format_parse(text, &o->format);
-    case ARGP_KEY_ARG:
-        return fail(E_USAGE, "'%.60s' belongs to no option; a shape needs --shape", text);
     default:
         return OK;
     }
@@ -202,8 +200,7 @@ static error_t on_option(int key, char *text, struct argp_state *state)
     struct reading *r = state->input;
     enum key known = (enum key)key;
     if (r->st) return 0; /* the first error is the one to be told */
-    if (key != ARGP_KEY_ARG && key != 's' && (known < KEY_SUITE || known > KEY_FORMAT))
-        return ARGP_ERR_UNKNOWN;
+    if (key != 's' && (known < KEY_SUITE || known > KEY_FORMAT)) return ARGP_ERR_UNKNOWN;
     r->st = take_option(key, text, r);
     return 0;
 }
@@ -341,6 +338,8 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
                                .cold = true,
                                .pretuned = true};
     keep_command(argc, argv, o->command, sizeof o->command);
+    static const int repeatable[] = {'s', 0}, excluding[][2] = {{KEY_COLD, KEY_HOT}, {0, 0}};
+    static const struct option_rules rules = {repeatable, excluding};
     struct reading reading = {.o = o};
     struct argp argp = {
         .options = rows,
@@ -351,8 +350,8 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
                "goes on "
                "from there. A problem whose winner is stored and up to date is skipped.",
     };
-    error_t error = argp_parse(&argp, argc, argv, 0, NULL, &reading);
-    enum status st = error ? fail(E_USAGE, "cannot read the command line: %s", strerror(error)) : reading.st;
+    enum status st = options_parse(&argp, &rules, argc, argv, &reading);
+    if (reading.st) st = reading.st;
     if (!st) st = collect_problems(&reading);
     if (!st) st = fill_defaults(o);
     free(reading.shapes);

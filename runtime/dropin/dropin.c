@@ -5,6 +5,7 @@
 #include "environment.h"
 #include "exclude.h"
 #include "number.h"
+#include "print.h"
 #include "tf32.h"
 
 #include <pthread.h>
@@ -32,7 +33,7 @@ static void say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "gemmtune: %s\n", line); /* in one piece, whoever writes beside us */
+    print_line(stderr, "gemmtune: %s", line); /* in one piece, whoever writes beside us */
 }
 
 static void say_text(const char *text)

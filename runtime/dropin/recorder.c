@@ -2,6 +2,7 @@
 
 #include "capture.h"
 #include "device.h"
+#include "print.h"
 #include "relaxed.h"
 #include "stats.h"
 
@@ -142,7 +143,7 @@ void recorder_save(void)
     if (!st && capture.count > 0) st = capture_save(path, &capture);
     for (struct route *r = newest; r && !st; r = older(r)) r->saved = r->seen;
     /* Else it is tried again with all of it. */
-    if (st && !told) fprintf(stderr, "gemmtune: %s\n", status_text());
+    if (st && !told) print_line(stderr, "gemmtune: %s", status_text());
     told = st != OK;
     pthread_mutex_unlock(&saving);
     capture_free(&capture);
@@ -171,7 +172,7 @@ void recorder_start(const char *file, double seconds)
     if (relative && !getcwd(folder, sizeof folder)) folder[0] = '\0';
     if (snprintf(path, sizeof path, "%s%s%s", folder, relative && folder[0] ? "/" : "", file) >=
         (int)sizeof path) {
-        fprintf(stderr, "gemmtune: GEMMTUNE_CAPTURE is too long\n");
+        print_line(stderr, "gemmtune: GEMMTUNE_CAPTURE is too long");
         return;
     }
     every_s = seconds;

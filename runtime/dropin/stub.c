@@ -1,5 +1,6 @@
 #include "stub.h"
 #include "environment.h"
+#include "print.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -58,7 +59,7 @@ static void say(const char *what, const char *why)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
-        fprintf(stderr, "gemmtune: everything goes to cuBLAS: %s%s\n", what, why);
+        print_line(stderr, "gemmtune: everything goes to cuBLAS: %s%s", what, why);
 }
 
 static const struct engine *without(const char *what, const char *why)

@@ -9,11 +9,14 @@
 #include "templates.h"
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char folder[64];
 static struct device device;
@@ -376,29 +379,365 @@ TEST(a_thread_without_a_context_gets_the_handle_s)
     gt_close(w.handle);
 }
 
-/* A winner that splits K for one of the problems above. */
-static int write_winners(void)
+/* ---- workspaces ---- */
+
+#define SPLIT         "sgemm:nt:64x64x4096" /* by 16, in two kernels */
+#define COUNTED_SMALL "sgemm:nn:256x256x1024"
+#define COUNTED_LARGE "sgemm:nn:768x1024x512" /* by 4, and the last block adds; with more counters */
+
+static CUstream new_stream(void)
 {
-    char path[128], text[CONFIG_TEXT_MAX];
+    CUstream made = NULL;
+    assert_int_equal(cuda.StreamCreate(&made, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    return made;
+}
+
+static struct gt_plan *plan_of(struct gt_handle *handle, const struct set *s)
+{
+    struct gt_problem p = public_problem(&s->problem);
+    struct gt_plan *plan;
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
+    gt_plan_describe(plan, &info);
+    if (info.source != GT_EXACT || info.workspace_bytes == 0)
+        fail_msg("%s was chosen for %s: %s", info.config, info.tuned_for, info.why);
+    return plan;
+}
+
+static void launch_plan(struct gt_plan *plan, const struct set *s, CUstream stream)
+{
+    float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
+    assert_gt(launch(plan, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream), "launch");
+}
+
+static size_t free_memory(void)
+{
+    size_t free_bytes = 0, total = 0;
+    assert_ok(device_check(cuda.CtxSynchronize(), "wait"));
+    assert_ok(device_check(cuda.MemGetInfo(&free_bytes, &total), "ask for free memory"));
+    return free_bytes;
+}
+
+/* Each stream goes while its work may still run; nobody waits in between. */
+TEST(streams_that_come_and_go_are_served_by_the_measured_kernel)
+{
+    enum { SETS = 8, STREAMS = 400 };
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set sets[SETS];
+    struct gt_plan_info info = gt_plan_info_make();
+    for (int i = 0; i < SETS; i++) set_make(&sets[i], SPLIT, 0);
+    struct gt_plan *plan = plan_of(handle, &sets[0]);
+    for (int i = 0; i < STREAMS; i++) {
+        CUstream on = new_stream();
+        for (int again = 0; again < 3; again++) launch_plan(plan, &sets[i % SETS], on);
+        cuda.StreamDestroy(on);
+    }
+    for (int i = 0; i < SETS; i++) set_check(&sets[i], 1, "a stream that went");
+    gt_plan_describe(plan, &info);
+    assert_int_equal(info.without_workspace, 0);
+    for (int i = 0; i < SETS; i++) set_free(&sets[i]);
+    gt_close(handle);
+}
+
+/* More streams at once than there are workspaces. */
+TEST(streams_that_share_workspaces_do_not_disturb_one_another)
+{
+    enum { STREAMS = 24, ROUNDS = 50 };
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    static struct set sets[STREAMS];
+    CUstream streams[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        set_make(&sets[i], i % 2 ? COUNTED_SMALL : SPLIT, 0);
+        streams[i] = new_stream();
+    }
+    struct gt_plan *plans[] = {plan_of(handle, &sets[0]), plan_of(handle, &sets[1])};
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < STREAMS; i++) launch_plan(plans[i % 2], &sets[i], streams[i]);
+    for (int i = 0; i < STREAMS; i++) set_check(&sets[i], 1, "shared");
+    for (int i = 0; i < STREAMS; i++) {
+        cuda.StreamDestroy(streams[i]);
+        set_free(&sets[i]);
+    }
+    gt_close(handle);
+}
+
+struct crowd {
+    struct gt_plan *plan;
+    struct set set;
+};
+
+static void *launch_on_many(void *opaque)
+{
+    const struct crowd *c = opaque;
+    const float one = 1, zero = 0;
+    CUstream streams[12] = {NULL};
+    intptr_t wrong = 0;
+    cuda.CtxSetCurrent(device.context);
+    for (int i = 0; i < 12; i++) {
+        wrong |= cuda.StreamCreate(&streams[i], CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS;
+        for (int again = 0; again < 3 && !wrong; again++)
+            wrong |= gt_launch(c->plan, &one, c->set.at[0], c->set.at[1], &zero, c->set.at[2], streams[i]) !=
+                     GT_OK;
+    }
+    for (int i = 0; i < 12; i++) cuda.StreamDestroy(streams[i]);
+    return (void *)wrong;
+}
+
+TEST(streams_that_share_workspaces_leave_the_capture_of_another_thread_alone)
+{
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct crowd crowd;
+    struct set captured_set;
+    CUgraph graph = NULL;
+    pthread_t thread;
+    void *wrong = NULL;
+    set_make(&crowd.set, SPLIT, 0);
+    set_make(&captured_set, SPLIT, 0);
+    crowd.plan = plan_of(handle, &crowd.set);
+    assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin"));
+    enum gt_status status = run(handle, &captured_set, device.stream);
+    const int started = pthread_create(&thread, NULL, launch_on_many, &crowd);
+    if (started == 0) pthread_join(thread, &wrong);
+    const CUresult ended = cuda.StreamEndCapture(device.stream, &graph);
+    assert_int_equal(started, 0);
+    assert_gt(status, "captured");
+    assert_null(wrong);
+    assert_ok(device_check(ended, "end"));
+    cuda.GraphDestroy(graph);
+    set_check(&crowd.set, 1, "beside a capture");
+    set_free(&crowd.set);
+    set_free(&captured_set);
+    gt_close(handle);
+}
+
+TEST(plans_that_alternate_on_one_stream_leave_each_other_s_counters_alone)
+{
+    static const char *const texts[] = {COUNTED_SMALL, SPLIT, COUNTED_LARGE};
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set sets[3];
+    struct gt_plan *plans[3];
+    for (int i = 0; i < 3; i++) {
+        set_make(&sets[i], texts[i], 0);
+        plans[i] = plan_of(handle, &sets[i]);
+    }
+    for (int i = 0; i < 90; i++) {
+        const int which = (i + i / 4) % 3;
+        launch_plan(plans[which], &sets[which], device.stream);
+        if (i % 30 > 26) set_check(&sets[which], 1, texts[which]);
+    }
+    for (int i = 0; i < 3; i++) set_check(&sets[i], 0, texts[i]); /* the answer is there already */
+    for (int i = 0; i < 3; i++) set_free(&sets[i]);
+    gt_close(handle);
+}
+
+static CUgraphExec captured(struct gt_plan *const plans[], const struct set sets[], int count)
+{
+    CUgraph graph = NULL;
+    CUgraphExec executable = NULL;
+    assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin"));
+    for (int i = 0; i < count; i++) launch_plan(plans[i], &sets[i], device.stream);
+    assert_ok(device_check(cuda.StreamEndCapture(device.stream, &graph), "end"));
+    assert_ok(device_check(cuda.GraphInstantiate(&executable, graph, 0), "instantiate"));
+    cuda.GraphDestroy(graph);
+    return executable;
+}
+
+TEST(graphs_that_come_and_go_leave_no_memory_behind)
+{
+    static const char *const texts[] = {SPLIT, COUNTED_LARGE};
+    enum { ROUNDS = 300, SETTLED = 20 };
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set sets[2];
+    struct gt_plan *plans[2];
+    struct gt_plan_info info = gt_plan_info_make();
+    size_t settled = 0;
+    for (int i = 0; i < 2; i++) {
+        set_make(&sets[i], texts[i], 0);
+        plans[i] = plan_of(handle, &sets[i]);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        CUgraphExec executable = captured(plans, sets, 2);
+        assert_ok(device_check(cuda.GraphLaunch(executable, device.stream), "launch"));
+        assert_ok(device_check(cuda.StreamSynchronize(device.stream), "wait"));
+        cuda.GraphExecDestroy(executable);
+        if (round == SETTLED) settled = free_memory();
+    }
+    const size_t left = free_memory();
+    print_message("%zu MiB free after %d captures, %zu after %d\n", settled >> 20, SETTLED, left >> 20,
+                  ROUNDS);
+    assert_true(left + (4 << 20) >= settled);
+    for (int i = 0; i < 2; i++) {
+        set_check(&sets[i], 1, texts[i]);
+        gt_plan_describe(plans[i], &info);
+        assert_int_equal(info.without_workspace, 0);
+        set_free(&sets[i]);
+    }
+    gt_close(handle);
+}
+
+TEST(a_graph_needs_neither_its_plan_nor_what_is_given_back)
+{
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set sets[1];
+    set_make(&sets[0], SPLIT ":beta=1", 0);
+    struct gt_problem p = public_problem(&sets[0].problem);
+    struct gt_plan *plan;
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
+    CUgraphExec executable = captured(&plan, sets, 1);
+    gt_plan_close(plan);
+    assert_gt(gt_trim(handle), "trim");
+    for (int i = 0; i < 5; i++) {
+        struct set other;
+        set_make(&other, SPLIT, 0);
+        assert_gt(run(handle, &other, device.stream), "another");
+        assert_ok(device_check(cuda.GraphLaunch(executable, device.stream), "launch"));
+        set_check(&other, 1, "another");
+        set_free(&other);
+        assert_gt(gt_trim(handle), "trim");
+    }
+    set_check(&sets[0], 5, "graph");
+    cuda.GraphExecDestroy(executable);
+    set_free(&sets[0]);
+    gt_close(handle);
+}
+
+TEST(memory_is_given_back_when_it_is_asked_for)
+{
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct set s;
+    set_make(&s, COUNTED_LARGE, 0);
+    struct gt_plan *plan = plan_of(handle, &s);
+    const size_t before = free_memory();
+    launch_plan(plan, &s, device.stream);
+    const size_t during = free_memory();
+    assert_gt(gt_trim(handle), "trim");
+    const size_t after = free_memory();
+    print_message("%zu MiB free, %zu with a workspace, %zu after gt_trim\n", before >> 20, during >> 20,
+                  after >> 20);
+    assert_true(during < before && after >= before);
+    launch_plan(plan, &s, device.stream);
+    set_check(&s, 1, "after gt_trim");
+    set_free(&s);
+    gt_close(handle);
+}
+
+/* ---- contexts and processes: in programs of their own ---- */
+
+static int run_self(const char *what)
+{
+    int how = 0;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/proc/self/exe", "test_runtime_gpu", what, folder, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+}
+
+static int compute_once(struct gt_handle *handle)
+{
+    struct set s;
+    set_make(&s, SPLIT, 0);
+    const enum gt_status status = run(handle, &s, device.stream);
+    if (status) fprintf(stderr, "%d: %s\n", (int)status, gt_error_text());
+    else set_check(&s, 1, SPLIT);
+    set_free(&s);
+    return status != GT_OK;
+}
+
+static int after_a_reset(void)
+{
+    CUresult (*reset)(CUdevice) = NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&reset = driver ? dlsym(driver, "cuDevicePrimaryCtxReset_v2") : NULL;
+    if (!reset || device_open(0, &device)) return 2;
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    for (int i = 0; i < 3; i++) {
+        if (compute_once(handle)) return 3 + i;
+        if (reset(device.handle) != CUDA_SUCCESS || device_open(0, &device)) return 10;
+    }
+    gt_close(handle);
+    return compute_once(handle) == 0 ? 11 : 0; /* it is closed */
+}
+
+TEST(after_a_reset_the_context_is_another_one)
+{
+    assert_int_equal(run_self("--reset"), 0);
+}
+
+static int in_a_child(void)
+{
+    int how = 0;
+    if (device_open(0, &device)) return 2;
+    struct gt_handle *handle = open_handle(0), *fresh = NULL;
+    struct set s;
+    set_make(&s, SPLIT, 0);
+    struct gt_problem p = public_problem(&s.problem);
+    struct gt_plan *plan = plan_of(handle, &s), *made;
+    const float one = 1, zero = 0;
+    launch_plan(plan, &s, device.stream);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        int wrong = launch(plan, &one, s.at[0], s.at[1], &zero, s.at[2], device.stream) == GT_OK;
+        wrong |= 2 * (run(handle, &s, device.stream) == GT_OK || !strstr(gt_error_text(), "fork"));
+        wrong |=
+            4 * (gt_plan_open(handle, &p, &made) != GT_NO_GPU) + 8 * (gt_open(&fresh, NULL) != GT_NO_GPU);
+        gt_plan_close(plan);
+        gt_close(handle);
+        _exit(wrong);
+    }
+    if (waitpid(pid, &how, 0) != pid || !WIFEXITED(how) || WEXITSTATUS(how)) return 3;
+    set_check(&s, 1, "the parent goes on");
+    set_free(&s);
+    gt_close(handle);
+    return 0;
+}
+
+TEST(a_child_of_a_fork_is_refused)
+{
+    assert_int_equal(run_self("--fork"), 0);
+}
+
+/* Winners that need a workspace for some of the problems above. */
+static void write_winner(FILE *file, const char *problem, int split_k, int reduce)
+{
+    char text[CONFIG_TEXT_MAX];
     struct config config = {.template = template_find("simt")};
-    static const struct {
+    const struct {
         const char *name;
         int value;
-    } values[] = {{"BM", 64},    {"BN", 64},     {"BK", 16},      {"WM", 32},     {"WN", 32},
-                  {"TM", 4},     {"TN", 8},      {"VA", 4},       {"VB", 4},      {"VC", 4},
-                  {"STAGES", 2}, {"UNROLL", 16}, {"STORE_AT", 8}, {"SPLIT_K", 16}};
+    } values[] = {{"BM", 64},        {"BN", 64},
+                  {"BK", 16},        {"WM", 32},
+                  {"WN", 32},        {"TM", 4},
+                  {"TN", 8},         {"VA", 4},
+                  {"VB", 4},         {"VC", 4},
+                  {"STAGES", 2},     {"UNROLL", 16},
+                  {"STORE_AT", 8},   {"SPLIT_K", split_k},
+                  {"REDUCE", reduce}};
     for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         config_set(&config, values[i].name, values[i].value);
     config_format(&config, text);
+    fprintf(file,
+            "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, "
+            "\"config\": \"%s\", "
+            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10}\n",
+            problem, device.gpu.name, device.gpu.arch, device.gpu.sm_count, text,
+            template_hash(config.template));
+}
+
+static int write_winners(void)
+{
+    char path[128];
     snprintf(path, sizeof path, "%s/test.jsonl", folder);
     FILE *file = fopen(path, "w");
     if (!file) return -1;
-    fprintf(file,
-            "{\"problem\": \"sgemm:nt:64x64x4096\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, "
-            "\"config\": \"%s\", "
-            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10}\n",
-            device.gpu.name, device.gpu.arch, device.gpu.sm_count, text, template_hash(config.template));
+    write_winner(file, SPLIT, 16, 0);
+    write_winner(file, COUNTED_SMALL, 4, 1);
+    write_winner(file, COUNTED_LARGE, 4, 1);
     return fclose(file);
 }
 
@@ -418,11 +757,15 @@ static int close_gpu(void **state)
     return system(command);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     if (device_load()) {
         printf("skipped: %s\n", status_text());
         return 77;
+    }
+    if (argc == 3) {
+        snprintf(folder, sizeof folder, "%s", argv[2]);
+        return strcmp(argv[1], "--reset") == 0 ? after_a_reset() : in_a_child();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_right_for_every_op),
@@ -435,6 +778,15 @@ int main(void)
         cmocka_unit_test(what_is_done_in_relaxed_mode_leaves_a_capture_alone),
         cmocka_unit_test(many_threads_and_streams_do_not_disturb_one_another),
         cmocka_unit_test(a_thread_without_a_context_gets_the_handle_s),
+        cmocka_unit_test(streams_that_come_and_go_are_served_by_the_measured_kernel),
+        cmocka_unit_test(streams_that_share_workspaces_do_not_disturb_one_another),
+        cmocka_unit_test(streams_that_share_workspaces_leave_the_capture_of_another_thread_alone),
+        cmocka_unit_test(plans_that_alternate_on_one_stream_leave_each_other_s_counters_alone),
+        cmocka_unit_test(graphs_that_come_and_go_leave_no_memory_behind),
+        cmocka_unit_test(a_graph_needs_neither_its_plan_nor_what_is_given_back),
+        cmocka_unit_test(memory_is_given_back_when_it_is_asked_for),
+        cmocka_unit_test(after_a_reset_the_context_is_another_one),
+        cmocka_unit_test(a_child_of_a_fork_is_refused),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

@@ -10,6 +10,7 @@
 #include "fake_stream.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ int fake_computes;
 _Atomic int fake_loads;
 _Atomic int fake_open; /* buffers, modules, streams and contexts that were not released */
 _Atomic int fake_dirty_counters, fake_stale_launches, fake_modules;
-_Atomic int fake_fail_at;
+_Atomic int fake_fail_at, fake_torn;
 
 static _Thread_local CUcontext current;
 static int primary, primary_users;
@@ -300,6 +301,7 @@ void fake_reset(void *context)
         }
     pthread_mutex_unlock(&lock);
     fake_memory_reset(context);
+    fake_events_reset(context);
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule loaded, const char *name)
@@ -433,10 +435,15 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y, 
         .smem_bytes = smem,
         .args = *(const struct gemm_args *)parameters[0],
     };
+    pthread_mutex_lock(&lock);
     fake_launches[next_launch() % FAKE_LAUNCHES_MAX] = launch;
+    pthread_mutex_unlock(&lock);
     if (launch.captured) fake_graph_add(stream, function, &launch);
     else if (launch.args.workspace) fake_access(stream, launch.args.workspace);
-    return fake_run(function, &launch);
+    if (launch.args.splits > 1 && launch.args.counters == 0) fake_torn += fake_tears(stream, launch.is_gemm);
+    result = fake_run(function, &launch);
+    if (fake_busy) sched_yield(); /* another thread may come in between */
+    return result;
 }
 
 CUresult cuGetErrorName(CUresult result, const char **name)

@@ -21,9 +21,10 @@ extern _Atomic int fake_attributes_set[8]; /* 0: dynamic shared memory, 1: carve
 extern _Atomic int fake_open;              /* resources not released */
 /* Kernels are run, too, by the definition: 1, and 2 if A is transposed, and 4 if B is. 0: only recorded. */
 extern int fake_computes;
-extern _Atomic int fake_loads;          /* modules ever loaded */
-extern _Atomic int fake_modules;        /* loaded now */
-extern _Atomic int fake_fail_at;        /* so many launches on, one is refused; 0: none */
+extern _Atomic int fake_loads;   /* modules ever loaded */
+extern _Atomic int fake_modules; /* loaded now */
+extern _Atomic int fake_fail_at; /* so many launches on, one is refused; 0: none */
+extern _Atomic int fake_torn;    /* sums that were begun on a stream before the one before was added up */
 extern _Atomic int fake_dirty_counters; /* launches that met a counter that was not 0 */
 extern _Atomic int fake_stale_launches; /* of kernels that were unloaded, or in memory that was freed */
 extern _Atomic int fake_overlaps;       /* uses of an allocation that nothing orders after the one before */

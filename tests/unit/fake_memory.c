@@ -24,6 +24,12 @@ static struct block *freed,
     **freed_end = &freed; /* not the host's again for a while, so that uses are noticed */
 static size_t freed_bytes;
 
+struct pool {
+    struct pool *next;
+    CUcontext context;
+};
+static struct pool *pools;
+
 #define FREED_BYTES_MAX ((size_t)256 << 20)
 
 static bool fits(size_t bytes)
@@ -118,6 +124,26 @@ const void *fake_block_of(const void *at)
     return start;
 }
 
+/* One pool, or all of a context. */
+static bool free_pools(const struct pool *one, CUcontext context)
+{
+    bool any = false;
+    pthread_mutex_lock(&lock);
+    for (struct pool **link = &pools; *link;) {
+        struct pool *p = *link;
+        if (one ? p != one : p->context != context) {
+            link = &p->next;
+            continue;
+        }
+        *link = p->next;
+        free(p);
+        fake_count(&fake_open, -1);
+        any = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
 void fake_memory_reset(void *context)
 {
     pthread_mutex_lock(&lock);
@@ -125,6 +151,7 @@ void fake_memory_reset(void *context)
         if ((*link)->context == (CUcontext)context) release(link);
         else link = &(*link)->next;
     pthread_mutex_unlock(&lock);
+    free_pools(NULL, (CUcontext)context);
 }
 
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
@@ -151,17 +178,26 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties)
     CUresult result =
         properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return result;
-    *pool = malloc(1);
+    struct pool *p = calloc(1, sizeof *p);
+    if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
+    cuCtxGetCurrent(&p->context);
+    pthread_mutex_lock(&lock);
+    p->next = pools;
+    pools = p;
+    pthread_mutex_unlock(&lock);
+    *pool = (CUmemoryPool)(void *)p;
     fake_count(&fake_open, 1);
-    return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
-    if (!pool) return CUDA_ERROR_INVALID_VALUE;
-    free((void *)pool);
-    fake_count(&fake_open, -1);
-    return RESULT;
+    return pool && free_pools((struct pool *)pool, NULL) ? RESULT : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
+{
+    return pool && bytes == 0 ? RESULT : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* In a captured stream it would be a node of the program's graph. */

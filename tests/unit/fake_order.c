@@ -15,6 +15,8 @@ _Atomic int fake_overlaps, fake_records, fake_waits;
 int fake_busy;
 
 struct fake_event {
+    struct fake_event *next; /* of all */
+    CUcontext context;
     int recorded; /* which recording of all; 0: none yet */
     struct fake_clock clock;
 };
@@ -30,6 +32,7 @@ static struct use uses[USES_MAX];
 static int use_count;
 static struct fake_clock host, ticks; /* ticks: the last of each stream */
 static int recordings;
+static struct fake_event *events;
 
 static void join(struct fake_clock *to, const struct fake_clock *from)
 {
@@ -88,17 +91,48 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
     if (!(flags & CU_EVENT_DISABLE_TIMING) && !getenv("FAKE_GPU_EVENTS")) return CUDA_ERROR_NOT_SUPPORTED;
     CUresult result = RESULT;
     if (result != CUDA_SUCCESS) return result;
-    *event = (CUevent)calloc(1, sizeof(struct fake_event));
+    struct fake_event *e = calloc(1, sizeof *e);
+    if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
+    cuCtxGetCurrent(&e->context);
+    pthread_mutex_lock(&lock);
+    e->next = events;
+    events = e;
+    pthread_mutex_unlock(&lock);
+    *event = (CUevent)(void *)e;
     fake_count(&fake_open, 1);
-    return *event ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+/* The lock is held. */
+static void free_event(struct fake_event **link)
+{
+    struct fake_event *e = *link;
+    *link = e->next;
+    free(e);
+    fake_count(&fake_open, -1);
 }
 
 CUresult cuEventDestroy(CUevent event)
 {
-    if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    fake_count(&fake_open, -1);
-    free((void *)event);
-    return RESULT;
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (struct fake_event **link = &events; *link; link = &(*link)->next)
+        if (*link == (struct fake_event *)event) {
+            free_event(link);
+            found = true;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return found ? RESULT : CUDA_ERROR_INVALID_HANDLE;
+}
+
+void fake_events_reset(void *context)
+{
+    pthread_mutex_lock(&lock);
+    for (struct fake_event **link = &events; *link;)
+        if ((*link)->context == (CUcontext)context) free_event(link);
+        else link = &(*link)->next;
+    pthread_mutex_unlock(&lock);
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
@@ -119,7 +153,7 @@ CUresult cuEventQuery(CUevent event)
 {
     const struct fake_event *e = (const struct fake_event *)event;
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = RESULT;
+    CUresult result = SAFE_RESULT;
     if (result != CUDA_SUCCESS) return result;
     pthread_mutex_lock(&lock);
     const bool done = !e->recorded || !fake_busy;

@@ -18,6 +18,7 @@ struct fake_stream {
     unsigned long long id;
     cuuint64_t capture; /* the last it took part in; 0: none yet */
     struct fake_clock clock;
+    bool summing;
 };
 
 struct capture {
@@ -126,6 +127,16 @@ bool fake_is_captured(CUstream stream)
     bool captured = capture_of(stream);
     pthread_mutex_unlock(&lock);
     return captured;
+}
+
+bool fake_tears(CUstream stream, bool begins)
+{
+    struct fake_stream *s = stream_of(stream);
+    pthread_mutex_lock(&lock);
+    const bool tears = s->summing == begins;
+    s->summing = begins;
+    pthread_mutex_unlock(&lock);
+    return tears;
 }
 
 /* A call about a stream that may not be made while it is captured. */

@@ -29,6 +29,9 @@ static inline void fake_count(_Atomic int *counter, int change)
     atomic_fetch_add_explicit(counter, change, memory_order_relaxed);
 }
 
+/* Partial sums are begun, or else added up: is that out of turn on this stream? */
+bool fake_tears(CUstream stream, bool begins);
+
 extern _Atomic int fake_started_in; /* the process that called cuInit; others are told that it has not been */
 
 /* ---- kernels ---- */
@@ -57,6 +60,7 @@ extern _Thread_local bool fake_in_destructor;
 bool fake_is_freed(const void *at);
 const void *fake_block_of(const void *at); /* the start of the allocation; NULL: none of ours */
 void fake_memory_reset(void *context);
+void fake_events_reset(void *context);
 
 /* ---- order ---- */
 

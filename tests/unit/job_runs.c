@@ -67,11 +67,12 @@ pid_t start(const char *words)
 {
     pid_t pid = fork();
     if (pid != 0) return pid;
-    char copy[1024],
-        *argv[48] = {(char[]){"tune tune"}, (char[]){"--space"}, (char[]){SPACE},    (char[]){"--db"},
-                     in_folder("t.db"),     (char[]){"--cache"}, in_folder("cache"), (char[]){"--format"},
-                     (char[]){"json"},      (char[]){"--jobs"},  (char[]){"2"}};
-    int argc = 11;
+    char copy[1024], *argv[48] = {(char[]){"tune tune"}, (char[]){"--db"},   in_folder("t.db"),
+                                  (char[]){"--cache"},   in_folder("cache"), (char[]){"--format"},
+                                  (char[]){"json"},      (char[]){"--jobs"}, (char[]){"2"}};
+    int argc = 9;
+    static char space[] = "--space", small[] = SPACE;
+    if (!strstr(words, "--space ")) argv[argc++] = space, argv[argc++] = small;
     static char alone[] = "--no-pretuned"; /* the winners that ship would win here, too */
     if (!getenv("GEMMTUNE_CONFIGS")) argv[argc++] = alone;
     snprintf(copy, sizeof copy, "%s", words);

@@ -45,7 +45,7 @@ static struct {
     struct fake_launch *launches;
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
     int *records, *waits, *overlaps, *dirty_counters, *stale_launches, *forbidden, *busy, *modules;
-    int *buffers, *allocations, *fail_at;
+    int *buffers, *allocations, *fail_at, *torn;
     long long *bytes, *bytes_most;
     void (*join)(void *captured, void *other);
     void (*reset)(void *context);
@@ -98,7 +98,8 @@ static inline int fakes_setup(void **state)
                   {"fake_modules", &fake.modules},
                   {"fake_buffers", &fake.buffers},
                   {"fake_allocations", &fake.allocations},
-                  {"fake_fail_at", &fake.fail_at}};
+                  {"fake_fail_at", &fake.fail_at},
+                  {"fake_torn", &fake.torn}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;

@@ -26,8 +26,8 @@ TEST(times_are_read_in_all_their_units)
 
 TEST(what_is_no_time_is_refused_with_its_text)
 {
-    static const char *const bad[] = {"",    "0",    "-5s", "10x", "s",     "1h30",   "inf",
-                                      "nan", "0x10", "1e9", "5 m", "1..2s", "10000d", "1hm"};
+    static const char *const bad[] = {"",     "0",   "-5s", "10x",   "s",      "1h30", "inf",  "nan",
+                                      "0x10", "1e9", "5 m", "1..2s", "10000d", "1hm",  "1h1h", "1m2h3m"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double seconds;
         assert_int_equal(budget_parse(bad[i], &seconds), E_USAGE);

@@ -3,12 +3,23 @@
 #include "unit.h"
 
 #include <ftw.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static bool killed_at_sync;
+
+int fsync(int fd)
+{
+    if (killed_at_sync) raise(SIGKILL);
+    return (int)syscall(SYS_fsync, fd);
+}
 
 static char folder[64], key[CACHE_KEY_TEXT];
 static struct cache_entry entry; /* stored, whole */
@@ -140,6 +151,29 @@ TEST(folders_on_the_way_are_private_too)
     }
 }
 
+TEST(a_killed_writer_leaves_no_temporary_file)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct cache_entry found;
+        const struct kernel_facts facts = {.registers = 32};
+        killed_at_sync = true;
+        _exit((int)cache_store(folder, key, "other", 5, &facts, &found));
+    }
+    int status, files = 0;
+    waitpid(child, &status, 0);
+    assert_true(WIFSIGNALED(status));
+    char command[160];
+    snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
+    FILE *list = popen(command, "r");
+    assert_int_equal(fscanf(list, "%d", &files), 1);
+    pclose(list);
+    assert_int_equal(files, 2); /* the entry */
+    assert_int_equal(find_it(), OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_others_could_have_written_is_not_believed, make_entry,
                                         remove_entry),
         cmocka_unit_test_setup_teardown(a_folder_that_others_may_write_is_refused, make_entry, remove_entry),
+        cmocka_unit_test_setup_teardown(a_killed_writer_leaves_no_temporary_file, make_entry, remove_entry),
         cmocka_unit_test_setup_teardown(folders_on_the_way_are_private_too, make_entry, remove_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

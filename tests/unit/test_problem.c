@@ -85,6 +85,8 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"4x4x4:lda=3", "smaller than the stored row"},
         {"4x4x4:lda=99999999999", "limit"},
         {"4x4x4:depth=3", "unknown option"},
+        {"4x4x4:lda=64:lda=128", "lda is given twice"},
+        {"4x4x4:beta=1:batch=2:beta=1", "beta is given twice"},
         {"4x4x4:batch=0", "at least 1"},
         {"4x4x4:alpha=nan", "finite"},
         {"4x4x4:beta=1e99", "finite"},

@@ -203,10 +203,9 @@ TEST(query_filters_by_gpu_shape_and_provenance)
     const struct {
         const char *arguments[4];
         size_t rows;
-    } cases[] = {{{"--format", "json"}, 2},
+    } cases[] = {{{NULL}, 2},
                  {{"--predicted"}, 1},
                  {{"--measured"}, 1},
-                 {{"--predicted", "--measured"}, 2},
                  {{"--gpu", "sm_80"}, 1},
                  {{"--shape", "64x64x64"}, 1},
                  {{"--shape", "64x64x64", "--shape", "4096x4096x4096"}, 2},
@@ -223,6 +222,9 @@ TEST(query_filters_by_gpu_shape_and_provenance)
         assert_int_equal(json_array_size(rows), cases[i].rows);
         json_decref(rows);
     }
+    char *printed = NULL;
+    assert_int_equal(RUN(cmd_query, &printed, "--predicted", "--measured"), E_USAGE);
+    free(printed);
 }
 
 TEST(query_without_a_result_says_so_and_prints_an_empty_table)

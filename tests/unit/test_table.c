@@ -65,13 +65,178 @@ TEST(width_is_counted_in_characters_not_bytes)
     table_free(table);
 }
 
-TEST(a_narrow_terminal_cuts_text_with_an_ellipsis_and_keeps_numbers)
+/* ---- what people see ---- */
+
+static const struct column wide[] = {
+    {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
+    {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"config", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
+    {"time_us", "time (us)", COLUMN_NUMBER, 2},
+    {"ratio", "x cuBLAS", COLUMN_NUMBER | COLUMN_RANK(1), 3},
+    {"low", "low", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    {"when", "when", COLUMN_TEXT | COLUMN_RANK(7), 0},
+    {"hidden", NULL, COLUMN_TEXT, 0},
+};
+#define LONG  "sgemm:nt:64x1605632x147"
+#define SHORT "sgemm:nn:8x8x8"
+
+static void wide_row(struct table *table, const char *gpu, const char *problem, double ratio)
 {
-    struct table *table = table_new(columns, 4);
-    row(table, "simt BM=128 BN=128 BK=16", 1, 1, NULL);
-    assert_prints(table, TABLE_TEXT, 30,
-                  "name           time (us)  tied\n"
-                  "simt BM=128 …       1.00  yes\n");
+    table_text(table, gpu);
+    table_text(table, problem);
+    table_text_brief(table, "simt BM=128 BN=256 BK=16 TM=16 TN=8 STAGES=3",
+                     "simt tile 128x256x16, thread 16x8, 3 stages, split 4");
+    table_number(table, 1234.5);
+    table_number(table, ratio);
+    table_number(table, ratio);
+    table_text(table, "2026-11-20T20:52:53Z");
+    table_text(table, "h");
+}
+
+static struct table *two_rows(const char *second_gpu, double ratio)
+{
+    struct table *table = table_new(wide, 8);
+    wide_row(table, "H200", LONG, ratio);
+    wide_row(table, second_gpu, SHORT, ratio);
+    return table;
+}
+
+/* The longest line of text, in characters (ASCII). */
+static int longest(const char *text)
+{
+    int most = 0;
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        if ((int)strcspn(at, "\n") > most) most = (int)strcspn(at, "\n");
+    return most;
+}
+
+TEST(what_all_rows_share_stands_above_them_once)
+{
+    struct table *table = two_rows("H200", 1.5);
+    assert_prints(
+        table, TABLE_TEXT, 0,
+        "GPU H200\n"
+        "\n"
+        "problem                  time (us)  x cuBLAS    low  when                  configuration\n" LONG
+        "    1234.50     1.500  1.500  2026-11-20T20:52:53Z  simt tile 128x256x16, thread 16x8, "
+        "3 stages, split 4\n" SHORT
+        "             1234.50     1.500  1.500  2026-11-20T20:52:53Z  simt tile 128x256x16, thread "
+        "16x8, 3 stages, split 4\n");
+    table_free(table);
+}
+
+TEST(what_tells_rows_apart_stands_in_each)
+{
+    struct table *table = two_rows("A100", 1.5);
+    char *text = printed(table, TABLE_TEXT, 60);
+    assert_non_null(strstr(text, "H200  " LONG));
+    assert_non_null(strstr(text, "A100  " SHORT));
+    free(text);
+    table_free(table);
+}
+
+TEST(a_column_that_is_empty_in_all_rows_is_left_out)
+{
+    struct table *table = two_rows("H200", NAN);
+    char *text = printed(table, TABLE_TEXT, 0), *csv = printed(table, TABLE_CSV, -1);
+    assert_null(strstr(text, "cuBLAS"));
+    assert_non_null(strstr(csv, "ratio"));
+    free(text);
+    free(csv);
+    table_free(table);
+}
+
+TEST(no_width_cuts_a_key_and_no_line_is_wider)
+{
+    struct table *table = two_rows("H200", 1.5);
+    for (int width = 30; width <= 200; width++) {
+        char *text = printed(table, TABLE_TEXT, width);
+        assert_non_null(strstr(text, LONG));
+        assert_non_null(strstr(text, SHORT));
+        assert_true(longest(text) <= width);
+        free(text);
+    }
+    table_free(table);
+}
+
+TEST(the_least_important_columns_go_first)
+{
+    struct table *table = two_rows("H200", 1.5);
+    static const char *const by_rank[] = {"when", "low", "x cuBLAS", "time (us)"};
+    int left_out = 0;
+    for (int width = 200; width >= 34; width--) {
+        char *text = printed(table, TABLE_TEXT, width);
+        int now = 0;
+        while (now < 4 && !strstr(text, by_rank[now])) now++;
+        for (int i = now; i < 4; i++) assert_non_null(strstr(text, by_rank[i]));
+        assert_true(now >= left_out);
+        left_out = now;
+        free(text);
+    }
+    assert_int_equal(left_out, 3);
+    table_free(table);
+}
+
+TEST(long_text_comes_last_broken_at_blanks_or_below_its_row)
+{
+    struct table *table = two_rows("H200", 1.5);
+    assert_prints(table, TABLE_TEXT, 86,
+                  "GPU H200\n"
+                  "\n"
+                  "problem                  time (us)  x cuBLAS  configuration\n" LONG
+                  "    1234.50     1.500  simt tile 128x256x16, thread 16x8, 3\n"
+                  "                                              stages, split 4\n" SHORT
+                  "             1234.50     1.500  simt tile 128x256x16, thread 16x8, 3\n"
+                  "                                              stages, split 4\n");
+    assert_prints(table, TABLE_TEXT, 50,
+                  "GPU H200\n"
+                  "\n"
+                  "problem                  time (us)  x cuBLAS\n"
+                  "    configuration\n" LONG "    1234.50     1.500\n"
+                  "    simt tile 128x256x16, thread 16x8, 3 stages,\n"
+                  "    split 4\n" SHORT "             1234.50     1.500\n"
+                  "    simt tile 128x256x16, thread 16x8, 3 stages,\n"
+                  "    split 4\n");
+    table_free(table);
+}
+
+TEST(where_not_even_the_keys_fit_a_row_becomes_lines)
+{
+    struct table *table = two_rows("A100", 1.5);
+    char *text = printed(table, TABLE_TEXT, 28);
+    assert_non_null(strstr(text, "problem\n    " LONG "\n"));
+    assert_true(longest(text) <= 28);
+    free(text);
+    table_free(table);
+}
+
+TEST(all_has_every_column_and_texts_in_full)
+{
+    struct table *table = two_rows("H200", 1.5);
+    for (int width = 30; width <= 120; width += 30) {
+        char *text = NULL;
+        size_t length;
+        FILE *stream = open_memstream(&text, &length);
+        assert_ok(table_print_all(table, width, stream));
+        fclose(stream);
+        assert_non_null(strstr(text, "hidden"));
+        assert_non_null(strstr(text, "STAGES=3"));
+        assert_non_null(strstr(text, "2026-11-20T20:52:53Z"));
+        assert_true(longest(text) <= width);
+        free(text);
+    }
+    table_free(table);
+}
+
+TEST(json_and_csv_have_the_full_text)
+{
+    struct table *table = two_rows("H200", 1.5);
+    for (int format = TABLE_JSON; format <= TABLE_CSV; format++) {
+        char *text = printed(table, (enum table_format)format, -1);
+        assert_non_null(strstr(text, "STAGES=3"));
+        assert_null(strstr(text, "3 stages"));
+        free(text);
+    }
     table_free(table);
 }
 
@@ -97,7 +262,7 @@ TEST(control_characters_never_reach_the_terminal)
     struct table *table = table_new(columns, 4);
     row(table, "\x1b[31mred\n\x7f\xc2\x9b!", 1, 1, NULL);
     char *text = printed(table, TABLE_TEXT, 0);
-    assert_non_null(strstr(text, "?[31mred?\?\?!"));
+    assert_non_null(strstr(text, "\\x1b[31mred\\n\\x7f\\x9b!"));
     free(text);
     table_free(table);
 }
@@ -211,7 +376,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_aligned_and_numbers_right),
         cmocka_unit_test(width_is_counted_in_characters_not_bytes),
-        cmocka_unit_test(a_narrow_terminal_cuts_text_with_an_ellipsis_and_keeps_numbers),
+        cmocka_unit_test(what_all_rows_share_stands_above_them_once),
+        cmocka_unit_test(what_tells_rows_apart_stands_in_each),
+        cmocka_unit_test(a_column_that_is_empty_in_all_rows_is_left_out),
+        cmocka_unit_test(no_width_cuts_a_key_and_no_line_is_wider),
+        cmocka_unit_test(the_least_important_columns_go_first),
+        cmocka_unit_test(long_text_comes_last_broken_at_blanks_or_below_its_row),
+        cmocka_unit_test(where_not_even_the_keys_fit_a_row_becomes_lines),
+        cmocka_unit_test(all_has_every_column_and_texts_in_full),
+        cmocka_unit_test(json_and_csv_have_the_full_text),
         cmocka_unit_test(a_line_is_never_wider_than_the_terminal),
         cmocka_unit_test(control_characters_never_reach_the_terminal),
         cmocka_unit_test(bytes_that_are_not_utf8_become_replacement_characters),

@@ -26,6 +26,11 @@ enum status config_parse(const char *text, struct config *config);
 /* Buffer of CONFIG_TEXT_MAX bytes. config_parse(config_format(c)) == c. */
 void config_format(const struct config *config, char *text);
 
+/* For people, in the field's words: "simt tile 128x256x16, thread 16x8, 3 stages, split 4". Left out are
+ * parameters with their least value, the tile of a warp, and what steers the compiler or the width of loads.
+ * Buffer of CONFIG_TEXT_MAX bytes. */
+void config_summary(const struct config *config, char *text);
+
 /* The value of a parameter by name; a name that the template lacks gives 0. */
 int config_get(const struct config *config, const char *name);
 

@@ -108,6 +108,6 @@ enum status message_check(const json_t *answer)
     if (!json_is_false(ok) || !json_is_integer(st) || json_string_length(text) == 0)
         return fail(E_CHILD, "a child process gave a malformed answer");
     json_int_t code = json_integer_value(st);
-    if (code <= OK || code >= STATUS_COUNT) code = E_CHILD;
+    if (code <= OK || code >= E_HELPED) code = E_CHILD;
     return fail((enum status)code, "%s", json_string_value(text));
 }

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,17 @@ static int descriptor_of(const char *path)
 
 /* ---- opening ---- */
 
+/* A name that nobody else has: machines that share the folder may both have our process id. */
+static bool name_temporary(struct outfile *out, const char *folder)
+{
+    uint64_t number = (uint64_t)getpid();
+    (void)!getrandom(&number, sizeof number, 0);
+    if (snprintf(out->temporary, PATH_MAX, "%s/.tune-%016" PRIx64, folder, number) < PATH_MAX) return true;
+    out->temporary[0] = '\0';
+    errno = ENAMETOOLONG;
+    return false;
+}
+
 /* A file without a name in the folder of the target, else with one; -1 and errno. */
 static int open_temporary(struct outfile *out, mode_t mode)
 {
@@ -104,13 +117,8 @@ static int open_temporary(struct outfile *out, mode_t mode)
     const bool nameable = access("/proc/self/fd", X_OK) == 0; /* by which it gets its name */
     int fd = nameable ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
     if (fd >= 0 || (nameable && errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
-    if (snprintf(out->temporary, PATH_MAX, "%s/.tune-%ld", folder, (long)getpid()) >= PATH_MAX) {
-        out->temporary[0] = '\0';
-        errno = ENAMETOOLONG;
-        return -1;
-    }
+    if (!name_temporary(out, folder)) return -1;
     guard(out->temporary);
-    unlink(out->temporary); /* of a dead process with our number */
     return open(out->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
 }
 
@@ -157,12 +165,8 @@ static int publish(struct outfile *out, int fd)
     memcpy(copy, out->target, sizeof copy);
     const char *folder = dirname(copy);
     if (!out->temporary[0]) {
-        if (snprintf(out->temporary, PATH_MAX, "%s/.tune-%ld", folder, (long)getpid()) >= PATH_MAX) {
-            out->temporary[0] = '\0';
-            return ENAMETOOLONG;
-        }
+        if (!name_temporary(out, folder)) return errno;
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        unlink(out->temporary);
         if (linkat(AT_FDCWD, link, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) != 0) return errno;
     }
     if (rename(out->temporary, out->target) != 0) return errno;

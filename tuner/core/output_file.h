@@ -3,7 +3,7 @@
  * What is a device or a FIFO is written through; a symbolic link is followed, and what it leads to is
  * replaced. A file is written without a name (O_TMPFILE) where the file system can do that, so that nothing
  * is left whatever ends the process; only between its two last system calls, microseconds apart, could a
- * SIGKILL leave a file .tune-PID. Elsewhere it is written under such a name.
+ * SIGKILL leave a file .tune-NUMBER. Elsewhere it is written under such a name.
  */
 #ifndef GT_OUTPUT_FILE_H
 #define GT_OUTPUT_FILE_H

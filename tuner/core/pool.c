@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "frame.h"
+#include "print.h"
 #include "process_limits.h"
 #include <signal.h>
 #include <stdio.h>
@@ -151,7 +152,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 
 static void take_line(struct child *c, const char *text, size_t count)
 {
-    if (c->pool->echo) fwrite(text, 1, count, stderr);
+    if (c->pool->echo) print_text(stderr, text, count);
     for (size_t i = 0; i < count; i++) {
         if (text[i] == '\n') {
             c->line_ended = true;

@@ -211,7 +211,8 @@ static enum status parse_sizes(const char *whole, const char **text, struct prob
     return OK;
 }
 
-static enum status parse_option(const char *whole, const char **text, struct problem *p)
+/* seen: a bit for each option that was given already. */
+static enum status parse_option(const char *whole, const char **text, unsigned *seen, struct problem *p)
 {
     const struct {
         const char *name;
@@ -224,6 +225,8 @@ static enum status parse_option(const char *whole, const char **text, struct pro
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         size_t length = strlen(options[i].name);
         if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
+        if (*seen >> i & 1) return fail(E_INPUT, "'%s': %s is given twice", whole, options[i].name);
+        *seen |= 1u << i;
         *text += length + 1;
         if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
         enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
@@ -260,10 +263,11 @@ enum status problem_parse(const char *text, struct problem *problem)
                         length, at);
     }
 
+    unsigned seen = 0;
     enum status st = parse_sizes(text, &at, &p);
     while (!st && *at == ':') {
         at++;
-        st = parse_option(text, &at, &p);
+        st = parse_option(text, &at, &seen, &p);
     }
     if (st) return st;
     if (*at != '\0') return fail(E_INPUT, "'%s': unexpected '%.16s' after the shape", text, at);

@@ -20,10 +20,12 @@ enum status {
     E_CHILD,       /* a child process died or broke the protocol more often than is bearable (exit 9) */
     E_MEMORY,      /* out of host memory (exit 10) */
     E_INTERRUPTED, /* Ctrl-C or SIGTERM; everything finished is kept (exit 130) */
+    E_HELPED,      /* help was asked for and printed: there is nothing else to do (exit 0) */
     STATUS_COUNT
 };
 
-/* Remember one sentence (printf-like, at most 1023 bytes, no trailing newline) for status_text and return st.
+/* Remember one sentence (printf-like, no trailing newline) for status_text and return st. Of more than 1023
+ * bytes its start and its end are kept.
  * The sentence names the value, the limit and what to do. A later fail() replaces it. Per thread. */
 enum status fail(enum status st, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -6,10 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -221,20 +223,34 @@ static int write_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
+/* A file without a name, which is gone with its writer, or, where the file system has none, with one. -1 and
+ * errno. */
+static int open_temporary(const char *folder, char temporary[CACHE_PATH_MAX], bool *named)
+{
+    uint64_t number = (uint64_t)getpid(); /* which machines that share the folder may both have */
+    (void)!getrandom(&number, sizeof number, 0);
+    snprintf(temporary, CACHE_PATH_MAX, "%.950s/" TEMPORARY_PREFIX "%016" PRIx64, folder, number);
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    *named = fd < 0;
+    return fd >= 0 ? fd : open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+}
+
 /* Make path's new content appear at once and whole. */
 static enum status publish(const char *folder, const char *path, const char *bytes, size_t length)
 {
-    char temporary[CACHE_PATH_MAX];
-    int error = 0;
-    snprintf(temporary, sizeof temporary, "%.950s/" TEMPORARY_PREFIX "XXXXXX", folder);
-    int fd = mkostemp(temporary, O_CLOEXEC);
+    char temporary[CACHE_PATH_MAX], link[64];
+    bool named;
+    int fd = open_temporary(folder, temporary, &named);
     if (fd < 0) return unwritable(folder, errno);
-    error = write_all(fd, bytes, length);
+    int error = write_all(fd, bytes, length);
     if (!error && fsync(fd)) error = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (!error && !named && linkat(AT_FDCWD, link, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW)) error = errno;
+    else named = true;
     if (close(fd) && !error) error = errno;
     if (!error && rename(temporary, path)) error = errno;
     if (!error) return OK;
-    unlink(temporary);
+    if (named) unlink(temporary);
     return unwritable(folder, error);
 }
 

@@ -132,7 +132,7 @@ enum status cmd_compiler_child(int argc, char **argv)
     static const struct argp argp = {options, take_option, NULL, "Child process; started by tune.",
                                      NULL,    NULL,        NULL};
     const char *cache = NULL;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &cache) || !cache)
+    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &cache) || !cache)
         return fail(E_USAGE, "%s is started by tune itself, with --cache DIR", argv[0]);
     settle();
     json_t *request;

@@ -45,6 +45,7 @@ static const struct library_symbol entries[] = {
     {ENTRY(MemFree, cuMemFree_v2)},
     {ENTRY(MemPoolCreate, cuMemPoolCreate)},
     {ENTRY(MemPoolDestroy, cuMemPoolDestroy)},
+    {ENTRY(MemPoolTrimTo, cuMemPoolTrimTo)},
     {ENTRY(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)},
     {ENTRY(MemFreeAsync, cuMemFreeAsync)},
     {ENTRY(MemcpyHtoD, cuMemcpyHtoD_v2)},

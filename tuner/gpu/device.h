@@ -36,6 +36,7 @@ struct cuda_api {
     CUresult (*MemFree)(CUdeviceptr);
     CUresult (*MemPoolCreate)(CUmemoryPool *, const CUmemPoolProps *);
     CUresult (*MemPoolDestroy)(CUmemoryPool);
+    CUresult (*MemPoolTrimTo)(CUmemoryPool, size_t);
     CUresult (*MemAllocFromPoolAsync)(CUdeviceptr *, size_t, CUmemoryPool, CUstream);
     CUresult (*MemFreeAsync)(CUdeviceptr, CUstream);
     CUresult (*MemcpyHtoD)(CUdeviceptr, const void *, size_t);

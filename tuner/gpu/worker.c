@@ -326,7 +326,7 @@ enum status cmd_gpu_worker(int argc, char **argv)
     static const struct argp argp = {options, take_option, NULL, "Child process; started by tune.",
                                      NULL,    NULL,        NULL};
     struct worker w = {.ordinal = -1};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &w) || !w.cache || w.ordinal < 0)
+    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &w) || !w.cache || w.ordinal < 0)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
     settle();
     enum status st = serve(&w);

@@ -1,0 +1,174 @@
+"""terminal.py PROGRAM SOURCES: what a person sees in terminals of 60, 80, 110 and 200 columns.
+
+The program runs on a pseudo-terminal of that size, with a driver that is not there, or with children that invent times.
+No line is wider than the terminal; each row of a table tells its whole shape; the progress is one line with a bar, done
+of planned, the best with its ratio to cuBLAS, and the time left.
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+WIDTHS = (60, 80, 110, 200)
+REPLACED = "\r\x1b[K"  # what stands before a line that takes another's place
+
+program, sources = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+fake_child = os.path.join(os.path.dirname(program), "tests", "fake_child")
+scratch = tempfile.TemporaryDirectory()
+os.chdir(scratch.name)
+environment = {k: v for k, v in os.environ.items() if k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
+environment.update(HOME=scratch.name, TERM="xterm", LC_ALL="C.UTF-8", GEMMTUNE_LIBCUDA=scratch.name + "/no-driver",
+                   GEMMTUNE_DB=scratch.name + "/my.db")
+
+
+def resize(terminal, width):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+
+
+def run_in(width, *arguments, narrower=0, **more):
+    """Exit code and all that reached a terminal of so many columns, which shrinks at the first line of progress."""
+    ours, its = pty.openpty()
+    resize(its, width)
+    child = subprocess.Popen([program, *arguments], stdin=its, stdout=its, stderr=its, env={**environment, **more},
+                             start_new_session=True)
+    os.close(its)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+        if narrower and b"#" in piece:
+            resize(ours, narrower)
+            text += b"<resized>"
+            narrower = 0
+    os.close(ours)
+    return child.wait(), text.decode("utf-8")
+
+
+def lines_of(text):
+    """Lines that stay, and those that another took the place of."""
+    stay, replaced = [], []
+    for line in text.split("\r\n"):
+        first, *others = line.split(REPLACED)
+        stay.append(others[-1] if others else first)
+        replaced += [other for other in others[:-1] if other]
+    return stay, replaced
+
+
+def check(holds, *why):
+    if not holds:
+        print(*why, sep="\n")
+        sys.exit(1)
+
+
+def check_width(width, text, what):
+    stay, replaced = lines_of(text)
+    for line in stay:
+        check(len(line) <= width, f"{what}: a line of {len(line)} in a terminal of {width}:", line)
+    for line in replaced:
+        check(len(line) < width, f"{what}: progress of {len(line)} in a terminal of {width}:", line)
+
+
+def check_rows(rows, text, width, what):
+    """rows: shape, other texts that must stand in its row."""
+    stay, _ = lines_of(text)
+    for shape, *others in rows:
+        found = [line for line in stay if re.search(rf"(^|\s){re.escape(shape)}(\s|$)", line)]
+        check(found, f"{what} in {width} columns: no row tells {shape} whole:", text)
+        for other in others:
+            check(any(other in line for line in found), f"{what} in {width} columns: {shape} without {other}:", *found)
+
+
+def check_progress(replaced, what, ratio):
+    check(replaced, f"{what}: no progress was shown")
+    tried = [line for line in replaced if re.search(r"\[[#-]{5,20}\]  \d+/\d+, (best )?\d", line)]
+    check(tried, f"{what}: no bar, done/planned and best in one line:", *replaced)
+    check(all(re.search(r"(\d[smh] left|\d+/\d+, \d\w+ left\])", line) for line in replaced), f"{what}: no time left:", *replaced)
+    if ratio:
+        check(any(" x cuBLAS" in line for line in replaced), f"{what}: no ratio to cuBLAS:", *replaced)
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+# Stored winners: all that tell rows apart, once what they share.
+subprocess.run([program, "import", sources + "/configs/winners/h200.jsonl"], env=environment, check=True,
+               stdout=subprocess.DEVNULL)
+winners = json.loads(subprocess.run([program, "query", "--format", "json"], env=environment, check=True,
+                                    stdout=subprocess.PIPE).stdout)
+check(len(winners) > 30, "too few winners to look at")
+for width in WIDTHS:
+    code, text = run_in(width, "query")
+    check(code == 0, text)
+    check_width(width, text, "query")
+    check_rows([(w["problem"], f"{w['time_us']:.2f}", f"{w['ratio']:.3f}") for w in winners], text, width, "query")
+    for shared in ("NVIDIA H200", "cuBLAS 13.1.0", "driver"):
+        check(text.count(shared) == 1, f"query in {width} columns tells {shared} {text.count(shared)} times")
+    for family in {w["configuration"].split()[0] for w in winners}:
+        wanted = sum(w["configuration"].split()[0] == family for w in winners)
+        check(len(re.findall(rf"\b{family} \w", squeezed(text))) == wanted,
+              f"query in {width} columns tells other than {wanted} configurations of {family}:", text)
+    one = winners[0]
+    for arguments in (("query", "--shape", one["problem"], "--all"), ("explain", "--shape", one["problem"]),
+                      ("verify",), ("doctor",), ("import", "--list", sources + "/tests/data/kernel_tuner_cache.json"),
+                      ("ladder", "--shape", "64x64x64", "--compile-only", "--gpu", "h200", "--rung", "naive")):
+        code, text = run_in(width, *arguments)
+        if code == 6 and arguments[0] == "ladder":
+            continue  # no NVRTC
+        check(code in (0, 1, 6), f"{arguments} ended with {code}", text)
+        if arguments[0] in ("query", "explain", "import"):
+            check_width(width, text, arguments[0])
+        if "--all" in arguments:
+            check(squeezed(one["configuration"]) in squeezed(text), "--all cuts the configuration:", text)
+
+# A search, with children that invent times.
+if os.access(fake_child, os.X_OK):
+    for width in WIDTHS:
+        code, text = run_in(width, "--shape", "64x64x64", "--shape", "sgemm:tn:65x66x67:batch=3", "--space",
+                            sources + "/tests/fake/space.conf", "--budget", "6s", "--db", f"search{width}.db",
+                            GEMMTUNE_EXE=fake_child)
+        check(code == 0, text)
+        check_width(width, text, "tune")
+        check_rows([("sgemm:nn:64x64x64", "tuned"), ("sgemm:tn:65x66x67:batch=3", "tuned")], text, width, "tune")
+        check_progress(lines_of(text)[1], "tune", True)
+        check("combinations" not in text, "the start-up sentences are for those who want to know all:", text)
+
+# A prediction.
+for width in WIDTHS:
+    code, text = run_in(width, "--shape", "256x256x256", "--gpu", "h200", "--max-trials", "8" if width == 200 else "4", "--cache", f"cache{width}",
+                        "--db", f"predicted{width}.db", narrower=60 if width == 200 else 0)
+    if code == 6:
+        print("no NVRTC: predictions were not looked at")
+        break
+    check(code == 0, text)
+    before, _, after = text.partition("<resized>")
+    check_width(width, before, "prediction")
+    if after:  # a line may have been on its way
+        check_width(60, REPLACED + REPLACED.join(after.split(REPLACED)[2:]), "prediction in a terminal that shrank")
+    text = before + after
+    check_rows([("sgemm:nn:256x256x256", "predicted")], text, width, "prediction")
+    check_progress(lines_of(text)[1], "prediction", False)
+    check("combinations" not in text, "the start-up sentences are for those who want to know all:", text)
+
+# Terminals that cannot go back in a line, and none: plain lines. Colour is never used.
+for more in ({"TERM": "dumb"}, {"NO_COLOR": "1"}):
+    code, text = run_in(80, "--shape", "256x256x256", "--gpu", "h200", "--max-trials", "4", "--cache", "plain", "--again",
+                        "--db", "plain.db", **more)
+    if code == 6:
+        break
+    check(code == 0, text)
+    check(not re.search("\x1b\\[[0-9;]*m", text), f"colour with {more}:", repr(text))
+    if "TERM" in more:
+        check("\x1b" not in text and "\r" not in text.replace("\r\n", ""), "a dumb terminal was sent:", repr(text))
+print("every line fits, every row tells its shape")
