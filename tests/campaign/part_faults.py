@@ -31,9 +31,9 @@ WAYS = [  # name, CAMPAIGN_DO, CAMPAIGN_CALLS
 
 
 class Job:
-    def __init__(self, name, words, fake=True, who="-", database="t.db", outputs=()):
+    def __init__(self, name, words, fake=True, who="-", outputs=()):
         self.name, self.words, self.fake, self.who = name, words, fake, who
-        self.database, self.outputs = database, outputs
+        self.outputs, self.reads, self.content = outputs, words[0] in ("export", "verify", "query"), b""
 
 
 def jobs(setting, folder):
@@ -81,6 +81,7 @@ def begin(seed, folder, job):
     for name in ("t.db", "other.db", "in.jsonl"):
         if name == "t.db" and job.name in ("tune into a new file", "prediction", "compiler of a prediction"): continue
         shutil.copyfile(seed(name), folder(name))
+    with open(seed("t.db"), "rb") as file: job.content = file.read()
     if job.name == "prediction": shutil.copytree(seed("cache"), folder("cache"))
 
 
@@ -116,14 +117,18 @@ def judge(setting, folder, job, run, code, before, case, result):
     if code == 0 and job.fake and job.words[0] == "tune":
         short = common.whole(run.log) - common.stored(common.copy_database(db, folder))
         if short: result.found("lost", f"{sum(short.values())} trials of a run that ended with 0: {case}")
-    verdict, said = common.verify(setting, db, folder)
-    if verdict and not (verdict == 1 and not before and total == 0):
-        result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
+    if job.reads:
+        with open(db, "rb") as file: unchanged = file.read() == job.content
+        if not unchanged: result.found("written by a reader", case)
+    else:
+        verdict, said = common.verify(setting, db, folder)
+        if verdict and not (verdict == 1 and not before and total == 0):
+            result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
     for output in job.outputs:
         whole = os.path.exists(folder(output))
         if whole != (code == 0): result.found("output", f"exit code {code}, but the file is {'there' if whole else 'absent'}: {case}")
     # What only reads is not asked again, and what writes the same file in the same way not at each n.
-    if job.words[0] == "tune" and result.tested % 3 == 0 or job.outputs or (code and result.tested % 2): again(setting, folder, job, before, case, result)
+    if (job.words[0] == "tune" or job.outputs or code) and result.tested % 3 == 0: again(setting, folder, job, before, case, result)
 
 
 def again(setting, folder, job, before, case, result):

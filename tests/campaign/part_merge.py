@@ -52,7 +52,9 @@ def make_shards(setting, folder, count, rng):
                 run.left()
             elif run.wait() != 0: raise RuntimeError("no shard: " + run.said())
         if i % 5 == 4:  # the same facts in two shards
-            shutil.copyfile(paths[rng.randrange(len(paths))], path)
+            for name in os.listdir(folder(f"s{i}")):
+                if name.startswith("t.db"): os.unlink(folder(f"s{i}", name))
+            shutil.copyfile(rng.choice([p for p in paths if not os.path.exists(p + "-wal")]), path)
         if os.path.exists(path): paths.append(path)
     return paths
 

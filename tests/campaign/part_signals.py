@@ -4,7 +4,7 @@ Phases of a tune by what its children were asked last (start, compiling, measuri
 export, import and merge, at the n-th call on a file. INT, TERM and HUP end a tune with 130, everything finished kept; the
 other commands end by the signal or with 130. A signal that stops lets it go on after CONT; one whose default is to be
 ignored changes nothing; any other may end the process as the system does, and then it is as after a kill. HUP that was
-ignored at the start (nohup) stays ignored.
+ignored at the start (nohup) stays ignored. An export whose compilers are at work leaves neither them nor a header.
 
 After each: no process is left, acknowledged trials are there, `tune verify` accepts the file, an output is whole or
 absent and no temporary file lies beside it, and the next tuner leaves one file. Where a process dies of a signal that
@@ -19,7 +19,7 @@ IGNORED = [signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH, signa
 STOPPING = [signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU]
 CATCHABLE = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP) and s < 32] + [signal.SIGRTMIN]
 PHASES = {"start": None, "compiling": "compile ", "measuring": "trial ", "race": "block ", "last check": "verify "}
-SLOW = {"compiling": {"FAKE_COMPILE_MS": "20"}, "measuring": {"FAKE_TRIAL_MS": "5"}, "race": {"FAKE_BLOCK_MS": "5"}}
+SLOW = {"compiling": {"FAKE_COMPILE_MS": "50"}, "measuring": {"FAKE_TRIAL_MS": "50"}, "race": {"FAKE_BLOCK_MS": "20"}}
 
 
 def outcomes(number, command):
@@ -116,6 +116,25 @@ def at_a_call(setting, seed, number, command, rng, result):
         if names and handled: result.found("left behind", f"{names} at rest: {case}")
 
 
+def while_kernels_are_built(setting, seed, number, rng, result):
+    """An export whose real compilers are at work."""
+    with common.Folder() as folder:
+        shutil.copyfile(seed("t.db"), folder("t.db"))
+        before = common.all_trials(folder("t.db"), folder)
+        words = ["export", "--db", folder("t.db"), "--header", folder("w.h"), "--with-kernels"]
+        run = common.Run(setting, folder, words, fake=False)
+        try: code = run.process.wait(rng.uniform(0.05, 3))
+        except subprocess.TimeoutExpired:
+            run.process.send_signal(number)
+            result.tested += 1
+            result.add("while kernels are built")
+            code = run.wait()
+        case = f"{signal.Signals(number).name}, export --with-kernels"
+        if (why := common.wrong_end(run, code, {0, 130, -number})): result.found("ended badly", f"{case}: {why}")
+        if code and os.path.exists(folder("w.h")): result.found("output", f"exit code {code}, but there is a header: {case}")
+        look(setting, folder, run, code or 0, before, case, result, number)
+
+
 def hang_up_under_nohup(setting, seed, result):
     with common.Folder() as folder:
         words = common.fake_tune(setting, folder("t.db"), ["1024x512x512"], "--max-trials", "60")
@@ -148,6 +167,7 @@ def run(setting, result):
         cases = [(in_a_phase, number, phase) for number in numbers for phase in PHASES]
         cases += [(at_a_call, number, command) for number in numbers for command in ("tune", "export", "import", "merge")]
         if setting.quick: cases = rng.sample(cases, 24)
+        for number in ENDING if setting.faults and not setting.quick else []: while_kernels_are_built(setting, seed, number, rng, result)
         while True:
             rng.shuffle(cases)
             for case, number, where in cases:
