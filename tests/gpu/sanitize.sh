@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # sanitize.sh [--legal] [NAME...]: the shipped winners under compute-sanitizer: a small problem for each family and feature
 # below, each under memcheck, initcheck, synccheck and racecheck. A line for each tool and case; NAME is one of the cases,
 # without any all of them. Runs in the folder that pack.sh made, JOBS of them at a time (8); needs the driver, NVRTC, and
@@ -15,7 +15,7 @@
 # second one waits for the first one's scoreboard in the very cubin that was run.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-tools='memcheck initcheck synccheck racecheck'
+tools='memcheck racecheck synccheck initcheck'
 
 # NAME|"inbox" or nothing|the winner's problem, or a configuration that has not won|the small problem
 cases() {
@@ -104,7 +104,7 @@ plant() { # NUMBER TOOL
     clean | 'no summary'* | expected*) result="FAILED: the planted defect was not found ($said)" ;;
     *) result="found: $said" ;;
     esac
-    line "$2" planted "$begin" "$result" >"$out/$2.planted.line"
+    line "$2" planted "$begin" "$result" | tee "$out/$2.planted.line"
 }
 
 one() { # NUMBER TOOL NAME INBOX CONFIG PROBLEM
@@ -116,7 +116,7 @@ one() { # NUMBER TOOL NAME INBOX CONFIG PROBLEM
     clean | expected*) [ "$code" = 0 ] && result=$said || result="FAILED: exit status $code ($said)" ;;
     *) result="FAILED: $said" ;;
     esac
-    line "$2" "$3" "$begin" "$result" >"$out/$2.$3.line"
+    line "$2" "$3" "$begin" "$result" | tee "$out/$2.$3.line"
 }
 
 line() { # TOOL NAME BEGIN RESULT
@@ -171,7 +171,7 @@ export GEMMTUNE_CACHE="$out/cache"
 number=0
 # at_once COMMAND ARGUMENT...: in the background, JOBS at a time.
 at_once() {
-    [ $((number % ${JOBS:-8})) != 0 ] || wait
+    while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-8}" ]; do wait -n || true; done
     "$@" &
     number=$((number + 1))
 }
@@ -207,7 +207,6 @@ for tool in $tools; do
     done <"$out/cases"
 done
 wait
-cat "$out"/*.line
 runs=$(cat "$out"/*.line | wc -l)
 found=$(cat "$out"/*.line | grep -c FAILED)
 echo "$runs runs, $found failed; what the tools said is in $out"
