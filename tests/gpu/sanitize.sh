@@ -15,7 +15,7 @@
 # second one waits for the first one's scoreboard in the very cubin that was run.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-tools='memcheck racecheck synccheck initcheck'
+tools=${TOOLS:-memcheck racecheck synccheck initcheck}
 
 # NAME|"inbox" or nothing|the winner's problem, or a configuration that has not won|the small problem
 cases() {
@@ -92,7 +92,7 @@ look() { # NUMBER TOOL ARGUMENT...
     number=$1 tool=$2
     shift 2
     set -- --tool "$tool" --port $((40000 + 12 * number)) "$here/sanitize_one" "$@"
-    [ "$tool" != racecheck ] || set -- --racecheck-report all --print-limit 100000 "$@"
+    [ "$tool" != racecheck ] || set -- --racecheck-report analysis --print-limit 1000 "$@"
     timeout "${LIMIT_S:-150}" "$sanitizer" "$@"
 }
 
