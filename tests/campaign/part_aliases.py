@@ -96,9 +96,9 @@ def can_bind(folder):
     return done.returncode == 0
 
 
-def writer(setting, folder, path, log, shape, alias=None, env=None, words=()):
+def writer(setting, folder, path, log, shape, alias=None, env=None, trials=60):
     alias = alias or Alias(path)
-    words = common.fake_tune(setting, path, [shape], "--max-trials", "60", *words)
+    words = common.fake_tune(setting, path, [shape], "--max-trials", str(trials))
     words[words.index("--cache") + 1] = folder("cache")
     more = {"pass_fds": [alias.fd]} if alias.fd is not None else {}
     return common.Run(setting, folder, words, env, log=log, cwd=alias.cwd, prefix=alias.prefix, **more)
@@ -138,7 +138,7 @@ def kill_and_go_on(setting, folder, first, alias, case, result, before):
     first.left()
     acks = common.acknowledged(first.log)
     result.add("trials acknowledged", sum(acks.values()))
-    third = writer(setting, folder, alias.path, "log-third", "512x512x1024", alias, words=("--max-trials", "5"))
+    third = writer(setting, folder, alias.path, "log-third", "512x512x1024", alias, trials=5)
     code = third.wait()
     if (why := common.wrong_end(third, code, {0, 4, 8})): result.found("after a kill, the other name", f"{case}: {why}")
     if os.path.exists(folder("renamed.db")):  # as its sentence says: it is given its name again
@@ -151,7 +151,7 @@ def kill_and_go_on(setting, folder, first, alias, case, result, before):
 def check_all(setting, folder, home, acks, before, case, result):
     names = [n for n in os.listdir(folder("other")) if n.endswith("hard.db") or n == "t.db"]
     for name in names: os.unlink(folder("other", name))  # a file with several names is refused: here is the way out
-    last = writer(setting, folder, home, "log-last", "576x512x512", words=("--max-trials", "5"))
+    last = writer(setting, folder, home, "log-last", "576x512x512", trials=5)
     if (why := common.wrong_end(last, last.wait(), {0})): result.found("the next run ended badly", f"{case}: {why}")
     texts = [row[0] for row in common.rows(home, "SELECT c.text FROM trials t JOIN configs c ON c.id = t.config_id JOIN problems p "
              "ON p.id = t.problem_id WHERE p.text LIKE '%:1024x512x512' AND t.recovered_us IS NULL")]

@@ -159,9 +159,10 @@ def run(setting, result):
         turn = 0
         while (open_ones := [p for p in plan if not p[4]]) and not setting.time_is_up():
             turn += 1
+            if result.findings and setting.plant: return
             for p in open_ones:
                 if not p[0].fake and turn % 20 != 1: continue
-                if setting.time_is_up() or (result.findings and setting.plant): return
+                if setting.time_is_up() or (result.findings and setting.plant): break
                 job, way, n, step, _ = p
                 p[4] = not strike(setting, seed, folder, job, way, n, result) or way[0] == "no locks"  # for all calls, then
                 p[2] = n + step

@@ -123,7 +123,7 @@ def while_kernels_are_built(setting, seed, number, rng, result):
         before = common.all_trials(folder("t.db"), folder)
         words = ["export", "--db", folder("t.db"), "--header", folder("w.h"), "--with-kernels"]
         run = common.Run(setting, folder, words, fake=False)
-        try: code = run.process.wait(rng.uniform(0.05, 3))
+        try: code = run.process.wait(rng.uniform(0.05, 0.6))
         except subprocess.TimeoutExpired:
             run.process.send_signal(number)
             result.tested += 1
@@ -167,7 +167,7 @@ def run(setting, result):
         cases = [(in_a_phase, number, phase) for number in numbers for phase in PHASES]
         cases += [(at_a_call, number, command) for number in numbers for command in ("tune", "export", "import", "merge")]
         if setting.quick: cases = rng.sample(cases, 24)
-        for number in ENDING if setting.faults and not setting.quick else []: while_kernels_are_built(setting, seed, number, rng, result)
+        for number in 3 * ENDING if setting.faults and not setting.quick else []: while_kernels_are_built(setting, seed, number, rng, result)
         while True:
             rng.shuffle(cases)
             for case, number, where in cases:
