@@ -35,7 +35,7 @@ CUresult cuInit(unsigned int flags)
     const char *computes = getenv("FAKE_GPU_COMPUTES");
     CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : RESULT;
     if (computes) fake_computes = atoi(computes);
-    if (result == CUDA_SUCCESS) fake_started_in = getpid();
+    if (result == CUDA_SUCCESS) fake_start();
     return result;
 }
 

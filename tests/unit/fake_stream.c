@@ -38,8 +38,20 @@ static unsigned long long streams_made;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static _Thread_local struct fake_stream per_thread;
 
-_Atomic int fake_started_in, fake_forbidden;
+_Atomic int fake_forbidden;
+static _Atomic int is_child; /* of the process that called cuInit */
 _Thread_local bool fake_in_destructor;
+
+static void in_child(void)
+{
+    is_child = 1;
+}
+
+void fake_start(void)
+{
+    static atomic_flag started = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&started)) pthread_atfork(NULL, NULL, in_child);
+}
 
 CUresult fake_result(const char *name)
 {
@@ -48,7 +60,7 @@ CUresult fake_result(const char *name)
         fake_forbidden++;
         return CUDA_ERROR_NOT_PERMITTED;
     }
-    if (fake_started_in && fake_started_in != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
+    if (atomic_load_explicit(&is_child, memory_order_relaxed)) return CUDA_ERROR_NOT_INITIALIZED;
     for (const char *fail = getenv("FAKE_GPU_FAIL"); fail && *fail; fail += *fail == ',') {
         if (strncmp(fail, name, length) == 0 && fail[length] == '=') {
             int result = atoi(fail + length + 1);

@@ -32,7 +32,8 @@ static inline void fake_count(_Atomic int *counter, int change)
 /* Partial sums are begun, or else added up: is that out of turn on this stream? */
 bool fake_tears(CUstream stream, bool begins);
 
-extern _Atomic int fake_started_in; /* the process that called cuInit; others are told that it has not been */
+/* cuInit was called in this process: a child of it is told that it has not been. */
+void fake_start(void);
 
 /* ---- kernels ---- */
 
