@@ -1,9 +1,10 @@
 #include "gemmtune.h"
 
+#include "arguments.h"
 #include "cache.h"
 #include "compile.h"
 #include "handle.h"
-#include "modules.h"
+#include "place.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "workspace.h"
@@ -12,9 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Share of the GPU's memory that graphs may hold as workspaces. */
-#define CAPTURED_SHARE 16
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* making a context current */
 
@@ -63,221 +61,6 @@ static enum gt_status no_plan(const char *who)
     return answer(fail(E_INPUT, "%s: the plan is NULL, closed, or none of this library's", who));
 }
 
-/* ---- structs of the caller ---- */
-
-/* What the first version of each had: nobody knows less. */
-enum { OPTIONS_FIRST = 96, PROBLEM_FIRST = 136, CALL_FIRST = 104, INFO_FIRST = 1704 };
-enum { STRUCT_BYTES_MAX = 4096 };
-
-/* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
- * and what we do not know must be. */
-static enum status read_struct(const char *name, const void *from, size_t least, void *to, size_t known)
-{
-    uint32_t size;
-    memcpy(&size, from, sizeof size);
-    if (size < least || size > STRUCT_BYTES_MAX)
-        return fail(E_INPUT, "the size of struct %s is %u; sizeof(struct %s) is at least %zu", name,
-                    (unsigned)size, name, least);
-    memset(to, 0, known);
-    memcpy(to, from, size < known ? size : known);
-    for (size_t i = known; i < size; i++)
-        if (((const unsigned char *)from)[i])
-            return fail(E_INPUT, "struct %s has members that gemmtune " GT_LIBRARY_VERSION " does not know",
-                        name);
-    return OK;
-}
-
-static enum status check_zero(const char *name, const void *words, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (((const unsigned char *)words)[i])
-            return fail(E_INPUT, "the reserved members of struct %s must be 0", name);
-    return OK;
-}
-
-/* ---- problems ---- */
-
-static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C;
-
-/* A copy of the caller's that has all members of ours. */
-static inline enum status copy_problem(const struct gt_problem *from, struct gt_problem *to)
-{
-    if (from->size == sizeof *to &&
-        !(from->reserved[0] | from->reserved[1] | from->reserved[2] | from->reserved[3])) {
-        *to = *from;
-        return OK;
-    }
-    enum status st = read_struct("gt_problem", from, PROBLEM_FIRST, to, sizeof *to);
-    return st ? st : check_zero("gt_problem", to->reserved, sizeof to->reserved);
-}
-
-static int64_t row(int64_t length)
-{
-    return length > 0 ? length : 1;
-}
-
-static enum status check_members(const struct gt_problem *from)
-{
-    if (from->type != GT_SGEMM) return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM", (int)from->type);
-    if (from->flags & ~problem_flags)
-        return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
-                    (unsigned)from->flags, (unsigned)problem_flags);
-    if (from->alignment != 0 && from->alignment != 4 && from->alignment != 8 && from->alignment != 16)
-        return fail(E_INPUT, "alignment is %d; 4, 8, 16 or 0 are possible", (int)from->alignment);
-    if ((from->trans_a | from->trans_b) & ~1)
-        return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
-                    (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
-    if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
-    return OK;
-}
-
-/* Column-major C = op(A) op(B) of M x N is row-major C^T = op(B)^T op(A)^T of N x M, and what is stored by
- * columns is stored transposed by rows: operands and sizes change places, ops stay with their operand. */
-static struct gt_problem by_rows(struct gt_problem p)
-{
-    const struct gt_problem x = p;
-    if (!(x.flags & GT_COLUMN_MAJOR)) return p;
-    p.m = x.n;
-    p.n = x.m;
-    p.trans_a = x.trans_b;
-    p.trans_b = x.trans_a;
-    p.lda = x.ldb;
-    p.ldb = x.lda;
-    p.stride_a = x.stride_b;
-    p.stride_b = x.stride_a;
-    return p;
-}
-
-/* Ours from the caller's, with defaults filled in, checked. */
-static enum status read_problem(const struct gt_problem *asked, struct problem *p)
-{
-    enum status st = check_members(asked);
-    if (st) return st;
-    const struct gt_problem rows = by_rows(*asked), *from = &rows;
-    *p = (struct problem){.type = GEMM_SGEMM,
-                          .trans_a = from->trans_a,
-                          .trans_b = from->trans_b,
-                          .m = from->batch ? from->m : 0,
-                          .n = from->n,
-                          .k = from->k,
-                          .lda = from->lda,
-                          .ldb = from->ldb,
-                          .ldc = from->ldc,
-                          .batch = from->batch ? from->batch : 1,
-                          .stride_a = from->stride_a,
-                          .stride_b = from->stride_b,
-                          .stride_c = from->stride_c,
-                          .alpha = 1,
-                          .beta = from->flags & GT_ADDS_TO_C ? 1 : 0};
-    if (p->lda == 0) p->lda = row(problem_cols_a(p));
-    if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
-    if (p->ldc == 0) p->ldc = row(p->n);
-    if (p->batch == 1) p->stride_a = p->stride_b = p->stride_c = 0;
-    st = problem_check(p);
-    if (st || p->batch > 1) return st;
-    p->stride_a = problem_rows_a(p) * p->lda; /* the text form's default */
-    p->stride_b = problem_rows_b(p) * p->ldb;
-    p->stride_c = p->m * p->ldc;
-    return OK;
-}
-
-/* ---- contexts ---- */
-
-/* The primary context goes when its last user lets go of it, which may be another handle. */
-static void retain_primary(struct place *place)
-{
-    unsigned flags;
-    int active = 0;
-    CUcontext primary;
-    if (cuda.DevicePrimaryCtxGetState(place->device.handle, &flags, &active) != CUDA_SUCCESS || !active ||
-        cuda.DevicePrimaryCtxRetain(&primary, place->device.handle) != CUDA_SUCCESS)
-        return;
-    place->is_primary = primary == place->device.context;
-    if (!place->is_primary) cuda.DevicePrimaryCtxRelease(place->device.handle);
-}
-
-static enum status start_place(struct gt_handle *handle, struct place *place)
-{
-    const struct gpu *gpu = &place->device.gpu;
-    unsigned long long id;
-    enum status st = device_of_context(&place->device);
-    if (!st) st = device_check(cuda.CtxGetId(place->device.context, &id), "ask for the context's id");
-    if (!st) st = known_open(&place->known, gpu, handle->database, handle->pretuned, &handle->notices);
-    if (st) return st;
-    place->id = id;
-    place->known.workspace_bytes = handle->workspace_bytes;
-    if (handle->workspaces > 0)
-        st = workspaces_open(place->device.handle, handle->workspaces,
-                             (size_t)gpu->memory_bytes / CAPTURED_SHARE, &place->workspaces);
-    if (st) known_close(&place->known);
-    else retain_primary(place);
-    return st;
-}
-
-static enum status add_place(struct gt_handle *handle, struct place **out)
-{
-    struct place *place = calloc(1, sizeof *place);
-    if (!place) return fail(E_MEMORY, "out of memory while opening a context");
-    enum status st = start_place(handle, place);
-    if (st) {
-        free(place);
-        return st;
-    }
-    pthread_mutex_init(&place->lock, NULL);
-    blas_pool_start(&place->blas);
-    place->next = atomic_load(&handle->places);
-    atomic_store_explicit(&handle->places, place, memory_order_release);
-    *out = place;
-    return OK;
-}
-
-static struct place *find_place(struct gt_handle *handle, uint64_t context)
-{
-    struct place *place = atomic_load_explicit(&handle->places, memory_order_acquire);
-    while (place && place->id != context) place = place->next;
-    return place;
-}
-
-static enum status place_of(struct gt_handle *handle, uint64_t context, struct place **place)
-{
-    enum status st = OK;
-    *place = find_place(handle, context);
-    if (*place) return OK;
-    pthread_mutex_lock(&handle->lock);
-    *place = find_place(handle, context);
-    if (!*place) st = add_place(handle, place);
-    pthread_mutex_unlock(&handle->lock);
-    return st;
-}
-
-/* The context that was at the address when the place was made. */
-static bool is_alive(const struct place *place)
-{
-    unsigned long long id;
-    return cuda.CtxGetId(place->device.context, &id) == CUDA_SUCCESS && id == place->id;
-}
-
-/* A thread without a context gets that of gt_open, as with the runtime API. */
-static __attribute__((noinline)) enum status adopt_context(const struct gt_handle *handle, CUresult result,
-                                                           unsigned long long *context)
-{
-    CUcontext current = NULL;
-    const struct place *first = atomic_load(&handle->places);
-    while (first && first->next) first = first->next; /* the first is the last in the list */
-    if (cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && !current && first && is_alive(first)) {
-        result = cuda.CtxSetCurrent(first->device.context);
-        *context = first->id;
-    }
-    return device_check(result, "make a context current in this thread");
-}
-
-/* The context to work in, by its id. */
-static inline enum status current_context(const struct gt_handle *handle, unsigned long long *context)
-{
-    CUresult result = cuda.CtxGetId(NULL, context);
-    return result == CUDA_SUCCESS ? OK : adopt_context(handle, result, context);
-}
-
 /* ---- open, close ---- */
 
 static void find_cache(struct gt_handle *handle, const char *chosen)
@@ -297,7 +80,7 @@ static void find_cache(struct gt_handle *handle, const char *chosen)
 
 static enum status copy_options(struct gt_handle *handle, const struct gt_options *o)
 {
-    enum status st = check_zero("gt_options", o->reserved, sizeof o->reserved);
+    enum status st = arguments_check_zero("gt_options", o->reserved, sizeof o->reserved);
     if (st) return st;
     if (o->flags & ~(unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET))
         return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", (unsigned)o->flags,
@@ -335,7 +118,7 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     if (st) return answer_gpu(st);
     struct place *place;
     pthread_mutex_lock(&handle->lock);
-    st = add_place(handle, &place);
+    st = place_add(handle, &place);
     pthread_mutex_unlock(&handle->lock);
     return answer(st);
 }
@@ -346,7 +129,7 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
     if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
     *out = NULL;
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
-    enum status st = options ? read_struct("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
+    enum status st = options ? arguments_read("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
     if (st) return answer(st);
     struct gt_handle *handle = object_make(&handles);
     if (!handle) return answer(fail(E_MEMORY, "out of memory while opening"));
@@ -360,27 +143,6 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
     return status;
 }
 
-static void free_place(struct place *place)
-{
-    CUcontext popped;
-    CUstreamCaptureMode before = relaxed_begin();
-    if (is_alive(place) && cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS) {
-        modules_close(place, false);
-        workspaces_close(place->workspaces);
-        blas_pool_close(&place->blas);
-        cuda.CtxPopCurrent(&popped);
-    } else { /* the context is gone, and with it what was in it */
-        modules_close(place, true);
-        workspaces_forget(place->workspaces);
-        blas_pool_forget(&place->blas);
-    }
-    relaxed_end(before);
-    if (place->is_primary) cuda.DevicePrimaryCtxRelease(place->device.handle);
-    known_close(&place->known);
-    pthread_mutex_destroy(&place->lock);
-    free(place);
-}
-
 /* In a child of the process that opened it, nothing of it can be used nor freed: the driver does not work,
  * and locks may be held by threads that are not there. */
 void gt_close(struct gt_handle *handle)
@@ -391,7 +153,7 @@ void gt_close(struct gt_handle *handle)
     plan_turnover_free(&handle->others);
     for (struct place *place = atomic_load(&handle->places), *next; place; place = next) {
         next = place->next;
-        free_place(place);
+        place_free(place);
     }
     CUcontext current = NULL;
     if (handle->own.context && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && current == handle->own.context)
@@ -404,25 +166,13 @@ void gt_close(struct gt_handle *handle)
     object_free(&handles, handle);
 }
 
-static void trim_place(struct gt_handle *handle, struct place *place)
-{
-    CUcontext popped;
-    CUstreamCaptureMode before = relaxed_begin();
-    if (is_alive(place) && cuda.CtxPushCurrent(place->device.context) == CUDA_SUCCESS) {
-        if (place->workspaces) workspaces_trim(place->workspaces);
-        modules_trim(handle, place);
-        cuda.CtxPopCurrent(&popped);
-    }
-    relaxed_end(before);
-}
-
 enum gt_status gt_trim(struct gt_handle *handle)
 {
     if (!object_is(&handles, handle)) return no_handle("gt_trim");
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
     for (struct place *place = atomic_load(&handle->places); place; place = place->next)
-        trim_place(handle, place);
+        place_trim(handle, place);
     return GT_OK;
 }
 
@@ -437,7 +187,7 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context, const s
     const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR};
-    enum status st = read_problem(p, &problem);
+    enum status st = arguments_problem(p, &problem);
     if (!st) st = place_of(handle, context, &place);
     return st ? st : plan_make(handle, place, &problem, &traits, plan);
 }
@@ -450,8 +200,8 @@ enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *p
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     struct gt_problem p;
     unsigned long long context;
-    enum status st = copy_problem(problem, &p);
-    if (!st) st = current_context(handle, &context);
+    enum status st = arguments_copy_problem(problem, &p);
+    if (!st) st = place_current_context(handle, &context);
     if (!st) st = open_plan(handle, context, &p, plan);
     return answer(st);
 }
@@ -542,25 +292,6 @@ static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
     return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
 }
 
-/* A call of another size, or with something set that we must look at. */
-static enum status read_call(const struct gt_call *from, struct gt_call *to)
-{
-    enum status st = read_struct("gt_call", from, CALL_FIRST, to, sizeof *to);
-    if (st) return st;
-    if (to->flags & ~(uint32_t)GT_AS_PLANNED)
-        return fail(E_INPUT, "flags of the call are 0x%x, of which this version knows 0x1",
-                    (unsigned)to->flags);
-    return check_zero("gt_call", to->reserved, sizeof to->reserved);
-}
-
-static inline bool is_usual(const struct gt_call *call)
-{
-    uintptr_t reserved = call->flags & ~(uint32_t)GT_AS_PLANNED;
-    for (size_t i = 0; i < sizeof call->reserved / sizeof *call->reserved; i++)
-        reserved |= (uintptr_t)call->reserved[i];
-    return call->size == sizeof *call && !reserved;
-}
-
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
 {
     const bool swap = plan->traits.column_major;
@@ -581,8 +312,8 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
     struct gt_call copy;
     if (!object_is(&plan_pool, plan)) return no_plan("gt_launch");
     if (!call) return answer(fail(E_INPUT, "gt_launch: the call is NULL"));
-    if (!is_usual(call)) {
-        enum status st = read_call(call, &copy);
+    if (!arguments_are_usual(call)) {
+        enum status st = arguments_read_call(call, &copy);
         if (st) return answer(st);
         call = &copy;
     }
@@ -658,13 +389,13 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
     unsigned long long context;
     if (!object_is(&handles, handle)) return no_handle("gt_gemm");
     if (!problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
-    enum status st = copy_problem(problem, &p);
-    if (!st && !is_usual(call)) {
-        st = read_call(call, &copy);
+    enum status st = arguments_copy_problem(problem, &p);
+    if (!st && !arguments_are_usual(call)) {
+        st = arguments_read_call(call, &copy);
         call = &copy;
     }
     if (st) return answer(st);
-    st = current_context(handle, &context);
+    st = place_current_context(handle, &context);
     if (st) return device_forked() ? answer_gpu(st) : answer(st);
     specialize(&p, call);
     const struct plan_key key = plan_key_of(context, &p);

@@ -1,6 +1,8 @@
 /* handle.h — what gt_open makes, shared by the files of runtime/.
  *
- * gemmtune.c    the public functions: arguments checked, contexts found
+ * gemmtune.c    the public functions
+ * arguments.c   the structs that callers hand in
+ * place.c       the contexts that a handle works in
  * plan.c        a plan: the first choice that can be prepared, and another one when a launch needs it
  * way.c         one prepared way to compute a problem: a kernel or cuBLAS
  * modules.c     kernels compiled and loaded, each once a context

@@ -1,0 +1,122 @@
+#include "arguments.h"
+
+#include <string.h>
+
+static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C;
+
+/* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
+ * and what we do not know must be. */
+enum status arguments_read(const char *name, const void *from, size_t least, void *to, size_t known)
+{
+    uint32_t size;
+    memcpy(&size, from, sizeof size);
+    if (size < least || size > STRUCT_BYTES_MAX)
+        return fail(E_INPUT, "the size of struct %s is %u; sizeof(struct %s) is at least %zu", name,
+                    (unsigned)size, name, least);
+    memset(to, 0, known);
+    memcpy(to, from, size < known ? size : known);
+    for (size_t i = known; i < size; i++)
+        if (((const unsigned char *)from)[i])
+            return fail(E_INPUT, "struct %s has members that gemmtune " GT_LIBRARY_VERSION " does not know",
+                        name);
+    return OK;
+}
+
+enum status arguments_check_zero(const char *name, const void *words, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (((const unsigned char *)words)[i])
+            return fail(E_INPUT, "the reserved members of struct %s must be 0", name);
+    return OK;
+}
+
+/* ---- problems ---- */
+
+enum status arguments_copy_problem_slowly(const struct gt_problem *from, struct gt_problem *to)
+{
+    enum status st = arguments_read("gt_problem", from, PROBLEM_FIRST, to, sizeof *to);
+    return st ? st : arguments_check_zero("gt_problem", to->reserved, sizeof to->reserved);
+}
+
+static int64_t row(int64_t length)
+{
+    return length > 0 ? length : 1;
+}
+
+static enum status check_members(const struct gt_problem *from)
+{
+    if (from->type != GT_SGEMM) return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM", (int)from->type);
+    if (from->flags & ~problem_flags)
+        return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
+                    (unsigned)from->flags, (unsigned)problem_flags);
+    if (from->alignment != 0 && from->alignment != 4 && from->alignment != 8 && from->alignment != 16)
+        return fail(E_INPUT, "alignment is %d; 4, 8, 16 or 0 are possible", (int)from->alignment);
+    if ((from->trans_a | from->trans_b) & ~1)
+        return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
+                    (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
+    if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
+    return OK;
+}
+
+/* Column-major C = op(A) op(B) of M x N is row-major C^T = op(B)^T op(A)^T of N x M, and what is stored by
+ * columns is stored transposed by rows: operands and sizes change places, ops stay with their operand. */
+static struct gt_problem by_rows(struct gt_problem p)
+{
+    const struct gt_problem x = p;
+    if (!(x.flags & GT_COLUMN_MAJOR)) return p;
+    p.m = x.n;
+    p.n = x.m;
+    p.trans_a = x.trans_b;
+    p.trans_b = x.trans_a;
+    p.lda = x.ldb;
+    p.ldb = x.lda;
+    p.stride_a = x.stride_b;
+    p.stride_b = x.stride_a;
+    return p;
+}
+
+/* Ours from the caller's, with defaults filled in, checked. */
+enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
+{
+    enum status st = check_members(asked);
+    if (st) return st;
+    const struct gt_problem rows = by_rows(*asked), *from = &rows;
+    *p = (struct problem){.type = GEMM_SGEMM,
+                          .trans_a = from->trans_a,
+                          .trans_b = from->trans_b,
+                          .m = from->batch ? from->m : 0,
+                          .n = from->n,
+                          .k = from->k,
+                          .lda = from->lda,
+                          .ldb = from->ldb,
+                          .ldc = from->ldc,
+                          .batch = from->batch ? from->batch : 1,
+                          .stride_a = from->stride_a,
+                          .stride_b = from->stride_b,
+                          .stride_c = from->stride_c,
+                          .alpha = 1,
+                          .beta = from->flags & GT_ADDS_TO_C ? 1 : 0};
+    if (p->lda == 0) p->lda = row(problem_cols_a(p));
+    if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
+    if (p->ldc == 0) p->ldc = row(p->n);
+    if (p->batch == 1) p->stride_a = p->stride_b = p->stride_c = 0;
+    st = problem_check(p);
+    if (st || p->batch > 1) return st;
+    p->stride_a = problem_rows_a(p) * p->lda; /* the text form's default */
+    p->stride_b = problem_rows_b(p) * p->ldb;
+    p->stride_c = p->m * p->ldc;
+    return OK;
+}
+
+/* ---- calls ---- */
+
+/* A call of another size, or with something set that we must look at. */
+enum status arguments_read_call(const struct gt_call *from, struct gt_call *to)
+{
+    enum status st = arguments_read("gt_call", from, CALL_FIRST, to, sizeof *to);
+    if (st) return st;
+    if (to->flags & ~(uint32_t)GT_AS_PLANNED)
+        return fail(E_INPUT, "flags of the call are 0x%x, of which this version knows 0x1",
+                    (unsigned)to->flags);
+    return arguments_check_zero("gt_call", to->reserved, sizeof to->reserved);
+}

@@ -1,0 +1,47 @@
+/* arguments.h — the structs that callers hand in: sizes, reserved words, and a problem in our terms.
+ */
+#ifndef GT_ARGUMENTS_H
+#define GT_ARGUMENTS_H
+
+#include "gemmtune.h"
+#include "problem.h"
+
+/* What the first version of each struct had: nobody knows less. */
+enum { OPTIONS_FIRST = 96, PROBLEM_FIRST = 136, CALL_FIRST = 104, INFO_FIRST = 1704 };
+enum { STRUCT_BYTES_MAX = 4096 };
+
+/* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
+ * and what we do not know must be. Errors: E_INPUT. */
+enum status arguments_read(const char *name, const void *from, size_t least, void *to, size_t known);
+
+/* Reserved members. Errors: E_INPUT. */
+enum status arguments_check_zero(const char *name, const void *words, size_t bytes);
+
+/* A problem in our terms, by rows, from a copy of the caller's that has all members of ours; defaults are
+ * filled in, and all of it is checked. Errors: E_INPUT. */
+enum status arguments_problem(const struct gt_problem *asked, struct problem *problem);
+
+/* A call of another size, or with something set that we must look at. Errors: E_INPUT. */
+enum status arguments_read_call(const struct gt_call *from, struct gt_call *to);
+
+static inline bool arguments_are_usual(const struct gt_call *call)
+{
+    uintptr_t reserved = call->flags & ~(uint32_t)GT_AS_PLANNED;
+    for (size_t i = 0; i < sizeof call->reserved / sizeof *call->reserved; i++)
+        reserved |= (uintptr_t)call->reserved[i];
+    return call->size == sizeof *call && !reserved;
+}
+
+enum status arguments_copy_problem_slowly(const struct gt_problem *from, struct gt_problem *to);
+
+/* A copy of the caller's that has all members of ours. Errors: E_INPUT. */
+static inline enum status arguments_copy_problem(const struct gt_problem *from, struct gt_problem *to)
+{
+    if (from->size != sizeof *to ||
+        (from->reserved[0] | from->reserved[1] | from->reserved[2] | from->reserved[3]))
+        return arguments_copy_problem_slowly(from, to);
+    *to = *from;
+    return OK;
+}
+
+#endif
