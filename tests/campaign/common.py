@@ -219,12 +219,13 @@ def verify(setting, db, folder, env=None):
 
 
 def litter(folder, db, allowed=(), running=False, cut_off=False):
-    """Names in the folder that nobody asked for. At rest the database is one file. A compiler that was cut off leaves its
-    temporary file in the cache for an hour (tuner/gpu/cache.c)."""
+    """Names in the folder that nobody asked for. At rest the database is one file. cut_off: what the program could not
+    remove is no finding either, be it that it was killed or that the disk removed nothing."""
     names = set(os.listdir(os.path.dirname(db)))
     base = os.path.basename(db)
     fine = {base + suffix for suffix in (DATABASE_FILES if running else {""})} | set(allowed)
     names = {n for n in names - fine if not re.match(r"(log|copy|cache|home|fired|trace)", n)}
+    if cut_off: names = {n for n in names if not n.startswith(".")}
     cache = os.path.join(os.path.dirname(db), "cache")
     if os.path.isdir(cache) and not running and not cut_off: names |= {f"cache/{n}" for n in os.listdir(cache) if n.startswith(".")}
     return sorted(names)
