@@ -206,11 +206,11 @@ void gt_plan_close(struct gt_plan *plan);
  * kernel that the driver refuses, a capture that needs a workspace. Then another kernel, or cuBLAS, or the
  * workspace, is prepared and used from then on. A plan for which cuBLAS won calls cuBLAS.
  *
- *
  * Any number of streams and threads may launch one plan at once. A launch that needs a workspace has one of
  * the handle's, which it holds a lock of while it is enqueued; each stream of each capture has one of its
  * own, which the graph keeps. Where no device memory is left for it, another kernel or cuBLAS computes the
- * product (instead in gt_plan_info). Graphs need the handle, not the plan.
+ * product (instead in gt_plan_info). Graphs need the handle, not the plan. In another context than the
+ * plan's nothing is made ready: GT_INVALID, or GT_DEVICE where the driver says so.
  *
  * In the caller's workspace, a plan whose blocks count themselves in clears its counters there first, a small
  * memset on the stream. */
