@@ -248,7 +248,8 @@ struct gt_plan_info {
         loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
     size_t workspace_bytes; /* that a launch needs; 0: none */
     int workspaces;         /* that the handle may have for it in this context; see gt_options */
-    int provisional;        /* 1: a better one fell away for a reason that may pass, and is tried again */
+    int provisional;        /* 1: a better one fell away for a reason that may pass, and is tried again by
+                               launches without GT_AS_PLANNED */
     char instead[512];      /* what computes launches that could not have their workspace: a configuration or
                                "cublas"; "" none came yet */
     int64_t without_workspace; /* how many did */
