@@ -58,7 +58,8 @@ static enum status compile_one(struct export_kernel *k, bool with_ptx, const cha
 }
 
 /* What fills the cache ahead, every so-manieth kernel each; a kernel that fails here is told of by who reads
- * the cache. A process and not a thread, since compilers crash. */
+ * the cache. A process and not a thread, since compilers crash, and NVRTC ends its process in its own way
+ * when SIGINT comes. */
 static void compile_ahead(const struct export_kernels *kernels, const char *cache, int first, int step)
 {
     struct compiled compiled;
@@ -75,7 +76,7 @@ static void fill_cache(const struct export_kernels *kernels, const char *cache)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int started = 0, count = kernels->count < 64 ? kernels->count : 64;
     if (cores > 0 && count > cores) count = (int)cores;
-    for (; count > 1 && started < count; started++) {
+    for (; started < count; started++) {
         children[started] = fork();
         if (children[started] < 0) break; /* then it takes longer */
         if (children[started] == 0) {
