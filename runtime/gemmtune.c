@@ -232,7 +232,7 @@ static enum gt_status not_as_planned(enum way_result result)
 /* For what is not only launched but made ready. A thread without a context gets the plan's. */
 static enum status enter_context(const struct gt_plan *plan)
 {
-    unsigned long long id;
+    unsigned long long id = 0;
     CUcontext current = NULL;
     CUresult result = cuda.CtxGetCurrent(&current);
     if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->place->device.context);
