@@ -141,6 +141,7 @@ for width in WIDTHS:
             check_width(width, text, arguments[0])
         if "--all" in arguments:
             check(squeezed(one["configuration"]) in squeezed(text), "--all cuts the configuration:", text)
+            check(f"{one['cublas_us']:.2f}" in text, "--all rounds cuBLAS's time:", text)
 
 # A search, with children that invent times.
 if os.access(fake_child, os.X_OK):
