@@ -18,6 +18,7 @@ enum {
     BARRIER = 0xb1d,        /* bar.sync */
     NOTHING = 0x918,        /* __syncwarp() of a warp that is known to be whole */
     WARP_SYNC = 0x348,      /* of one that may not be */
+    WARP_SYNC_ALL = 0x948,
     BRANCH = 0x947,
     END = 0x94d,
     FMA = 0x223,
@@ -209,7 +210,7 @@ const char *machine_code_harmless(const char *cubin, size_t length, enum harmles
     *places = (struct places){0};
     code.bytes = section(cubin, length, ".text.gemm", &code.length);
     if (!code.bytes || code.length % INSTRUCTION) return "this is no cubin with a kernel gemm";
-    if (kind != READ_BEYOND && has(code, WARP_SYNC))
+    if (kind != READ_BEYOND && (has(code, WARP_SYNC) || has(code, WARP_SYNC_ALL)))
         return "the assembler does not know that warps are whole where one lane arrives for all";
     places->writes = malloc(code.length);
     places->reads = malloc(code.length);
