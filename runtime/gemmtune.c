@@ -201,9 +201,9 @@ enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *p
     struct gt_problem p;
     unsigned long long context;
     enum status st = arguments_copy_problem(problem, &p);
-    if (!st) st = place_current_context(handle, &context);
-    if (!st) st = open_plan(handle, context, &p, plan);
-    return answer(st);
+    if (st) return answer(st);
+    if ((st = place_current_context(handle, &context))) return answer_gpu(st);
+    return answer(open_plan(handle, context, &p, plan));
 }
 
 void gt_plan_close(struct gt_plan *plan)
@@ -229,6 +229,20 @@ static enum gt_status not_as_planned(enum way_result result)
     }
 }
 
+/* For what is not only launched but made ready. A thread without a context gets the plan's. */
+static enum status enter_context(const struct gt_plan *plan)
+{
+    unsigned long long id = 0;
+    CUcontext current = NULL;
+    CUresult result = cuda.CtxGetCurrent(&current);
+    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->place->device.context);
+    if (result == CUDA_SUCCESS) result = cuda.CtxGetId(NULL, &id);
+    enum status st = device_check(result, "make the plan's context current");
+    if (!st && id != plan->place->id)
+        st = fail(E_INPUT, "another context is current than the plan's, or the plan's was reset");
+    return st;
+}
+
 /* The launch did not go as planned, which costs what it costs. */
 static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum way_result result,
                                     const struct gemm_call *call)
@@ -241,18 +255,11 @@ static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum 
         result = way_launch(way, call);
     }
     if (call->as_planned && result != WAY_DONE) return not_as_planned(result);
-    if (result != WAY_DONE && result != WAY_BROKEN && result != WAY_NO_CONTEXT)
-        result = plan_launch_otherwise(plan, way, result, call);
-    return result == WAY_DONE ? GT_OK : GT_DEVICE;
-}
-
-/* A thread without a context gets the plan's. */
-static enum status enter_context(const struct gt_plan *plan)
-{
-    CUcontext current = NULL;
-    CUresult result = cuda.CtxGetCurrent(&current);
-    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->place->device.context);
-    return device_check(result, "make the plan's context current");
+    if (result == WAY_DONE) return GT_OK;
+    if (result == WAY_BROKEN || result == WAY_NO_CONTEXT) return GT_DEVICE;
+    enum status st = enter_context(plan);
+    if (st) return answer(st);
+    return plan_launch_otherwise(plan, way, result, call) == WAY_DONE ? GT_OK : GT_DEVICE;
 }
 
 /* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
@@ -396,7 +403,7 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
     }
     if (st) return answer(st);
     st = place_current_context(handle, &context);
-    if (st) return device_forked() ? answer_gpu(st) : answer(st);
+    if (st) return answer_gpu(st);
     specialize(&p, call);
     const struct plan_key key = plan_key_of(context, &p);
     const uint64_t hash = plan_hash(&key);

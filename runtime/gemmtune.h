@@ -206,11 +206,11 @@ void gt_plan_close(struct gt_plan *plan);
  * kernel that the driver refuses, a capture that needs a workspace. Then another kernel, or cuBLAS, or the
  * workspace, is prepared and used from then on. A plan for which cuBLAS won calls cuBLAS.
  *
- *
  * Any number of streams and threads may launch one plan at once. A launch that needs a workspace has one of
  * the handle's, which it holds a lock of while it is enqueued; each stream of each capture has one of its
  * own, which the graph keeps. Where no device memory is left for it, another kernel or cuBLAS computes the
- * product (instead in gt_plan_info). Graphs need the handle, not the plan.
+ * product (instead in gt_plan_info). Graphs need the handle, not the plan. In another context than the
+ * plan's nothing is made ready: GT_INVALID, or GT_DEVICE where the driver says so.
  *
  * In the caller's workspace, a plan whose blocks count themselves in clears its counters there first, a small
  * memset on the stream. */
@@ -248,7 +248,8 @@ struct gt_plan_info {
         loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
     size_t workspace_bytes; /* that a launch needs; 0: none */
     int workspaces;         /* that the handle may have for it in this context; see gt_options */
-    int provisional;        /* 1: a better one fell away for a reason that may pass, and is tried again */
+    int provisional;        /* 1: a better one fell away for a reason that may pass, and is tried again by
+                               launches without GT_AS_PLANNED */
     char instead[512];      /* what computes launches that could not have their workspace: a configuration or
                                "cublas"; "" none came yet */
     int64_t without_workspace; /* how many did */

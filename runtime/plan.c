@@ -237,11 +237,27 @@ static enum status prepare(struct gt_plan *plan, enum plan_case which, struct wa
     return find_way_relaxed(&wish, way);
 }
 
-static void install(struct gt_plan *plan, enum plan_case which, struct way *way)
+static bool is_same(const struct way *a, const struct way *b)
 {
-    way->next = plan->ways;
-    plan->ways = way;
+    return a->unaligned == b->unaligned && a->provisional == b->provisional &&
+           strcmp(a->info.config, b->info.config) == 0;
+}
+
+/* One that was made before serves again, with its patience: what is refused again and again takes no more
+ * memory, and is tried less and less. */
+static struct way *install(struct gt_plan *plan, enum plan_case which, struct way *way)
+{
+    struct way *known = plan->ways;
+    while (known && !is_same(known, way)) known = known->next;
+    if (known) {
+        way_free(way);
+        way = known;
+    } else {
+        way->next = plan->ways;
+        plan->ways = way;
+    }
     atomic_store(&plan->way[which], way);
+    return way;
 }
 
 static struct way *open_way(const struct gt_plan *plan, enum plan_case which)
@@ -258,7 +274,7 @@ static enum status fill(struct gt_plan *plan, enum plan_case which, struct way *
     pthread_mutex_lock(&plan->lock);
     if (!(*way = open_way(plan, which))) {
         st = prepare(plan, which, way);
-        if (!st) install(plan, which, *way);
+        if (!st) *way = install(plan, which, *way);
     }
     pthread_mutex_unlock(&plan->lock);
     return st;

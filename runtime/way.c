@@ -211,7 +211,7 @@ static enum way_result launch_cublas(const struct way *way, const struct gemm_ca
 
 static __attribute__((noinline)) enum way_result launch_unusual(struct way *way, const struct gemm_call *call)
 {
-    if (way->provisional && atomic_fetch_sub(&way->retry, 1) == 1) return WAY_DUE;
+    if (way->provisional && !call->as_planned && atomic_fetch_sub(&way->retry, 1) == 1) return WAY_DUE;
     if (way->cublas) return launch_cublas(way, call);
     if (way->counted && modules_hold(way->handle, way->module, call->stream))
         return no_context() ? WAY_NO_CONTEXT : WAY_BROKEN;

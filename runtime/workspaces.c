@@ -255,10 +255,7 @@ static struct workspace *lock_shared(struct workspaces *w, unsigned long long id
     struct workspace *each = choose(w, id, need, as_they_are);
     if (!each) return NULL;
     pthread_mutex_lock(&each->lock);
-    if (order(each, id, stream) && prepare(w, each, need, stream)) {
-        each->ran_on = id + 1;
-        return each;
-    }
+    if (order(each, id, stream) && prepare(w, each, need, stream)) return each;
     pthread_mutex_unlock(&each->lock);
     atomic_fetch_sub(&each->busy, 1);
     return NULL;
@@ -297,10 +294,12 @@ bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, C
     if (status != CU_STREAM_CAPTURE_STATUS_NONE || cuda.StreamGetId(stream, &id) != CUDA_SUCCESS)
         return false;
     struct workspace *each = lock_own(w, id);
-    const bool own = each && prepare(w, each, need, stream);
+    /* What another stream had there comes first: this one may have been given it without having used it. */
+    const bool own = each && order(each, id, stream) && prepare(w, each, need, stream);
     if (each && !own) pthread_mutex_unlock(&each->lock);
     if (!own) each = lock_some(w, id, need, stream);
     if (!each) return false;
+    each->ran_on = id + 1;
     *turn = (struct workspace_turn){
         .at = workspace_at(&each->buffer, need), .workspace = each, .stream = stream, .own = own};
     return true;

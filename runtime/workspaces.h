@@ -22,7 +22,7 @@
 #define WORKSPACES_USUAL 8
 
 /* A stream's own from so many launches in a row on. */
-#define WORKSPACES_OWN_AFTER 8
+#define WORKSPACES_OWN_AFTER 256
 
 struct workspaces;
 struct workspace;

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "explain_show.h"
 #include "options.h"
+#include "output_file.h"
 #include "print.h"
 #include "reading.h"
 
@@ -156,8 +157,7 @@ static enum status print_list(const json_t *list)
     int rc = json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENSURE_ASCII);
     print_end(stdout);
     if (rc == 0 && fflush(stdout) == 0) return OK;
-    return fail(E_IO, "the explanation could not be written%s%s", errno ? ": " : "",
-                errno ? strerror(errno) : "");
+    return fail(E_IO, "the explanation could not be written: %s", outfile_why(errno));
 }
 
 enum status cmd_explain(int argc, char **argv)

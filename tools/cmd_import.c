@@ -298,7 +298,9 @@ static enum status convert(struct import *im, const char *bytes, size_t length, 
     fputs(",\n\"results\": [", out.stream);
     if (!rows.failed) st = recorded_rows(bytes, length, r, write_row, &rows);
     fputs("\n]}\n", out.stream);
-    if (!st && rows.failed) st = fail(E_IO, "cannot write %s", im->t4);
+    /* What could not be written is told when the file is closed. */
+    if (!st && rows.failed && !ferror(out.stream))
+        st = fail(E_MEMORY, "out of memory while writing %s", im->t4);
     if (!st && r->rows == 0) st = fail(E_INPUT, "there is no result in %s", r->path);
     return outfile_close(&out, st);
 }

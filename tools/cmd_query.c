@@ -125,7 +125,7 @@ static const struct column columns[] = {
     {"gpu_id", NULL, COLUMN_TEXT, 0},
     {"gpu_arch", NULL, COLUMN_TEXT, 0},
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
-    {"cublas_us", NULL, COLUMN_NUMBER, 0},
+    {"cublas_us", NULL, COLUMN_NUMBER, 2},
     {"exact", NULL, COLUMN_BOOL, 0},
     {"rounds", NULL, COLUMN_NUMBER, 0},
     {"trials", NULL, COLUMN_NUMBER, 0},

@@ -1,5 +1,6 @@
 #include "table.h"
 
+#include "output_file.h"
 #include "print.h"
 #include "table_cells.h"
 #include "utf8.h"
@@ -111,7 +112,7 @@ enum status table_written(FILE *stream)
 {
     errno = 0;
     if (fflush(stream) == 0 && !ferror(stream)) return OK;
-    return fail(E_IO, "the table could not be written%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+    return fail(E_IO, "the table could not be written: %s", outfile_why(errno));
 }
 
 /* The shortest decimal text that gives the same double. Whole numbers have no point. */

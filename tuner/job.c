@@ -43,6 +43,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     job->problem = *problem;
     job->worker = -1;
     job->result.winner.problem = *problem;
+    job->result.winner.gpu = context->gpu;
     problem_format(problem, job->text);
 
     const struct tune_options *options = env->options;

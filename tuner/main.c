@@ -116,8 +116,7 @@ int main(int argc, char **argv)
     /* What was printed counts only once it has been written. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))
-        st = fail(E_IO, "cannot write to standard output%s%s", errno ? ": " : "",
-                  errno ? strerror(errno) : "");
+        st = fail(E_IO, "cannot write to standard output: %s", outfile_why(errno));
     if (st && st != E_HELPED && *status_text()) print_line(stderr, "tune: %s", status_text());
     return status_exit_code(st);
 }

@@ -31,6 +31,7 @@ struct forecast {
     size_t failures[VERDICT_COUNT];
     double began_s, share_s;
     double end_s; /* of the whole budget */
+    size_t after; /* problems after this one */
     size_t best;
     double best_us;
 };
@@ -116,7 +117,9 @@ static void show(const struct forecast *f, int ended)
         p.tflops = problem_flop(f->problem) / f->best_us * 1e-6;
         config_summary(&f->field.config[f->best], p.best);
     }
-    report_progress(f->report, &p, 1, ended, p.left_s, false);
+    double run_s = fmax(0, f->end_s - now_s());
+    if (rate > 0) run_s = fmin(run_s, (double)(f->wanted - f->done + f->after * f->wanted) / rate);
+    report_progress(f->report, &p, 1, ended, run_s, false);
 }
 
 /* Take in what the compilers say. Errors: E_INTERRUPTED. */
@@ -255,7 +258,8 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
     const struct tune_options *o = s->options;
     struct db_context context = {.gpu = *gpu, .cold = o->cold};
     snprintf(context.nvrtc, sizeof context.nvrtc, "%s", crew_nvrtc(s->crew));
-    for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.problem = o->problems[i];
+    for (size_t i = 0; i < o->problem_count; i++)
+        s->results[i].winner = (struct db_winner){.problem = o->problems[i], .gpu = *gpu};
 
     struct builds *builds = NULL;
     struct report *report = NULL;
@@ -283,7 +287,8 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
                              .problem = &o->problems[i],
                              .result = &s->results[i],
                              .began_s = now_s(),
-                             .end_s = s->began_s + budget_s};
+                             .end_s = s->began_s + budget_s,
+                             .after = o->problem_count - 1 - i};
         f.share_s = budget_share(left_s, (int)(o->problem_count - i), 1);
         st = predict_one(&f, (int)i);
         close_forecast(&f);

@@ -52,7 +52,7 @@ static void add_row(struct table *table, const struct job_result *r)
     problem_format(&w->problem, problem);
     bool any = w->time_us > 0;
     table_text(table, problem);
-    table_text(table, any ? w->gpu.name : NULL);
+    table_text(table, w->gpu.name[0] ? w->gpu.name : NULL);
     table_text(table, result_name(r));
     table_number(table, or_empty(w->time_us));
     table_number(table, any ? or_empty(problem_flop(&w->problem) / w->time_us * 1e-6) : (double)NAN);

@@ -142,6 +142,7 @@ static enum status deal(struct state *x, struct lane *lane, struct job **job, si
         st = job_open(&x->env, &lane->context, lane->run_id, &x->s->options->problems[i], job);
         if (st == E_ABSENT) { /* nothing is legal: the problem's fault, not ours */
             x->s->results[i].how = JOB_FRUITLESS;
+            x->s->results[i].winner.gpu = lane->context.gpu;
             snprintf(x->s->results[i].why, sizeof x->s->results[i].why, "%s", status_text());
             settle(x, i);
             continue;
@@ -408,6 +409,8 @@ enum status session_run(struct session *s)
     const struct tune_options *o = s->options;
     for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.problem = o->problems[i];
     enum status st = open_state(&x);
+    for (size_t i = 0; !st && x.lanes == 1 && i < o->problem_count; i++)
+        s->results[i].winner.gpu = x.lane[0].context.gpu; /* its row may be that of a problem never begun */
     x.budget_s = o->budget_s > 0
                      ? o->budget_s
                      : BUDGET_DEFAULT_S * ceil((double)o->problem_count / fmax(1, s->worker_count));

@@ -19,7 +19,7 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
 /* Every problem that is stored: more than have a winner, but none is missing. */
 static void list_winners(struct context *c)
 {
-    c->listed = true;
+    c->listed = !known_is_held(&c->known); /* else there may be more later */
     for (size_t i = 0; i < c->known.count && c->listed; i++) add_problem(c, 0, &c->known.winners[i].problem);
     if (c->listed && c->known.db && db_problems_each(c->known.db, add_problem, c)) c->listed = false;
     if (!c->listed) problem_set_free(&c->winners);
@@ -89,10 +89,11 @@ static bool choose(struct context *c, const struct problem *problem, int alignme
 }
 
 bool contexts_choose(struct context *context, const struct problem *problem, int alignment, bool nearest,
-                     struct choice *choice)
+                     struct choice *choice, bool *held)
 {
     pthread_mutex_lock(&contexts_lock);
     const bool found = choose(context, problem, alignment, nearest, choice);
+    *held = known_is_held(&context->known);
     pthread_mutex_unlock(&contexts_lock);
     return found;
 }

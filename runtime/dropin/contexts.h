@@ -54,9 +54,9 @@ static inline bool contexts_may_know(const struct context *context, const struct
     return !context->listed || problem_set_has(&context->winners, problem_set_hash(problem));
 }
 
-/* The winner for the problem, or where nearest is allowed the one of a similar problem. False: there is none.
- */
+/* The winner for the problem, or where nearest is allowed the one of a similar problem. False: there is none;
+ * *held: as far as can be told while another process holds the database. */
 bool contexts_choose(struct context *context, const struct problem *problem, int alignment, bool nearest,
-                     struct choice *choice);
+                     struct choice *choice, bool *held);
 
 #endif

@@ -87,19 +87,45 @@ static double expected_gain(const struct choice *c)
     return c->ratio > 0 ? c->ratio * (1 - c->loss) - 1 : -1;
 }
 
+/* The lock of changes is held. */
+static void give_up(struct route *r, enum tuned_result result, const char *why)
+{
+    const int doublings = r->failures < RETRY_DOUBLINGS ? r->failures : RETRY_DOUBLINGS;
+    const int calls = RETRY_CALLS << doublings;
+    if (result == TUNED_LATER) {
+        r->failures++;
+        atomic_store(&r->calls_to_pass, calls);
+        snprintf(r->why, sizeof r->why, "%.200s; it is tried again after %d calls", why, calls);
+    } else {
+        snprintf(r->why, sizeof r->why, "%.250s", why);
+    }
+    atomic_store(&r->state, result == TUNED_LATER ? ROUTE_LATER : ROUTE_PASS);
+}
+
+/* Why no tuned kernel is to answer; NULL: the chosen one is. *later: that may change. */
+static const char *why_not(const struct route *r, struct context *context, struct choice *choice, bool *later)
+{
+    bool held;
+    *later = false;
+    if (!r->nameable) return "no winner can be known for such a call";
+    if (!contexts_choose(context, &r->problem, r->key.alignment, route_rules.nearest, choice, &held)) {
+        *later = held;
+        return held ? "another program holds the database of winners" : "no winner is known for this problem";
+    }
+    return choice->cublas               ? "cuBLAS won the race"
+           : expected_gain(choice) <= 0 ? "the tuned kernel is not expected to be faster"
+           : exclude_has(r->text)       ? "excluded by GEMMTUNE_EXCLUDE"
+                                        : NULL;
+}
+
 static void decide(struct route *r, struct context *context)
 {
     struct choice choice = {.cublas = true};
-    const char *why = !r->nameable ? "no winner can be known for such a call"
-                      : !contexts_choose(context, &r->problem, r->key.alignment, route_rules.nearest, &choice)
-                          ? "no winner is known for this problem"
-                      : choice.cublas               ? "cuBLAS won the race"
-                      : expected_gain(&choice) <= 0 ? "the tuned kernel is not expected to be faster"
-                      : exclude_has(r->text)        ? "excluded by GEMMTUNE_EXCLUDE"
-                                                    : NULL;
-    atomic_init(&r->state, why ? ROUTE_PASS : ROUTE_TUNED);
-    if (why) snprintf(r->why, sizeof r->why, "%s", why);
+    bool later;
+    const char *why = why_not(r, context, &choice, &later);
+    if (why) give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* nobody else knows it yet */
     else snprintf(r->why, sizeof r->why, "%.3f times as fast as cuBLAS, %.200s", choice.ratio, choice.why);
+    if (!why) atomic_store(&r->state, ROUTE_TUNED);
 }
 
 /* NULL: there is no memory, or no room, which is remembered. */
@@ -113,7 +139,7 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
     r->nameable = describe(key, &r->problem);
     if (r->nameable) problem_format(&r->problem, r->text);
     decide(r, context);
-    if (memo_room(&routes) <= (route_is_tuned(r) ? 0 : ROOM_FOR_TUNED(all))) {
+    if (memo_room(&routes) <= (atomic_load(&r->state) == ROUTE_TUNED ? 0 : ROOM_FOR_TUNED(all))) {
         atomic_store_explicit(&crowded, true, memory_order_relaxed);
         verdicts_add(&untuned, hash);
         free(r);
@@ -181,21 +207,6 @@ struct route *route_newest(void)
 
 /* ---- preparing ---- */
 
-/* The lock is held. */
-static void give_up(struct route *r, enum tuned_result result, const char *why)
-{
-    const int doublings = r->failures < RETRY_DOUBLINGS ? r->failures : RETRY_DOUBLINGS;
-    const int calls = RETRY_CALLS << doublings;
-    if (result == TUNED_LATER) {
-        r->failures++;
-        atomic_store(&r->calls_to_pass, calls);
-        snprintf(r->why, sizeof r->why, "%.200s; it is tried again after %d calls", why, calls);
-    } else {
-        snprintf(r->why, sizeof r->why, "%.250s", why);
-    }
-    atomic_store(&r->state, result == TUNED_LATER ? ROUTE_LATER : ROUTE_PASS);
-}
-
 void route_give_up(struct route *route, enum tuned_result result, const char *why)
 {
     pthread_mutex_lock(&changing);
@@ -235,8 +246,14 @@ static void prepare(struct route *r, bool scalars_on_device)
                                     .scalars_on_device = scalars_on_device,
                                     .nearest = route_rules.nearest};
     struct gt_plan *plan = NULL;
+    struct choice choice;
     char why[TUNED_WHY_MAX];
-    enum tuned_result result = tuned_prepare(&wish, &plan, why);
+    bool later;
+    /* It may have been decided without the database; nothing is built that is not wanted. */
+    const char *other = why_not(r, wish.context, &choice, &later);
+    enum tuned_result result = later ? TUNED_LATER : TUNED_NEVER;
+    if (other) snprintf(why, sizeof why, "%s", other);
+    else result = tuned_prepare(&wish, &plan, why);
     pthread_mutex_lock(&changing);
     if (result == TUNED_READY) {
         snprintf(r->why, sizeof r->why, "%s", why);

@@ -98,6 +98,16 @@ def check_progress(replaced, what, ratio):
         check(any(" x cuBLAS" in line for line in replaced), f"{what}: no ratio to cuBLAS:", *replaced)
 
 
+def check_rest(replaced, of_each, problems):
+    """What is told to be left is that of the whole run: at the rate that is told, the work of all problems."""
+    for line in replaced:
+        told = re.search(r"^\[(\d+)/\d+, (\d+)s left\].*  (\d+)/\d+, .* (\d+)/min", line)
+        ended, left_s, done, rate = map(int, told.groups()) if told else (0, 0, 0, 0)
+        rest = of_each * (problems - ended) - done
+        if rate and rest > of_each and rest * 60 / rate >= 4:
+            check(left_s * rate / 60 > rest / 2, "what is left of one problem is told to be all:", line)
+
+
 def squeezed(text):
     return " ".join(text.split())
 
@@ -131,6 +141,7 @@ for width in WIDTHS:
             check_width(width, text, arguments[0])
         if "--all" in arguments:
             check(squeezed(one["configuration"]) in squeezed(text), "--all cuts the configuration:", text)
+            check(f"{one['cublas_us']:.2f}" in text, "--all rounds cuBLAS's time:", text)
 
 # A search, with children that invent times.
 if os.access(fake_child, os.X_OK):
@@ -144,10 +155,24 @@ if os.access(fake_child, os.X_OK):
         check_progress(lines_of(text)[1], "tune", True)
         check("combinations" not in text, "the start-up sentences are for those who want to know all:", text)
 
+# A problem that nothing is legal for has its GPU, too, so that all rows share it.
+with open(sources + "/tests/fake/space.conf") as shipped, open("aligned.conf", "w") as space:
+    space.write(re.sub(r"(?m)^(V[ABC]) = first 4 2 1", r"\1 = 4", shipped.read()))
+for more in ([], ["--gpu", "h200"]):
+    if not more and not os.access(fake_child, os.X_OK):
+        continue
+    code, text = run_in(110, "--shape", "64x64x64", "--shape", "63x63x63", "--space", "aligned.conf", "--max-trials", "1", "--db",
+                        f"aligned{len(more)}.db", *more, **({} if more else {"GEMMTUNE_EXE": fake_child}))
+    if code == 6:
+        continue  # no NVRTC
+    check_rows([("sgemm:nn:63x63x63", "no winner")], text, 110, "tune")
+    check(re.search(r"(?m)^GPU \w", text), "the GPU of all rows does not stand above them:", text)
+
 # A prediction.
 for width in WIDTHS:
-    code, text = run_in(width, "--shape", "256x256x256", "--gpu", "h200", "--max-trials", "8" if width == 200 else "4", "--cache", f"cache{width}",
-                        "--db", f"predicted{width}.db", narrower=60 if width == 200 else 0)
+    several = ("--shape", "264x256x256", "--shape", "272x256x256") if width == 110 else ()
+    code, text = run_in(width, "--shape", "256x256x256", *several, "--gpu", "h200", "--max-trials", "8" if width == 200 else "4",
+                        "--cache", f"cache{width}", "--db", f"predicted{width}.db", narrower=60 if width == 200 else 0)
     if code == 6:
         print("no NVRTC: predictions were not looked at")
         break
@@ -159,6 +184,7 @@ for width in WIDTHS:
     text = before + after
     check_rows([("sgemm:nn:256x256x256", "predicted")], text, width, "prediction")
     check_progress(lines_of(text)[1], "prediction", False)
+    check_rest(lines_of(text)[1], 4, 1 + len(several) // 2)
     check("combinations" not in text, "the start-up sentences are for those who want to know all:", text)
 
 # Terminals that cannot go back in a line, and none: plain lines. Colour is never used.

@@ -250,6 +250,8 @@ void gt_mbarrier_wait(void *at, unsigned parity)
     t->parity = parity;
     if (parity > 1) broken("waits for the parity %u", parity);
     if (!is_complete(t->mbarrier, parity)) wait_in(AT_MBARRIER);
+    /* Lanes do not see it at the same time: some come long after those that others wait for. */
+    for (unsigned passes = draw(2) ? draw(8) : 0; passes > 0; passes--) wait_in(READY);
 }
 
 bool copies_release(void)

@@ -2,9 +2,33 @@
 
 #include <elf.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { INSTRUCTION = 16, SYNCS_EXCHANGE = 0x5b2, SYNCS_ARRIVE = 0x9a7, BRANCH = 0x947, NO_SCOREBOARD = 7 };
+enum {
+    INSTRUCTION = 16,
+    NO_SCOREBOARD = 7,
+    BYTES_16 = 6 /* width of loads, stores and copies */
+};
+
+enum {
+    SYNCS_EXCHANGE = 0x5b2, /* mbarrier.init */
+    SYNCS_ARRIVE = 0x9a7,   /* mbarrier.arrive */
+    SYNCS_PHASE = 0x5a7,    /* mbarrier.try_wait */
+    BARRIER = 0xb1d,        /* bar.sync */
+    NOTHING = 0x918,        /* __syncwarp() of a warp that is known to be whole */
+    WARP_SYNC = 0x348,      /* of one that may not be */
+    WARP_SYNC_ALL = 0x948,
+    BRANCH = 0x947,
+    END = 0x94d,
+    FMA = 0x223,
+    STORE = 0x388, /* to shared memory */
+    STORE_UNIFORM = 0x988,
+    LOAD = 0x984,
+    COPY = 0xfae, /* cp.async */
+    BULK_COPY = 0x3ba,
+    NOTHING_KNOWN = 0xfff
+};
 
 struct instruction {
     uint64_t low, high;
@@ -77,4 +101,123 @@ bool machine_code_inbox(const char *cubin, size_t length, struct inbox_start *st
         return true;
     }
     return false;
+}
+
+/* ---- pairs that do no harm ---- */
+
+static unsigned width(struct instruction x)
+{
+    return (unsigned)(x.high >> (73 - 64)) & 7;
+}
+
+static bool jumps_back(struct instruction x)
+{
+    return operation(x) == BRANCH && (x.high >> (81 - 64) & 1);
+}
+
+struct code {
+    const char *bytes;
+    size_t length;
+};
+
+/* An end under a condition is passed by. */
+static unsigned operation_at(struct code code, size_t at)
+{
+    const struct instruction x = instruction_at(code.bytes, at);
+    const bool always = (x.low >> 12 & 0xf) == 7;
+    return operation(x) == END && !always ? NOTHING_KNOWN : operation(x);
+}
+
+static bool is_among(unsigned operation, const unsigned *set)
+{
+    for (; *set; set++)
+        if (*set == operation) return true;
+    return false;
+}
+
+/* The first instruction behind `at` that is one of `set`; the code's length if none is. */
+static size_t following(struct code code, size_t at, const unsigned *set)
+{
+    do at += INSTRUCTION;
+    while (at < code.length && !is_among(operation_at(code, at), set));
+    return at;
+}
+
+/* A wait for an mbarrier comes before it, and no other barrier between. */
+static bool behind_wait(struct code code, size_t at)
+{
+    static const unsigned set[] = {SYNCS_PHASE, BARRIER, END, 0};
+    while (at > 0) {
+        at -= INSTRUCTION;
+        if (is_among(operation_at(code, at), set)) return operation_at(code, at) == SYNCS_PHASE;
+    }
+    return false;
+}
+
+/* Then the lanes meet, and then one arrives: nothing more is stored between. */
+static bool before_arrival(struct code code, size_t at)
+{
+    static const unsigned meeting[] = {NOTHING, SYNCS_ARRIVE, BARRIER, END, 0};
+    static const unsigned arrival[] = {SYNCS_ARRIVE, STORE, STORE_UNIFORM, BARRIER, END, 0};
+    const size_t met = following(code, at, meeting);
+    if (met >= code.length || operation_at(code, met) != NOTHING) return false;
+    const size_t arrived = following(code, met, arrival);
+    return arrived < code.length && operation_at(code, arrived) == SYNCS_ARRIVE;
+}
+
+/* Between it and the jump back to the loop's beginning nothing is multiplied. */
+static bool ends_loop(struct code code, size_t at)
+{
+    static const unsigned set[] = {FMA, BRANCH, BARRIER, END, 0};
+    const size_t next = following(code, at, set);
+    return next < code.length && jumps_back(instruction_at(code.bytes, next));
+}
+
+static bool is_write(struct code code, enum harmless kind, size_t at)
+{
+    const struct instruction x = instruction_at(code.bytes, at);
+    switch (operation(x)) {
+    case STORE:
+    case STORE_UNIFORM:
+        return (kind == LANE_STORES || kind == LANE_BULK) && before_arrival(code, at);
+    case COPY:
+        if (kind == READ_BEYOND) return width(x) == BYTES_16;
+        return kind == LANE_COPIES && behind_wait(code, at);
+    case BULK_COPY:
+        return kind == LANE_BULK && behind_wait(code, at);
+    default:
+        return false;
+    }
+}
+
+static bool is_read(struct code code, enum harmless kind, size_t at)
+{
+    const struct instruction x = instruction_at(code.bytes, at);
+    if (operation(x) != LOAD) return false;
+    return kind == READ_BEYOND ? width(x) == BYTES_16 && ends_loop(code, at) : behind_wait(code, at);
+}
+
+static bool has(struct code code, unsigned wanted)
+{
+    for (size_t at = 0; at < code.length; at += INSTRUCTION)
+        if (operation_at(code, at) == wanted) return true;
+    return false;
+}
+
+const char *machine_code_harmless(const char *cubin, size_t length, enum harmless kind, struct places *places)
+{
+    struct code code = {0};
+    *places = (struct places){0};
+    code.bytes = section(cubin, length, ".text.gemm", &code.length);
+    if (!code.bytes || code.length % INSTRUCTION) return "this is no cubin with a kernel gemm";
+    if (kind != READ_BEYOND && (has(code, WARP_SYNC) || has(code, WARP_SYNC_ALL)))
+        return "the assembler does not know that warps are whole where one lane arrives for all";
+    places->writes = malloc(code.length);
+    places->reads = malloc(code.length);
+    if (!places->writes || !places->reads) return "out of memory";
+    for (size_t at = 0; at < code.length; at += INSTRUCTION) {
+        if (is_write(code, kind, at)) places->writes[places->write_count++] = (unsigned)at;
+        if (is_read(code, kind, at)) places->reads[places->read_count++] = (unsigned)at;
+    }
+    return places->write_count && places->read_count ? NULL : "the kernel has no such writes and reads";
 }

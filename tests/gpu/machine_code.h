@@ -22,4 +22,24 @@ struct inbox_start {
 /* False: the kernel `gemm` of that cubin does not begin an mbarrier so. */
 bool machine_code_inbox(const char *cubin, size_t length, struct inbox_start *start);
 
+/* Pairs of a write and a read of shared memory that racecheck reports though they do no harm
+ * (docs/kernels.md, "What racecheck says"). */
+enum harmless {
+    LANE_STORES, /* stores of a warp for which one lane arrives at an mbarrier, and reads behind a wait */
+    LANE_COPIES, /* asynchronous copies behind a wait, and reads of a warp for which one lane arrives */
+    LANE_BULK,   /* stores and bulk copies likewise */
+    READ_BEYOND, /* copies of 16 bytes, and the vectors that a loop reads last and may not need */
+    HARMLESS_COUNT
+};
+
+struct places {
+    unsigned *writes, *reads; /* bytes from the kernel's start, ascending; free() both */
+    size_t write_count, read_count;
+};
+
+/* Which instructions of the kernel `gemm` such a pair may consist of. NULL, or why that cannot be said of
+ * this cubin: a warp may be divided where its lanes should meet, or there are no such instructions. */
+const char *machine_code_harmless(const char *cubin, size_t length, enum harmless kind,
+                                  struct places *places);
+
 #endif

@@ -1,23 +1,31 @@
 #!/bin/bash
-# sanitize.sh [--legal] [NAME...]: the shipped winners under compute-sanitizer: a small problem for each family and feature
+# sanitize.sh [--legal | --case] [NAME...]: the shipped winners under compute-sanitizer: a small problem for each family and feature
 # below, each under memcheck, initcheck, synccheck and racecheck. A line for each tool and case; NAME is one of the cases,
 # without any all of them. Runs in the folder that pack.sh made, JOBS of them at a time (8); needs the driver, NVRTC, and
 # compute-sanitizer: COMPUTE_SANITIZER, or that of the PATH or of CUDA_HOME. What the tools said stays in OUT
 # (./sanitize.out). Ends with 1 if anything was found, 77 where nothing can be done.
 #
 # --legal: without a GPU: are all cases what an H200 may be given?
+# --case NAME: without a GPU: prints the case, NAME|what racecheck may report|CONFIG|PROBLEM.
 #
 # Before the cases each tool is given a defect that it must find.
 #
-# One warning of racecheck is expected, of kernels that send their sums around a cluster, on sm_90: between thread 0's
-# mbarrier.init and its own arrive.expect_tx. docs/kernels.md ("What racecheck says") reads in the machine code why it is
-# no race. It is passed over only for the cases marked `inbox`, only between those two instructions, and only if the
-# second one waits for the first one's scoreboard in the very cubin that was run.
+# racecheck is expected to report some pairs of a write and a read that are no race, or a race without consequence. Each case
+# says of which kind, and docs/kernels.md ("What racecheck says") why:
+#
+#   inbox         thread 0's mbarrier.init and its own arrive.expect_tx (a warning)
+#   lane-stores   stores of a warp for which one lane arrives at an mbarrier, and reads behind a wait
+#   lane-copies   cp.async behind a wait, and reads of a warp for which one lane arrives
+#   lane-bulk     the same of bulk copies, and of the zeros stored beside them
+#   read-beyond   what tall reads a step ahead, beyond its small operand, and does not use
+#
+# They are passed over only for the cases marked so, and only between instructions that `sanitize_one --expected` finds in the
+# very cubin that was run, with what orders them.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tools=${TOOLS:-memcheck racecheck synccheck initcheck}
 
-# NAME|"inbox" or nothing|the winner's problem, or a configuration that has not won|the small problem
+# NAME|what racecheck may report, or nothing|the winner's problem, or a configuration that has not won|the small problem
 cases() {
     cat <<'END'
 teams||sgemm:nn:256x256x256|nn:96x128x256
@@ -35,18 +43,18 @@ cluster3|inbox|sgemm:nn:640x640x640|nn:80x128x192
 cluster8|inbox|sgemm:nn:128x1760x1760|nn:64x256x512
 cluster8-teams|inbox|sgemm:nn:700x35x2048|nn:100x35x1024
 last-block||sgemm:nn:700x5124x2048|nn:128x384x128
-two-steps||sgemm:nn:32x28672x4096|nn:32x256x448
+two-steps|lane-stores|sgemm:nn:32x28672x4096|nn:32x256x448
 split66||sgemm:nn:64x64x65536|nn:64x64x4224
-split132||sgemm:nn:128x128x262144|nn:128x128x4224
+split132|lane-stores|sgemm:nn:128x128x262144|nn:128x128x4224
 pack-a||sgemm:nn:384x14161x1152|nn:192x225x100
 pack-a-split||sgemm:nn:512x11008x4096|nn:128x192x256
 pack-both||sgemm:nn:4095x4097x4093|nn:131x133x67
 pack-teams||sgemm:nn:1023x1025x1027|nn:65x67x131
 batch||sgemm:nn:1023x1025x1027|nn:33x35x67:batch=3
-nt||sgemm:nt:4096x4096x4096|nt:200x260x72
+nt|lane-stores|sgemm:nt:4096x4096x4096|nt:200x260x72
 tt||sgemm:tt:4096x4096x4096|tt:256x132x72
 resident||sgemm:nn:32x1605632x27|nn:32x2048x27
-resident-bulk||sgemm:nn:64x1605632x147|nn:64x2048x147
+resident-bulk|lane-bulk|sgemm:nn:64x1605632x147|nn:64x2048x147
 skinny||sgemm:nn:1x4096x4096|nn:1x512x512
 skinny8||sgemm:nn:16x1760x1760|nn:16x320x640
 skinny-last||sgemm:nn:16x4096x7168|nn:16x256x1024
@@ -54,9 +62,9 @@ skinny-tt||sgemm:tt:8x6144x4096|tt:8x384x512
 skinny-side||sgemm:nn:3333x5x3333|nn:333x5x333
 skinny-split||sgemm:nn:16x16x1000000|nn:16x16x67584
 slabs||simt BM=8 BN=4 BK=16 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1|nn:3x5x262200:batch=2
-tall||tall SIDE=1 BM=128 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=1|nn:640x64x147
-tall-nt||tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1|nt:64x640x147
-resident-flow||resident SIDE=0 BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=4 LOADER=2 VS=4 VC=4 UNROLL=4 MIN_BLOCKS=2 SMS=1|nn:64x1024x147
+tall|read-beyond|tall SIDE=1 BM=128 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=1|nn:640x64x147
+tall-nt|read-beyond|tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1|nt:64x640x147
+resident-flow|lane-copies|resident SIDE=0 BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=4 LOADER=2 VS=4 VC=4 UNROLL=4 MIN_BLOCKS=2 SMS=1|nn:64x1024x147
 END
 }
 
@@ -69,20 +77,39 @@ config_of() {
 
 # ---- one tool and one case ----
 
-# What a log says in the end: "clean", "expected N" or what was found.
-verdict() { # TOOL LOG INBOX CONFIG PROBLEM
-    summary=$(sed -nE 's/^=+ +((RACECHECK|ERROR) SUMMARY: .*)/\1/p' "$2" | tail -1)
-    case $summary in
-    'ERROR SUMMARY: 0 errors' | 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'*) echo clean ;;
-    'RACECHECK SUMMARY: '*'(0 errors,'*)
-        pair=$([ "$3" = inbox ] && "$here/sanitize_one" --inbox "$4" "$5" 2>&1)
-        # The places of all writes and reads that were reported, and of nothing else.
-        places=$(grep -oE '(Write|Read) (access|Thread)[^+]*\+0x[0-9a-f]+' "$2" | sed -E 's/^(Write|Read) .*\+(0x[0-9a-f]+)$/\1 \2/' |
-            sort -u | sed 's/^Write //; s/^Read //' | tac | paste -sd ' ')
-        if [ -n "$pair" ] && [ "$places" = "$pair" ]; then echo "expected: ${summary#*: }, $places"
-        else echo "$summary: $places; expected at most $pair"; fi
+# foreign EXPECTED LOG: the pairs that racecheck reports, but for those of a write and a read that are expected.
+foreign() {
+    awk '
+        NR == FNR { expected[$0]; next }
+        / access at / {
+            kind = place = $0
+            sub(/ access at .*/, "", kind)
+            sub(/.* /, "", kind)
+            sub(/.* access at gemm\+/, "", place)
+            sub(/ .*/, "", place)
+            at = kind " " place
+            if (/Race reported between/) { first = at; first_kind = kind; reports++; next }
+            pairs++
+            if (kind == first_kind || !(first in expected) || !(at in expected)) print first ", " at
+        }
+        /RACECHECK SUMMARY/ { for (i = 1; i < NF; i++) if ($(i + 1) ~ /^hazards?$/) displayed = $i }
+        END { if (!pairs || reports != displayed) print pairs + 0 " pairs in " reports + 0 " reports" }' "$1" "$2"
+}
+
+# What a log says in the end: "clean", "expected: N" or what was found. KIND: what racecheck may report.
+verdict() { # LOG KIND CONFIG PROBLEM
+    summary=$(sed -nE 's/^=+ +((RACECHECK|ERROR) SUMMARY: .*)/\1/p' "$1" | tail -1)
+    case $2:$summary in
+    *:'ERROR SUMMARY: 0 errors' | *:'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'*) echo clean ;;
+    inbox:'RACECHECK SUMMARY: '*'(0 errors,'* | lane-*:'RACECHECK SUMMARY: '* | read-beyond:'RACECHECK SUMMARY: '*)
+        if ! "$here/sanitize_one" --expected "$2" "$3" "$4" >"$1.expected" 2>&1; then echo "$summary: $(tail -1 "$1.expected")"
+        else
+            strange=$(foreign "$1.expected" "$1" | sort | uniq -c | sort -rn | head -1)
+            if [ -n "$strange" ]; then echo "$summary: not of the kind $2:$strange"
+            else echo "expected: ${summary#*: }, $2"; fi
+        fi
         ;;
-    '') echo "no summary, but at last: $(tail -1 "$2")" ;;
+    *:) echo "no summary, but at last: $(tail -1 "$1")" ;;
     *) echo "$summary" ;;
     esac
 }
@@ -99,7 +126,7 @@ look() { # NUMBER TOOL ARGUMENT...
 plant() { # NUMBER TOOL
     begin=$(date +%s)
     look "$1" "$2" --planted "$2" >"$out/$2.planted.log" 2>&1
-    said=$(verdict "$2" "$out/$2.planted.log" '' '' '')
+    said=$(verdict "$out/$2.planted.log" '' '' '')
     case $said in
     clean | 'no summary'* | expected*) result="FAILED: the planted defect was not found ($said)" ;;
     *) result="found: $said" ;;
@@ -107,11 +134,11 @@ plant() { # NUMBER TOOL
     line "$2" planted "$begin" "$result" | tee "$out/$2.planted.line"
 }
 
-one() { # NUMBER TOOL NAME INBOX CONFIG PROBLEM
+one() { # NUMBER TOOL NAME KIND CONFIG PROBLEM
     begin=$(date +%s) code=0
     log=$out/$2.$3.log
     look "$1" "$2" "$5" "$6" >"$log" 2>&1 || code=$?
-    said=$(verdict "$2" "$log" "$4" "$5" "$6")
+    said=$(verdict "$log" "$4" "$5" "$6")
     case $said in
     clean | expected*) [ "$code" = 0 ] && result=$said || result="FAILED: exit status $code ($said)" ;;
     *) result="FAILED: $said" ;;
@@ -127,24 +154,27 @@ line() { # TOOL NAME BEGIN RESULT
 
 winners=$here/configs/winners/h200.jsonl
 [ -e "$winners" ] || winners=$here/../../configs/winners/h200.jsonl
-legal=
-[ "${1:-}" != --legal ] || legal=$1
-[ -z "$legal" ] || shift
+only=
+case ${1:-} in --legal | --case) only=$1 && shift ;; esac
 wanted=" $* "
 
 wanted_cases() {
-    cases | while IFS='|' read -r name inbox source problem; do
+    cases | while IFS='|' read -r name kind source problem; do
         case $wanted in "  " | *" $name "*) ;; *) continue ;; esac
         config=$(config_of "$source")
         [ -n "$config" ] || config="no winner of $source"
-        printf '%s|%s|%s|%s\n' "$name" "$inbox" "$config" "$problem"
+        printf '%s|%s|%s|%s\n' "$name" "$kind" "$config" "$problem"
     done
 }
 
-if [ -n "$legal" ]; then
+if [ "$only" = --case ]; then
+    wanted_cases
+    exit
+fi
+if [ "$only" = --legal ]; then
     wanted_cases | {
         wrong=0 count=0
-        while IFS='|' read -r name inbox config problem; do
+        while IFS='|' read -r name kind config problem; do
             "${SANITIZE_ONE:-$here/sanitize_one}" --legal "$config" "$problem" || {
                 echo "^ $name"
                 wrong=1
@@ -165,7 +195,7 @@ sanitizer=${COMPUTE_SANITIZER:-$(command -v compute-sanitizer || echo "${CUDA_HO
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
 out=${OUT:-$PWD/sanitize.out}
 mkdir -p "$out/cache"
-rm -f "$out"/*.log "$out"/*.line
+rm -f "$out"/*.log "$out"/*.expected "$out"/*.line
 export GEMMTUNE_CACHE="$out/cache"
 
 number=0
@@ -179,12 +209,12 @@ at_once() {
 # Without a tool at first: kernels are compiled once, and wrong results are not the tools' business.
 echo "== alone"
 wanted_cases >"$out/cases"
-while IFS='|' read -r name inbox config problem; do
+while IFS='|' read -r name kind config problem; do
     at_once sh -c '"$1" "$2" "$3" >"$4" 2>&1; echo $? >>"$4"' sh "$here/sanitize_one" "$config" "$problem" "$out/alone.$name.log"
 done <"$out/cases"
 wait
 failed=0
-while IFS='|' read -r name inbox config problem; do
+while IFS='|' read -r name kind config problem; do
     case $(tail -1 "$out/alone.$name.log") in
     0) ;;
     77)
@@ -202,8 +232,8 @@ echo "== under compute-sanitizer"
 number=0
 for tool in $tools; do at_once plant "$number" "$tool"; done
 for tool in $tools; do
-    while IFS='|' read -r name inbox config problem; do
-        at_once one "$number" "$tool" "$name" "$inbox" "$config" "$problem"
+    while IFS='|' read -r name kind config problem; do
+        at_once one "$number" "$tool" "$name" "$kind" "$config" "$problem"
     done <"$out/cases"
 done
 wait

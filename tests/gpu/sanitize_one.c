@@ -3,9 +3,11 @@
  *
  *     sanitize_one CONFIG PROBLEM          computes it twice and compares with the host's sums
  *     sanitize_one --legal CONFIG PROBLEM  without a GPU: may an H200 be given that?
- *     sanitize_one --inbox CONFIG PROBLEM  without a GPU: compiles it for sm_90 and prints which instructions
- * begin an mbarrier, "0x450 0x480", if the second waits for the first sanitize_one --planted TOOL runs a
- * kernel with the defect that TOOL must find
+ *     sanitize_one --expected KIND CONFIG PROBLEM
+ *                                          without a GPU: compiles it for sm_90 and prints between which
+ *                                          writes and reads racecheck may report a race that is none, "Write
+ *                                          0x450" and "Read 0x480" a line, if the machine code proves it
+ *     sanitize_one --planted TOOL          runs a kernel with the defect that TOOL must find
  *
  * Every buffer is as large as it must be and no larger. C is not written before the first product (beta = 0,
  * which does not read it); of the workspace only the counters are. Ends with 77 where there is no GPU.
@@ -145,23 +147,51 @@ static enum status is_legal(const char *config_text, const char *problem_text)
     return st ? st : check_rules(&config, &problem, &gpu);
 }
 
-static enum status print_inbox(const char *config_text, const char *problem_text)
+static enum status print_inbox(const char *cubin, size_t length)
+{
+    struct inbox_start start;
+    if (!machine_code_inbox(cubin, length, &start)) return fail(E_ABSENT, "the kernel begins no mbarrier");
+    if (!start.waits)
+        return fail(E_ABSENT, "the arrival at 0x%x does not wait for the mbarrier's beginning at 0x%x",
+                    start.arrive, start.init);
+    printf("Write 0x%x\nRead 0x%x\n", start.init, start.arrive);
+    return OK;
+}
+
+static enum status print_harmless(const char *cubin, size_t length, enum harmless kind)
+{
+    struct places places;
+    const char *why = machine_code_harmless(cubin, length, kind, &places);
+    for (size_t i = 0; !why && i < places.write_count; i++) printf("Write 0x%x\n", places.writes[i]);
+    for (size_t i = 0; !why && i < places.read_count; i++) printf("Read 0x%x\n", places.reads[i]);
+    free(places.writes);
+    free(places.reads);
+    return why ? fail(E_ABSENT, "%s", why) : OK;
+}
+
+static enum status print_kind(const char *kind, const char *cubin, size_t length)
+{
+    static const char *const names[HARMLESS_COUNT] = {[LANE_STORES] = "lane-stores",
+                                                      [LANE_COPIES] = "lane-copies",
+                                                      [LANE_BULK] = "lane-bulk",
+                                                      [READ_BEYOND] = "read-beyond"};
+    if (strcmp(kind, "inbox") == 0) return print_inbox(cubin, length);
+    for (int i = 0; i < HARMLESS_COUNT; i++)
+        if (strcmp(kind, names[i]) == 0) return print_harmless(cubin, length, (enum harmless)i);
+    return fail(E_USAGE, "racecheck's reports of the kind %s are not known", kind);
+}
+
+static enum status print_expected(const char *kind, const char *config_text, const char *problem_text)
 {
     struct config config;
     struct problem problem;
     struct compiled built;
-    struct inbox_start start;
     char *cubin = NULL;
     size_t length;
     enum status st = parse(config_text, problem_text, &config, &problem);
     if (!st) st = compile_for(90, &config, &problem, &built);
     if (!st) st = compile_read_cubin(built.path, built.checksum, &cubin, &length);
-    if (st) return st;
-    if (!machine_code_inbox(cubin, length, &start)) st = fail(E_ABSENT, "the kernel begins no mbarrier");
-    else if (!start.waits)
-        st = fail(E_ABSENT, "the arrival at 0x%x does not wait for the mbarrier's beginning at 0x%x",
-                  start.arrive, start.init);
-    else printf("0x%x 0x%x\n", start.init, start.arrive);
+    if (!st) st = print_kind(kind, cubin, length);
     free(cubin);
     return st;
 }
@@ -227,7 +257,7 @@ int main(int argc, char **argv)
 {
     enum status st;
     if (argc == 4 && strcmp(argv[1], "--legal") == 0) st = is_legal(argv[2], argv[3]);
-    else if (argc == 4 && strcmp(argv[1], "--inbox") == 0) st = print_inbox(argv[2], argv[3]);
+    else if (argc == 5 && strcmp(argv[1], "--expected") == 0) st = print_expected(argv[2], argv[3], argv[4]);
     else if (argc == 3) st = on_gpu(argv);
     else st = fail(E_USAGE, "see the beginning of sanitize_one.c");
     if (st) fprintf(stderr, "sanitize_one: %s\n", status_text());

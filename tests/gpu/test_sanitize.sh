@@ -11,7 +11,7 @@ cp "$here/sanitize.sh" "$scratch/"
 ln -s "$GEMMTUNE_CONFIGS" "$scratch/configs"
 cat >"$scratch/sanitize_one" <<END
 #!/bin/sh
-case \$1 in --legal | --inbox) exec "$one" "\$@" ;; esac
+case \$1 in --legal | --expected) exec "$one" "\$@" ;; esac
 END
 cat >"$scratch/compute-sanitizer" <<'END'
 #!/bin/sh
@@ -27,23 +27,31 @@ chmod +x "$scratch/sanitize_one" "$scratch/compute-sanitizer"
 export COMPUTE_SANITIZER="$scratch/compute-sanitizer"
 
 "$scratch/sanitize.sh" --legal
-config=$(sed -nE 's/.*"problem": "sgemm:nn:700x35x2048",.*"config": "([^"]+)".*/\1/p' "$GEMMTUNE_CONFIGS/winners/h200.jsonl")
-pair=$("$one" --inbox "$config" nn:100x35x1024 2>"$scratch/why") || {
+# config_of OP:MxNxK: the winner.
+config_of() {
+    sed -nE "s/.*\"problem\": \"sgemm:$1\",.*\"config\": \"([^\"]+)\".*/\1/p" "$GEMMTUNE_CONFIGS/winners/h200.jsonl"
+}
+# places KIND CONFIG PROBLEM: what the machine code lets pass, to $scratch/KIND.
+places() { "$one" --expected "$1" "$2" "$3" >"$scratch/$1" 2>"$scratch/why"; }
+# first KIND Write|Read: the first such place.
+first() { sed -n "s/^$2 //p" "$scratch/$1" | head -1; }
+places inbox "$(config_of nn:700x35x2048)" nn:100x35x1024 || {
     grep -q NVRTC "$scratch/why" || exit 1
     echo "skipped: $(cat "$scratch/why")"
     exit 77
 }
 # The program itself, on a driver that computes by the definition; told another op than it is asked for, it is wrong.
-plain=$(sed -nE 's/.*"problem": "sgemm:nn:4096x4096x4096",.*"config": "([^"]+)".*/\1/p' "$GEMMTUNE_CONFIGS/winners/h200.jsonl")
+plain=$(config_of nn:4096x4096x4096)
 GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=1 "$one" "$plain" nn:256x256x96
 if GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=3 "$one" "$plain" nn:96x256x96 2>"$scratch/why"; then exit 1; fi
 grep -q 'C\[[0-9]*\] is ' "$scratch/why"
-init=${pair% *} arrive=${pair#* }
 
-# expect STATUS PATTERN: of the two cases.
+# expect STATUS PATTERN: of CASES.
+CASES='cluster8-teams plain'
 expect() {
     status=0
-    "$scratch/sanitize.sh" cluster8-teams plain >"$scratch/said" 2>&1 || status=$?
+    # shellcheck disable=SC2086
+    "$scratch/sanitize.sh" $CASES >"$scratch/said" 2>&1 || status=$?
     if [ "$status" != "$1" ] || ! grep -qE "$2" "$scratch/said"; then
         cat "$scratch/said"
         echo "expected status $1 and '$2', got $status"
@@ -51,10 +59,17 @@ expect() {
     fi
 }
 
-# hazard LEVEL WRITE READ
-hazard() {
-    printf '========= %s: (Warp Level Programming) Potential RAW hazard detected at __shared__ 0xe100 in block (0, 0, 0) (CUDA barrier operation) :\n' "$1"
-    printf '=========     Write Thread (0, 0, 0) at gemm+%s\n=========     Read Thread (0, 0, 0) at gemm+%s\n' "$2" "$3"
+# races LEVEL FIRST SECOND...: what racecheck reports, FIRST against each other; "Write gemm+0x10".
+races() {
+    printf '========= %s: Race reported between %s access at %s\n' "$1" "${2% *}" "${2#* }"
+    shift 2
+    for other; do printf '=========     and %s access at %s [992 hazards]\n' "${other% *}" "${other#* }"; done
+    echo '========= '
+}
+
+# summary ERRORS WARNINGS
+summary() {
+    printf '========= RACECHECK SUMMARY: %d hazards displayed (%d errors, %d warnings)\n' $(($1 + $2)) "$1" "$2"
 }
 
 expect 0 '12 runs, 0 failed'
@@ -67,24 +82,37 @@ TOOL=memcheck expect 1 'memcheck +plain .*FAILED: ERROR SUMMARY: 1 error'
 echo '========= Internal Sanitizer Error' >"$SAYS"
 TOOL=synccheck expect 1 'synccheck +plain .*FAILED: no summary'
 
-{
-    hazard Warning "$init" "$arrive"
-    echo '========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)'
-} >"$SAYS"
-TOOL=racecheck expect 1 "racecheck +cluster8-teams .*expected: .*$init $arrive"
-grep -q 'racecheck *plain .*FAILED' "$scratch/said" # no cluster: nothing is passed over
-printf '========= Warning: Race reported between Write access at gemm+%s and Read access at gemm+%s [992 hazards]\n' \
-    "$init" "$arrive" >"$SAYS"
-echo '========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)' >>"$SAYS"
-TOOL=racecheck expect 1 "racecheck +cluster8-teams .*expected: .*$init $arrive"
-{
-    hazard Warning "$init" "$arrive"
-    hazard Warning 0x7000 0x7010
-    echo '========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)'
-} >"$SAYS"
-TOOL=racecheck expect 1 'racecheck +cluster8-teams .*FAILED: .*2 warnings'
-{
-    hazard Error "$init" "$arrive"
-    echo '========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)'
-} >"$SAYS"
+# Thread 0's two steps, in one case and not in the other; a warning and not an error; these and nothing else.
+init=gemm+$(first inbox Write) arrive=gemm+$(first inbox Read)
+{ races Warning "Write $init" "Read $arrive" && summary 0 1; } >"$SAYS"
+TOOL=racecheck expect 1 "racecheck +cluster8-teams .*expected: .*inbox"
+grep -q 'racecheck *plain .*FAILED' "$scratch/said"
+{ races Warning "Write $init" "Read $arrive" && races Warning "Read $arrive" "Write gemm+0x7000" && summary 0 2; } >"$SAYS"
+TOOL=racecheck expect 1 'racecheck +cluster8-teams .*FAILED: .*2 warnings.*Read .*, Write 0x7000'
+{ races Error "Write $init" "Read $arrive" && summary 1 0; } >"$SAYS"
 TOOL=racecheck expect 1 'racecheck +cluster8-teams .*FAILED: .*1 error'
+
+# kind CASE KIND CONFIG PROBLEM: errors of the kind pass, in either direction; other pairs do not.
+kind() {
+    CASES=$1
+    places "$2" "$3" "$4"
+    write=$(first "$2" Write) read=$(first "$2" Read)
+    { races Error "Write gemm+$write" "Read gemm+$read" && races Error "Read gemm+$read" "Write gemm+$write" && summary 2 0; } >"$SAYS"
+    TOOL=racecheck expect 0 "racecheck +$1 .*expected: 2 .*$2"
+    for foreign in "Write gemm+$read" "Read gemm+$write" "Write gemm+$write" "Read gemm_pack+$read" "Read gemm+0x0"; do
+        { races Error "Write gemm+$write" "Read gemm+$read" "$foreign" && summary 1 0; } >"$SAYS"
+        TOOL=racecheck expect 1 "racecheck +$1 .*FAILED: .*not of the kind $2: *1 "
+    done
+    { races Error "Write gemm+$write" "Read gemm+$read" && summary 2 0; } >"$SAYS" # a report that the log lacks
+    TOOL=racecheck expect 1 "racecheck +$1 .*FAILED: .*1 pairs in 1 reports"
+}
+case_of() { "$scratch/sanitize.sh" --case "$1"; }
+for name in two-steps resident-flow resident-bulk tall; do
+    IFS='|' read -r name kind config problem <<END
+$(case_of $name)
+END
+    kind "$name" "$kind" "$config" "$problem"
+done
+# A kernel without such an arrival has no such pairs: LOADER 1 passes one barrier with all its threads.
+if places lane-stores "$plain" nn:256x256x96; then exit 1; fi
+grep -q 'no such writes and reads' "$scratch/why"

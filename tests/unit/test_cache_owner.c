@@ -129,6 +129,9 @@ TEST(a_folder_that_others_may_write_is_refused)
     assert_fails(cache_make_folder(folder), E_IO, "0777");
     assert_fails(cache_store(folder, key, "cubin", 5, &facts, &found), E_IO, "GEMMTUNE_CACHE");
     assert_int_equal(find_it(), E_ABSENT);
+    assert_int_equal(chmod(folder, 01777), 0); /* like /tmp, whose mode nobody shall be told to change */
+    assert_fails(cache_make_folder(folder), E_IO, "GEMMTUNE_CACHE");
+    assert_null(strstr(status_text(), "chmod"));
     assert_int_equal(chmod(folder, 0700), 0);
     if (geteuid() != 0) skip();
     assert_int_equal(chown(folder, 65534, 65534), 0);

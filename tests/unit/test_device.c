@@ -442,6 +442,9 @@ TEST(only_results_that_end_the_process_lose_the_device)
     assert_fails(device_check(CUDA_ERROR_OUT_OF_MEMORY, "allocate"), E_GPU, "allocate");
     assert_fails(device_check(CUDA_ERROR_INVALID_VALUE, "set"), E_GPU, "set: CUDA_ERROR_INVALID_VALUE");
     assert_fails(device_check(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "launch"), E_GPU, "launch");
+    assert_fails(device_check(CUDA_ERROR_INVALID_CONTEXT, "look"), E_GPU, "look");
+    assert_fails(device_check(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "launch"), E_GPU, "launch");
+    assert_fails(device_check(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "launch"), E_GPU, "launch");
     assert_false(device_lost());
     assert_fails(device_check(CUDA_ERROR_ILLEGAL_ADDRESS, "run"), E_GPU, "run: CUDA_ERROR_ILLEGAL_ADDRESS");
     assert_true(device_lost());

@@ -166,6 +166,18 @@ TEST(a_device_is_written_through)
     assert_true(S_ISCHR(mode_of(path)));
 }
 
+TEST(a_write_that_failed_before_the_last_is_no_failing_disk)
+{
+    struct outfile out;
+    if (access("/dev/full", W_OK) != 0) skip();
+    assert_ok(outfile_open("/dev/full", &out));
+    for (int i = 0; i < 3000; i++) fputs("too much ", out.stream);
+    fflush(out.stream);
+    assert_int_equal(outfile_close(&out, OK), E_IO);
+    assert_null(
+        strstr(status_text(), "Input/output error")); /* "No space left", or that the disk may be full */
+}
+
 TEST(a_descriptor_is_written_where_it_stands)
 {
     int fd = open(in_folder("log"), O_CREAT | O_RDWR, 0600);
@@ -247,6 +259,7 @@ int main(void)
         STORE_TEST(a_symbolic_link_is_followed),
         STORE_TEST(a_fifo_is_written_through),
         STORE_TEST(a_device_is_written_through),
+        STORE_TEST(a_write_that_failed_before_the_last_is_no_failing_disk),
         STORE_TEST(a_descriptor_is_written_where_it_stands),
         STORE_TEST(no_signal_leaves_a_temporary_file),
         STORE_TEST(a_limit_leaves_no_temporary_file),

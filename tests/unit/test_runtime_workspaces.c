@@ -2,6 +2,7 @@
  * streams, when memory is short, and in graphs that come and go.
  */
 #include "runtime_fakes.h"
+#include "workspaces.h"
 
 #include <pthread.h>
 
@@ -135,7 +136,8 @@ TEST(streams_that_stay_have_a_workspace_of_their_own_and_record_nothing)
     *fake.busy = 1;
     for (int i = 0; i < 4; i++) {
         streams[i] = new_stream();
-        for (int again = 0; again < 20; again++) own[i] = workspace_on(plan, streams[i]);
+        for (int again = 0; again < WORKSPACES_OWN_AFTER + 12; again++)
+            own[i] = workspace_on(plan, streams[i]);
     }
     const int recorded = *fake.records;
     for (int i = 0; i < 100; i++) assert_ptr_equal(workspace_on(plan, streams[i % 4]), own[i % 4]);

@@ -46,12 +46,15 @@ static void guard(char *temporary)
 
 /* ---- what is meant ---- */
 
+const char *outfile_why(int error)
+{
+    if (error == EFBIG) return "no file may be that large here (ulimit -f, or its file system)";
+    return error ? strerror(error) : "the disk may be full or failing";
+}
+
 static enum status cannot(const char *path, int error)
 {
-    if (error == EFBIG)
-        return fail(E_IO, "cannot write %s: no file may be that large here (ulimit -f, or its file system)",
-                    path);
-    return fail(E_IO, "cannot write %s: %s", path, strerror(error));
+    return fail(E_IO, "cannot write %s: %s", path, outfile_why(error));
 }
 
 /* Where a chain of symbolic links ends, whether there is something or not. 0 or an errno. */
@@ -179,11 +182,13 @@ static int publish(struct outfile *out, int fd)
     return 0;
 }
 
-/* 0 or an errno. */
+#define EARLIER (-1) /* a write failed before the last one, and its errno is gone */
+
+/* 0, an errno or EARLIER. */
 static int settle(struct outfile *out)
 {
     if (fflush(out->stream) != 0) return errno;
-    if (ferror(out->stream)) return EIO;
+    if (ferror(out->stream)) return EARLIER;
     const int fd = fileno(out->stream);
     if (!out->target[0]) return 0;
     if (fsync(fd) != 0) return errno;
@@ -202,7 +207,7 @@ enum status outfile_close(struct outfile *out, enum status st)
         int error = st ? 0 : settle(out);
         if (fclose(out->stream) != 0 && !st && !error && !out->target[0]) error = errno;
         out->stream = NULL;
-        if (error) st = cannot(out->path, error);
+        if (error) st = cannot(out->path, error == EARLIER ? 0 : error);
     }
     if (out->temporary[0]) unlink(out->temporary);
     out->temporary[0] = '\0';

@@ -26,6 +26,9 @@ enum status outfile_open(const char *path, struct outfile *out);
  * error. Takes a zeroed struct. */
 enum status outfile_close(struct outfile *out, enum status st);
 
+/* Why a stream cannot be written, for a sentence. 0: a write failed earlier, and its errno is gone. */
+const char *outfile_why(int error);
+
 /* From now on, a signal that ends this process removes its temporary files first. For programs, not for
  * libraries. */
 void outfile_guard(void);

@@ -75,12 +75,15 @@ static enum status check_folder(const char *folder)
     close(fd);
     if (error) return unwritable(folder, error);
     if (is_private(&info)) return OK;
+    char advice[64] = ""; /* a sticky folder is meant for all: /tmp */
+    if (!(info.st_mode & S_ISVTX))
+        snprintf(advice, sizeof advice, "chmod 700 it if it is yours (user %lu), or ",
+                 (unsigned long)geteuid());
     return fail(
         E_IO,
         "the cache of compiled kernels %s belongs to user %lu and has mode %04o: others could put code "
-        "there that you would run; chmod 700 it if it is yours (user %lu), or set GEMMTUNE_CACHE to a "
-        "folder of yours",
-        folder, (unsigned long)info.st_uid, (unsigned)info.st_mode & 07777, (unsigned long)geteuid());
+        "there that you would run; %sset GEMMTUNE_CACHE to a folder of yours",
+        folder, (unsigned long)info.st_uid, (unsigned)info.st_mode & 07777, advice);
 }
 
 enum status cache_make_folder(const char *folder)

@@ -104,14 +104,21 @@ static const char *error_name(CUresult result, char number[32])
     return number;
 }
 
+/* The context is whole after it. */
+static bool may_pass(CUresult result)
+{
+    return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE ||
+           result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || result == CUDA_ERROR_INVALID_CONTEXT ||
+           (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+            result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+}
+
 enum status device_check(CUresult result, const char *what)
 {
     if (result == CUDA_SUCCESS) return OK;
     refused_last = result;
     if (device_forked()) return fail(E_GPU, "%s: " DEVICE_FORKED, what);
-    if (result != CUDA_ERROR_OUT_OF_MEMORY && result != CUDA_ERROR_INVALID_VALUE &&
-        result != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-        atomic_store(&lost, true);
+    if (!may_pass(result)) atomic_store(&lost, true);
     char number[32];
     return fail(E_GPU, "%s: %s", what, error_name(result, number));
 }
