@@ -192,7 +192,9 @@ static int rank(const struct workspace *each, unsigned long long id, const struc
 {
     const size_t head = atomic_load(&each->head), data = atomic_load(&each->data);
     const bool fits = data > 0 && need->counters <= head && need->bytes - need->counters <= data;
-    if (atomic_load(&each->owner) || atomic_load(&each->lost)) return IMPOSSIBLE;
+    const unsigned long long owner = atomic_load(&each->owner);
+    /* It may have become this stream's own since lock_own looked, by another thread's launch. */
+    if ((owner && owner != id + 1) || atomic_load(&each->lost)) return IMPOSSIBLE;
     if (each->last == id + 1) return fits ? FITS_AND_OURS : OURS;
     if (data == 0) return NEW;
     if (is_idle(each)) return fits ? FITS_AND_IDLE : IDLE;
@@ -210,7 +212,8 @@ static void take(struct workspaces *w, struct workspace *each, unsigned long lon
     each->in_a_row = each->last == id + 1 ? each->in_a_row + 1 : 1;
     each->last = id + 1;
     each->turn = ++w->turns;
-    if (each->in_a_row > WORKSPACES_OWN_AFTER && w->own < w->count / 2 && atomic_load(&each->busy) == 0) {
+    if (!atomic_load(&each->owner) && each->in_a_row > WORKSPACES_OWN_AFTER && w->own < w->count / 2 &&
+        atomic_load(&each->busy) == 0) {
         atomic_store_explicit(&each->owner, id + 1, memory_order_release);
         w->own++;
     }
