@@ -206,8 +206,8 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
     }
     snprintf(title, sizeof title, "Tuned kernels on %s: time of the libraries over ours",
              place->worker->gpu.name);
-    struct plot plot = {title,    "times as fast as the library", (int)count, width, group, serie, value, 1,
-                        "as fast"};
+    struct plot plot = {
+        title, "times as fast as the library", (int)count, width, group, serie, value, 1, "as fast", true};
     if (!st) st = plot_draw(&plot, path);
     free(text);
     free(group);

@@ -154,7 +154,7 @@ enum status ladder_draw(const struct climb *climbs, size_t count, const struct r
                               (int)count, series,
                               group,      serie,
                               value,      anchored ? 1 : 0,
-                              "cuBLAS"};
+                              "cuBLAS",   false};
     st = plot_draw(&plot, path);
 out:
     free(text);

@@ -106,11 +106,14 @@ static void put_script(FILE *gnuplot, const struct plot *p, const char *kind)
             strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", WIDTH, MARGINS + ROW_HEIGHT * rows_of(p));
     fputs("set title ", gnuplot);
     put_string(gnuplot, p->title);
-    fputs(" offset 0,1\nset xlabel ", gnuplot);
+    fputs(" offset 0,1\nset xlabel offset 0,0.4 ", gnuplot);
     put_string(gnuplot, p->unit);
-    fprintf(gnuplot, "\nset xrange [0:*]\nset yrange [%g:-0.5]\nset border 3\nset xtics nomirror\n",
-            rows_of(p) - 0.5);
-    fputs("set grid x y lc rgb '#d8d8d8'\nset style fill solid 0.85 noborder\n", gnuplot);
+    fputs(p->ratios ? "\nset logscale x 2\nset xtics (0.125, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 6, 8, "
+                      "12, 16, 32)\n"
+                    : "\nset xrange [0:*]\n",
+          gnuplot);
+    fprintf(gnuplot, "set yrange [%g:-0.5]\nset border 3\nset xtics nomirror\n", rows_of(p) - 0.5);
+    fputs("set grid x y lt 1 lw 1 lc rgb '#dddddd'\nset style fill solid 0.85 noborder\n", gnuplot);
     put_row_names(gnuplot, p);
     put_line(gnuplot, p);
     fputs(is_turned(p) ? "unset key\n" : "set key below center horizontal\n", gnuplot);

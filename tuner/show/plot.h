@@ -8,6 +8,7 @@
 #define GT_PLOT_H
 
 #include "status.h"
+#include <stdbool.h>
 
 #define PLOT_SERIES_MAX 12 /* colours that can be told apart */
 
@@ -19,6 +20,7 @@ struct plot {
     const double *value;      /* [group * series + serie]; NAN: no point */
     double line;              /* drawn across all rows at this value; 0: none */
     const char *line_name;    /* what the line stands for; unused without one */
+    bool ratios;              /* an axis of doublings: twice as fast is as far from 1 as half as fast */
 };
 
 /* OK if path ends in .svg or .png, which chooses the format. Errors: E_USAGE. Asked early, so that a long

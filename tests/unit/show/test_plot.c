@@ -31,7 +31,7 @@ static const char *in_folder(const char *name)
 static const char *const shapes[] = {"4096x4096x4096", "32x1605632x27"};
 static const char *const rungs[] = {"naive", "it's tuned", "cuBLAS"};
 static const double tflops[] = {0.3, 48, 51, 0.1, NAN, 20};
-static const struct plot plot = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 40, "the rival"};
+static const struct plot plot = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 40, "the rival", false};
 
 /* The whole file as text; zeros as blanks. */
 static void read_back(const char *name, char *text, size_t room)
@@ -81,7 +81,7 @@ TEST(no_two_series_have_one_colour)
                                                        "g", "h", "i", "j", "k", "l"};
     double values[2 * PLOT_SERIES_MAX];
     for (int i = 0; i < 2 * PLOT_SERIES_MAX; i++) values[i] = i;
-    const struct plot many = {"", "", 2, PLOT_SERIES_MAX, shapes, names, values, 0, NULL};
+    const struct plot many = {"", "", 2, PLOT_SERIES_MAX, shapes, names, values, 0, NULL, false};
     if (!have_gnuplot()) skip();
     assert_ok(plot_draw(&many, in_folder("c.svg")));
     read_back(path, text, sizeof text);
@@ -114,7 +114,7 @@ TEST(many_groups_are_no_wider)
     const char *names[MANY];
     double values[MANY];
     for (int i = 0; i < MANY; i++) names[i] = shapes[i % 2], values[i] = 1 + i;
-    const struct plot tall = {"", "ratio", MANY, 1, names, rungs, values, 1, "cuBLAS"};
+    const struct plot tall = {"", "ratio", MANY, 1, names, rungs, values, 1, "cuBLAS", true};
     if (!have_gnuplot()) skip();
     assert_ok(plot_draw(&tall, in_folder("e.svg")));
     read_back(path, text, sizeof text);
