@@ -120,6 +120,34 @@ TEST(ptx_is_text_for_an_architecture_and_those_after_it)
     assert_string_not_equal(cubin.path, ptx.path);
 }
 
+/* The cubin of a kernel, with the type that a problem needs. */
+static struct compiled build_typed(const struct template *t, enum gemm_type type)
+{
+    struct compiled out;
+    struct config config = {.template = t};
+    struct problem problem = problem_make(64, 64, 64);
+    problem.type = type;
+    for (int i = 0; i < t->param_count; i++) config.value[i] = 32;
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_kernel(&kernel, folder, &out));
+    assert_true(out.built);
+    return out;
+}
+
+TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them)
+{
+    const struct template *plain = template_find("ladder_naive");
+    struct template asking = *plain;
+    asking.asks = TEMPLATE_ASKS_TYPE;
+    const struct compiled strict = build_typed(&asking, GEMM_SGEMM), tf32 = build_typed(&asking, GEMM_TF32);
+    assert_string_not_equal(strict.path, tf32.path);
+    assert_false(tf32.cached);
+    assert_true(build_typed(&asking, GEMM_TF32).cached);
+    const struct compiled one = build_typed(plain, GEMM_SGEMM), other = build_typed(plain, GEMM_TF32);
+    assert_string_equal(one.path, other.path);
+    assert_string_not_equal(one.path, strict.path);
+}
+
 TEST(every_architecture_of_the_project_compiles)
 {
     static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
