@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "compiler_child.h"
 
 static char folder[64];
 
@@ -434,6 +434,7 @@ int main(int argc, char **argv)
         IN_FOLDER(another_definition_header_or_architecture_is_another_entry),
         IN_FOLDER(a_damaged_entry_is_compiled_again_to_the_same_bytes),
         IN_FOLDER(ptx_is_text_for_an_architecture_and_those_after_it),
+        IN_FOLDER(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
         IN_FOLDER(every_architecture_of_the_project_compiles),
         IN_FOLDER(a_refused_text_is_an_answer_with_the_line_that_says_why),
         IN_FOLDER(spills_are_reported),

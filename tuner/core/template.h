@@ -1,13 +1,13 @@
-/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each
- * serves.
+/* template.h — what the program knows of a kernel template: name, parameters, rules, launch geometry, which
+ * problems it serves.
  *
- * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel:
- * rules files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
- *
- * To add a template: NAME.cu, NAME_rules.h, template_NAME.c and a row in templates.c.
+ * A template is a .cu text whose parameters arrive as -D macros. Legality lives beside the kernel: rules
+ * files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no
+ * family by name: the table is declared here and defined outside of this layer, and a program is linked with
+ * exactly one definition of it, kernel_templates/templates.c.
  */
-#ifndef GT_TEMPLATES_H
-#define GT_TEMPLATES_H
+#ifndef GT_TEMPLATE_H
+#define GT_TEMPLATE_H
 
 #include "config.h"
 #include "gemm_args.h"
@@ -100,6 +100,8 @@ struct template
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
 };
+
+#define TEMPLATES_MAX 64 /* rows */
 
 extern const struct template *const templates[];
 extern const size_t template_count;
