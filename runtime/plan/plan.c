@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include "relaxed.h"
+#include "templates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
