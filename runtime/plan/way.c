@@ -127,7 +127,7 @@ static bool no_context(void)
 }
 
 /* touched: something that writes C had been enqueued before. */
-static enum way_result failed(CUresult result, bool touched)
+static __attribute__((noinline)) enum way_result failed(CUresult result, bool touched)
 {
     if (result == CUDA_ERROR_INVALID_CONTEXT && !touched && no_context()) return WAY_NO_CONTEXT;
     bool refused = kernel_refused(result) && !touched;
@@ -151,8 +151,9 @@ static enum way_result launch_form(const struct way *way, CUdeviceptr workspace,
     return result == CUDA_SUCCESS ? WAY_DONE : failed(result, touched);
 }
 
-/* The same where one launch is all. */
-static inline enum way_result launch_only(const struct way *way, const struct gemm_call *call)
+/* The same where one plain launch is all. */
+static inline __attribute__((always_inline)) enum way_result launch_only(const struct way *way,
+                                                                         const struct gemm_call *call)
 {
     const struct way_form *form = &way->form;
     const struct launch_slots *slots = &form->plan.slots;
@@ -168,8 +169,8 @@ static inline enum way_result launch_only(const struct way *way, const struct ge
         launch_write_scalar(argument, slots->alpha, *(const float *)call->alpha);
         launch_write_scalar(argument, slots->beta, *(const float *)call->beta);
     }
-    CUresult result = launcher_enqueue_one(form->function[0], &form->plan.kernel[0], form->only.grid,
-                                           argument, call->stream);
+    CUresult result = launcher_enqueue_plain(form->function[0], &form->plan.kernel[0], form->only.grid,
+                                             argument, call->stream);
     return result == CUDA_SUCCESS ? WAY_DONE : failed(result, false);
 }
 

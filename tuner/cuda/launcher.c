@@ -69,8 +69,9 @@ CUresult launcher_encode(const struct launch_plan *plan, struct launch *launch)
     return result;
 }
 
-CUresult launcher_enqueue_extended(CUfunction function, const struct kernel_launch *kernel,
-                                   const unsigned grid[3], void *argument, CUstream stream)
+/* With cluster and dependency told. */
+static CUresult enqueue_extended(CUfunction function, const struct kernel_launch *kernel,
+                                 const unsigned grid[3], void *argument, CUstream stream)
 {
     CUlaunchAttribute attributes[2];
     void *parameters[] = {argument};
@@ -94,6 +95,14 @@ CUresult launcher_enqueue_extended(CUfunction function, const struct kernel_laun
     return cuda.LaunchKernelEx(&config, function, parameters, NULL);
 }
 
+static CUresult enqueue_one(CUfunction function, const struct kernel_launch *kernel, struct launch *launch,
+                            CUstream stream)
+{
+    return launch_has_attributes(kernel)
+               ? enqueue_extended(function, kernel, launch->grid, launch->argument, stream)
+               : launcher_enqueue_plain(function, kernel, launch->grid, launch->argument, stream);
+}
+
 CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *functions,
                           const struct launch_call *call, CUstream stream, bool *touched)
 {
@@ -103,8 +112,7 @@ CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *func
     while (launch_walk_next(&walk, &launch)) {
         CUresult result = plan->views ? launcher_encode(plan, &launch) : CUDA_SUCCESS;
         if (result == CUDA_SUCCESS)
-            result = launcher_enqueue_one(functions[launch.index], &plan->kernel[launch.index], launch.grid,
-                                          launch.argument, stream);
+            result = enqueue_one(functions[launch.index], &plan->kernel[launch.index], &launch, stream);
         if (result == CUDA_SUCCESS) continue;
         *touched = launch.touched;
         return result;

@@ -15,17 +15,11 @@ enum status launcher_check(const struct launch_plan *plan, int arch);
  * view: an address or a stride that is not a multiple of 16 bytes, a box that is too large. */
 CUresult launcher_encode(const struct launch_plan *plan, struct launch *launch);
 
-/* One launch with cluster or dependency told. */
-CUresult launcher_enqueue_extended(CUfunction function, const struct kernel_launch *kernel,
-                                   const unsigned grid[3], void *argument, CUstream stream);
-
-/* One launch, whose argument is complete. Nothing is allocated and nothing waits. */
-static inline CUresult launcher_enqueue_one(CUfunction function, const struct kernel_launch *kernel,
-                                            const unsigned grid[3], void *argument, CUstream stream)
+/* One launch that has no attributes, whose argument is complete. Nothing is allocated and nothing waits. */
+static inline CUresult launcher_enqueue_plain(CUfunction function, const struct kernel_launch *kernel,
+                                              const unsigned grid[3], void *argument, CUstream stream)
 {
     void *parameters[] = {argument};
-    if (__builtin_expect(launch_has_attributes(kernel), 0))
-        return launcher_enqueue_extended(function, kernel, grid, argument, stream);
     return cuda.LaunchKernel(function, grid[0], grid[1], grid[2], kernel->threads, 1, 1, kernel->smem_bytes,
                              stream, parameters, NULL);
 }
