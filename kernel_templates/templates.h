@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "gpu.h"
+#include "launch_block.h"
 #include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
@@ -65,6 +66,8 @@ struct template
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    const struct launch_block *block;
 };
 
 extern const struct template *const templates[];

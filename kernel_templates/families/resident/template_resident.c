@@ -227,4 +227,5 @@ const struct template template_resident = {
     .check = resident_check,
     .check_prefix = resident_check_prefix,
     .plan = resident_plan,
+    .block = &gemm_block,
 };

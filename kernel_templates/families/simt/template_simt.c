@@ -363,4 +363,5 @@ const struct template template_simt = {
     .check = simt_check,
     .check_prefix = simt_check_prefix,
     .plan = simt_plan,
+    .block = &gemm_block,
 };

@@ -258,4 +258,5 @@ const struct template template_skinny = {
     .check = skinny_check,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
+    .block = &gemm_block,
 };

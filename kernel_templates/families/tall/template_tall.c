@@ -191,4 +191,5 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .block = &gemm_block,
 };
