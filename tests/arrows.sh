@@ -18,7 +18,7 @@ family:         kernel_templates/families/*: templates
 ladder:         kernel_templates/ladder:     templates
 db:             db:                          core
 process:        tuner/process:               core
-search:         tuner/search:                core
+search:         tuner/search:                templates
 show:           tuner/show:                  base
 cuda:           tuner/cuda:                  core
 judge:          tuner/judge:                 cuda

@@ -1,5 +1,6 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "launch_limits.h"
 #include "template.h"
 
@@ -217,37 +218,29 @@ static const char *skinny_check(const struct config *config, const struct proble
 
 static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = skinny_resources(config);
     const struct k_cut cut = cut_k(config, p);
     const int64_t tiles = ceil_div(columns_of(config, p), TILE_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)cut.k_per_split,
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)cut.k_per_split;
     plan->batch_per_launch = GRID_Z_MAX;
     if (cut.splits > 1 && !CLUSTER) {
         plan->batch_per_launch = items_per_launch(item_bytes(config, p, cut.splits));
         const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
-        plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
-        plan->workspace_bytes = 4 * (plan->args.counters + parts * cut.splits * PART_FLOATS);
+        args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
+        plan->workspace_bytes = 4 * (args.counters + parts * cut.splits * PART_FLOATS);
     }
+    gemm_args_put(plan, p, &args);
     plan->kernel[plan->kernels++] = (struct kernel_launch){
         .entry = "gemm",
         .grid = {(unsigned)tiles, (unsigned)cut.splits, (unsigned)smaller(p->batch, plan->batch_per_launch)},
         .threads = (unsigned)need.threads,
         .smem_bytes = (unsigned)need.smem_bytes,
-        .cluster = (unsigned)(CLUSTER)};
+        .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
 extern const struct template template_skinny;
@@ -265,4 +258,5 @@ const struct template template_skinny = {
     .check = skinny_check,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
+    .block = &gemm_block,
 };
