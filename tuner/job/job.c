@@ -54,8 +54,8 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     if (!st && !(job->ahead = calloc(job->ahead_waiting + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
-        st =
-            search_start(options->strategy, job->field.config, job->field.count, options->seed, &job->search);
+        st = search_start(options->strategy, job->field.config, job->field.count, job->field.predicted_us,
+                          options->seed, &job->search);
     if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
     if (!st) st = take_hints(job);
     if (st) {

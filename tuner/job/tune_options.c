@@ -50,7 +50,7 @@ static const struct argp_option rows[] = {
     {NULL, 0, NULL, 0, "How long and how", 3},
     {"budget", KEY_BUDGET, "TIME", 0, "for the whole run: 30s, 10m, 8h, 1h30m (10m a problem)", 0},
     {"max-trials", KEY_TRIALS, "N", 0, "candidates a problem at most, those of earlier runs included", 0},
-    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, random or exhaustive (ils)", 0},
+    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, gp, random or exhaustive (ils)", 0},
     {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
     {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/simt.conf)", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},

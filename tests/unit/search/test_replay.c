@@ -88,7 +88,7 @@ static double evaluations(const char *strategy, uint64_t seed, double share, siz
 {
     shuffle(seed + 1000);
     struct search *search;
-    assert_ok(search_start(strategy, configs, count, seed, &search));
+    assert_ok(search_start(strategy, configs, count, NULL, seed, &search));
     size_t *queue = calloc(count + 1, sizeof *queue), asked = 0, told = 0;
     for (;;) {
         enum search_answer answer = SEARCH_WAIT;
