@@ -2,7 +2,7 @@
  *
  * It begins with a few candidates far apart, and then proposes what is expected to gain most over the best
  * time known: little where times are known to be bad, much where they are good or little is known. What is
- * slow is slow: beyond a factor all times count alike, and so do candidates that fail. Where a model has
+ * slow is slow: beyond a factor all times count alike; candidates that fail count as worse. Where a model has
  * ordered the candidates, its logarithm is the surrogate's trend, with a weight that is learned.
  *
  * Only a pool of candidates is looked at: neighbours of the best, and random ones, of which a few new ones
@@ -36,13 +36,14 @@ enum {
     SLOTS = 1024,        /* the pool */
     BEST = 8,            /* whose neighbours are in it */
     PAIRS = 256,         /* of the neighbours in two parameters of each */
-    RANDOM_FIRST = 256,
-    RANDOM_MORE = 16, /* a proposal */
+    RANDOM_FIRST = 512,
+    RANDOM_MORE = 40, /* a proposal */
     FIRST_FIT = 15,   /* trials after which weights are fitted first */
 };
 
-static const double grain = 0.002; /* of log time: what a measurement is worth */
-static const double slow = 0.5;    /* log of the factor beyond the best from which on times count alike */
+static const double grain = 0.002;  /* of log time: what a measurement is worth */
+static const double slow = 0.35;    /* log of the factor beyond the best from which on times count alike */
+static const double unusable = 0.7; /* what a failure counts as: worse than slow */
 static const double assumed_slope = 0.5;     /* of log time over the logarithm of what the model predicts */
 static const double assumed_deviation = 0.2; /* of the values told to the surrogate */
 static const double fit_growth = 1.5;        /* weights are fitted again after so many times the trials */
@@ -251,13 +252,13 @@ static bool take_in(struct gp *g)
     return good;
 }
 
-/* What the surrogate is told: the logarithm of how many times slower than the best, and at most `slow`. */
+/* What the surrogate is told: the logarithm of how many times slower than the best, but at most `slow`. */
 static void take_values(struct gp *g)
 {
     const double best = g->trial[g->best[0]].log_us;
     for (size_t r = 0; r < surrogate_rows(g->surrogate); r++) {
         const double log_us = g->trial[g->row[r]].log_us;
-        g->value[r] = isnan(log_us) ? log_us : fmin(log_us - best, slow);
+        g->value[r] = isnan(log_us) ? log_us : isinf(log_us) ? unusable : fmin(log_us - best, slow);
     }
 }
 
@@ -396,12 +397,8 @@ static enum search_answer next(void *self, size_t *index)
     }
     if (!g->broken && g->usable == 0) {
         if (g->told < g->starts && g->told < g->trials) return SEARCH_WAIT;
-        snprintf(g->note, sizeof g->note,
-                 "nothing to learn from: none of %zu candidates is usable; local search goes on until one is",
-                 g->told);
         return search_locally(g, index);
     }
-    if (!g->broken) *g->note = '\0';
     if (!g->broken && !look(g)) {
         g->broken = true;
         snprintf(
@@ -422,8 +419,13 @@ static enum search_answer next(void *self, size_t *index)
 
 static const char *note(void *self)
 {
-    const struct gp *g = self;
-    return *g->note ? g->note : NULL;
+    struct gp *g = self;
+    if (!g->broken && (g->usable > 0 || !g->local)) return NULL;
+    if (!g->broken)
+        snprintf(g->note, sizeof g->note,
+                 "there is nothing to learn from, for none of %zu candidates is usable: local search goes on",
+                 g->told);
+    return g->note;
 }
 
 static double gain(void *self)

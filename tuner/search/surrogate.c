@@ -11,7 +11,7 @@ enum {
 };
 
 /* Decided by replaying recorded spaces (docs/results/search-replay.md). */
-static const double nugget = 1e-3;        /* noise, as a share of the process's variance */
+static const double nugget = 1e-4;        /* noise, as a share of the process's variance */
 static const double usual_weight = 0.06;  /* a priori weights are log-normal around it, with deviation 1 */
 static const double least_weight = 0.005; /* nearly all alike */
 static const double most_weight = 5;      /* nothing alike */
