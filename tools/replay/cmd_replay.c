@@ -24,18 +24,20 @@ struct replay {
     size_t pending[LIST_MAX];
     int pendings;
     int64_t seeds, limit;
+    bool to_end;
     enum table_format format;
     enum status st; /* of parsing */
     struct table *table;
 };
 
-enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_FORMAT };
+enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_END, KEY_FORMAT };
 
 static const struct argp_option options[] = {
     {"strategy", KEY_STRATEGY, "NAME[,NAME...]", 0, "which (ils,gp); tune help tune lists them", 0},
     {"pending", KEY_PENDING, "P[,P...]", 0, "proposals under way at any time (1)", 0},
     {"seeds", KEY_SEEDS, "N", 0, "searches a row, with seeds 0 to N - 1 (100)", 0},
     {"max-trials", KEY_TRIALS, "N", 0, "evaluations after which a search is given up (1000)", 0},
+    {"to-end", KEY_END, NULL, 0, "go on until the strategy expects nothing more", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {0}};
 
@@ -59,6 +61,12 @@ static const char text[] =
     "candidates, too, and failures are what the strategy is told. What has no time and no reason is left "
     "out; "
     "if a configuration comes twice, the last counts.\n"
+    "\n"
+    "--to-end goes on until the strategy expects nothing more, as tune does without --budget, and adds when "
+    "that "
+    "was (end) and how near the best it had come (reached: the median, and the worst seed). ils expects "
+    "nothing "
+    "at any time, so that its columns stay empty.\n"
     "\n"
     "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
     "\n"
@@ -132,6 +140,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_TRIALS:
         st = parse_count("--max-trials", argument, INT32_MAX, &r->limit);
         break;
+    case KEY_END:
+        r->to_end = true;
+        break;
     case KEY_FORMAT:
         st = table_format_parse(argument, &r->format);
         break;
@@ -168,6 +179,9 @@ static const struct column columns[] = {
     {"to_99", "to 99 %", COLUMN_NUMBER, 0},
     {"to_99_low", "1/4", COLUMN_NUMBER | COLUMN_RANK(1), 0},
     {"to_99_high", "3/4", COLUMN_NUMBER | COLUMN_RANK(1), 0},
+    {"end", "end", COLUMN_NUMBER, 0},
+    {"reached", "reached", COLUMN_NUMBER, 4},
+    {"reached_worst", "worst", COLUMN_NUMBER, 4},
     {"host_us", "host (us)", COLUMN_NUMBER | COLUMN_RANK(3), 0},
 };
 
@@ -179,39 +193,65 @@ static double quantile(const double *evaluations, size_t count, double q)
     return value <= INT32_MAX ? value : (double)NAN;
 }
 
+/* What all seeds needed, a row of them for each share; and how they ended. */
+struct sums {
+    double *needed, *ended, *reached, *host_us;
+};
+
+static enum status search_all(struct replay *r, const struct replay_space *space, const char *strategy,
+                              size_t pending, struct sums *sums)
+{
+    const size_t seeds = (size_t)r->seeds;
+    for (size_t seed = 0; seed < seeds; seed++) {
+        struct replay_run run;
+        enum status st = replay_search(space, strategy, seed, pending, (size_t)r->limit, r->to_end, &run);
+        if (st) return st;
+        for (int s = 0; s < REPLAY_SHARES; s++)
+            sums->needed[(size_t)s * seeds + seed] = fmin(run.evaluations[s], NEVER);
+        sums->ended[seed] = fmin(run.ended, NEVER);
+        sums->reached[seed] = isfinite(run.ended) ? run.reached : 1;
+        sums->host_us[seed] = run.host_us;
+        if (run.note[0]) print_line(stderr, "tune: %s, seed %zu: %s", strategy, seed, run.note);
+    }
+    return OK;
+}
+
+static void show_row(struct replay *r, const struct replay_space *space, const char *strategy, size_t pending,
+                     const struct sums *sums)
+{
+    const size_t seeds = (size_t)r->seeds;
+    table_text(r->table, space->name);
+    table_number(r->table, (double)space->count);
+    table_number(r->table, (double)space->failed);
+    table_text(r->table, strategy);
+    table_number(r->table, (double)pending);
+    table_number(r->table, (double)seeds);
+    for (int s = 0; s < REPLAY_SHARES; s++) {
+        const double *of = sums->needed + (size_t)s * seeds;
+        table_number(r->table, quantile(of, seeds, 0.5));
+        table_number(r->table, quantile(of, seeds, 0.25));
+        table_number(r->table, quantile(of, seeds, 0.75));
+    }
+    const double end = r->to_end ? quantile(sums->ended, seeds, 0.5) : (double)NAN;
+    table_number(r->table, end);
+    table_number(r->table, isnan(end) ? end : stats_median(sums->reached, seeds));
+    table_number(r->table, isnan(end) ? end : stats_quantile(sums->reached, seeds, 0));
+    table_number(r->table, stats_median(sums->host_us, seeds));
+}
+
 static enum status add_row(struct replay *r, const struct replay_space *space, const char *strategy,
                            size_t pending)
 {
     const size_t seeds = (size_t)r->seeds;
-    double *needed = malloc(REPLAY_SHARES * seeds * sizeof *needed),
-           *host_us = malloc(seeds * sizeof *host_us);
-    enum status st = needed && host_us ? OK : fail(E_MEMORY, "out of memory for %zu searches", seeds);
-    for (size_t seed = 0; seed < seeds && !st; seed++) {
-        struct replay_run run;
-        st = replay_search(space, strategy, seed, pending, (size_t)r->limit, &run);
-        for (int s = 0; s < REPLAY_SHARES && !st; s++)
-            needed[(size_t)s * seeds + seed] = fmin(run.evaluations[s], NEVER);
-        if (st) break;
-        host_us[seed] = run.host_us;
-        if (run.note[0]) print_line(stderr, "tune: %s, seed %zu: %s", strategy, seed, run.note);
-    }
-    if (!st) {
-        table_text(r->table, space->name);
-        table_number(r->table, (double)space->count);
-        table_number(r->table, (double)space->failed);
-        table_text(r->table, strategy);
-        table_number(r->table, (double)pending);
-        table_number(r->table, (double)seeds);
-        for (int s = 0; s < REPLAY_SHARES; s++) {
-            const double *of = needed + (size_t)s * seeds;
-            table_number(r->table, quantile(of, seeds, 0.5));
-            table_number(r->table, quantile(of, seeds, 0.25));
-            table_number(r->table, quantile(of, seeds, 0.75));
-        }
-        table_number(r->table, stats_median(host_us, seeds));
-    }
-    free(needed);
-    free(host_us);
+    double *all = malloc((REPLAY_SHARES + 3) * seeds * sizeof *all);
+    if (!all) return fail(E_MEMORY, "out of memory for %zu searches", seeds);
+    struct sums sums = {.needed = all};
+    sums.ended = all + REPLAY_SHARES * seeds;
+    sums.reached = sums.ended + seeds;
+    sums.host_us = sums.reached + seeds;
+    enum status st = search_all(r, space, strategy, pending, &sums);
+    if (!st) show_row(r, space, strategy, pending, &sums);
+    free(all);
     return st;
 }
 

@@ -41,34 +41,41 @@ static double cpu_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-static bool all_reached(const struct replay_run *run)
+static bool is_over(const struct replay_run *run, bool to_end)
 {
     for (int s = 0; s < REPLAY_SHARES; s++)
         if (isinf(run->evaluations[s])) return false;
-    return true;
+    return !to_end || isfinite(run->ended);
 }
 
 /* queue has room for all candidates. */
 static void drive(struct search *search, const struct replay_space *space, const double *time_us,
-                  size_t pending, size_t limit, size_t *queue, struct replay_run *run)
+                  size_t pending, size_t limit, bool to_end, size_t *queue, struct replay_run *run)
 {
     size_t asked = 0, told = 0;
+    double best_us = INFINITY;
     for (int s = 0; s < REPLAY_SHARES; s++) run->evaluations[s] = INFINITY;
+    run->ended = INFINITY;
     const double before = cpu_us();
-    while (told < limit && !all_reached(run)) {
+    while (told < limit && !is_over(run, to_end)) {
         while (asked - told < pending && search_next(search, &queue[asked]) == SEARCH_TRY) asked++;
         if (told == asked) break;
         const size_t index = queue[told++];
+        best_us = fmin(best_us, time_us[index]);
         for (int s = 0; s < REPLAY_SHARES; s++)
-            if (isinf(run->evaluations[s]) && time_us[index] * replay_share[s] <= space->best_us)
+            if (isinf(run->evaluations[s]) && best_us * replay_share[s] <= space->best_us)
                 run->evaluations[s] = (double)told;
         search_tell(search, index, time_us[index]);
+        if (isinf(run->ended) && search_satisfied(search)) {
+            run->ended = (double)told;
+            run->reached = space->best_us / best_us;
+        }
     }
     run->host_us = asked ? (cpu_us() - before) / (double)asked : 0;
 }
 
 enum status replay_search(const struct replay_space *space, const char *strategy, uint64_t seed,
-                          size_t pending, size_t limit, struct replay_run *run)
+                          size_t pending, size_t limit, bool to_end, struct replay_run *run)
 {
     const size_t count = space->count;
     struct table_of_times t = {.config = malloc(count * sizeof *t.config),
@@ -85,7 +92,7 @@ enum status replay_search(const struct replay_space *space, const char *strategy
         st = search_start(strategy, t.config, count, space->predicted_us, seed, &search);
     }
     if (!st) {
-        drive(search, space, t.time_us, pending, limit, queue, run);
+        drive(search, space, t.time_us, pending, limit, to_end, queue, run);
         const char *note = search_note(search);
         snprintf(run->note, sizeof run->note, "%s", note ? note : "");
     }

@@ -194,6 +194,17 @@ static void prepare_answered(struct job *job, const json_t *answer)
     }
 }
 
+/* What a person would not expect of how the search ended. */
+static void say_end(const struct job *job)
+{
+    const char *note = search_note(job->search);
+    if (note) report_say(job->env->report, "%s: %s", job->text, note);
+    if (job->env->options->budget_s == 0 && search_satisfied(job->search))
+        report_say(job->env->report,
+                   "%s: after %zu trials nothing more is expected of the search (--budget lets it go on)",
+                   job->text, job->result.tried);
+}
+
 enum status job_step(struct job *job)
 {
     if (job->phase == PHASE_ENDED || job->worker < 0) return OK;
@@ -204,7 +215,10 @@ enum status job_step(struct job *job)
         job_end(job, JOB_INTERRUPTED, "interrupted");
         return OK;
     }
-    if (job->phase == PHASE_SEARCH && search_is_over(job)) st = race_call(job);
+    if (job->phase == PHASE_SEARCH && search_is_over(job)) {
+        say_end(job);
+        st = race_call(job);
+    }
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
     if (st || job->phase == PHASE_ENDED || !crew_worker_idle(job->env->crew, job->worker)) return st;
 
@@ -316,6 +330,7 @@ void job_progress(const struct job *job, struct progress *p)
     p->phase = job->prepared || job->phase != PHASE_SEARCH ? phases[job->phase] : "warming up";
     p->best_us = job->best_us;
     p->anchor_us = job->anchor_us;
+    p->gain = search_gain(job->search);
     if (job->best_us > 0) {
         p->tflops = problem_flop(&job->problem) / job->best_us * 1e-6;
         config_summary(&job->field.config[job->best], p->best);

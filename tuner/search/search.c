@@ -12,11 +12,18 @@ const struct search_strategy *const search_strategies[] = {&search_ils, &search_
                                                            &search_exhaustive};
 const size_t search_strategy_count = sizeof search_strategies / sizeof *search_strategies;
 
+/* When there is nothing more to expect: for the later half of all trials the gain has been little. A
+ * surrogate that is wrong expects nothing too early, and the trials that follow set it right: how many it
+ * takes was replayed (docs/results/search-replay.md). */
+#define LITTLE_GAIN  0.001
+#define TRIALS_LEAST 300
+
 /* Keeps the promise that no candidate is given twice, so that a strategy need not. */
 struct search {
     const struct search_strategy *strategy;
     void *self;
     size_t count, left; /* candidates neither given nor told */
+    size_t told, quiet; /* quiet: told in a row, while little gain was expected */
     bool *done;
     size_t *suggested; /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;
@@ -99,6 +106,13 @@ void search_tell(struct search *search, size_t index, double time_us)
         search->left--;
     }
     search->strategy->tell(search->self, index, time_us);
+    search->told++;
+    search->quiet = search_gain(search) < LITTLE_GAIN ? search->quiet + 1 : 0; /* NAN is not little */
+}
+
+bool search_satisfied(const struct search *search)
+{
+    return search->told >= TRIALS_LEAST && 2 * search->quiet >= search->told;
 }
 
 const char *search_note(const struct search *search)

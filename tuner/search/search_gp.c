@@ -38,7 +38,7 @@ enum {
     PAIRS = 256,         /* of the neighbours in two parameters of each */
     RANDOM_FIRST = 512,
     RANDOM_MORE = 40, /* a proposal */
-    FIRST_FIT = 15,   /* trials after which weights are fitted first */
+    FIRST_FIT = 9,    /* trials after which weights are fitted first */
 };
 
 static const double grain = 0.002;  /* of log time: what a measurement is worth */
@@ -46,7 +46,7 @@ static const double slow = 0.35;    /* log of the factor beyond the best from wh
 static const double unusable = 0.7; /* what a failure counts as: worse than slow */
 static const double assumed_slope = 0.5;     /* of log time over the logarithm of what the model predicts */
 static const double assumed_deviation = 0.2; /* of the values told to the surrogate */
-static const double fit_growth = 1.5;        /* weights are fitted again after so many times the trials */
+static const double fit_growth = 1.25;       /* weights are fitted again after so many times the trials */
 
 struct trial {
     size_t candidate;

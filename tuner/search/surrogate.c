@@ -7,7 +7,7 @@
 enum {
     BLOCK = 64,    /* slots that are computed together */
     FIT_ROWS = 96, /* that weights are fitted to: the time grows with their third power */
-    FIT_STEPS = 12,
+    FIT_STEPS = 8,
 };
 
 /* Decided by replaying recorded spaces (docs/results/search-replay.md). */

@@ -81,9 +81,9 @@ TEST(a_surrogate_that_cannot_be_fitted_leaves_a_local_search_which_says_so)
         assert_true(told < asked);
         search_tell(search, queue[told],
                     10 + abs(c[queue[told]].value[0] - 7) + abs(c[queue[told]].value[1] - 3));
-        if (++told == 14) assert_null(search_note(search));
+        if (++told == 8) assert_null(search_note(search));
     }
-    assert_non_null(strstr(search_note(search), "no surrogate fits the 15 trials"));
+    assert_non_null(strstr(search_note(search), "no surrogate fits the 9 trials"));
     search_stop(search);
 }
 
