@@ -7,6 +7,7 @@
 #include "handle.h"
 #include "launch_plan.h"
 #include "lookup.h"
+#include "template.h"
 
 struct module;
 

@@ -5,7 +5,7 @@
 
 #include "gemm_block.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 #include <stdio.h>

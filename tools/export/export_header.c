@@ -141,8 +141,9 @@ enum status header_prepare(struct header *h)
         w->plan = found->winner.plan;
         w->needs = found->winner.needs;
         if (!enough || !h->with_kernels || !launches_plainly(pick)) continue;
-        w->kernel = kernels_number(&h->kernels, &pick->config, pick->problem.trans_a, pick->problem.trans_b,
-                                   h->picks->gpus[pick->gpu].arch, found->entry);
+        const struct kernel_key key =
+            kernel_key_of(&pick->config, &pick->problem, h->picks->gpus[pick->gpu].arch);
+        w->kernel = kernels_number(&h->kernels, &key, found->entry);
         enough = w->kernel >= 0;
     }
     free(recent);
@@ -313,9 +314,9 @@ static void write_block(const struct launch_block *block, FILE *f)
 static void write_blocks(const struct header *h, FILE *f)
 {
     for (int i = 0; i < h->kernels.count; i++) {
-        const struct template *t = h->kernels.list[i].config.template;
+        const struct template *t = h->kernels.list[i].key.config.template;
         bool written = false;
-        for (int j = 0; j < i; j++) written = written || h->kernels.list[j].config.template == t;
+        for (int j = 0; j < i; j++) written = written || h->kernels.list[j].key.config.template == t;
         if (written) continue;
         fprintf(f, "static const struct gt_winner_block gt_%s_block_%s = ", h->name, t->name);
         write_block(t->block, f);
@@ -338,7 +339,7 @@ static void write_kernels(const struct header *h, FILE *f)
         fprintf(f, "gt_%s_cubin%d, ", h->name, i);
         if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu, ", h->name, i, k->cubin_bytes, k->ptx_bytes);
         else fprintf(f, "NULL, %zuu, 0, ", k->cubin_bytes);
-        fprintf(f, "&gt_%s_block_%s},\n", h->name, k->config.template->name);
+        fprintf(f, "&gt_%s_block_%s},\n", h->name, k->key.config.template->name);
     }
     if (h->kernels.count) fprintf(f, "};\n");
 }

@@ -43,7 +43,7 @@ static const struct argp_option option_list[] = {
     {"shape", KEY_SHAPE, "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
     {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
     {"rung", KEY_RUNG, "NAME", 0, "this rung only, for example warptiled", 0},
-    {"plot", KEY_PLOT, "FILE", 0, "draw TFLOPS as bars into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "draw them beside cuBLAS into FILE.svg or FILE.png (by gnuplot)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {"gpu", KEY_GPU, "GPU", 0,
      "number of the GPU to run on (default 0); with --compile-only a name such as h200", 0},
@@ -162,19 +162,27 @@ static enum status climb_all(const struct options *o, struct crew *crew, struct 
     return st;
 }
 
+/* Were the same rungs compiled before? */
+static bool is_done(const struct climb *climbs, size_t count, const struct climb *climb, int arch)
+{
+    const struct kernel_key key = kernel_key_of(&climb->climber[0].config, &climb->problem, arch);
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel_key done = kernel_key_of(&climbs[i].climber[0].config, &climbs[i].problem, arch);
+        if (kernel_key_equal(&done, &key)) return true;
+    }
+    return false;
+}
+
 /* What the compiler makes of each rung depends on the op of a problem, not on its size: each op once. */
 static enum status compile_all(const struct options *o, struct crew *crew, const struct gpu *gpu,
                                struct climb *climbs)
 {
-    bool done[2][2] = {{false}};
     size_t count = 0;
     enum status st = OK;
     for (size_t i = 0; i < o->problems.count && !st; i++) {
-        const struct problem *problem = &o->problems.at[i];
-        if (done[problem->trans_a][problem->trans_b]) continue;
-        done[problem->trans_a][problem->trans_b] = true;
-        climbs[count].problem = *problem;
+        climbs[count].problem = o->problems.at[i];
         st = climb_rungs(o->rung, &climbs[count]);
+        if (!st && is_done(climbs, count, &climbs[count], gpu->arch)) continue;
         if (!st) st = climb_build(crew, gpu->arch, &climbs[count]);
         count++;
     }

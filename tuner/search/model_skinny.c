@@ -7,7 +7,7 @@
 
 #include "gemm_block.h"
 #include "model_registers.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 
 /* Issue slots of a warp. */

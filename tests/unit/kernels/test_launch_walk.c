@@ -1,7 +1,7 @@
 /* The launches of a plan, one by one: pieces of a batch, slabs of k, and what each is told. */
 #include "gemm_block.h"
 #include "launch_walk.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "gemm_block.h"
 #include "space.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 
