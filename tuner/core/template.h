@@ -57,7 +57,8 @@ struct template
     bool tuned;              /* false: shown by the ladder only, never searched */
     const struct param *params;
     int param_count;
-    unsigned asks;     /* TEMPLATE_ASKS_... */
+    enum gemm_type delivers; /* what its kernels compute */
+    unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
@@ -91,6 +92,9 @@ int template_param(const struct template *t, const char *name);
 
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
+
+/* May its kernels compete for a problem of that type? check() refuses the others. */
+bool template_serves(const struct template *t, const struct problem *problem);
 
 /* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
  * indentation and empty lines do not count, so what was measured outlives their improvement. */
