@@ -12,6 +12,7 @@
 #include "config.h"
 #include "gpu.h"
 #include "launch_block.h"
+#include "launch_geometry.h"
 #include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
@@ -75,6 +76,11 @@ struct template
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
+     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
+     */
+    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                     struct launch_geometry *geometry);
     /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
     const struct launch_block *block;
 };

@@ -177,6 +177,15 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
+}
+
 extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
@@ -192,5 +201,6 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
     .block = &gemm_block,
 };
