@@ -101,19 +101,21 @@ TEST(ptx_is_text_for_an_architecture_and_those_after_it)
 {
     struct compiled ptx, again, cubin;
     struct config config;
+    const struct problem problem = problem_make(64, 64, 64);
     char *text;
     size_t length;
     assert_ok(config_parse("ladder_coalesced BM=32 BN=32", &config));
-    assert_ok(compile_ptx(&config, false, false, 90, folder, &ptx));
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_ptx(&kernel, folder, &ptx));
     assert_true(ptx.built);
     assert_ok(compile_read_cubin(ptx.path, ptx.checksum, &text, &length));
     assert_int_equal(strlen(text) + 1, length);
     assert_non_null(strstr(text, ".target sm_90\n")); /* not sm_90a */
     assert_non_null(strstr(text, ".entry gemm("));
     free(text);
-    assert_ok(compile_ptx(&config, false, false, 90, folder, &again));
+    assert_ok(compile_ptx(&kernel, folder, &again));
     assert_true(again.cached);
-    assert_ok(compile_config(&config, false, false, 90, folder, &cubin));
+    assert_ok(compile_kernel(&kernel, folder, &cubin));
     assert_false(cubin.cached);
     assert_string_not_equal(cubin.path, ptx.path);
 }
@@ -299,8 +301,8 @@ static json_t *ask(int fd, json_t *request)
 
 static json_t *compile_request(const char *config, int arch)
 {
-    return json_pack("{s:s, s:s, s:b, s:b, s:i}", "do", "compile", "config", config, "trans_a", 0, "trans_b",
-                     1, "arch", arch);
+    return json_pack("{s:s, s:{s:s, s:s, s:s, s:i, s:i}}", "do", "compile", "key", "config", config, "op",
+                     "nt", "type", "sgemm", "epilogue", 0, "arch", arch);
 }
 
 static int end_child(pid_t pid, int fd)
