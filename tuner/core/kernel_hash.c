@@ -9,7 +9,14 @@
 #include <xxhash.h>
 
 /* What conditions may ask of a key: the values of its parameters, then these. */
-enum { ASKED_TRANS_A = CONFIG_PARAMS_MAX, ASKED_TRANS_B, ASKED_TYPE, ASKED_EPILOGUE, ASKED_ARCH, ASKED_COUNT };
+enum {
+    ASKED_TRANS_A = CONFIG_PARAMS_MAX,
+    ASKED_TRANS_B,
+    ASKED_TYPE,
+    ASKED_EPILOGUE,
+    ASKED_ARCH,
+    ASKED_COUNT
+};
 
 static int32_t value_asked(const struct kernel_key *key, int what)
 {
@@ -31,11 +38,11 @@ static int32_t value_asked(const struct kernel_key *key, int what)
 
 /* ---- what is known ---- */
 
-#define KNOWN_MAX    1024 /* a power of two */
-#define KNOWN_PROBES 16
-#define KINDS_MAX    4 /* sets of values that the conditions of a template have asked for */
+#define KNOWN_MAX     1024 /* a power of two */
+#define KNOWN_PROBES  16
+#define KINDS_MAX     4 /* sets of values that the conditions of a template have asked for */
 #define TEMPLATES_MAX 64
-#define KIND_KNOWN   (UINT64_C(1) << 63)
+#define KIND_KNOWN    (UINT64_C(1) << 63)
 
 static struct {
     _Atomic uint64_t values, hash; /* 0: not yet */
@@ -119,7 +126,8 @@ static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
     definitions[count++] = "__cplusplus=201703L";
     uint64_t asked;
     const uint64_t hash = source_hash(t->sources, t->source_count, definitions, count, &asked);
-    for (*kind = KIND_KNOWN; asked; asked &= asked - 1) *kind |= bits_of(t, definitions[__builtin_ctzll(asked)]);
+    for (*kind = KIND_KNOWN; asked; asked &= asked - 1)
+        *kind |= bits_of(t, definitions[__builtin_ctzll(asked)]);
     return hash;
 }
 

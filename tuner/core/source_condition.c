@@ -195,8 +195,8 @@ static struct value read_unary(struct expression *e)
 
 /* Binary operators, those that bind weakest first. */
 static const char *const operators[][5] = {
-    {"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="}, {"<<", ">>"}, {"+", "-"},
-    {"*", "/", "%"},
+    {"||"},       {"&&"},     {"|"},           {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
+    {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"},
 };
 #define LEVELS ((int)(sizeof operators / sizeof *operators))
 

@@ -107,7 +107,9 @@ static void part_end(struct reading *r)
 
 static bool is_punctuation(const struct token *t, const char *set)
 {
-    return t->kind == TOKEN_PUNCTUATION && t->length == 1 && strchr(set, t->begin[0]);
+    if (t->kind != TOKEN_PUNCTUATION || t->length != 1) return false;
+    while (*set && *set != t->begin[0]) set++;
+    return *set;
 }
 
 /* A declaration ends with its semicolon, or with its brace, if nothing follows that belongs to it. */
@@ -349,7 +351,7 @@ static void read_all(struct reading *r)
         }
         file->begins = false;
         file->at = token_end(&t);
-        r->beyond |= token_is_raw_string(&t);
+        if (t.kind == TOKEN_NAME && *file->at == '"') r->beyond |= token_is_raw_string(&t);
         if (t.first_of_line && is_punctuation(&t, "#")) read_directive(r, file, t.begin, first);
         else if (r->skipping == 0) add_code(r, &t);
     }

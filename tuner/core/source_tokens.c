@@ -2,18 +2,21 @@
 
 #include <string.h>
 
+enum class { NOTHING, BLANK, LETTER, DIGIT, QUOTE, OTHER };
 
-enum class { OTHER, BLANK, LETTER, DIGIT, QUOTE, NOTHING };
-
-/* Bytes of characters that are not ASCII belong to names. */
-static enum class class_of(char c)
-{
-    static const unsigned char classes[128] = {
-        ['\0'] = NOTHING, ['\t'] = BLANK,  ['\n'] = BLANK,  ['\v'] = BLANK, ['\f'] = BLANK,
-        ['\r'] = BLANK,   [' '] = BLANK,   ['"'] = QUOTE,   ['\''] = QUOTE, ['$'] = LETTER,
-        ['_'] = LETTER,   ['0' ... '9'] = DIGIT,
-        ['a' ... 'z'] = LETTER,            ['A' ... 'Z'] = LETTER,
-    };
+/* Of ASCII, 16 in a line; bytes of other characters belong to names. */
+static enum class class_of(char c) {
+    static const unsigned char classes[128] =
+        {
+            0, 5, 5, 5, 5, 5, 5, 5, 5, 1, 1, 1, 1, 1, 5, 5, /* control characters */
+            5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, /**/
+            1, 5, 4, 5, 2, 5, 5, 4, 5, 5, 5, 5, 5, 5, 5, 5, /* ' ' ! " # $ % & ' ( ) * + , - . / */
+            3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 5, 5, /* 0 ... 9 : ; < = > ? */
+            5, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* @ A ... O */
+            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 5, 5, 5, 5, 2, /* P ... Z [ \ ] ^ _ */
+            5, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, /* ` a ... o */
+            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 5, 5, 5, 5, 5, /* p ... z { | } ~ */
+        };
     const unsigned char byte = (unsigned char)c;
     return byte < 128 ? (enum class)classes[byte] : LETTER;
 }
@@ -75,6 +78,7 @@ static size_t punctuation_length(const char *at)
     static const char *const three[] = {"<<=", ">>=", "...", "->*", "<=>"};
     static const char *const two[] = {"::", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&",
                                       "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##", ".*"};
+    if (class_of(at[1]) != OTHER || strchr("(){}[];,", at[0])) return 1;
     for (size_t i = 0; i < sizeof three / sizeof *three; i++)
         if (strncmp(at, three[i], 3) == 0) return 3;
     for (size_t i = 0; i < sizeof two / sizeof *two; i++)
