@@ -113,8 +113,4 @@ int template_param(const struct template *t, const char *name);
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
 
-/* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
- * indentation and empty lines do not count, so what was measured outlives their improvement. */
-uint64_t template_hash(const struct template *t);
-
 #endif

@@ -14,6 +14,12 @@
  * microsecond. Any thread. */
 uint64_t kernel_hash(const struct kernel_key *key);
 
+static inline uint64_t kernel_hash_of(const struct config *config, const struct problem *problem, int arch)
+{
+    const struct kernel_key key = kernel_key_of(config, problem, arch);
+    return kernel_hash(&key);
+}
+
 /* Whether the kernel is the one that databases of schema 1 mean by this hash of its template. */
 bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);
 

@@ -22,12 +22,17 @@ struct macro *macros_add(struct macros *macros, const struct token *name)
     return macro;
 }
 
+static bool is_of_compiler(const struct token *name)
+{
+    return name->length > 1 && name->begin[0] == '_' && name->begin[1] == '_';
+}
+
 enum answer condition_defined(struct macros *macros, const struct token *name)
 {
     const struct macro *macro = macros_find(macros, name);
     if (macro && macro->kind == MACRO_OPEN) return ANSWER_OPEN;
     if (macro) return macro->kind == MACRO_UNDEFINED ? ANSWER_NO : ANSWER_YES;
-    return name->length > 1 && name->begin[0] == '_' && name->begin[1] == '_' ? ANSWER_OPEN : ANSWER_NO;
+    return is_of_compiler(name) ? ANSWER_OPEN : ANSWER_NO;
 }
 
 /* An intmax_t or, where an operand is one, an uintmax_t. */
@@ -155,10 +160,10 @@ static struct value read_name(struct expression *e)
 {
     if (token_is(&e->next, "defined")) return read_defined(e);
     if (token_is(&e->next, "true")) return advance(e), value_of(1);
-    const bool own = e->next.length > 1 && e->next.begin[0] == '_' && e->next.begin[1] == '_';
-    if (own) e->broken = true; /* perhaps with arguments: __has_include(<x>) */
+    const bool own = is_of_compiler(&e->next);
     advance(e);
-    return value_of(0);
+    if (own && token_is(&e->next, "(")) e->broken = true; /* __has_include(<x>) */
+    return own ? open_value : value_of(0);
 }
 
 static struct value read_choice(struct expression *e);

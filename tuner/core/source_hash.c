@@ -270,10 +270,11 @@ static void define(struct reading *r, const struct file *file, const struct toke
 static void undefine(struct reading *r, const struct token *directive)
 {
     const struct token name = token_at(token_end(directive), false);
-    struct macro *macro =
-        name.kind == TOKEN_NAME && !name.first_of_line ? macros_add(&r->macros, &name) : NULL;
-    if (macro) macro->kind = r->open > 0 ? MACRO_OPEN : MACRO_UNDEFINED;
-    else r->beyond = true;
+    if (name.kind == TOKEN_NAME && !name.first_of_line) {
+        struct macro *macro = macros_add(&r->macros, &name);
+        if (macro) macro->kind = r->open > 0 ? MACRO_OPEN : MACRO_UNDEFINED;
+        else r->beyond = true;
+    }
     add_directive(r, directive->begin);
 }
 

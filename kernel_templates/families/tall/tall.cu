@@ -125,7 +125,7 @@ struct walk {
     {
         const struct thread_place place = place_of(thread_index());
         float *const small = gt_shared_memory();
-        stages = small + v.length * STRIDE_SMALL;
+        stages = small + SMALL_ROWS(v.length) * STRIDE_SMALL;
         copy_small(small, v);
         in.start(v);
 #pragma unroll

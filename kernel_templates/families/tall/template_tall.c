@@ -72,7 +72,7 @@ static const struct param params[P_COUNT] = {
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
     const int64_t k = p ? p->k : 1;
-    return 4 * (k * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
+    return 4 * (SMALL_ROWS(k) * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
