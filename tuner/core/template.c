@@ -20,6 +20,11 @@ int template_param(const struct template *t, const char *name)
     return -1;
 }
 
+bool template_serves(const struct template *t, const struct problem *problem)
+{
+    return gemm_type_satisfies(t->delivers, problem->type);
+}
+
 const char *template_check_ranges(const struct config *config, int known)
 {
     const struct param *params = config->template->params;

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "gpu.h"
 #include "launch_block.h"
+#include "launch_geometry.h"
 #include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
@@ -57,7 +58,8 @@ struct template
     bool tuned;              /* false: shown by the ladder only, never searched */
     const struct param *params;
     int param_count;
-    unsigned asks;     /* TEMPLATE_ASKS_... */
+    enum gemm_type delivers; /* what its kernels compute */
+    unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
@@ -74,6 +76,11 @@ struct template
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
+     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
+     */
+    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                     struct launch_geometry *geometry);
     /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
     const struct launch_block *block;
 };
@@ -91,6 +98,9 @@ int template_param(const struct template *t, const char *name);
 
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
+
+/* May its kernels compete for a problem of that type? check() refuses the others. */
+bool template_serves(const struct template *t, const struct problem *problem);
 
 /* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
  * indentation and empty lines do not count, so what was measured outlives their improvement. */

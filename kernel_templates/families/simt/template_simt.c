@@ -237,7 +237,7 @@ static struct slabs cut_slabs(const struct config *config, const struct problem 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
+    if (!template_serves(config->template, p)) return "the simt family computes sgemm";
     if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
@@ -347,6 +347,57 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
 }
 
+static void declare_pack(const struct config *config, const struct problem *p, struct launch_geometry *g)
+{
+    const int across[2] = {!p->trans_a, p->trans_b}, operands = PACK_A && PACK_B ? 2 : 1;
+    const int64_t floats = PACK_BYTES_MAX / 4;
+    g->entry[0] = "gemm_pack";
+    g->pack = PACK;
+    g->pack_line = PACK_LINE;
+    g->pack_threads = PACK_THREADS;
+    g->pack_bytes = PACK_BYTES_MAX;
+    for (int i = 0; i < 2; i++) {
+        if (!(PACK >> i & 1)) continue;
+        g->pack_x[i] = PACK_TILE_X(across[i]);
+        g->pack_k[i] = PACK_TILE_K(across[i]);
+        if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
+        g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
+    }
+    if (SPLIT_K > 1) {
+        g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
+        return;
+    }
+    g->slab_k = (int32_t)common_multiple(BK, 32);
+    g->slab_least = SLAB_K_MIN;
+}
+
+static bool simt_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    const struct resources need = simt_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", SPLIT_K > 1 && !REDUCE ? "gemm_reduce" : NULL},
+                                  .align = {PACK_A ? 1 : VA, PACK_B ? 1 : VB, VC},
+                                  .m = BM,
+                                  .n = BN,
+                                  .k = BK,
+                                  .split = SPLIT_K,
+                                  .group = GROUP,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    if (SPLIT_K > 1) {
+        g->parts = CLUSTER ? PARTS_IN_CLUSTER : LAST_BLOCK ? PARTS_OF_TILES : PARTS_OF_C;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->counter_unit = COUNTERS_UNIT;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    if (PACK) declare_pack(config, p, g);
+    return true;
+}
+
 extern const struct template template_simt;
 const struct template template_simt = {
     .name = "simt",
@@ -354,6 +405,7 @@ const struct template template_simt = {
                "alignment",
     .source_name = "simt.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_K | 1u << P_ORDER,
@@ -363,5 +415,6 @@ const struct template template_simt = {
     .check = simt_check,
     .check_prefix = simt_check_prefix,
     .plan = simt_plan,
+    .geometry = simt_geometry,
     .block = &gemm_block,
 };

@@ -163,10 +163,15 @@ struct k_cut {
     int64_t k_per_split, splits;
 };
 
-static struct k_cut cut_k(const struct config *config, const struct problem *p)
+static int k_unit(const struct config *config, const struct problem *p)
 {
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
-    const int64_t unit = STREAM_ALONG_K ? 32 : K_LANE;
+    return STREAM_ALONG_K ? 32 : K_LANE;
+}
+
+static struct k_cut cut_k(const struct config *config, const struct problem *p)
+{
+    const int64_t unit = k_unit(config, p);
     const int64_t units = p->k > 0 ? ceil_div(p->k, unit) : 1;
     struct k_cut cut = {.k_per_split = ceil_div(units, smaller(SPLIT_K, units)) * unit};
     cut.splits = ceil_div(p->k > 0 ? p->k : 1, cut.k_per_split);
@@ -185,7 +190,7 @@ static int64_t item_bytes(const struct config *config, const struct problem *p, 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the skinny family computes sgemm";
+    if (!template_serves(config->template, p)) return "the skinny family computes sgemm";
     if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
         return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
     if (KNOWN(VX) && VX > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
@@ -243,12 +248,38 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
         .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
+static bool skinny_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                            struct launch_geometry *g)
+{
+    const struct resources need = skinny_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", NULL},
+                                  .align = {SIDE == 0 ? VS : VX, SIDE == 0 ? VX : VS, VC},
+                                  .m = SIDE == 0 ? 0 : TILE_X,
+                                  .n = SIDE == 0 ? TILE_X : 0,
+                                  .k = k_unit(config, p),
+                                  .split = SPLIT_K,
+                                  .group = 1,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    g->most[SIDE == 0 ? 0 : 1] = ROWS;
+    if (SPLIT_K == 1) return true;
+    g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
+    g->part_elements = PART_FLOATS;
+    g->counter_unit = g->counter_share = COUNTERS_UNIT;
+    g->parts_bytes = WORKSPACE_BYTES_MAX;
+    return true;
+}
+
 extern const struct template template_skinny;
 const struct template template_skinny = {
     .name = "skinny",
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .source_name = "skinny.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,
@@ -258,5 +289,6 @@ const struct template template_skinny = {
     .check = skinny_check,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
+    .geometry = skinny_geometry,
     .block = &gemm_block,
 };

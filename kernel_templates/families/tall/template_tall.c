@@ -131,7 +131,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the tall family computes sgemm";
+    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, small = SIDE == 0 ? p->m : p->n;
     const int64_t tall = SIDE == 0 ? p->n : p->m;
@@ -177,12 +177,22 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
+}
+
 extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
     .source_name = "tall.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,
@@ -191,5 +201,6 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
     .block = &gemm_block,
 };
