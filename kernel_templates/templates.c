@@ -27,6 +27,7 @@ const struct template *const templates[] = {
     &template_ladder_warptiled,
 };
 const size_t template_count = sizeof templates / sizeof *templates;
+const char *const template_folders[] = {NULL};
 
 const struct template *template_find(const char *name)
 {
