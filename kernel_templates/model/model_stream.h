@@ -7,7 +7,7 @@
 #define GT_MODEL_STREAM_H
 
 #include "model_parts.h"
-#include "templates.h"
+#include "template.h"
 
 extern const struct lds_slots stream_lds; /* what reads of shared memory take of these kernels' issue slots */
 

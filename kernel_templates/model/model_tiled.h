@@ -5,7 +5,7 @@
 #ifndef GT_MODEL_TILED_H
 #define GT_MODEL_TILED_H
 
-#include "templates.h"
+#include "template.h"
 
 /* Who adds the parts of a k that several blocks share. */
 enum tiled_reduce {

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "fuzz_h200.h"
 #include "launch_walk.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "builds.h"
 
-#include "templates.h"
+#include "template.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

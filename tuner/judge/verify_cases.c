@@ -1,6 +1,6 @@
 #include "verify_cases.h"
 
-#include "templates.h"
+#include "template.h"
 
 enum { SIZES = 7 };
 

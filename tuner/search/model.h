@@ -1,5 +1,5 @@
 /* model.h — predicted time of a configuration, from arithmetic alone: each family has its own model
- * (templates.h: predict). It orders the search and gives predicted rows; it never decides a winner that can
+ * (template.h: predict). It orders the search and gives predicted rows; it never decides a winner that can
  * be measured.
  */
 #ifndef GT_MODEL_H
@@ -10,7 +10,7 @@
 #include "outcome.h"
 #include "problem.h"
 #include "status.h"
-#include "templates.h"
+#include "template.h"
 #include <stddef.h>
 
 /* facts may be NULL (before compiling: registers are estimated). */

@@ -5,7 +5,7 @@
  * v ; reason`; an indented line continues the one above. Each section spans the product of its lines, and the
  * space is the union of its sections: few rows want other tiles than many. What a later section of a template
  * leaves out is as in the template's first, which must list every parameter but those that its texts may
- * lack, too (templates.h: optional). `NAME = first 4 2 1` takes, for each combination of the parameters that
+ * lack, too (template.h: optional). `NAME = first 4 2 1` takes, for each combination of the parameters that
  * the template lists before it, the first value with which something legal is left (the widest legal vector).
  * Taste only: what is correct is said by the template.
  */

@@ -2,7 +2,7 @@
 
 #include "model.h"
 #include "nearest.h"
-#include "templates.h"
+#include "template.h"
 #include "workspace.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static void copy_text(char *to, size_t room, const char *from)
     snprintf(to, room, "%.*s", (int)room - 1, from);
 }
 
-static struct choice from_winner(enum gt_source source, const struct known_winner *w,
+static struct choice from_winner(enum choice_source source, const struct known_winner *w,
                                  const struct config *config)
 {
     struct choice c = {.source = source,
@@ -75,7 +75,7 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
         say_too_large(known, &winner, &config);
         return E_ABSENT;
     }
-    *choice = from_winner(GT_EXACT, &winner, &config);
+    *choice = from_winner(CHOICE_EXACT, &winner, &config);
     snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
              choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
              choice->stale ? "; another driver or method is in use now" : "");
@@ -163,7 +163,7 @@ static void list_neighbour(struct listing *l, const struct neighbour *n, bool cu
 {
     int index = n->winner->config;
     const struct config *config = index == KNOWN_CUBLAS ? NULL : &l->known->configs[index];
-    struct choice c = from_winner(GT_NEAREST, n->winner, config);
+    struct choice c = from_winner(CHOICE_NEAREST, n->winner, config);
     c.cublas = c.cublas || cublas;
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
@@ -198,7 +198,7 @@ static void list_predicted(struct listing *l)
     if (!has_text(l->problem) || known_exact(l->known, l->problem, &winner, &config) || !winner.predicted ||
         winner.config == KNOWN_CUBLAS || nearest_illegal(l->known, &config, l->problem, l->alignment))
         return;
-    struct choice c = from_winner(GT_PREDICTED, &winner, &config);
+    struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
     c.loss = estimated_loss(l, &c, 1);
     snprintf(c.why, sizeof c.why, "predicted for this problem without a GPU");
     list(l, &c);
@@ -207,8 +207,9 @@ static void list_predicted(struct listing *l)
 static void list_modelled(struct listing *l, const struct modelled *best, int count)
 {
     for (int i = 0; i < count; i++) {
-        struct choice c = {
-            .source = GT_PREDICTED, .config = l->known->configs[best[i].config], .time_us = best[i].time_us};
+        struct choice c = {.source = CHOICE_PREDICTED,
+                           .config = l->known->configs[best[i].config],
+                           .time_us = best[i].time_us};
         c.loss = estimated_loss(l, &c, NEAREST_RADIUS);
         snprintf(c.why, sizeof c.why,
                  "nothing similar was measured: the model's choice among %d configurations",
@@ -219,7 +220,7 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
 
 static void list_cublas(struct listing *l, const char *why)
 {
-    struct choice c = {.source = GT_FALLBACK, .cublas = true, .loss = -1};
+    struct choice c = {.source = CHOICE_FALLBACK, .cublas = true, .loss = -1};
     copy_text(c.why, sizeof c.why, why);
     list(l, &c);
 }
@@ -247,7 +248,7 @@ static void list_plain(struct listing *l)
             if (nearest_illegal(l->known, &plain, l->problem, l->alignment)) continue;
             widen(&plain, l);
             struct choice c = {
-                .source = GT_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
+                .source = CHOICE_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
             snprintf(c.why, sizeof c.why,
                      "nothing is known of this GPU that could be used: a plain configuration");
             if (count == CHOICES_MAX && found[count - 1].time_us <= c.time_us) continue;

@@ -4,7 +4,7 @@
 #ifndef GT_SIMT_HOST_H
 #define GT_SIMT_HOST_H
 
-#include "templates.h"
+#include "template.h"
 
 /* In the order of params. */
 enum {

@@ -4,7 +4,7 @@
 #ifndef GT_SKINNY_HOST_H
 #define GT_SKINNY_HOST_H
 
-#include "templates.h"
+#include "template.h"
 
 /* In the order of params. */
 enum {

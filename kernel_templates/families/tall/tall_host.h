@@ -4,7 +4,7 @@
 #ifndef GT_TALL_HOST_H
 #define GT_TALL_HOST_H
 
-#include "templates.h"
+#include "template.h"
 
 /* In the order of params. */
 enum { P_SIDE, P_BM, P_BN, P_BK, P_TM, P_TN, P_STAGES, P_VC, P_UNROLL, P_MIN_BLOCKS, P_SMS, P_COUNT };

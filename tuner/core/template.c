@@ -1,4 +1,4 @@
-#include "templates.h"
+#include "template.h"
 
 #define XXH_STATIC_LINKING_ONLY /* a streaming state on the stack */
 #include <stdio.h>
@@ -6,28 +6,6 @@
 #include <xxhash.h>
 
 #define BLANKS " \t\n\r\v\f"
-
-extern const struct template template_simt, template_skinny, template_resident, template_tall;
-extern const struct template template_ladder_naive, template_ladder_coalesced, template_ladder_shared,
-    template_ladder_blocktile_1d, template_ladder_blocktile_2d, template_ladder_vectorized,
-    template_ladder_double_buffered, template_ladder_warptiled;
-
-const struct template *const templates[] = {
-    &template_simt,
-    &template_skinny,
-    &template_resident,
-    &template_tall,
-    &template_ladder_naive,
-    &template_ladder_coalesced,
-    &template_ladder_shared,
-    &template_ladder_blocktile_1d,
-    &template_ladder_blocktile_2d,
-    &template_ladder_vectorized,
-    &template_ladder_double_buffered,
-    &template_ladder_warptiled,
-};
-const size_t template_count = sizeof templates / sizeof *templates;
-const char *const template_folders[] = {NULL};
 
 const struct template *template_find(const char *name)
 {
@@ -108,7 +86,7 @@ static uint64_t hash_sources(const struct template *t)
  * once. Two threads that do so at a time find the same. */
 uint64_t template_hash(const struct template *t)
 {
-    static _Atomic uint64_t known[sizeof templates / sizeof *templates]; /* 0: not yet */
+    static _Atomic uint64_t known[TEMPLATES_MAX]; /* 0: not yet */
     size_t i = 0;
     while (i < template_count && templates[i] != t) i++;
     if (i < template_count && known[i]) return known[i];

@@ -1,13 +1,14 @@
-/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each
- * serves.
+/* template.h — what the program knows of a kernel template: name, parameters, rules, launch geometry, which
+ * problems it serves.
  *
- * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel:
- * rules files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
- *
- * To add a template: docs/adding_a_template.md.
+ * A template is a .cu text whose parameters arrive as -D macros. Legality lives beside the kernel: rules
+ * files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no
+ * family by name: the table is declared here and defined outside of this layer, and a program is linked with
+ * exactly one definition of it, which CMake makes of the list in kernel_templates/CMakeLists.txt
+ * (docs/adding_a_template.md).
  */
-#ifndef GT_TEMPLATES_H
-#define GT_TEMPLATES_H
+#ifndef GT_TEMPLATE_H
+#define GT_TEMPLATE_H
 
 #include "config.h"
 #include "gemm_args.h"
@@ -134,6 +135,8 @@ struct template
      * are legal for, with the least value of each vector width. False: there are no more of them. */
     bool (*plain)(int number, struct config *config);
 };
+
+#define TEMPLATES_MAX 64 /* rows */
 
 /* One row a template, in the order of the search; made by CMake from the list of families. */
 extern const struct template *const templates[];
