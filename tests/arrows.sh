@@ -1,8 +1,9 @@
 #!/bin/sh
-# arrows.sh [TREE]: who may include whom. One table has all layers, and each folder with C or CUDA files is in it. Besides:
-# headers of other libraries, what our own libraries link, the environment, which is asked in one place, the names of source
-# files, which are unique since headers are included by bare name, and folders of a size that can be overlooked. Then the
-# check itself is checked: every arrow that the table does not have is planted in a copy and must be noticed.
+# arrows.sh [TREE]: who may include whom. One table has all layers, each folder with C or CUDA files is in it, and the picture
+# in docs/tour.md shows it. Besides: headers of other libraries, what our own libraries link, the environment, which is asked
+# in one place, the names of source files, which are unique since headers are included by bare name, and how many files a
+# folder has. Then the check itself is checked: every arrow that the table does not have is planted in a copy and must be
+# noticed.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -171,6 +172,13 @@ copy() {
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 arrows >"$scratch/arrows"
+echo "$layers" | awk -F: 'NF == 3 && $3 ~ /[a-z]/ { print $1, $3 }' | tr -s ' ' | sort >"$scratch/table"
+# shellcheck disable=SC2016 # nothing to expand
+sed -n '/^```mermaid$/,/^```$/s/ --> / /p' "$here/docs/tour.md" | tr -d '&' | tr -s ' ' | sed 's/^ //' | sort >"$scratch/picture"
+diff "$scratch/table" "$scratch/picture" || {
+    echo "^ the table (<) and the picture in docs/tour.md (>) differ"
+    exit 1
+}
 check "${1:-$here}" || exit 1
 
 # For each two folders without an arrow: a file of the one includes a header of the other.

@@ -1,7 +1,6 @@
 #include "template.h"
 
 #define XXH_STATIC_LINKING_ONLY /* a streaming state on the stack */
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -19,6 +18,11 @@ int template_param(const struct template *t, const char *name)
     for (int i = 0; i < t->param_count; i++)
         if (strcmp(t->params[i].name, name) == 0) return i;
     return -1;
+}
+
+bool template_serves(const struct template *t, const struct problem *problem)
+{
+    return gemm_type_satisfies(t->delivers, problem->type);
 }
 
 const char *template_check_ranges(const struct config *config, int known)
@@ -93,29 +97,4 @@ uint64_t template_hash(const struct template *t)
     const uint64_t hash = hash_sources(t);
     if (i < template_count) known[i] = hash;
     return hash;
-}
-
-int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
-                         int limit, char *text, size_t room)
-{
-    const struct template *t = config->template;
-    int count = 0;
-    size_t used = 0;
-    for (int i = 0; i < t->param_count + 2; i++) {
-        const char *name;
-        int value;
-        if (i < t->param_count) {
-            if (t->params[i].kind != PARAM_COMPILE) continue;
-            name = t->params[i].name;
-            value = config->value[i];
-        } else {
-            name = i == t->param_count ? "TRANS_A" : "TRANS_B";
-            value = i == t->param_count ? trans_a : trans_b;
-        }
-        int length = snprintf(text + used, room - used, "-D%s=%d", name, value);
-        if (count == limit || length < 0 || (size_t)length >= room - used) return 0;
-        options[count++] = text + used;
-        used += (size_t)length + 1;
-    }
-    return count;
 }

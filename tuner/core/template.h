@@ -101,6 +101,13 @@ struct source_text {
     const char *text; /* NUL-terminated */
 };
 
+/* What a template's text wants defined beside its parameters and the op (kernel_key.h). A kernel is compiled
+ * for what its text asks, so that texts which ask for nothing compile to the same whatever there is. */
+enum {
+    TEMPLATE_ASKS_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
+    TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE */
+};
+
 struct template
 {
     const char *name;        /* "simt", "ladder_naive" */
@@ -109,6 +116,8 @@ struct template
     const char *space;       /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
     const struct param *params;
     int param_count;
+    enum gemm_type delivers; /* what its kernels compute */
+    unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
@@ -154,14 +163,11 @@ int template_param(const struct template *t, const char *name);
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
 
+/* May its kernels compete for a problem of that type? check() refuses the others. */
+bool template_serves(const struct template *t, const struct problem *problem);
+
 /* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
  * indentation and empty lines do not count, so what was measured outlives their improvement. */
 uint64_t template_hash(const struct template *t);
-
-/* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the
- * problem as "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if
- * room is too small. The configuration must have passed check(). */
-int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
-                         int limit, char *text, size_t room);
 
 #endif

@@ -115,7 +115,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the tall family computes sgemm";
+    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, small = SIDE == 0 ? p->m : p->n;
     const int64_t tall = SIDE == 0 ? p->n : p->m;
@@ -181,6 +181,7 @@ const struct template template_tall = {
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
     .source_name = "tall.cu",
     .space = "tall.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,
