@@ -1,5 +1,6 @@
 #include "ladder.h"
 
+#include "gemm_block.h"
 #include "model_tiled.h"
 
 #include <string.h>
@@ -151,23 +152,14 @@ static struct resources resources(const struct config *config)
 static void plan(const struct config *config, const struct problem *p, struct launch_plan *out)
 {
     const struct sizes s = sizes_of(config);
-    *out = (struct launch_plan){.batch_per_launch = 1};
+    const struct gemm_args args = gemm_args_of(p);
+    launch_plan_clear(out);
     if (p->m == 0 || p->n == 0) return;
+    gemm_args_put(out, p, &args);
+    out->batch_per_launch = 1;
     out->kernels = 1;
     out->kernel[0] = (struct kernel_launch){
         .entry = "gemm", .grid = {(unsigned)tiles_of(&s, p), 1, 1}, .threads = (unsigned)threads_of(&s)};
-    out->args = (struct gemm_args){.lda = p->lda,
-                                   .ldb = p->ldb,
-                                   .ldc = p->ldc,
-                                   .stride_a = p->stride_a,
-                                   .stride_b = p->stride_b,
-                                   .stride_c = p->stride_c,
-                                   .m = (int)p->m,
-                                   .n = (int)p->n,
-                                   .k = (int)p->k,
-                                   .splits = 1,
-                                   .k_per_split = (int)p->k,
-                                   .group = 1};
 }
 
 static struct tile tile(const struct config *config)

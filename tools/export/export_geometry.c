@@ -1,5 +1,6 @@
 #include "export_geometry.h"
 
+#include "gemm_block.h"
 #include "stats.h"
 #include "workspace.h"
 #include <string.h>
@@ -47,10 +48,11 @@ static void place(const struct launch_plan *plan, const char *product, struct gt
     }
     if (plan->kernels == 0) return;
     out->kernels = plan->kernels;
-    out->splits = plan->args.splits;
-    out->k_per_split = plan->args.k_per_split;
-    out->group = plan->args.group;
-    out->counters = plan->args.counters;
+    const struct gemm_args args = gemm_args_in(plan);
+    out->splits = args.splits;
+    out->k_per_split = args.k_per_split;
+    out->group = args.group;
+    out->counters = plan->counters;
     out->workspace_bytes = plan->workspace_bytes;
     out->batch_per_launch = plan->batch_per_launch;
     out->k_slab = (int32_t)plan->k_slab;

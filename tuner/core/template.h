@@ -11,8 +11,9 @@
 #define GT_TEMPLATE_H
 
 #include "config.h"
-#include "gemm_args.h"
 #include "gpu.h"
+#include "launch_block.h"
+#include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
 
@@ -68,32 +69,6 @@ struct prediction {
     double waves;
 };
 
-#define LAUNCH_KERNELS_MAX 3
-
-/* One kernel launch: an entry point of the compiled module, with the same struct gemm_args. */
-struct kernel_launch {
-    const char *entry;  /* "gemm_pack", "gemm" or "gemm_reduce" */
-    unsigned grid[3];   /* grid[2] is the batch slice */
-    unsigned last_slab; /* in place of grid[0] for the last slab of k, if k goes in slabs */
-    unsigned threads;
-    unsigned smem_bytes;
-    unsigned cluster; /* blocks along y that run together, as the kernel's text says: nothing to tell a
-                         launch; 0: no clusters */
-};
-
-/* How a configuration runs a problem: launch_walk.h goes through the launches of it. */
-struct launch_plan {
-    struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
-    int kernels;              /* 0: nothing to do (M, N or batch is 0) */
-    struct gemm_args args;    /* everything but the pointers, alpha and beta filled in */
-    int64_t workspace_bytes;  /* for the largest batch slice; the first 4 * args.counters of them are zero at
-                                 first, the rest may hold anything */
-    int64_t batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the
-                                 strides */
-    int64_t k_slab; /* above 0: k is computed in slabs of so many, one after the other, each but the first
-                       adding to C; then args.k is for the walk to fill in */
-};
-
 /* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program.
  */
 struct source_text {
@@ -143,6 +118,8 @@ struct template
     /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
      * are legal for, with the least value of each vector width. False: there are no more of them. */
     bool (*plain)(int number, struct config *config);
+    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    const struct launch_block *block;
 };
 
 #define TEMPLATES_MAX 64 /* rows */

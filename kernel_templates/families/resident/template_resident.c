@@ -2,6 +2,7 @@
  * launched. */
 #include "resident_host.h"
 
+#include "gemm_block.h"
 #include "launch_limits.h"
 
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
@@ -154,7 +155,7 @@ static const char *resident_check(const struct config *config, const struct prob
 
 static void resident_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     /* Rows of tiles share the streamed operand; each has as many blocks as the others. */
@@ -162,18 +163,9 @@ static void resident_plan(const struct config *config, const struct problem *p, 
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, STREAM_X);
     const int64_t blocks = (int64_t)SMS * MIN_BLOCKS;
     const int64_t walkers = blocks > rows ? smaller(blocks / rows, tiles) : 1;
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] = (struct kernel_launch){
         .entry = "gemm",
@@ -205,4 +197,5 @@ const struct template template_resident = {
     .plan = resident_plan,
     .tile = resident_tile,
     .predict = resident_predict,
+    .block = &gemm_block,
 };

@@ -1,6 +1,7 @@
 /* model_simt.c — a simt kernel as the model of tiled kernels sees it. */
 #include "simt_host.h"
 
+#include "gemm_block.h"
 #include "model_tiled.h"
 
 #include <math.h>
@@ -26,8 +27,8 @@ struct prediction simt_predict(const struct config *config, const struct problem
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
     struct launch_plan plan;
     config->template->plan(config, problem, &plan);
-    const unsigned *grid = main_launch(&plan)->grid;
-    const bool whole = plan.args.splits <= 1;
+    const struct gemm_args args = gemm_args_in(&plan);
+    const bool whole = args.splits <= 1;
     const struct tiled_kernel t = {
         .threads = THREADS,
         .smem_bytes = SMEM_BYTES,
@@ -45,10 +46,10 @@ struct prediction simt_predict(const struct config *config, const struct problem
         .a = {.vector = VA, .async = ASYNC_A, .across = !(ALONG_M)},
         .b = {.vector = VB, .async = ASYNC_B, .across = !(ALONG_N)},
         .two_steps = TWO_STEPS,
-        .group = plan.args.group,
-        .tiles = (double)grid[0] * (double)problem->batch,
-        .splits = whole ? 1 : plan.args.splits,
-        .k_block = whole ? (double)problem->k : plan.args.k_per_split,
+        .group = args.group,
+        .tiles = (double)main_launch(&plan)->grid[0] * (double)problem->batch,
+        .splits = whole ? 1 : args.splits,
+        .k_block = whole ? (double)problem->k : args.k_per_split,
         .reduce = CLUSTER      ? TILED_CLUSTER
                   : LAST_BLOCK ? TILED_LAST_BLOCK
                                : TILED_SECOND_KERNEL,

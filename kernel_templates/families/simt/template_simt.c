@@ -2,6 +2,7 @@
  * launched. */
 #include "simt_host.h"
 
+#include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
 #include "simt_workspace.h"
@@ -245,12 +246,12 @@ static struct kernel_launch pack_launch(const struct config *config, const struc
                                   .smem_bytes = transposes ? PACK_SMEM_BYTES : 0};
 }
 
-static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan,
+static struct kernel_launch reduce_launch(const struct config *config, const struct gemm_args *args,
                                           unsigned slice)
 {
     const int width = VC;
-    const int64_t vectors = (int64_t)plan->args.m * (plan->args.n / width);
-    const int ways = reduce_ways(vectors, plan->args.splits);
+    const int64_t vectors = (int64_t)args->m * (args->n / width);
+    const int ways = reduce_ways(vectors, args->splits);
     return (struct kernel_launch){.entry = "gemm_reduce",
                                   .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, slice},
                                   .threads = REDUCE_THREADS,
@@ -259,9 +260,9 @@ static struct kernel_launch reduce_launch(const struct config *config, const str
 
 /* How much workspace, and how many items of the batch a launch takes with it. */
 static void plan_workspace(const struct config *config, const struct problem *p, int64_t k, int64_t tiles,
-                           struct launch_plan *plan)
+                           struct gemm_args *args, struct launch_plan *plan)
 {
-    const int splits = plan->args.splits;
+    const int splits = args->splits;
     const struct workspace_item item =
         workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, p->m, p->n, k, CLUSTER ? 1 : splits);
     plan->batch_per_launch = GRID_Z_MAX;
@@ -269,13 +270,13 @@ static void plan_workspace(const struct config *config, const struct problem *p,
     plan->batch_per_launch = items_per_launch(4 * item.floats);
     const int64_t slice = smaller(p->batch, plan->batch_per_launch);
     if (LAST_BLOCK && splits > 1)
-        plan->args.counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
-    plan->workspace_bytes = 4 * (plan->args.counters + slice * item.floats);
+        args->counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    plan->workspace_bytes = 4 * (args->counters + slice * item.floats);
 }
 
 static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = simt_resources(config);
@@ -284,19 +285,12 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     const struct k_cut cut = cut_k(config, slabs.k);
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (slabs.count > 1) plan->k_slab = slabs.k;
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)(cut.tiles_per_split * BK),
-                                    .group = (int)smaller(GROUP, rows)};
-    plan_workspace(config, p, slabs.k, rows * columns, plan);
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)(cut.tiles_per_split * BK);
+    args.group = (int)smaller(GROUP, rows);
+    plan_workspace(config, p, slabs.k, rows * columns, &args, plan);
+    gemm_args_put(plan, p, &args);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
     if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slabs, slice);
     plan->kernel[plan->kernels++] =
@@ -305,8 +299,8 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
                                .last_slab = (unsigned)(rows * columns),
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = (unsigned)(CLUSTER)};
-    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, plan, slice);
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
 }
 
 extern const struct template template_simt;
@@ -354,4 +348,5 @@ const struct template template_simt = {
     .tile = simt_tile,
     .predict = simt_predict,
     .plain = simt_plain,
+    .block = &gemm_block,
 };

@@ -5,6 +5,7 @@
  */
 #include "skinny_host.h"
 
+#include "gemm_block.h"
 #include "model_parts.h"
 #include "model_registers.h"
 #include "outcome.h"
@@ -70,6 +71,7 @@ static struct shape describe(const struct config *config, const struct problem *
 {
     struct launch_plan plan;
     config->template->plan(config, p, &plan);
+    const struct gemm_args args = gemm_args_in(&plan);
     struct shape s = {.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS};
     for (int i = 0; i < P_COUNT; i++) s.value[i] = config->value[i];
     s.along_k = s.value[P_SIDE] == 0 ? p->trans_b : !p->trans_a;
@@ -79,8 +81,8 @@ static struct shape describe(const struct config *config, const struct problem *
     s.aligned = ld % LINE_FLOATS == 0 || LINE_FLOATS % ld == 0;
     s.columns = (double)(s.value[P_SIDE] == 0 ? p->n : p->m);
     s.tiles = plan.kernel[0].grid[0];
-    s.splits = plan.args.splits;
-    s.k = s.splits > 1 ? plan.args.k_per_split : (double)p->k;
+    s.splits = args.splits;
+    s.k = s.splits > 1 ? args.k_per_split : (double)p->k;
     s.blocks = s.tiles * s.splits * (double)p->batch;
     int limit = registers_limit(gpu, s.threads, (int)s.value[P_MIN_BLOCKS]);
     double wanted = s.value[P_TX] * (rows_of_warp(&s) + 4 * s.value[P_DEPTH]) + REGISTERS_BASE;

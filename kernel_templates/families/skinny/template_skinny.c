@@ -2,6 +2,7 @@
  * launched. */
 #include "skinny_host.h"
 
+#include "gemm_block.h"
 #include "launch_limits.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
@@ -182,37 +183,29 @@ static const char *skinny_check(const struct config *config, const struct proble
 
 static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = skinny_resources(config);
     const struct k_cut cut = cut_k(config, p);
     const int64_t tiles = ceil_div(columns_of(config, p), TILE_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)cut.k_per_split,
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)cut.k_per_split;
     plan->batch_per_launch = GRID_Z_MAX;
     if (cut.splits > 1 && !CLUSTER) {
         plan->batch_per_launch = items_per_launch(item_bytes(config, p, cut.splits));
         const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
-        plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
-        plan->workspace_bytes = 4 * (plan->args.counters + parts * cut.splits * PART_FLOATS);
+        args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
+        plan->workspace_bytes = 4 * (args.counters + parts * cut.splits * PART_FLOATS);
     }
+    gemm_args_put(plan, p, &args);
     plan->kernel[plan->kernels++] = (struct kernel_launch){
         .entry = "gemm",
         .grid = {(unsigned)tiles, (unsigned)cut.splits, (unsigned)smaller(p->batch, plan->batch_per_launch)},
         .threads = (unsigned)need.threads,
         .smem_bytes = (unsigned)need.smem_bytes,
-        .cluster = (unsigned)(CLUSTER)};
+        .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
 static struct tile skinny_tile(const struct config *config)
@@ -239,4 +232,5 @@ const struct template template_skinny = {
     .plan = skinny_plan,
     .tile = skinny_tile,
     .predict = skinny_predict,
+    .block = &gemm_block,
 };

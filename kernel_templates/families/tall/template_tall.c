@@ -2,6 +2,7 @@
  * launched. */
 #include "tall_host.h"
 
+#include "gemm_block.h"
 #include "launch_limits.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
@@ -146,21 +147,12 @@ static const char *tall_check(const struct config *config, const struct problem 
 
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, TALL_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
@@ -192,4 +184,5 @@ const struct template template_tall = {
     .plan = tall_plan,
     .tile = tall_tile,
     .predict = tall_predict,
+    .block = &gemm_block,
 };
