@@ -219,7 +219,7 @@ static double stage_slots(double rows, double vector, bool async, bool transpose
 /* Issue slots of one warp for one k. */
 static double k_slots(const struct tile *t, const struct gpu *gpu)
 {
-    double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
+    double lanes = gpu_rate(gpu, "fp32") * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
     double ffma_cycles = lanes > 96 ? 1 : 2; /* of the FP32 pipe of a scheduler: 32 lanes or 16 */
     double ffma = t->tm * t->tn, fragments = fragment_slots(t->tm) + fragment_slots(t->tn);
     double other = fragments + stage_slots(t->bm, t->va, t->async_a, t->across_a, t) +

@@ -67,7 +67,7 @@ static double fragment_slots(double width)
 static double tile_slots(const struct shape *s, const struct gpu *gpu)
 {
     const double *v = s->value;
-    double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
+    double lanes = gpu_rate(gpu, "fp32") * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
     double sums = v[TM] * v[TN], ffma_cycles = lanes > 96 ? 1 : 2; /* a scheduler has 32 lanes or 16 */
     double step = sums + fragment_slots(v[TM]) + fragment_slots(v[TN]);
     double floats = s->stream_x * v[BK] / s->threads;

@@ -62,7 +62,7 @@ static double fragment_slots(double width)
  * the tall side each cycle, and of the small one four floats in two. */
 static double step_slots(const struct shape *s, const struct gpu *gpu)
 {
-    double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
+    double lanes = gpu_rate(gpu, "fp32") * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
     double sums = s->value[TM] * s->value[TN];
     double ffma_cycles = lanes > 96 ? 1 : 2; /* a scheduler has 32 lanes or 16 */
     double issued = sums + s->tall_t * LDS_32_SLOTS + fragment_slots(s->small_t);

@@ -48,7 +48,7 @@ static int start(void **state)
                                     .l2_bytes = 62914560,
                                     .clock_mhz = 1980,
                                     .memory_gb_per_s = 4800,
-                                    .fp32_tflops = 66.9};
+                                    .rate = {{"fp32", 66.9}}};
     return known_open(&known, &h200, "", "", &quiet);
 }
 
