@@ -77,6 +77,10 @@ static enum status check_winner(const struct db_winner *w)
     enum status st = check_time("a time", w->time_us);
     if (!st) st = check_time("a time of cuBLAS", w->anchor_us);
     if (st) return st;
+    const struct db_errors *errors[] = {&w->errors, &w->rival_errors};
+    for (int i = 0; i < 2; i++)
+        good = good && (!errors[i]->measured ||
+                        (errors[i]->componentwise >= 0 && errors[i]->rms >= 0 && errors[i]->max >= 0));
     return good && w->time_us > 0 ? OK : fail(E_INPUT, "a winner with an impossible figure");
 }
 
@@ -94,7 +98,7 @@ enum status db_import_winner(struct db *db, const struct db_winner *w, int64_t d
     if (!st) st = check_winner(w);
     if (!st) st = add_run(db, &context, decided_us, &run_id);
     if (!st) st = db_add_problem(db, &w->problem, &problem_id);
-    if (!st && w->config.template) st = db_add_config(db, &w->config, &config_id);
+    if (!st && w->config.template) st = db_add_config(db, &w->config, &w->problem, w->gpu.arch, &config_id);
     if (!st) st = db_next_decision(db, &decision);
     if (!st) st = db_add_decision(db, run_id, decision, problem_id, config_id, w, decided_us, added);
     if (!st && *added) st = db_challenge(db, decision, won);
@@ -142,7 +146,7 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
     if (!st) st = check_outcome(&t->outcome);
     if (!st) st = add_run(db, &context, t->started_us, &run_id);
     if (!st) st = db_add_problem(db, &t->problem, &problem_id);
-    if (!st) st = db_add_config(db, &t->config, &config_id);
+    if (!st) st = db_add_config(db, &t->config, &t->problem, context.gpu.arch, &config_id);
     if (!st) st = db_free_trial_id(db, &id);
     if (!st)
         st = db_prepare(

@@ -176,7 +176,7 @@ json_t *trial_to_json(const struct db_full_trial *t, int gpu)
 {
     char problem[PROBLEM_TEXT_MAX], hash[24];
     problem_format(&t->problem, problem);
-    snprintf(hash, sizeof hash, "%016" PRIx64, t->template_hash);
+    snprintf(hash, sizeof hash, "%016" PRIx64, t->kernel_hash);
     return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:f, s:i, s:I, s:I, s:b, s:o}", "problem",
                      problem, "config", json_text(t->config_text), "template_hash", hash, "gpu", gpu,
                      "gpu_uuid", json_text(t->context.gpu_uuid), "driver", json_text(t->context.driver),
