@@ -228,8 +228,8 @@ TEST(a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used)
     predicted.ratio_low = predicted.ratio_high = 0;
     struct db_context context = store_context();
     struct db *db = open_at(paths[0], DB_WRITE);
-    db_kernel(db, raced.config.template);
-    db->kernels[0].source ^= 1; /* as an earlier version of the program had it */
+    db_parameters_hash(db, raced.config.template);
+    db->parameters[0].schema ^= 1; /* as an earlier version of the program had it */
     set_winner(db, store_run(db, &context), &raced);
     db_close(db);
     db = open_at(paths[1], DB_WRITE);
@@ -347,8 +347,8 @@ TEST(impossible_values_with_right_hashes_are_refused)
     static const char *const rehash[] = {
         "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
         "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
-        DB_FIGURES_CONTENT ")",
-        "UPDATE configs SET hash = content_hash(template, template_hash, schema_hash, text)",
+        DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")",
+        "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text)",
         "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
         "FROM "
         "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",

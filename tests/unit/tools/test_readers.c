@@ -480,7 +480,7 @@ TEST(verify_finds_nothing_in_a_whole_database)
 TEST(verify_tells_damage_from_winners_that_are_out_of_date)
 {
     make_measured();
-    meddle("UPDATE configs SET template_hash = template_hash + 1, hash = randomblob(16)");
+    meddle("UPDATE configs SET kernel_hash = kernel_hash + 1, hash = randomblob(16)");
     char *printed;
     assert_int_equal(RUN(cmd_verify, &printed, "--format", "csv"), E_DB); /* content and hash disagree */
     assert_non_null(strstr(printed, "content of configurations,damaged,"));
