@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int32_t source_of[] = {[CHOICE_EXACT] = GT_EXACT,
+                                    [CHOICE_NEAREST] = GT_NEAREST,
+                                    [CHOICE_PREDICTED] = GT_PREDICTED,
+                                    [CHOICE_FALLBACK] = GT_FALLBACK};
+
 static void describe(struct way *way, const struct choice *choice)
 {
     struct gt_plan_info *info = &way->info;
-    *info = (struct gt_plan_info){.source = choice->source,
+    *info = (struct gt_plan_info){.source = source_of[choice->source],
                                   .pretuned = choice->pretuned,
                                   .stale = choice->stale,
                                   .uses_cublas = choice->cublas,
@@ -53,7 +58,8 @@ static enum status build_kernel(struct way *way, const struct config *config, bo
     struct gt_handle *handle = way->handle;
     if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
         return fail(E_COMPILER, "nothing can be compiled");
-    enum status st = modules_get(handle, way->place, config, &way->problem, &way->module, passing);
+    const struct kernel_key kernel = kernel_key_of(config, &way->problem, way->place->device.gpu.arch);
+    enum status st = modules_get(handle, way->place, &kernel, &way->module, passing);
     if (st == E_COMPILER) {
         char version[16];
         notice(&handle->notices, NOTICE_COMPILER, "tuned kernels cannot be compiled: %s", status_text());

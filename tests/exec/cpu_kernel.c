@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <kernel_key.h>
 #include <launch_walk.h>
 #include <math.h>
 #include <spawn.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <templates.h>
+#include <template.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -76,8 +77,9 @@ static void remove_folder(const struct template *t, const char *folder)
     rmdir(folder);
 }
 
-static enum status compile(const struct config *config, bool trans_a, bool trans_b, const char *folder)
+static enum status compile(const struct kernel_key *kernel, const char *folder)
 {
+    const struct template *t = kernel->config.template;
     char text[4096], source[512], library[512];
     const char *arguments[OPTIONS_MAX + 2] = {GT_EXEC_CXX, "-std=c++17", "-x",     "c++",
                                               "-w",        "-fPIC",      "-shared"};
@@ -94,11 +96,11 @@ static enum status compile(const struct config *config, bool trans_a, bool trans
                                         "-I"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) arguments[count++] = fixed[i];
     arguments[count++] = folder;
-    int definitions = template_definitions(config, trans_a, trans_b, arguments + count,
-                                           OPTIONS_MAX - 4 - count, text, sizeof text);
-    if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", config->template->name);
+    int definitions =
+        kernel_key_definitions(kernel, arguments + count, OPTIONS_MAX - 4 - count, text, sizeof text);
+    if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", t->name);
     count += definitions;
-    snprintf(source, sizeof source, "%s/%s", folder, config->template->source_name);
+    snprintf(source, sizeof source, "%s/%s", folder, t->source_name);
     snprintf(library, sizeof library, "%s/kernel.so", folder);
     arguments[count++] = source;
     arguments[count++] = "-o";
@@ -125,7 +127,7 @@ static enum status load(const char *folder, struct cpu_kernel *kernel)
     return OK;
 }
 
-enum status cpu_kernel_build(const struct config *config, bool trans_a, bool trans_b,
+enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel)
 {
     const char *base = getenv("TMPDIR");
@@ -133,8 +135,9 @@ enum status cpu_kernel_build(const struct config *config, bool trans_a, bool tra
     snprintf(folder, sizeof folder, "%.200s/gt_exec_XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(folder)) return fail(E_IO, "cannot make a folder like %s: %s", folder, strerror(errno));
     *kernel = (struct cpu_kernel){.config = *config};
+    const struct kernel_key key = kernel_key_of(config, like, 0);
     enum status st = write_sources(config->template, edits, edit_count, folder);
-    if (!st) st = compile(config, trans_a, trans_b, folder);
+    if (!st) st = compile(&key, folder);
     if (!st) st = load(folder, kernel);
     remove_folder(config->template, folder);
     if (st) cpu_kernel_close(kernel);

@@ -26,9 +26,9 @@ struct trial {
  * kind of failure: "wrong answer", "guard band", "padding", "operand". */
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX]);
 
-/* A product whose operands span more than 2^32 elements (of address space), and whether a kernel gets it
- * right. */
-struct problem far_problem(bool trans_a, bool trans_b);
+/* A product of the type and op of `like` whose operands span more than 2^32 elements (of address space), and
+ * whether a kernel gets it right. */
+struct problem far_problem(const struct problem *like);
 bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX]);
 
 /* "simt BM=.. | sgemm:nn:5x6x7 | integers, reverse order, ..." */

@@ -3,8 +3,9 @@
  * gemm_args.h, and what they refuse must be refused whatever numbers it holds. */
 #include "fuzz.h"
 #include "fuzz_h200.h"
+#include "kernel_key.h"
 #include "launch_walk.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -134,15 +135,17 @@ static void check_prefixes(const char *text, const struct config *config, const 
 static void check_text(const struct config *config)
 {
     char text[CONFIG_TEXT_MAX], definitions[1024];
-    const char *options[CONFIG_PARAMS_MAX + 2];
+    const char *options[KERNEL_DEFINITIONS_MAX];
+    const struct problem problem = problem_make(1, 1, 1);
+    const struct kernel_key kernel = kernel_key_of(config, &problem, 90);
     struct config again;
     config_format(config, text);
     PROMISE(config_parse(text, &again) == OK, "'%s': %s", text, status_text());
     PROMISE(config_equal(config, &again) && config_hash(config) == config_hash(&again), "'%s'", text);
     PROMISE(config_same_kernel(config, &again), "'%s'", text);
-    PROMISE(template_definitions(config, false, true, options, CONFIG_PARAMS_MAX + 2, definitions,
-                                 sizeof definitions) > 0,
-            "'%s'", text);
+    PROMISE(
+        kernel_key_definitions(&kernel, options, KERNEL_DEFINITIONS_MAX, definitions, sizeof definitions) > 0,
+        "'%s'", text);
 }
 
 /* Values that no text can hold: each of the template's parameters from the bytes of the input. */

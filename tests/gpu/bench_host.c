@@ -107,8 +107,8 @@ static void prepare(const char *folder, int has_cublas)
     fclose(file);
 
     own_problem = problem_make(SIZE, SIZE, SIZE);
-    must(compile_config(&config, false, false, device.gpu.arch, folder, &built) != OK || !built.built,
-         "compile");
+    const struct kernel_key kernel = kernel_key_of(&config, &own_problem, device.gpu.arch);
+    must(compile_kernel(&kernel, folder, &built) != OK || !built.built, "compile");
     config.template->plan(&config, &own_problem, &bare.plan);
     must(kernel_open(built.path, built.checksum, &module) != OK, "load");
     must(kernel_bind(module, &device.gpu, &bare.plan, bare.function) != OK, "bind");

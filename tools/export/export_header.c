@@ -139,8 +139,9 @@ enum status header_prepare(struct header *h)
         w->plan = found->winner.plan;
         w->needs = found->winner.needs;
         if (!enough || !h->with_kernels) continue;
-        w->kernel = kernels_number(&h->kernels, &pick->config, pick->problem.trans_a, pick->problem.trans_b,
-                                   h->picks->gpus[pick->gpu].arch, found->entry);
+        const struct kernel_key key =
+            kernel_key_of(&pick->config, &pick->problem, h->picks->gpus[pick->gpu].arch);
+        w->kernel = kernels_number(&h->kernels, &key, found->entry);
         enough = w->kernel >= 0;
     }
     free(recent);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const type_names[GEMM_TYPE_COUNT] = {"sgemm"};
-
 int64_t problem_rows_a(const struct problem *p)
 {
     return p->trans_a ? p->k : p->m;
@@ -159,6 +157,7 @@ enum status problem_check(const struct problem *p)
             return fail(E_INPUT, "%c = %" PRId64 " is outside 0..%d", "MNK"[i], dims[i], PROBLEM_DIM_MAX);
     if (p->batch < 1 || p->batch > PROBLEM_DIM_MAX)
         return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
+    if (p->epilogue != 0) return fail(E_INPUT, "there is no epilogue %d", p->epilogue);
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
     enum status st = check_ld(p);
@@ -255,8 +254,7 @@ enum status problem_parse(const char *text, struct problem *problem)
             at = colon + 1;
             break;
         }
-        if (at == text && strlen(type_names[GEMM_SGEMM]) == (size_t)length &&
-            strncmp(at, type_names[GEMM_SGEMM], (size_t)length) == 0)
+        if (at == text && strlen("sgemm") == (size_t)length && strncmp(at, "sgemm", (size_t)length) == 0)
             at = colon + 1;
         else
             return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text,
@@ -301,9 +299,9 @@ void problem_format(const struct problem *problem, char *text)
     strided.stride_a = strided.stride_b = strided.stride_c = 0;
     set_defaults(&strided);
 
-    int used =
-        snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64, type_names[problem->type],
-                 problem_op_name(problem), problem->m, problem->n, problem->k);
+    int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64,
+                        gemm_type_row(problem->type)->name, problem_op_name(problem), problem->m, problem->n,
+                        problem->k);
     const struct {
         const char *name;
         int64_t value, usual;

@@ -13,6 +13,7 @@
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
 
+#include "gemm_type.h"
 #include "status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,16 +22,15 @@
 #define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: a tile may pass the edge without overflowing an int */
 #define PROBLEM_TEXT_MAX 256
 
-enum gemm_type { GEMM_SGEMM, GEMM_TYPE_COUNT }; /* strict FP32: FFMA only, never TF32 */
-
 struct problem {
-    enum gemm_type type;
+    enum gemm_type type; /* what is needed */
     bool trans_a, trans_b;
     int64_t m, n, k;                      /* 0 .. PROBLEM_DIM_MAX */
     int64_t lda, ldb, ldc;                /* elements */
     int64_t batch;                        /* >= 1 */
     int64_t stride_a, stride_b, stride_c; /* elements */
     double alpha, beta;                   /* the values tuned with; both exactly representable as float */
+    int epilogue; /* what happens to C beyond alpha and beta; 0: nothing, all there is */
 };
 
 /* A problem with everything but the sizes at its default. */

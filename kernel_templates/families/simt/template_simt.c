@@ -3,7 +3,7 @@
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
 #include "simt_workspace.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */

@@ -1,7 +1,7 @@
 /* The tall family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */

@@ -1,13 +1,13 @@
-/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each
- * serves.
+/* template.h — what the program knows of a kernel template: name, parameters, rules, launch geometry, which
+ * problems it serves.
  *
- * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel:
- * rules files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
- *
- * To add a template: NAME.cu, NAME_rules.h, template_NAME.c and a row in templates.c.
+ * A template is a .cu text whose parameters arrive as -D macros. Legality lives beside the kernel: rules
+ * files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no
+ * family by name: the table is declared here and defined outside of this layer, and a program is linked with
+ * exactly one definition of it, kernel_templates/templates.c.
  */
-#ifndef GT_TEMPLATES_H
-#define GT_TEMPLATES_H
+#ifndef GT_TEMPLATE_H
+#define GT_TEMPLATE_H
 
 #include "config.h"
 #include "gemm_args.h"
@@ -67,6 +67,13 @@ struct source_text {
     const char *text; /* NUL-terminated */
 };
 
+/* What a template's text wants defined beside its parameters and the op (kernel_key.h). A kernel is compiled
+ * for what its text asks, so that texts which ask for nothing compile to the same whatever there is. */
+enum {
+    TEMPLATE_ASKS_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
+    TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE */
+};
+
 struct template
 {
     const char *name;        /* "simt", "ladder_naive" */
@@ -75,6 +82,7 @@ struct template
     bool tuned;              /* false: shown by the ladder only, never searched */
     const struct param *params;
     int param_count;
+    unsigned asks;     /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
@@ -93,6 +101,8 @@ struct template
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
 };
 
+#define TEMPLATES_MAX 64 /* rows */
+
 extern const struct template *const templates[];
 extern const size_t template_count;
 
@@ -108,11 +118,5 @@ const char *template_check_ranges(const struct config *config, int known);
 /* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
  * indentation and empty lines do not count, so what was measured outlives their improvement. */
 uint64_t template_hash(const struct template *t);
-
-/* The one place that turns a configuration into compiler definitions: "-DBM=128" ... then the op of the
- * problem as "-DTRANS_A=0" "-DTRANS_B=0". options[i] point into text (room bytes). Returns the number, 0 if
- * room is too small. The configuration must have passed check(). */
-int template_definitions(const struct config *config, bool trans_a, bool trans_b, const char **options,
-                         int limit, char *text, size_t room);
 
 #endif
