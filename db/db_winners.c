@@ -349,7 +349,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
 #define WINNER_COLUMNS                                                                                       \
     "d.id, p.text, r.gpu_uuid, r.driver, r.nvrtc, r.cublas, r.power_limit_w, "                               \
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
-                                      "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                         \
+    "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
     "d.smem_bytes, c.kernel_hash, c.schema_hash, c.text"
 

@@ -47,7 +47,8 @@ TEST(no_statement_replaces_rows_on_conflict)
         text[fread(text, 1, sizeof text - 1, file)] = '\0';
         fclose(file);
         assert_non_null(strstr(text, "db_internal.h"));
-        assert_null(strstr(text, "REPLACE"));
+        assert_null(strstr(text, " REPLACE"));
+        assert_null(strstr(text, "\"REPLACE"));
     }
 }
 

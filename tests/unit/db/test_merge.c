@@ -37,6 +37,10 @@ static char *content(const char *path)
         "SELECT group_concat(hex(hash)) FROM (SELECT d.hash FROM winners w JOIN decisions d ON d.id = "
         "w.decision_id "
         "ORDER BY d.hash)",
+        "SELECT group_concat(value) FROM (SELECT e.value FROM decision_errors e JOIN decisions d ON d.id = "
+        "e.decision_id ORDER BY d.hash, e.who, e.name)",
+        "SELECT group_concat(name || value) FROM (SELECT r.name, r.value FROM gpu_rates r JOIN gpu_figures f "
+        "ON f.id = r.figures_id ORDER BY f.hash, r.name)",
         "SELECT count(*) || ' runners' FROM decision_runners",
         "SELECT count(*) || ' samples' FROM decision_samples"};
     struct db *db = open_at(path, DB_READ);
@@ -89,7 +93,9 @@ static struct db_winner winner_of(int number, double time_us, double ratio, doub
                               .cold = true,
                               .exact = true,
                               .time_us = time_us,
+                              .rival = "cublasSgemm",
                               .anchor_us = time_us * ratio,
+                              .errors = {true, time_us * 1e-9, 1e-8, 2e-8},
                               .ratio = ratio,
                               .ratio_low = ratio - width / 2,
                               .ratio_high = ratio + width / 2,
