@@ -11,13 +11,15 @@
  *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
  *                                                power_limit_w (0: unknown)
  *   prepare problem cold seed warm_s          -> anchor_us (0: no rival), rival (its name),
- *                                                anchor_samples_us [], warm_s, sets, anchor_right
- * anchor_detail, judged_rows rows (of C) trial config cubin checksum facts best_us -> outcome {} block who
- * block_ms                        -> time_us launches state {} detail who = "anchor" | "config" (then also
- * config cubin checksum) | "lt" | "autotune" (rivals.h: their first block takes as long as their own search;
- * E_ABSENT where there is no such rival) verify config cubin checksum              -> verdict detail shapes
- * skipped roofline                                  -> fp32_tflops gb_per_s (measured) crash | hang -> test
- * only, refused unless GEMMTUNE_TEST is set
+ *                                                anchor_samples_us [], warm_s, sets,
+ *                                                anchor_right anchor_detail, judged_rows rows (of C)
+ *   trial config cubin checksum facts best_us -> outcome {}
+ *   block who block_ms                        -> time_us launches state {} detail
+ *         who = "anchor" | "config" (then also config cubin checksum) | "lt" | "autotune" (rivals.h: their
+ *         first block takes as long as their own search; E_ABSENT where there is no such rival)
+ *   verify config cubin checksum              -> verdict detail shapes skipped
+ *   roofline                                  -> fp32_tflops gb_per_s (measured)
+ *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *
  * prepare sets the problem that trial, block and verify speak of. best_us is the best time so far (0: none
  * yet).
