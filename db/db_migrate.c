@@ -184,6 +184,8 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
 
 /* --- a copy, for who may only read --- */
 
+#define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
+
 /* What a winner is found without. */
 static bool wanted_at_a_glance(const char *table)
 {
@@ -251,8 +253,10 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
     if (rc) return db_error(from, path, rc, "read it");
     enum status st = db_connect(glance ? ":memory:" : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, copy);
     if (!st) {
-        rc = sqlite3_exec(*copy, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN", NULL, NULL,
-                          NULL);
+        rc = sqlite3_exec(
+            *copy,
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = " COPY_CACHE "; BEGIN",
+            NULL, NULL, NULL);
         if (!rc) rc = db_make_tables(*copy, form, version, grown);
         if (rc) st = db_error(*copy, path, rc, "make a copy to read");
     }
