@@ -162,11 +162,12 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
         site_clear(&w->site);
         return failure;
     }
-    return json_pack("{s:b, s:f, s:o, s:f, s:i, s:b, s:s, s:I, s:I}", "ok", 1, "anchor_us",
-                     count ? samples[count - 1] : 0.0, "anchor_samples_us", samples_to_json(samples, count),
-                     "warm_s", spent_s, "sets", w->site.work.layout.sets, "anchor_right", judgement.right,
-                     "anchor_detail", judgement.detail, "judged_rows", (json_int_t)w->site.oracle.plan.rows,
-                     "rows", (json_int_t)w->site.oracle.plan.rows_all);
+    return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:I, s:I}", "ok", 1, "anchor_us",
+                     count ? samples[count - 1] : 0.0, "rival", count ? "cublasSgemm" : "",
+                     "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
+                     w->site.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
+                     judgement.detail, "judged_rows", (json_int_t)w->site.oracle.plan.rows, "rows",
+                     (json_int_t)w->site.oracle.plan.rows_all);
 }
 
 static json_t *answer_trial(struct worker *w, const json_t *request)
