@@ -30,7 +30,7 @@ struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][8];
 static const struct grid *running;
-static const struct gemm_args *arguments;
+static struct cpu_argument argument_of_all;
 int self, thread_count, cluster;
 static unsigned first_y; /* of the blocks that run together, in the grid */
 static char *dynamic_shared[CLUSTER_MAX];
@@ -157,7 +157,7 @@ static void permute(int *list, int count, enum block_order order)
 static void thread_body(void *unused)
 {
     (void)unused;
-    running->kernel(*arguments);
+    running->kernel(argument_of_all);
     copies_end_thread();
     threads[self].state = DONE;
     /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
@@ -293,7 +293,7 @@ static void run_cluster(void)
     copies_end_cluster();
 }
 
-void grid_run(const struct grid *grid, const struct gemm_args *args)
+void grid_run(const struct grid *grid, const void *argument, size_t bytes)
 {
     thread_count = (int)grid->threads;
     cluster = grid->cluster > 1 ? (int)grid->cluster : 1;
@@ -305,7 +305,8 @@ void grid_run(const struct grid *grid, const struct gemm_args *args)
         grid->size[2] < 1 || grid->size[2] > 65535)
         broken("a grid of %u x %u x %u blocks", grid->size[0], grid->size[1], grid->size[2]);
     running = grid;
-    arguments = args;
+    memset(&argument_of_all, 0x5a, sizeof argument_of_all);
+    memcpy(&argument_of_all, argument, bytes);
     random_state = grid->seed * 2 + 1;
     gt_block_size = (struct gt_index){grid->threads, 1, 1};
     gt_grid_size = (struct gt_index){grid->size[0], grid->size[1], grid->size[2]};

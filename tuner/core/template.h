@@ -10,8 +10,10 @@
 #define GT_TEMPLATE_H
 
 #include "config.h"
-#include "gemm_args.h"
 #include "gpu.h"
+#include "launch_block.h"
+#include "launch_geometry.h"
+#include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
 
@@ -32,32 +34,6 @@ struct resources {
     int threads;      /* a block */
     int smem_bytes;   /* dynamic shared memory a block */
     int accumulators; /* registers a thread needs for C at least */
-};
-
-#define LAUNCH_KERNELS_MAX 3
-
-/* One kernel launch: an entry point of the compiled module, with the same struct gemm_args. */
-struct kernel_launch {
-    const char *entry;  /* "gemm_pack", "gemm" or "gemm_reduce" */
-    unsigned grid[3];   /* grid[2] is the batch slice */
-    unsigned last_slab; /* in place of grid[0] for the last slab of k, if k goes in slabs */
-    unsigned threads;
-    unsigned smem_bytes;
-    unsigned cluster; /* blocks along y that run together, as the kernel's text says: nothing to tell a
-                         launch; 0: no clusters */
-};
-
-/* How a configuration runs a problem: launch_walk.h goes through the launches of it. */
-struct launch_plan {
-    struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
-    int kernels;              /* 0: nothing to do (M, N or batch is 0) */
-    struct gemm_args args;    /* everything but the pointers, alpha and beta filled in */
-    int64_t workspace_bytes;  /* for the largest batch slice; the first 4 * args.counters of them are zero at
-                                 first, the rest may hold anything */
-    int64_t batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the
-                                 strides */
-    int64_t k_slab; /* above 0: k is computed in slabs of so many, one after the other, each but the first
-                       adding to C; then args.k is for the walk to fill in */
 };
 
 /* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program.
@@ -100,6 +76,13 @@ struct template
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
+     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
+     */
+    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                     struct launch_geometry *geometry);
+    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    const struct launch_block *block;
 };
 
 #define TEMPLATES_MAX 64 /* rows */
@@ -118,9 +101,5 @@ const char *template_check_ranges(const struct config *config, int known);
 
 /* May its kernels compete for a problem of that type? check() refuses the others. */
 bool template_serves(const struct template *t, const struct problem *problem);
-
-/* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
- * indentation and empty lines do not count, so what was measured outlives their improvement. */
-uint64_t template_hash(const struct template *t);
 
 #endif

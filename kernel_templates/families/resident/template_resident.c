@@ -1,5 +1,6 @@
 /* The resident family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "launch_limits.h"
 #include "template.h"
 
@@ -7,15 +8,19 @@
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
 extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[],
-    text_resident_flow_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
-    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+    text_resident_flow_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_bulk_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[],
+    text_gt_compute_cuh[], text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"resident.cu", text_resident_cu},
     {"resident_rules.h", text_resident_rules_h},
     {"resident_copy.cuh", text_resident_copy_cuh},
     {"resident_flow.cuh", text_resident_flow_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_bulk_copy.cuh", text_gt_bulk_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
@@ -192,7 +197,7 @@ static const char *resident_check(const struct config *config, const struct prob
 
 static void resident_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     /* Rows of tiles share the streamed operand; each has as many blocks as the others. */
@@ -200,24 +205,46 @@ static void resident_plan(const struct config *config, const struct problem *p, 
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, STREAM_X);
     const int64_t blocks = (int64_t)SMS * MIN_BLOCKS;
     const int64_t walkers = blocks > rows ? smaller(blocks / rows, tiles) : 1;
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] = (struct kernel_launch){
         .entry = "gemm",
         .grid = {(unsigned)(rows * walkers), 1, (unsigned)smaller(p->batch, GRID_Z_MAX)},
         .threads = (unsigned)THREADS,
         .smem_bytes = (unsigned)smem_bytes(config, P_COUNT, p)};
+}
+
+/* The resident operand grows with k, until a block's shared memory is full. k = 0 is not declared: its
+ * launches are told of no step at all. */
+static bool resident_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                              struct launch_geometry *g)
+{
+    struct problem one = *p, two = *p;
+    one.k = 1;
+    two.k = K_STEP + 1;
+    const int64_t first = smem_bytes(config, P_COUNT, &one);
+    const int64_t step = smem_bytes(config, P_COUNT, &two) - first;
+    const int64_t room =
+        smaller(gpu->smem_per_block_bytes, gpu->smem_per_sm_bytes / MIN_BLOCKS - gpu->smem_reserved_bytes);
+    *g = (struct launch_geometry){
+        .entry = {NULL, "gemm", NULL},
+        .align = {SIDE == 0 ? 1 : VS, SIDE == 0 ? VS : 1, VC},
+        .m = BM,
+        .n = BN,
+        .k = BK,
+        .split = 1,
+        .group = 1,
+        .walk = SIDE == 0 ? 1 : 2,
+        .walkers = SMS * MIN_BLOCKS,
+        .threads = THREADS,
+        .smem_bytes = (int32_t)(first - step),
+        .smem_step = (int32_t)step,
+        .smem_k = K_STEP,
+        .least = {0, 0, 1},
+        .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, (int32_t)((room - (first - step)) / step * K_STEP)}};
+    return true;
 }
 
 extern const struct template template_resident;
@@ -236,4 +263,6 @@ const struct template template_resident = {
     .check = resident_check,
     .check_prefix = resident_check_prefix,
     .plan = resident_plan,
+    .geometry = resident_geometry,
+    .block = &gemm_block,
 };

@@ -1,19 +1,22 @@
 /* The tall family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "launch_limits.h"
 #include "template.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_ptx_cuh[],
-    text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_memory_cuh[],
+    text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[],
+    text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"tall.cu", text_tall_cu},
     {"tall_rules.h", text_tall_rules_h},
     {"tall_copy.cuh", text_tall_copy_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_compute.cuh", text_gt_compute_cuh},
@@ -70,7 +73,7 @@ static const struct param params[P_COUNT] = {
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
     const int64_t k = p ? p->k : 1;
-    return 4 * (k * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
+    return 4 * (SMALL_ROWS(k) * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
@@ -161,21 +164,12 @@ static const char *tall_check(const struct config *config, const struct problem 
 
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, TALL_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
@@ -183,6 +177,15 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                         (unsigned)smaller(p->batch, GRID_Z_MAX)},
                                .threads = (unsigned)THREADS,
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
+}
+
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
 }
 
 extern const struct template template_tall;
@@ -200,4 +203,6 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
+    .block = &gemm_block,
 };
