@@ -13,12 +13,13 @@ layers='
 kernel_headers: kernel_templates/device:
 base:           tuner/base:
 core:           tuner/core:                  base kernel_headers
-templates:      kernel_templates:            core
+model:          kernel_templates/model:      core
+templates:      kernel_templates:            model
 family:         kernel_templates/families/*: templates
 ladder:         kernel_templates/ladder:     templates
 db:             db:                          core
 process:        tuner/process:               core
-search:         tuner/search:                templates
+search:         tuner/search:                core
 show:           tuner/show:                  base
 cuda:           tuner/cuda:                  core
 judge:          tuner/judge:                 cuda

@@ -298,12 +298,14 @@ static const int32_t value_of[LAUNCH_VALUES] = {
     [VALUE_BETA] = GT_WINNER_BETA,
 };
 
-static void write_block(const struct launch_block *block, FILE *f)
+static void write_block(const struct template *t, FILE *f)
 {
-    const int bytes = element_bytes(ELEMENT_F32);
+    const struct launch_block *block = t->block;
+    const struct gemm_type_row *type = gemm_type_row(t->delivers);
     int fields = 0;
     for (int i = 0; i < LAUNCH_VALUES; i++) fields += block->field[i].bytes > 0;
-    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, bytes, bytes, bytes, fields);
+    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, element_bytes(type->a), element_bytes(type->b),
+            element_bytes(type->c), fields);
     for (int i = 0; i < LAUNCH_VALUES; i++) {
         const struct launch_field *field = &block->field[i];
         if (field->bytes == 0) continue;
@@ -321,7 +323,7 @@ static void write_blocks(const struct header *h, FILE *f)
         for (int j = 0; j < i; j++) written = written || h->kernels.list[j].key.config.template == t;
         if (written) continue;
         fprintf(f, "static const struct gt_winner_block gt_%s_block_%s = ", h->name, t->name);
-        write_block(t->block, f);
+        write_block(t, f);
     }
 }
 

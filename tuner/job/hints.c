@@ -9,7 +9,7 @@
 #define OTHER_ALIGNMENT 0.5
 #define OTHER_TYPE      1.0
 
-/* In values that differ: others compile to another kernel, these two kinds nearly to the same. */
+/* In values that differ: others compile to another kernel, widths of accesses nearly to the same. */
 #define VECTOR_COST 1
 #define OTHER_COST  8
 
@@ -81,8 +81,9 @@ static enum status take_all_pretuned(struct hints *h, const struct gpu *gpu)
 static void costs_of(const struct template *t, int launch_cost, int cost[CONFIG_PARAMS_MAX])
 {
     for (int p = 0; p < t->param_count; p++) {
-        bool vector = t->params[p].name[0] == 'V';
-        cost[p] = t->params[p].kind == PARAM_LAUNCH ? launch_cost : vector ? VECTOR_COST : OTHER_COST;
+        const struct param *param = &t->params[p];
+        int compiled = param->role == ROLE_VECTOR ? VECTOR_COST : OTHER_COST;
+        cost[p] = param->kind == PARAM_LAUNCH ? launch_cost : compiled;
     }
 }
 

@@ -137,7 +137,7 @@ static void add_spread(const struct space *space, const char *family, const char
 TEST(a_spread_of_the_space_builds_for_every_architecture)
 {
     struct space *space = NULL;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
         for (int op = 0; op < 4; op++) {
             add_spread(space, NULL, "4096x4096x4096", op, arch);

@@ -37,7 +37,7 @@ TEST(no_candidate_is_faster_than_arithmetic_and_memory_allow)
                                          "nn:290400x96x363", "nt:17x40001x45:batch=3:beta=1"};
     const struct gpu gpu = h200();
     struct space *space;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct candidates all;
         struct problem p;
@@ -66,7 +66,7 @@ TEST(rows_that_vectors_fit_and_a_wide_c_have_no_candidate)
                                          "nn:1001x64x147"};
     const struct gpu gpu = h200();
     struct space *space;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct candidates all;
         struct problem p;

@@ -120,7 +120,7 @@ TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
     struct space *space;
     uint64_t random = 1;
     int resident = 0, skinny = 0;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t i = 0; i < sizeof problems / sizeof *problems * 4; i++) {
         const struct gpu gpu = gpu_of(gpus[i % 4]);
         struct problem p;
