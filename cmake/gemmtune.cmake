@@ -34,11 +34,18 @@ elseif(GT_SANITIZE)
 endif()
 target_compile_definitions(gt_flags INTERFACE _GNU_SOURCE)
 
-# gt_library(NAME SOURCES ... LINKS ...): a static library whose folder is its include path.
+# gt_library(NAME SOURCES ... LINKS ...): a static library; the folders of its sources are its include path.
 function(gt_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
-  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  set(folders)
+  foreach(source ${arg_SOURCES})
+    get_filename_component(path ${source} ABSOLUTE)
+    get_filename_component(folder ${path} DIRECTORY)
+    list(APPEND folders ${folder})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  target_include_directories(${name} PUBLIC ${folders})
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE gt_flags ${arg_PRIVATE_LINKS})
 endfunction()
 

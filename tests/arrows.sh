@@ -51,12 +51,12 @@ check() (
         forbid "core and the templates know neither CUDA nor SQLite, and no other folder" \
             "$cuda|sqlite3\.h|uv\.h|$gpu|$db|$commands" \
             $(sources tuner/core kernel_templates | grep -v '/pool\.c$')
-        forbid "the pool knows libuv and core" "$cuda|sqlite3\.h|$gpu|$db|$commands" tuner/core/pool.c
+        forbid "the pool knows libuv and core" "$cuda|sqlite3\.h|$gpu|$db|$commands" tuner/process/pool.c
         forbid "the database knows no GPU and no command" "$cuda|uv\.h|$gpu|$commands" $(sources db)
         forbid "GPU code knows no database and no command" "sqlite3\.h|uv\.h|$db|$commands" $(sources tuner/gpu)
         forbid "the runtime library knows no command" \
             "nvrtc\.h|sqlite3\.h|uv\.h|$(headers_of tuner tools)" $(sources runtime)
-        forbid "only tuner/gpu/compile.c knows NVRTC" "nvrtc\.h" \
+        forbid "only tuner/cuda/compile.c knows NVRTC" "nvrtc\.h" \
             $(sources tuner/gpu | grep -v '/compile\.c$')
         forbid "the commands reach CUDA and SQLite through tuner/gpu and db" "$cuda|sqlite3\.h|uv\.h" \
             $(sources tuner tools)
@@ -64,7 +64,7 @@ check() (
     # TERM and the like say nothing that could be trusted too far.
     if grep -rnE '(^|[^_a-zA-Z])getenv\(' --include='*.[ch]' tuner tools db runtime kernel_templates |
         grep -vE '^tuner/core/env\.h:|getenv\("(TERM|COLUMNS|LINES|NO_COLOR)"\)'; then
-        echo "^ the environment is asked through tuner/core/env.h, which believes nothing in a set-uid program"
+        echo "^ the environment is asked through tuner/base/env.h, which believes nothing in a set-uid program"
         wrong=1
     fi
     twins=$(find . -path './build*' -prune -o -path './.*' -prune -o -type f -name '*.[ch]*' -printf '%f\n' |
@@ -92,16 +92,16 @@ planted() {
 check "${1:-$here}" || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-planted tuner/core/stats.c '#include <cuda.h>'
+planted tuner/base/stats.c '#include <cuda.h>'
 planted tuner/core/problem.c '#include "device.h"'
 planted kernel_templates/templates.c '#include "db.h"'
 planted db/db.c '#include "compile.h"'
-planted tuner/gpu/device.c '#include <sqlite3.h>'
-planted tuner/gpu/trial.c '#include "db.h"'
-planted tuner/gpu/kernel.c '#include <nvrtc.h>'
-planted tools/table.c '#include <sqlite3.h>'
-planted runtime/plan.c '#include "job.h"'
-planted runtime/known.c '#include <sqlite3.h>'
-planted tuner/gpu/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
+planted tuner/cuda/device.c '#include <sqlite3.h>'
+planted tuner/measure/trial.c '#include "db.h"'
+planted tuner/measure/kernel.c '#include <nvrtc.h>'
+planted tuner/show/table.c '#include <sqlite3.h>'
+planted runtime/plan/plan.c '#include "job.h"'
+planted tuner/winners/known.c '#include <sqlite3.h>'
+planted tuner/cuda/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
 planted tools/stats.c ''
 echo "the arrows hold"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# printing.sh [TREE]: everything that people read passes through tuner/core/print.c, which escapes what a terminal would
+# printing.sh [TREE]: everything that people read passes through tuner/base/print.c, which escapes what a terminal would
 # obey. Refused elsewhere: functions that print to standard output or error, and argp's own messages; functions that
 # write to a stream, but in the files below, which write files (JSON, CSV, headers, captures, gnuplot's script) and must
 # not name stdout or stderr in such a call. Then the check itself is checked: each rule is broken once in a copy.
@@ -61,10 +61,10 @@ check "${1:-$here}" || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 planted tuner/main.c 'void f(void) { printf("x"); }'
-planted tools/cmd_query.c 'void f(void) { puts("x"); }'
+planted tools/query/cmd_query.c 'void f(void) { puts("x"); }'
 planted db/db_open.c 'void f(void) { perror("x"); }'
-planted runtime/plan.c 'void f(FILE *s) { fprintf(s, "x"); }'
-planted tools/cmd_merge.c 'void f(struct argp_state *s) { argp_error(s, "x"); }'
-planted tools/table.c 'void f(void) { fputs("x", stderr); }'
-planted tuner/gpu/device.c 'void f(FILE *s) { /* harmless */ fwrite("x", 1, 1, s); }'
+planted runtime/plan/plan.c 'void f(FILE *s) { fprintf(s, "x"); }'
+planted tools/merge/cmd_merge.c 'void f(struct argp_state *s) { argp_error(s, "x"); }'
+planted tuner/show/table.c 'void f(void) { fputs("x", stderr); }'
+planted tuner/cuda/device.c 'void f(FILE *s) { /* harmless */ fwrite("x", 1, 1, s); }'
 echo "all output passes through print.h"

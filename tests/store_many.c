@@ -4,7 +4,7 @@
  *
  * The trials are of the first PROBLEMS problems, evenly; WINNERS problems have a winner each.
  */
-#include "unit/store.h"
+#include "store.h"
 
 #include <inttypes.h>
 

@@ -5,8 +5,8 @@ set(GT_EXEC_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all)
 add_library(gt_reference STATIC reference.c)
 target_include_directories(gt_reference PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(gt_reference PUBLIC gt_base PRIVATE gt_flags)
-gt_unit_test(test_reference gt_reference)
-gt_unit_test(test_ladder gt_base)
+gt_unit_test(judge/test_reference gt_reference)
+gt_unit_test(kernels/test_ladder gt_base)
 
 if(GT_SANITIZE STREQUAL "thread") # one address space holds one of the two sanitizers
   return()
@@ -40,7 +40,7 @@ endfunction()
 
 # The layer itself.
 gt_exec_program(test_cpu_block exec/test_cpu_block.cpp)
-target_include_directories(test_cpu_block PRIVATE unit)
+target_include_directories(test_cpu_block PRIVATE unit/common)
 target_link_libraries(test_cpu_block PRIVATE PkgConfig::cmocka)
 target_compile_options(test_cpu_block PRIVATE -w -O1 -fsanitize-sections=gt_shared -DGT_CPU)
 gt_exec_test(test_cpu_block test_cpu_block)

@@ -11,7 +11,7 @@ set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
 
 foreach(name test_judge test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)
-  target_include_directories(${name} PRIVATE unit)
+  target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)

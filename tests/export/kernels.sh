@@ -29,7 +29,7 @@ cp kernels.h first.h
 "$tune" export --db winners.db --header kernels.h --with-kernels
 cmp first.h kernels.h # the same bytes again
 
-strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates"
+strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates/device"
 $cc -std=c99 -O1 $strict "$here/launch.c" "$here/fake_driver.c" -o launch
 ./launch
 # PTX only where it is asked for, at a price.

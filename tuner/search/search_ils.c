@@ -6,7 +6,7 @@
  * or from the model's next favourite. Several walks exist, because compilation runs ahead of measuring: as
  * long as one waits for a time, the next proposes. Walk 0 always follows the best candidate known.
  *
- * Which methods to combine was decided by replaying recorded spaces (tests/unit/test_replay.c), see
+ * Which methods to combine was decided by replaying recorded spaces (tests/unit/search/test_replay.c), see
  * Schoonhoven et al., "Benchmarking optimization algorithms for auto-tuning GPU kernels", 2022, for greedy
  * local search.
  */

@@ -103,7 +103,7 @@ static const char *first_broken_rule(const struct sizes *s)
 {
 #define RULE(holds, why)                                                                                     \
     if (!(holds)) return why;
-#include "ladder/ladder_rules.h"
+#include "ladder_rules.h"
     return NULL;
 }
 

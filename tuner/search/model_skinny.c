@@ -1,6 +1,6 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
  * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to 4,100 trials of six problems on an H200; tests/unit/test_model_skinny.c
+ * add. The constants were fitted to 4,100 trials of six problems on an H200; tests/unit/search/test_model_skinny.c
  * holds others.
  */
 #include "model_skinny.h"
