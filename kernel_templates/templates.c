@@ -7,7 +7,7 @@
 
 #define BLANKS " \t\n\r\v\f"
 
-extern const struct template template_simt, template_skinny, template_resident, template_tall;
+extern const struct template template_simt, template_skinny, template_resident, template_tall, template_mma;
 extern const struct template template_ladder_naive, template_ladder_coalesced, template_ladder_shared,
     template_ladder_blocktile_1d, template_ladder_blocktile_2d, template_ladder_vectorized,
     template_ladder_double_buffered, template_ladder_warptiled;
@@ -17,6 +17,7 @@ const struct template *const templates[] = {
     &template_skinny,
     &template_resident,
     &template_tall,
+    &template_mma,
     &template_ladder_naive,
     &template_ladder_coalesced,
     &template_ladder_shared,

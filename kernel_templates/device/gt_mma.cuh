@@ -17,6 +17,8 @@
 #ifndef GT_MMA_CUH
 #define GT_MMA_CUH
 
+#include "gt_ptx.cuh"
+
 static __device__ __forceinline__ void load_matrices(float (&v)[4], struct shared_place s)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -46,7 +46,7 @@ static void run_trials(const struct cpu_kernel *kernel, struct trial *trials, in
 /* Operands beyond 2^32 elements, for the configurations whose tiles and splits allow so small a product. */
 static void run_far(const struct cpu_kernel *kernel, bool trans_a, bool trans_b, struct tally *tally)
 {
-    struct problem p = far_problem(trans_a, trans_b);
+    struct problem p = far_problem(exec_type(&kernel->config), trans_a, trans_b);
     char why[TRIAL_TEXT_MAX];
     if (!exec_fits(&kernel->config, &p)) return;
     trial_describe(kernel, &(struct trial){.problem = p, .mode.seed = 1}, current);

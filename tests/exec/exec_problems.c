@@ -33,6 +33,11 @@ struct extra { /* what leading dimensions and strides exceed the least by */
 };
 static const struct extra extras[] = {{0, 0, 0, 0}, {4, 8, 4, 12}, {1, 3, 2, 5}, {8, 0, 4, 4}, {2, 2, 6, 2}};
 
+enum gemm_type exec_type(const struct config *config)
+{
+    return strcmp(config->template->name, "mma") == 0 ? GEMM_TF32 : GEMM_SGEMM;
+}
+
 bool exec_fits(const struct config *config, struct problem *p)
 {
     if (!config->template->check(config, p, exec_gpu())) return true;
@@ -70,7 +75,8 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     if (l->count == l->room) return;
     const struct extra *x = &extras[l->turn % 5];
     const struct scalars *s = &scalars[l->turn % 7];
-    struct problem p = {.trans_a = l->trans_a, .trans_b = l->trans_b, .batch = batch};
+    struct problem p = {
+        .type = exec_type(l->config), .trans_a = l->trans_a, .trans_b = l->trans_b, .batch = batch};
     p.alpha = s->alpha;
     p.beta = s->beta;
     p.m = m;

@@ -12,6 +12,9 @@
 int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
                   struct trial *trials, int room);
 
+/* What its template computes. */
+enum gemm_type exec_type(const struct config *config);
+
 /* Is the configuration legal for *p, or for the same with rows of A and B that no vector fits? Then these are
  * in *p: there is a template that takes no others. */
 bool exec_fits(const struct config *config, struct problem *p);

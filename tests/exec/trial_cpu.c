@@ -137,6 +137,23 @@ static bool equals_reference(const struct problem *p, const struct operand *a, c
     return equal;
 }
 
+/* 11 significant bits, to nearest, ties away from zero. */
+static float tf32_of(float x)
+{
+    int exponent;
+    const float fraction = frexpf(x, &exponent); /* in [0.5, 1) */
+    return ldexpf(roundf(ldexpf(fraction, 11)), exponent - 11);
+}
+
+/* The operand as the problem's type takes it; to be freed. */
+static float *taken(const struct problem *p, const struct operand *o)
+{
+    float *x = malloc((size_t)o->span * sizeof *x + 1);
+    if (!x) abort();
+    for (int64_t i = 0; i < o->span; i++) x[i] = p->type == GEMM_TF32 ? tf32_of(o->x[i]) : o->x[i];
+    return x;
+}
+
 /* |c - ref| <= 4 u K g + u |c| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C|. */
 static bool is_near_reference(const struct problem *p, const struct operand *a, const struct operand *b,
                               const struct operand *c, const float *before, char *why)
@@ -144,7 +161,10 @@ static bool is_near_reference(const struct problem *p, const struct operand *a, 
     size_t count = (size_t)(p->m * p->n * p->batch);
     double *want = malloc(2 * count * sizeof *want + 1), *magnitude = want + count;
     if (!want) abort();
-    reference_double(p, a->x, b->x, before, want, magnitude);
+    float *const taken_a = taken(p, a), *const taken_b = taken(p, b);
+    reference_double(p, taken_a, taken_b, before, want, magnitude);
+    free(taken_a);
+    free(taken_b);
     bool near = true;
     for (size_t i = 0; near && i < count; i++) {
         int64_t item = (int64_t)i / (p->m * p->n), row = (int64_t)i / p->n % p->m, col = (int64_t)i % p->n;

@@ -10,7 +10,8 @@
 
 enum trial_data {
     DATA_INTEGERS, /* small ones: every sum is exact, the answer must be equal */
-    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound */
+    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound; where the problem's type
+                      rounds the operands, with that of rounded ones */
 };
 
 struct trial {
@@ -28,7 +29,7 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
 
 /* A product whose operands span more than 2^32 elements (of address space), and whether a kernel gets it
  * right. */
-struct problem far_problem(bool trans_a, bool trans_b);
+struct problem far_problem(enum gemm_type type, bool trans_a, bool trans_b);
 bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX]);
 
 /* "simt BM=.. | sgemm:nn:5x6x7 | integers, reverse order, ..." */

@@ -18,9 +18,10 @@ static float *map_far(int64_t span)
     return x == MAP_FAILED ? NULL : x;
 }
 
-struct problem far_problem(bool trans_a, bool trans_b)
+struct problem far_problem(enum gemm_type type, bool trans_a, bool trans_b)
 {
     struct problem p = problem_make(SIDE, SIDE, SIDE);
+    p.type = type;
     p.trans_a = trans_a;
     p.trans_b = trans_b;
     p.lda = p.ldb = p.ldc = FAR_LD;

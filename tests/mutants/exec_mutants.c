@@ -41,7 +41,7 @@ static int run_here(const struct mutant *m, bool planted)
             fprintf(stderr, "%s\n", why);
             return 1;
         }
-    struct problem far = far_problem(trans_a, trans_b);
+    struct problem far = far_problem(exec_type(&config), trans_a, trans_b);
     if (exec_fits(&config, &far) && !far_passes(&kernel, &far, why)) {
         fprintf(stderr, "%s\n", why);
         return 1;

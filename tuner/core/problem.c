@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const type_names[GEMM_TYPE_COUNT] = {"sgemm"};
+static const char *const type_names[GEMM_TYPE_COUNT] = {"sgemm", "tf32gemm"};
 
 int64_t problem_rows_a(const struct problem *p)
 {
@@ -240,6 +240,16 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         whole, *text);
 }
 
+static bool parse_type(const char *text, size_t length, enum gemm_type *type)
+{
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
+        if (strlen(type_names[i]) != length || strncmp(text, type_names[i], length) != 0) continue;
+        *type = (enum gemm_type)i;
+        return true;
+    }
+    return false;
+}
+
 enum status problem_parse(const char *text, struct problem *problem)
 {
     const char *at = text;
@@ -255,12 +265,10 @@ enum status problem_parse(const char *text, struct problem *problem)
             at = colon + 1;
             break;
         }
-        if (at == text && strlen(type_names[GEMM_SGEMM]) == (size_t)length &&
-            strncmp(at, type_names[GEMM_SGEMM], (size_t)length) == 0)
-            at = colon + 1;
-        else
+        if (at != text || !parse_type(at, (size_t)length, &p.type))
             return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text,
                         length, at);
+        at = colon + 1;
     }
 
     unsigned seen = 0;

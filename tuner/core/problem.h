@@ -21,7 +21,11 @@
 #define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: a tile may pass the edge without overflowing an int */
 #define PROBLEM_TEXT_MAX 256
 
-enum gemm_type { GEMM_SGEMM, GEMM_TYPE_COUNT }; /* strict FP32: FFMA only, never TF32 */
+enum gemm_type {
+    GEMM_SGEMM, /* strict FP32: FFMA only, never TF32 */
+    GEMM_TF32,  /* FP32 in and out, operands rounded to TF32, sums FP32: "tf32gemm" */
+    GEMM_TYPE_COUNT
+};
 
 struct problem {
     enum gemm_type type;

@@ -6,7 +6,8 @@
  *        +-----------+            +-----------------------+            32 x 32 at k = t, and t + 4:
  *        |     |     |            | 32 x 32   | 32 x 32   |
  *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: 16 bytes down a
- *        |     |warp |         64 | mma       |           |             t   t+4          column, or 4 matrices
+ *        |     |warp |         64 | mma       |           |             t   t+4          column, or 4
+ * matrices
  *        +-----------+            |-----------+-----------|         m   x   x            by ldmatrix
  *     THREADS = 32 warps          | 32 x 32   |           |             x   x
  *                                 |           |           |             x   x
@@ -15,12 +16,13 @@
  *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> sums in registers
  *       cp.async, STAGES - 1 tiles ahead                     8 k ahead, rounded before use
  *
- * Tiles lie in shared memory as they lie in memory: nothing is transposed on the way, since a fragment of TF32
- * is whole registers and can be read along either side (mma_copy.cuh). Which rows of C an instruction's 16 are,
- * and which columns its 8, is chosen so that every load of shared memory brings four registers, and every
- * store to C four neighbouring columns. One barrier a tile. The main loop has no guard: a ragged end of k is
- * the first tile, filled up with zeros, and what lies beyond the edges of C is not stored. Blocks may share a
- * tile of C and cut k among them (SPLIT_K): their parts are added by a kernel behind this one (gt_reduce.cuh).
+ * Tiles lie in shared memory as they lie in memory: nothing is transposed on the way, since a fragment of
+ * TF32 is whole registers and can be read along either side (mma_copy.cuh). Which rows of C an instruction's
+ * 16 are, and which columns its 8, is chosen so that every load of shared memory brings four registers, and
+ * every store to C four neighbouring columns. One barrier a tile. The main loop has no guard: a ragged end of
+ * k is the first tile, filled up with zeros, and what lies beyond the edges of C is not stored. Blocks may
+ * share a tile of C and cut k among them (SPLIT_K): their parts are added by a kernel behind this one
+ * (gt_reduce.cuh).
  *
  * Parameters (-D), each against what: template_mma.c; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
  * or 1. Launch and arguments: gemm_args.h.
@@ -28,7 +30,6 @@
 #ifdef GT_CPU
 #include "gt_cpu.h"
 #else
-#include "gt_ptx.cuh"
 #include "gt_mma.cuh"
 #endif
 #include "gemm_args.h"
@@ -39,6 +40,7 @@
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "mma_rules.h"
+
 #include "mma_copy.cuh"
 
 using tile_a = tile_of<ALONG_K_A, BM, VA>::type;
@@ -65,7 +67,7 @@ struct sums {
 struct fragments {
     float a[2][WM / 8][2], b[2][WN / 8][2];
 
-    __device__ __forceinline__ void load(int set, struct shared_place at_a, struct shared_place at_b, int k)
+    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
     {
         tile_a::template fragment<WM>(a[set], at_a, k);
         tile_b::template fragment<WN>(b[set], at_b, k);
@@ -131,9 +133,8 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     next_stage_ready();
 
     const struct warp_place place = warp_place_of(thread);
-    struct shared_place at_a = place_in_shared(stages + tile_a::corner(place.row, thread % 32));
-    struct shared_place at_b =
-        place_in_shared(stages + TILE_FLOATS(BM) + tile_b::corner(place.column, thread % 32));
+    shared_place at_a = place_in_shared(stages + tile_a::corner(place.row, thread % 32));
+    shared_place at_b = place_in_shared(stages + TILE_FLOATS(BM) + tile_b::corner(place.column, thread % 32));
     struct fragments f;
     f.load(0, at_a, at_b, 0);
     int now = 0, free = (STAGES - 1) * STAGE_FLOATS; /* stages: the one that is read, the one to fill */

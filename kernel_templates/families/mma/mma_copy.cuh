@@ -2,7 +2,8 @@
 /* mma_copy.cuh — an operand's tiles on their way to shared memory, as they lie, and from there to a warp's
  * fragments. Part of mma.cu.
  *
- * x is m for A and n for B. `fragment` says which floats of 32 neighbouring x and 8 neighbouring k a lane has:
+ * x is m for A and n for B. `fragment` says which floats of 32 neighbouring x and 8 neighbouring k a lane
+ * has:
  *
  *     value[4 (x / 32) + i][h] = operand at x / 32 * 32 + 4 place(g) + i and k = t + 4 h,     i in 0 .. 3
  *
@@ -20,8 +21,8 @@ static __device__ __forceinline__ int place(int g)
     return g / 2 + g % 2 * 4;
 }
 
-/* k contiguous: rows of BK floats, and 16 bytes of nothing after each four of them, so that rows 0, 4, 8 .. 28
- * begin at eight different places in the 128 bytes of all banks. Rows beyond the edge are zeros. */
+/* k contiguous: rows of BK floats, and 16 bytes of nothing after each four of them, so that rows 0, 4, 8 ..
+ * 28 begin at eight different places in the 128 bytes of all banks. Rows beyond the edge are zeros. */
 template <int X, int V> struct tile_along_k {
     static constexpr int VECTORS = BK / V; /* a row has */
     static constexpr int COLUMNS = VECTORS < THREADS ? VECTORS : THREADS;
@@ -72,8 +73,7 @@ template <int X, int V> struct tile_along_k {
     }
 
     template <int WIDTH>
-    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], struct shared_place at,
-                                                    int k)
+    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], shared_place at, int k)
     {
 #pragma unroll
         for (int x = 0; x < WIDTH; x += 32)
@@ -96,8 +96,7 @@ template <int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREA
     }
 
     template <int WIDTH>
-    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], struct shared_place at,
-                                                    int k)
+    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], shared_place at, int k)
     {
 #pragma unroll
         for (int x = 0; x < WIDTH; x += 32)
