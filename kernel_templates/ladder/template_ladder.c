@@ -128,6 +128,7 @@ static const char *check(const struct config *config, const struct problem *prob
     if (why) return why;
     if (gpu && gpu->arch < 75) return "the kernels need compute capability 7.5";
     if (!problem) return NULL;
+    if (problem->type != GEMM_SGEMM) return "the ladder computes sgemm";
     if (problem->trans_a || problem->trans_b || problem->batch != 1) return "the ladder shows nn, batch 1";
     if (tiles_of(&s, problem) > INT32_MAX) return "more tiles than a grid has blocks";
     return NULL;

@@ -4,7 +4,7 @@
 #include "launch_limits.h"
 #include "templates.h"
 
-#define REGISTERS_BESIDES 16                   /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
 
 extern const char text_mma_cu[], text_mma_rules_h[], text_mma_copy_cuh[], text_gt_mma_cuh[],
