@@ -3,6 +3,8 @@
 
 /* Two warps in a column; each operand along k (A of nn, B of nt) or across it. */
 #define PLAIN "mma BM=64 BN=32 BK=16 WM=32 WN=32 STAGES=3 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=2 SPLIT_K=1"
+/* Vectors of four. */
+#define WIDE "mma BM=64 BN=32 BK=16 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=2 SPLIT_K=1"
 /* A k that is cut. */
 #define PARTS "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=3"
 /* Rows of k that leave threads over, and of which a pass does not divide the tile. */
@@ -106,7 +108,7 @@ const struct mutant mutants_mma[] = {
     {"batch stride of C ignored", PLAIN, "nn", {"mma.cu", "args.c + blockIdx.z * args.stride_c", "args.c"}},
     {"rows beyond the edge stored", PLAIN, "nn", {"mma.cu", "if (r < m)", "if (true)"}},
     {"columns beyond the edge stored", PLAIN, "nn", {"mma.cu", "alpha, beta, n - at)", "alpha, beta)"}},
-    {"pieces beyond the edge stored", PLAIN, "nn", {"mma.cu", "if (at < n) ", ""}},
+    {"pieces beyond the edge stored", WIDE, "nn", {"mma.cu", "if (at < n) ", ""}},
     {"rows of C in the order of lanes",
      PLAIN,
      "nn",
