@@ -5,7 +5,7 @@
 # not name stdout or stderr in such a call. Then the check itself is checked: each rule is broken once in a copy.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
-writers='tools/(table|plot|cmd_import|cmd_explain|export_[a-z]+|winner_[a-z]+)\.[ch]|tuner/capture\.c'
+writers='tuner/show/(table|plot)\.[ch]|tools/(import/cmd_import|explain/cmd_explain|export/(export|winner)_[a-z]+)\.[ch]|tuner/core/capture\.c'
 
 # Code alone: comments and strings could name anything.
 code() {
@@ -21,7 +21,7 @@ check() (
     cd "$1"
     wrong=
     # shellcheck disable=SC2046 # our file names have no blanks
-    all=$(code $(find tuner tools db runtime kernel_templates -name '*.[ch]' | grep -v '^tuner/core/print\.c$'))
+    all=$(code $(find tuner tools db runtime kernel_templates -name '*.[ch]' | grep -v '^tuner/base/print\.c$'))
     refuse() { # WHY, lines on standard input
         lines=$(cat)
         [ -n "$lines" ] || return 0
@@ -33,13 +33,13 @@ check() (
 $(echo "$all" | grep -E '(^|[^a-zA-Z0-9_])(printf|vprintf|puts|putchar|perror|psignal|dprintf|warnx?|errx?|error_at_line|argp_(error|failure|usage|state_help)) *\(')
 END
     refuse "options.c alone shows argp's help" <<END
-$(echo "$all" | grep -v '^tuner/options\.c:' | grep -E '(^|[^a-zA-Z0-9_])argp_help *\(')
+$(echo "$all" | grep -v '^tuner/base/options\.c:' | grep -E '(^|[^a-zA-Z0-9_])argp_help *\(')
 END
     refuse "this file writes no files: print.h prints" <<END
 $(echo "$all" | grep -vE "^($writers):" | grep -E '(^|[^a-zA-Z0-9_])(fprintf|vfprintf|fputs|fputc|putc|fwrite|json_dumpf) *\(')
 END
     refuse "what goes to standard output or error passes through print.h" <<END
-$(echo "$all" | grep -vE '^tools/cmd_explain\.c:.*json_dumpf' |
+$(echo "$all" | grep -vE '^tools/explain/cmd_explain\.c:.*json_dumpf' |
         grep -E '(fprintf|vfprintf|fputs|fputc|putc|fwrite|write|json_dumpf|json_dumpfd) *\(.*(stdout|stderr|STD(OUT|ERR)_FILENO)')
 END
     [ -z "$wrong" ]

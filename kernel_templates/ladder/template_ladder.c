@@ -1,5 +1,7 @@
 #include "ladder.h"
 
+#include "gemm_block.h"
+
 #include <string.h>
 
 extern const char text_naive_cu[], text_coalesced_cu[], text_shared_cu[], text_blocktile_1d_cu[],
@@ -128,7 +130,7 @@ static const char *check(const struct config *config, const struct problem *prob
     if (why) return why;
     if (gpu && gpu->arch < 75) return "the kernels need compute capability 7.5";
     if (!problem) return NULL;
-    if (problem->type != GEMM_SGEMM) return "the ladder computes sgemm";
+    if (problem->type != t->delivers) return "the ladder shows sgemm";
     if (problem->trans_a || problem->trans_b || problem->batch != 1) return "the ladder shows nn, batch 1";
     if (tiles_of(&s, problem) > INT32_MAX) return "more tiles than a grid has blocks";
     return NULL;
@@ -144,23 +146,14 @@ static struct resources resources(const struct config *config)
 static void plan(const struct config *config, const struct problem *p, struct launch_plan *out)
 {
     const struct sizes s = sizes_of(config);
-    *out = (struct launch_plan){.batch_per_launch = 1};
+    const struct gemm_args args = gemm_args_of(p);
+    launch_plan_clear(out);
     if (p->m == 0 || p->n == 0) return;
+    gemm_args_put(out, p, &args);
+    out->batch_per_launch = 1;
     out->kernels = 1;
     out->kernel[0] = (struct kernel_launch){
         .entry = "gemm", .grid = {(unsigned)tiles_of(&s, p), 1, 1}, .threads = (unsigned)threads_of(&s)};
-    out->args = (struct gemm_args){.lda = p->lda,
-                                   .ldb = p->ldb,
-                                   .ldc = p->ldc,
-                                   .stride_a = p->stride_a,
-                                   .stride_b = p->stride_b,
-                                   .stride_c = p->stride_c,
-                                   .m = (int)p->m,
-                                   .n = (int)p->n,
-                                   .k = (int)p->k,
-                                   .splits = 1,
-                                   .k_per_split = (int)p->k,
-                                   .group = 1};
 }
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
@@ -178,6 +171,7 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
         .source_name = #rung_name ".cu",                                                                     \
+        .delivers = GEMM_SGEMM,                                                                              \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
         .sources = rung_name##_sources,                                                                      \

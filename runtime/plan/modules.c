@@ -20,8 +20,7 @@ struct module_hold {
 
 struct module {
     struct module *next;
-    struct config config; /* only what is compiled into it counts */
-    bool trans_a, trans_b;
+    struct kernel_key kernel;
     bool kept;
     enum state state;
     CUmodule module;
@@ -33,13 +32,10 @@ struct module {
     unsigned asked; /* since it failed so */
 };
 
-static struct module *find(const struct place *place, const struct config *config,
-                           const struct problem *problem)
+static struct module *find(const struct place *place, const struct kernel_key *kernel)
 {
     for (struct module *m = place->modules; m; m = m->next)
-        if (m->trans_a == problem->trans_a && m->trans_b == problem->trans_b &&
-            config_same_kernel(&m->config, config))
-            return m;
+        if (kernel_key_equal(&m->kernel, kernel)) return m;
     return NULL;
 }
 
@@ -51,13 +47,12 @@ static enum status load(const char *code, struct module *m)
 }
 
 /* Compile, or take from the cache, and load. A cache that cannot be used is said, and done without. */
-static enum status build(struct gt_handle *handle, const struct place *place, struct module *m)
+static enum status build(struct gt_handle *handle, struct module *m)
 {
     struct compiled out;
     char *code = NULL, why[COMPILE_WHY_MAX] = "";
     device_was_short_of_memory(); /* whatever it was about */
-    enum status st = compile_code(&m->config, m->trans_a, m->trans_b, place->device.gpu.arch, handle->cache,
-                                  &code, &out, why);
+    enum status st = compile_code(&m->kernel, handle->cache, &code, &out, why);
     if (why[0]) notice(&handle->notices, NOTICE_CACHE, "compiled kernels are not kept: %s", why);
     if (!st && !out.built) {
         m->passing = out.out_of_memory;
@@ -69,14 +64,12 @@ static enum status build(struct gt_handle *handle, const struct place *place, st
     return st;
 }
 
-static struct module *add(struct place *place, const struct config *config, const struct problem *problem)
+static struct module *add(struct place *place, const struct kernel_key *kernel)
 {
     struct module *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     *m = (struct module){.next = place->modules,
-                         .config = *config,
-                         .trans_a = problem->trans_a,
-                         .trans_b = problem->trans_b,
+                         .kernel = *kernel,
                          .kept = place->module_count < MODULES_KEPT,
                          .state = BUILDING};
     place->modules = m;
@@ -240,19 +233,19 @@ static enum status answer(struct gt_handle *handle, struct module *m, bool *pass
     return st ? fail(st, "%s", why) : OK;
 }
 
-enum status modules_get(struct gt_handle *handle, struct place *place, const struct config *config,
-                        const struct problem *problem, struct module **out, bool *passing)
+enum status modules_get(struct gt_handle *handle, struct place *place, const struct kernel_key *kernel,
+                        struct module **out, bool *passing)
 {
     pthread_mutex_lock(&handle->lock);
-    struct module *m = find(place, config, problem);
+    struct module *m = find(place, kernel);
     if (m) m->references++; /* so that it is there after waiting */
     while (m && m->state == BUILDING) pthread_cond_wait(&handle->built, &handle->lock);
     const bool ours = !m || is_worth_a_try(m);
     if (m && ours) m->state = BUILDING;
-    if (!m && (m = add(place, config, problem))) m->references++;
+    if (!m && (m = add(place, kernel))) m->references++;
     pthread_mutex_unlock(&handle->lock);
     if (!m) return fail(E_MEMORY, "out of memory while loading a kernel");
-    if (ours) finish(handle, m, build(handle, place, m));
+    if (ours) finish(handle, m, build(handle, m));
     enum status st = answer(handle, m, passing);
     if (!st && ours && !m->kept) unload_idle(handle, place, MODULES_IDLE);
     if (!st) *out = m;

@@ -9,16 +9,17 @@
 #define GT_MODULES_H
 
 #include "handle.h"
+#include "kernel_key.h"
 
 #define MODULES_KEPT 256
 #define MODULES_IDLE 32 /* of the others, without a user */
 
-/* The module of a configuration that has passed its rules, in the current context, which must be the place's,
- * with a reference that is the caller's to release. Compiled if the cache does not have it. E_ABSENT: this
- * kernel cannot be had, with the reason, which is remembered; *passing: it was a lack of memory, and it is
- * tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY. */
-enum status modules_get(struct gt_handle *handle, struct place *place, const struct config *config,
-                        const struct problem *problem, struct module **module, bool *passing);
+/* The module of a kernel whose configuration has passed its rules, in the current context, which must be the
+ * place's, with a reference that is the caller's to release. Compiled if the cache does not have it.
+ * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing: it was a lack of
+ * memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY. */
+enum status modules_get(struct gt_handle *handle, struct place *place, const struct kernel_key *kernel,
+                        struct module **module, bool *passing);
 void modules_release(struct gt_handle *handle, struct module *module);
 
 CUmodule module_code(const struct module *module);

@@ -34,7 +34,7 @@ enum { SLOT_BYTES = 32 }; /* what lanes hand each other */
 struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];
 static const struct grid *running;
-static const struct gemm_args *arguments;
+static struct cpu_argument argument_of_all;
 int self, thread_count, cluster;
 static unsigned first_y; /* of the blocks that run together, in the grid */
 static char *dynamic_shared[CLUSTER_MAX];
@@ -178,7 +178,7 @@ static void permute(int *list, int count, enum block_order order)
 static void thread_body(void *unused)
 {
     (void)unused;
-    running->kernel(*arguments);
+    running->kernel(argument_of_all);
     copies_end_thread();
     threads[self].state = DONE;
     /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
@@ -314,7 +314,7 @@ static void run_cluster(void)
     copies_end_cluster();
 }
 
-void grid_run(const struct grid *grid, const struct gemm_args *args)
+void grid_run(const struct grid *grid, const void *argument, size_t bytes)
 {
     thread_count = (int)grid->threads;
     cluster = grid->cluster > 1 ? (int)grid->cluster : 1;
@@ -326,7 +326,8 @@ void grid_run(const struct grid *grid, const struct gemm_args *args)
         grid->size[2] < 1 || grid->size[2] > 65535)
         broken("a grid of %u x %u x %u blocks", grid->size[0], grid->size[1], grid->size[2]);
     running = grid;
-    arguments = args;
+    memset(&argument_of_all, 0x5a, sizeof argument_of_all);
+    memcpy(&argument_of_all, argument, bytes);
     random_state = grid->seed * 2 + 1;
     gt_block_size = (struct gt_index){grid->threads, 1, 1};
     gt_grid_size = (struct gt_index){grid->size[0], grid->size[1], grid->size[2]};

@@ -2,7 +2,7 @@
  * would.
  *
  * Texts, definitions and launch geometry are those of the product: the template's sources,
- * template_definitions() and its plan(). Knows nothing of right answers.
+ * kernel_key_definitions() and its plan(). Knows nothing of right answers.
  */
 #ifndef GT_CPU_KERNEL_H
 #define GT_CPU_KERNEL_H
@@ -24,9 +24,10 @@ struct cpu_kernel {
     void (*static_shared)(char **begin, char **end);
 };
 
-/* edits may be NULL. E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit that does
- * not fit the text, definitions that do not. E_IO. */
-enum status cpu_kernel_build(const struct config *config, bool trans_a, bool trans_b,
+/* For problems of the type and op of `like`, whose sizes do not count. edits may be NULL. E_COMPILER: the
+ * compiler refused (its output is on stderr). E_INPUT: an edit that does not fit the text, definitions that
+ * do not. E_IO. */
+enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel);
 void cpu_kernel_close(struct cpu_kernel *kernel);
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <templates.h>
+#include <template.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -44,9 +44,9 @@ static void run_trials(const struct cpu_kernel *kernel, struct trial *trials, in
 }
 
 /* Operands beyond 2^32 elements, for the configurations whose tiles and splits allow so small a product. */
-static void run_far(const struct cpu_kernel *kernel, bool trans_a, bool trans_b, struct tally *tally)
+static void run_far(const struct cpu_kernel *kernel, const struct problem *like, struct tally *tally)
 {
-    struct problem p = far_problem(exec_type(&kernel->config), trans_a, trans_b);
+    struct problem p = far_problem(like);
     char why[TRIAL_TEXT_MAX];
     if (!exec_fits(&kernel->config, &p)) return;
     trial_describe(kernel, &(struct trial){.problem = p, .mode.seed = 1}, current);
@@ -70,7 +70,7 @@ static int run_problem(const char *config_text, const char *problem_text)
         const char *why = config.template->check(&config, p, exec_gpu());
         if (why) st = fail(E_INPUT, "%s", why);
     }
-    if (!st) st = cpu_kernel_build(&config, p->trans_a, p->trans_b, NULL, 0, &kernel);
+    if (!st) st = cpu_kernel_build(&config, p, NULL, 0, &kernel);
     if (st) {
         fprintf(stderr, "%s\n", status_text());
         return 1;
@@ -85,14 +85,14 @@ static int run_problem(const char *config_text, const char *problem_text)
     return tally.failures > 0;
 }
 
-/* One configuration and op on all problems that are legal for it. */
-static void run_config(const struct config *config, bool trans_a, bool trans_b, struct tally *tally)
+/* One configuration on all problems of a type and op that are legal for it. */
+static void run_config(const struct config *config, const struct problem *like, struct tally *tally)
 {
     static struct trial trials[TRIALS_MAX];
     struct cpu_kernel kernel;
-    int count = exec_problems(config, trans_a, trans_b, true, trials, TRIALS_MAX);
+    int count = exec_problems(config, like, true, trials, TRIALS_MAX);
     if (count == 0) return;
-    if (cpu_kernel_build(config, trans_a, trans_b, NULL, 0, &kernel)) {
+    if (cpu_kernel_build(config, like, NULL, 0, &kernel)) {
         char text[CONFIG_TEXT_MAX];
         config_format(config, text);
         fprintf(stderr, "%s: %s\n", text, status_text());
@@ -101,7 +101,7 @@ static void run_config(const struct config *config, bool trans_a, bool trans_b, 
     }
     tally->kernels++;
     run_trials(&kernel, trials, count, tally);
-    run_far(&kernel, trans_a, trans_b, tally);
+    run_far(&kernel, like, tally);
     cpu_kernel_close(&kernel);
 }
 
@@ -115,9 +115,12 @@ static void run_line(const char *line, const char *op, struct tally *tally)
         return;
     }
     for (int i = 0; i < 4; i++) {
-        const bool trans_a = i / 2, trans_b = i % 2;
-        const char name[3] = {trans_a ? 't' : 'n', trans_b ? 't' : 'n', '\0'};
-        if (strcmp(op, "all") == 0 || strcmp(op, name) == 0) run_config(&config, trans_a, trans_b, tally);
+        struct problem like = problem_make(1, 1, 1);
+        like.type = config.template->delivers;
+        like.trans_a = i / 2;
+        like.trans_b = i % 2;
+        if (strcmp(op, "all") == 0 || strcmp(op, problem_op_name(&like)) == 0)
+            run_config(&config, &like, tally);
     }
     if (tally->runs == runs) {
         const char *why = config.template->check(&config, NULL, exec_gpu());

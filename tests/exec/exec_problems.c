@@ -1,7 +1,7 @@
 #include "exec_problems.h"
 
 #include <string.h>
-#include <templates.h>
+#include <template.h>
 
 const struct gpu *exec_gpu(void)
 {
@@ -33,11 +33,6 @@ struct extra { /* what leading dimensions and strides exceed the least by */
 };
 static const struct extra extras[] = {{0, 0, 0, 0}, {4, 8, 4, 12}, {1, 3, 2, 5}, {8, 0, 4, 4}, {2, 2, 6, 2}};
 
-enum gemm_type exec_type(const struct config *config)
-{
-    return strcmp(config->template->name, "mma") == 0 ? GEMM_TF32 : GEMM_SGEMM;
-}
-
 bool exec_fits(const struct config *config, struct problem *p)
 {
     if (!config->template->check(config, p, exec_gpu())) return true;
@@ -57,7 +52,7 @@ struct list {
     struct trial *trials;
     int count, room;
     const struct config *config;
-    bool trans_a, trans_b;
+    const struct problem *like;
     int turn; /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
                  configurations */
 };
@@ -75,8 +70,8 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     if (l->count == l->room) return;
     const struct extra *x = &extras[l->turn % 5];
     const struct scalars *s = &scalars[l->turn % 7];
-    struct problem p = {
-        .type = exec_type(l->config), .trans_a = l->trans_a, .trans_b = l->trans_b, .batch = batch};
+    struct problem p = *l->like;
+    p.batch = batch;
     p.alpha = s->alpha;
     p.beta = s->beta;
     p.m = m;
@@ -178,13 +173,12 @@ static int exec_few(struct list *l, bool thorough)
     return l->count;
 }
 
-int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
+int exec_problems(const struct config *config, const struct problem *like, bool thorough,
                   struct trial *trials, int room)
 {
-    struct list list = {
-        .trials = trials, .room = room, .config = config, .trans_a = trans_a, .trans_b = trans_b};
+    struct list list = {.trials = trials, .room = room, .config = config, .like = like};
     struct list *l = &list;
-    l->turn = (int)(config_hash(config) % 1000) + 2 * trans_a + trans_b;
+    l->turn = (int)(config_hash(config) % 1000) + 2 * like->trans_a + like->trans_b;
     if (template_param(config->template, "ROWS") >= 0) return exec_few(l, thorough);
     const int bm = value_or_one(config, "BM"), bn = value_or_one(config, "BN"),
               bk = value_or_one(config, "BK");

@@ -7,13 +7,10 @@
 
 #include "trial_cpu.h"
 
-/* Legal trials of a configuration for an op, at most `room`; the same ones every time. thorough: more of
- * them. */
-int exec_problems(const struct config *config, bool trans_a, bool trans_b, bool thorough,
+/* Legal trials of a configuration for problems of the type and op of `like`, whose sizes do not count, at
+ * most `room`; the same ones every time. thorough: more of them. */
+int exec_problems(const struct config *config, const struct problem *like, bool thorough,
                   struct trial *trials, int room);
-
-/* What its template computes. */
-enum gemm_type exec_type(const struct config *config);
 
 /* Is the configuration legal for *p, or for the same with rows of A and B that no vector fits? Then these are
  * in *p: there is a template that takes no others. */

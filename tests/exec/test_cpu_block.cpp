@@ -1,6 +1,7 @@
 // The execution layer itself: what the tests of kernels rely on when they say "caught".
 extern "C" {
 #include "cpu_block.h"
+#include "gemm_args.h"
 #include "unit.h"
 }
 #include "gt_cpu.h"
@@ -21,7 +22,7 @@ static void run(void (*kernel)(struct gemm_args), unsigned threads, block_order 
 {
     struct grid grid = {};
     struct gemm_args args = {};
-    grid.kernel = kernel;
+    grid.kernel = (void (*)(struct cpu_argument))(void (*)(void))kernel;
     grid.static_shared = gt_static_shared;
     grid.size[0] = blocks;
     grid.size[1] = cluster ? cluster : 1;
@@ -34,7 +35,7 @@ static void run(void (*kernel)(struct gemm_args), unsigned threads, block_order 
     args.a = in;
     args.c = out;
     for (int i = 0; i < 256; i++) in[i] = (float)i, out[i] = -1.0f;
-    grid_run(&grid, &args);
+    grid_run(&grid, &args, sizeof args);
 }
 
 /* How a child that runs the kernel ends: its exit status. */

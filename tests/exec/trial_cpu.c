@@ -137,20 +137,21 @@ static bool equals_reference(const struct problem *p, const struct operand *a, c
     return equal;
 }
 
-/* 11 significant bits, to nearest, ties away from zero. */
-static float tf32_of(float x)
+/* To nearest, ties away from zero; by so much of x at most. */
+static float rounded(float x, double roundoff)
 {
     int exponent;
-    const float fraction = frexpf(x, &exponent); /* in [0.5, 1) */
-    return ldexpf(roundf(ldexpf(fraction, 11)), exponent - 11);
+    const double fraction = frexp((double)x, &exponent); /* in [0.5, 1) */
+    return (float)ldexp(round(fraction / roundoff) * roundoff, exponent);
 }
 
-/* The operand as the problem's type takes it; to be freed. */
+/* The operand as kernels of the problem's type take it; to be freed. */
 static float *taken(const struct problem *p, const struct operand *o)
 {
+    const double roundoff = gemm_type_row(p->type)->operand_roundoff;
     float *x = malloc((size_t)o->span * sizeof *x + 1);
     if (!x) abort();
-    for (int64_t i = 0; i < o->span; i++) x[i] = p->type == GEMM_TF32 ? tf32_of(o->x[i]) : o->x[i];
+    for (int64_t i = 0; i < o->span; i++) x[i] = roundoff > 0 ? rounded(o->x[i], roundoff) : o->x[i];
     return x;
 }
 

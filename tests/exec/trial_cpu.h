@@ -10,8 +10,8 @@
 
 enum trial_data {
     DATA_INTEGERS, /* small ones: every sum is exact, the answer must be equal */
-    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound; where the problem's type
-                      rounds the operands, with that of rounded ones */
+    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound, of operands rounded as
+                      the problem's type says */
 };
 
 struct trial {
@@ -27,9 +27,9 @@ struct trial {
  * kind of failure: "wrong answer", "guard band", "padding", "operand". */
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX]);
 
-/* A product whose operands span more than 2^32 elements (of address space), and whether a kernel gets it
- * right. */
-struct problem far_problem(enum gemm_type type, bool trans_a, bool trans_b);
+/* A product of the type and op of `like` whose operands span more than 2^32 elements (of address space), and
+ * whether a kernel gets it right. */
+struct problem far_problem(const struct problem *like);
 bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX]);
 
 /* "simt BM=.. | sgemm:nn:5x6x7 | integers, reverse order, ..." */

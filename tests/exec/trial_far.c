@@ -18,12 +18,11 @@ static float *map_far(int64_t span)
     return x == MAP_FAILED ? NULL : x;
 }
 
-struct problem far_problem(enum gemm_type type, bool trans_a, bool trans_b)
+struct problem far_problem(const struct problem *like)
 {
-    struct problem p = problem_make(SIDE, SIDE, SIDE);
-    p.type = type;
-    p.trans_a = trans_a;
-    p.trans_b = trans_b;
+    struct problem p = *like;
+    p.m = p.n = p.k = SIDE;
+    p.batch = 1;
     p.lda = p.ldb = p.ldc = FAR_LD;
     p.stride_a = p.stride_b = p.stride_c = SIDE * FAR_LD;
     p.alpha = 2;
@@ -35,11 +34,8 @@ bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char w
 {
     const int64_t span[3] = {problem_span_a(p), problem_span_b(p), problem_span_c(p)};
     const struct run_mode mode = {.order = ORDER_FORWARD, .seed = 1};
-    struct problem dense = problem_make(SIDE, SIDE, SIDE);
-    dense.trans_a = p->trans_a;
-    dense.trans_b = p->trans_b;
-    dense.alpha = p->alpha;
-    dense.beta = p->beta;
+    struct problem dense = *p;
+    dense.lda = dense.ldb = dense.ldc = SIDE;
     const int64_t ld[3] = {p->lda, p->ldb, p->ldc};
     float near[3][SIDE * SIDE], *far[3] = {NULL};
     bool passes = true;

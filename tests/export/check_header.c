@@ -3,8 +3,9 @@
 #define GT_WINNERS_IMPLEMENTATION
 #include "many.h"
 
+#include "gemm_block.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static int may_run(const struct gt_winner_gpu *g, const struct gt_winner *w, con
     if (config_parse(w->config, &config) || config.template->check(&config, &p, gpu)) return 0;
     p.batch = 1;
     config.template->plan(&config, &p, &plan);
-    return w->geometry < 0 || plan.workspace_bytes - 4 * plan.args.counters <=
+    return w->geometry < 0 || plan.workspace_bytes - 4 * plan.counters <=
                                   (int64_t)g->geometries[w->geometry].workspace_mib << 20;
 }
 
@@ -80,9 +81,10 @@ static void check_plan(const struct gt_winner_gpu *g, const struct gt_winner *w,
     check(gt_winner_plan_make(g, w, s, &plan), "a winner that was found has no plan", s);
     if (strcmp(w->config, "cublas") == 0 || config_parse(w->config, &config)) return;
     config.template->plan(&config, &p, &theirs);
+    const struct gemm_args args = gemm_args_in(&theirs);
     check(plan.kernels == theirs.kernels && plan.workspace_bytes == theirs.workspace_bytes &&
-              plan.splits == theirs.args.splits && plan.k_per_split == theirs.args.k_per_split &&
-              plan.group == theirs.args.group && plan.counters == theirs.args.counters &&
+              plan.splits == args.splits && plan.k_per_split == args.k_per_split &&
+              plan.group == args.group && plan.counters == theirs.counters &&
               plan.batch_per_launch == theirs.batch_per_launch && plan.k_slab == theirs.k_slab,
           "a plan is not that of the template", s);
     for (int i = 0, at = 0; i < 3; i++) {

@@ -164,7 +164,8 @@ static json_t *verify(const char *text)
 static json_t *answer(const json_t *request, bool compiler)
 {
     const char *verb = "", *text = "", *who = "";
-    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?s}", "do", &verb, "config", &text, "who", &who);
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s}", "do", &verb, "config", &text, "key",
+                "config", &text, "who", &who);
     note(verb, text);
     if (compiler && strcmp(verb, "hello") == 0)
         return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "import_ours.h"
 #include "pretuned.h"
-#include "templates.h"
+#include "template.h"
 
 #include <inttypes.h>
 #include <math.h>

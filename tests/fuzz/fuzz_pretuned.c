@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "fuzz_h200.h"
 #include "pretuned.h"
-#include "templates.h"
+#include "template.h"
 
 #include <inttypes.h>
 #include <math.h>

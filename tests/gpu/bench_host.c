@@ -5,6 +5,7 @@
 #include "blas.h"
 #include "compile.h"
 #include "device.h"
+#include "gemm_block.h"
 #include "gemmtune.h"
 #include "kernel.h"
 #include "rounds.h"
@@ -38,7 +39,7 @@ static void *address(int i)
 
 static int run_bare(void)
 {
-    struct gemm_args args = bare.plan.args;
+    struct gemm_args args = gemm_args_in(&bare.plan);
     args.a = address(0), args.b = address(1), args.c = address(2);
     args.alpha = one, args.beta = zero;
     void *parameters[] = {&args};
@@ -107,8 +108,8 @@ static void prepare(const char *folder, int has_cublas)
     fclose(file);
 
     own_problem = problem_make(SIZE, SIZE, SIZE);
-    must(compile_config(&config, false, false, device.gpu.arch, folder, &built) != OK || !built.built,
-         "compile");
+    const struct kernel_key kernel = kernel_key_of(&config, &own_problem, device.gpu.arch);
+    must(compile_kernel(&kernel, folder, &built) != OK || !built.built, "compile");
     config.template->plan(&config, &own_problem, &bare.plan);
     must(kernel_open(built.path, built.checksum, &module) != OK, "load");
     must(kernel_bind(module, &device.gpu, &bare.plan, bare.function) != OK, "bind");

@@ -7,7 +7,7 @@
 #define GT_ROUNDS_H
 
 #include "device.h"
-#include "templates.h"
+#include "template.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -38,8 +38,9 @@ static enum status compile_for(int arch, const struct config *config, const stru
                                struct compiled *built)
 {
     char folder[1024];
+    const struct kernel_key kernel = kernel_key_of(config, problem, arch);
     enum status st = compile_cache_folder(folder, sizeof folder);
-    if (!st) st = compile_config(config, problem->trans_a, problem->trans_b, arch, folder, built);
+    if (!st) st = compile_kernel(&kernel, folder, built);
     return !st && !built->built ? fail(E_INPUT, "the compiler refuses it: %s", built->log) : st;
 }
 

@@ -6,6 +6,7 @@
 #include "kernel.h"
 #include "nvml.h"
 #include "reference.h"
+#include "rival.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -87,7 +88,8 @@ static void load(const char *config_text, const struct problem *problem, struct 
     struct config config;
     struct compiled built;
     assert_ok(config_parse(config_text, &config));
-    assert_ok(compile_config(&config, problem->trans_a, problem->trans_b, device.gpu.arch, folder, &built));
+    const struct kernel_key key = kernel_key_of(&config, problem, device.gpu.arch);
+    assert_ok(compile_kernel(&key, folder, &built));
     if (!built.built) fail_msg("%s: %s", config_text, built.log);
     assert_ok(kernel_load(&device, &config, problem, built.path, built.checksum, kernel));
 }

@@ -4,7 +4,7 @@
 #include "compile.h"
 #include "line_up.h"
 #include "roofline.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "verify.h"
 
@@ -29,8 +29,8 @@ static struct candidate compile(const char *text)
     static struct compiled built;
     struct candidate candidate = {0};
     assert_ok(config_parse(text, &candidate.config));
-    assert_ok(compile_config(&candidate.config, site.problem.trans_a, site.problem.trans_b, device.gpu.arch,
-                             folder, &built));
+    const struct kernel_key kernel = kernel_key_of(&candidate.config, &site.problem, device.gpu.arch);
+    assert_ok(compile_kernel(&kernel, folder, &built));
     if (!built.built) fail_msg("%s: %s", text, built.log);
     candidate.cubin = built.path;
     candidate.checksum = built.checksum;

@@ -6,7 +6,7 @@
 #include "gemmtune.h"
 #include "reference.h"
 #include "runtime_calls.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <dlfcn.h>

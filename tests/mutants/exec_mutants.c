@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <templates.h>
+#include <template.h>
 #include <unistd.h>
 
 enum { TRIALS_MAX = 64, DEADLINE_S = 120, UNFIT = 71, OUTPUT_BYTES_MAX = 1 << 16 };
@@ -27,21 +27,27 @@ static int run_here(const struct mutant *m, bool planted)
     struct config config;
     struct cpu_kernel kernel;
     char why[TRIAL_TEXT_MAX];
-    const bool trans_a = m->op[0] == 't', trans_b = m->op[1] == 't';
+    struct problem like = problem_make(1, 1, 1);
+    like.trans_a = m->op[0] == 't';
+    like.trans_b = m->op[1] == 't';
     alarm(DEADLINE_S);
-    if (config_parse(m->config, &config) ||
-        cpu_kernel_build(&config, trans_a, trans_b, &m->edit, planted ? 1 : 0, &kernel)) {
+    enum status st = config_parse(m->config, &config);
+    if (!st) {
+        like.type = config.template->delivers;
+        st = cpu_kernel_build(&config, &like, &m->edit, planted ? 1 : 0, &kernel);
+    }
+    if (st) {
         fprintf(stderr, "unfit: %s\n", status_text());
         return UNFIT;
     }
-    int count = exec_problems(&config, trans_a, trans_b, true, trials, TRIALS_MAX);
+    int count = exec_problems(&config, &like, true, trials, TRIALS_MAX);
     if (count == 0) return UNFIT;
     for (int i = 0; i < count; i++)
         if (!trial_passes(&kernel, &trials[i], why)) {
             fprintf(stderr, "%s\n", why);
             return 1;
         }
-    struct problem far = far_problem(exec_type(&config), trans_a, trans_b);
+    struct problem far = far_problem(&like);
     if (exec_fits(&config, &far) && !far_passes(&kernel, &far, why)) {
         fprintf(stderr, "%s\n", why);
         return 1;

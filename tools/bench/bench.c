@@ -15,23 +15,20 @@ const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune
 
 /* ---- who runs ---- */
 
-/* Kernels of one pair of ops are compiled together, on all cores. */
-static enum status build_op(struct crew *crew, struct bench_row *rows, size_t count, bool trans_a,
-                            bool trans_b)
+/* On all cores. */
+static enum status build_known(struct crew *crew, struct bench_row *rows, size_t count)
 {
-    struct config *configs = calloc(count, sizeof *configs);
+    struct kernel_key *kernels = calloc(count, sizeof *kernels);
     struct build *builds = calloc(count, sizeof *builds);
+    const int arch = crew_worker(crew, 0)->gpu.arch;
     int wanted = 0;
-    enum status st = configs && builds ? OK : fail(E_MEMORY, "out of memory for %zu kernels", count);
+    enum status st = kernels && builds ? OK : fail(E_MEMORY, "out of memory for %zu kernels", count);
     for (size_t i = 0; i < count && !st; i++)
-        if (rows[i].known && rows[i].problem.trans_a == trans_a && rows[i].problem.trans_b == trans_b)
-            configs[wanted++] = rows[i].fastest.config;
-    if (!st && wanted > 0)
-        st = crew_build_all(crew, configs, wanted, trans_a, trans_b, crew_worker(crew, 0)->gpu.arch, builds);
+        if (rows[i].known) kernels[wanted++] = kernel_key_of(&rows[i].fastest.config, &rows[i].problem, arch);
+    if (!st && wanted > 0) st = crew_build_all(crew, kernels, wanted, builds);
     for (size_t i = 0, at = 0; i < count && !st && wanted > 0; i++)
-        if (rows[i].known && rows[i].problem.trans_a == trans_a && rows[i].problem.trans_b == trans_b)
-            rows[i].build = builds[at++];
-    free(configs);
+        if (rows[i].known) rows[i].build = builds[at++];
+    free(kernels);
     free(builds);
     return st;
 }
@@ -45,8 +42,7 @@ enum status bench_choose(struct crew *crew, struct db *db, struct known *pretune
         rows[i].known = st == OK;
         if (st == E_ABSENT) st = OK;
     }
-    for (int op = 0; op < 4 && !st; op++) st = build_op(crew, rows, count, op & 1, op & 2);
-    return st;
+    return st ? st : build_known(crew, rows, count);
 }
 
 /* ---- times ---- */

@@ -3,7 +3,7 @@
 #include "fields.h"
 #include "messages.h"
 #include "table.h"
-#include "templates.h"
+#include "template.h"
 
 #include <ctype.h>
 #include <float.h>

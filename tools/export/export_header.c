@@ -2,7 +2,6 @@
 
 #include "export_geometry.h"
 #include "export_text.h"
-#include "gemm_args.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,15 +11,6 @@
 
 extern const char text_winner_lookup_h[], text_winner_lookup_code_h[], text_winner_launch_h[],
     text_winner_launch_code_h[];
-
-/* struct gt_winner_args of winner_launch_code.h is this one with device addresses for pointers. */
-_Static_assert(
-    sizeof(struct gemm_args) == 6 * 8 + 6 * 8 + 9 * 4 + 4 && offsetof(struct gemm_args, lda) == 48 &&
-        offsetof(struct gemm_args, m) == 96 && offsetof(struct gemm_args, splits) == 108 &&
-        offsetof(struct gemm_args, k_per_split) == 112 && offsetof(struct gemm_args, group) == 116 &&
-        offsetof(struct gemm_args, counters) == 120 && offsetof(struct gemm_args, alpha) == 124 &&
-        offsetof(struct gemm_args, beta) == 128,
-    "the kernels' argument has changed: change struct gt_winner_args of winner_launch_code.h, too");
 
 /* ---- names ---- */
 
@@ -117,6 +107,18 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->source = pick->source;
 }
 
+/* What the launcher that a header carries can do: no tensor maps, no attributes. */
+static bool launches_plainly(const struct pick *pick)
+{
+    const struct template *t = pick->config.template;
+    struct launch_plan plan;
+    if (!t->block || t->block->bytes > GT_WINNER_BLOCK_MAX) return false;
+    t->plan(&pick->config, &pick->problem, &plan);
+    for (int i = 0; i < plan.kernels; i++)
+        if (launch_has_attributes(&plan.kernel[i])) return false;
+    return plan.views == 0;
+}
+
 /* Configurations that came before, by their hash: many winners share one. */
 #define RECENT 4096
 
@@ -138,9 +140,10 @@ enum status header_prepare(struct header *h)
         if (w->geometry >= 0) geometry_allow(&h->geometries[w->geometry], &pick->config, &pick->problem);
         w->plan = found->winner.plan;
         w->needs = found->winner.needs;
-        if (!enough || !h->with_kernels) continue;
-        w->kernel = kernels_number(&h->kernels, &pick->config, pick->problem.trans_a, pick->problem.trans_b,
-                                   h->picks->gpus[pick->gpu].arch, found->entry);
+        if (!enough || !h->with_kernels || !launches_plainly(pick)) continue;
+        const struct kernel_key key =
+            kernel_key_of(&pick->config, &pick->problem, h->picks->gpus[pick->gpu].arch);
+        w->kernel = kernels_number(&h->kernels, &key, found->entry);
         enough = w->kernel >= 0;
     }
     free(recent);
@@ -270,9 +273,60 @@ static void write_sources(const struct header *h, FILE *f)
     fprintf(f, "};\n");
 }
 
+/* Which of the exported launcher's values are the templates'. */
+static const int32_t value_of[LAUNCH_VALUES] = {
+    [VALUE_A] = GT_WINNER_A,
+    [VALUE_B] = GT_WINNER_B,
+    [VALUE_C] = GT_WINNER_C,
+    [VALUE_WORKSPACE] = GT_WINNER_WORKSPACE,
+    [VALUE_LDA] = GT_WINNER_LDA,
+    [VALUE_LDB] = GT_WINNER_LDB,
+    [VALUE_LDC] = GT_WINNER_LDC,
+    [VALUE_STRIDE_A] = GT_WINNER_STRIDE_A,
+    [VALUE_STRIDE_B] = GT_WINNER_STRIDE_B,
+    [VALUE_STRIDE_C] = GT_WINNER_STRIDE_C,
+    [VALUE_M] = GT_WINNER_M,
+    [VALUE_N] = GT_WINNER_N,
+    [VALUE_K] = GT_WINNER_K,
+    [VALUE_SPLITS] = GT_WINNER_SPLITS,
+    [VALUE_K_PER_SPLIT] = GT_WINNER_K_PER_SPLIT,
+    [VALUE_GROUP] = GT_WINNER_GROUP,
+    [VALUE_COUNTERS] = GT_WINNER_COUNTERS,
+    [VALUE_ALPHA] = GT_WINNER_ALPHA,
+    [VALUE_BETA] = GT_WINNER_BETA,
+};
+
+static void write_block(const struct launch_block *block, FILE *f)
+{
+    const int bytes = element_bytes(ELEMENT_F32);
+    int fields = 0;
+    for (int i = 0; i < LAUNCH_VALUES; i++) fields += block->field[i].bytes > 0;
+    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, bytes, bytes, bytes, fields);
+    for (int i = 0; i < LAUNCH_VALUES; i++) {
+        const struct launch_field *field = &block->field[i];
+        if (field->bytes == 0) continue;
+        fprintf(f, "{%" PRId32 ", %d, %d}%s", value_of[i], field->offset, field->bytes,
+                --fields ? ", " : "}};\n");
+    }
+}
+
+/* One for each template. */
+static void write_blocks(const struct header *h, FILE *f)
+{
+    for (int i = 0; i < h->kernels.count; i++) {
+        const struct template *t = h->kernels.list[i].key.config.template;
+        bool written = false;
+        for (int j = 0; j < i; j++) written = written || h->kernels.list[j].key.config.template == t;
+        if (written) continue;
+        fprintf(f, "static const struct gt_winner_block gt_%s_block_%s = ", h->name, t->name);
+        write_block(t->block, f);
+    }
+}
+
 static void write_kernels(const struct header *h, FILE *f)
 {
     kernels_write(&h->kernels, h->name, f);
+    write_blocks(h, f);
     if (h->kernels.count) fprintf(f, "static const struct gt_winner_kernel gt_%s_kernels[] = {\n", h->name);
     for (int i = 0; i < h->kernels.count; i++) {
         const struct export_kernel *k = &h->kernels.list[i];
@@ -283,8 +337,9 @@ static void write_kernels(const struct header *h, FILE *f)
             fprintf(f, "%s", j < 2 ? ", " : "}, ");
         }
         fprintf(f, "gt_%s_cubin%d, ", h->name, i);
-        if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu},\n", h->name, i, k->cubin_bytes, k->ptx_bytes);
-        else fprintf(f, "NULL, %zuu, 0},\n", k->cubin_bytes);
+        if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu, ", h->name, i, k->cubin_bytes, k->ptx_bytes);
+        else fprintf(f, "NULL, %zuu, 0, ", k->cubin_bytes);
+        fprintf(f, "&gt_%s_block_%s},\n", h->name, k->key.config.template->name);
     }
     if (h->kernels.count) fprintf(f, "};\n");
 }

@@ -19,14 +19,11 @@ static bool entries_agree(const char *const x[3], const char *const y[3])
     return true;
 }
 
-int kernels_number(struct export_kernels *kernels, const struct config *config, bool trans_a, bool trans_b,
-                   int arch, const char *const entry[3])
+int kernels_number(struct export_kernels *kernels, const struct kernel_key *key, const char *const entry[3])
 {
     for (int i = 0; i < kernels->count; i++) {
         struct export_kernel *k = &kernels->list[i];
-        if (k->arch != arch || k->trans_a != trans_a || k->trans_b != trans_b ||
-            !config_same_kernel(&k->config, config) || !entries_agree(k->entry, entry))
-            continue;
+        if (!kernel_key_equal(&k->key, key) || !entries_agree(k->entry, entry)) continue;
         for (int j = 0; j < 3; j++)
             if (!k->entry[j]) k->entry[j] = entry[j];
         return i;
@@ -34,11 +31,7 @@ int kernels_number(struct export_kernels *kernels, const struct config *config, 
     struct export_kernel *grown = realloc(kernels->list, (size_t)(kernels->count + 1) * sizeof *grown);
     if (!grown) return -1;
     kernels->list = grown;
-    grown[kernels->count] = (struct export_kernel){.config = *config,
-                                                   .trans_a = trans_a,
-                                                   .trans_b = trans_b,
-                                                   .arch = arch,
-                                                   .entry = {entry[0], entry[1], entry[2]}};
+    grown[kernels->count] = (struct export_kernel){.key = *key, .entry = {entry[0], entry[1], entry[2]}};
     return kernels->count++;
 }
 
@@ -46,13 +39,13 @@ static enum status compile_one(struct export_kernel *k, bool with_ptx, const cha
 {
     struct compiled compiled;
     char text[CONFIG_TEXT_MAX];
-    enum status st = compile_config(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+    enum status st = compile_kernel(&k->key, cache, &compiled);
     if (st) return st;
-    config_format(&k->config, text);
+    config_format(&k->key.config, text);
     if (!compiled.built) return fail(E_COMPILER, "%s does not compile: %s", text, compiled.log);
     st = compile_read_cubin(compiled.path, compiled.checksum, &k->cubin, &k->cubin_bytes);
     if (st || !with_ptx) return st;
-    st = compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+    st = compile_ptx(&k->key, cache, &compiled);
     if (st || !compiled.built) return st;
     return compile_read_cubin(compiled.path, compiled.checksum, &k->ptx, &k->ptx_bytes);
 }
@@ -65,8 +58,8 @@ static void compile_ahead(const struct export_kernels *kernels, const char *cach
     struct compiled compiled;
     for (int i = first; i < kernels->count; i += step) {
         const struct export_kernel *k = &kernels->list[i];
-        compile_config(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
-        if (kernels->with_ptx) compile_ptx(&k->config, k->trans_a, k->trans_b, k->arch, cache, &compiled);
+        compile_kernel(&k->key, cache, &compiled);
+        if (kernels->with_ptx) compile_ptx(&k->key, cache, &compiled);
     }
 }
 

@@ -2,14 +2,11 @@
 #ifndef GT_EXPORT_KERNELS_H
 #define GT_EXPORT_KERNELS_H
 
-#include "config.h"
-#include "gpu.h"
+#include "kernel_key.h"
 #include <stdio.h>
 
 struct export_kernel {
-    struct config config;
-    bool trans_a, trans_b;
-    int arch;
+    struct kernel_key key;
     const char *entry[3]; /* as in struct gt_winner_kernel */
     char *cubin, *ptx; /* malloc'ed; ptx is NULL if not wanted, or the kernel needs this one architecture */
     size_t cubin_bytes, ptx_bytes;
@@ -21,9 +18,8 @@ struct export_kernels {
     bool with_ptx; /* beside the machine code */
 };
 
-/* Number of the kernel of a configuration; it is added if it is not there. -1: out of memory. */
-int kernels_number(struct export_kernels *kernels, const struct config *config, bool trans_a, bool trans_b,
-                   int arch, const char *const entry[3]);
+/* Number of a kernel; it is added if it is not there. -1: out of memory. */
+int kernels_number(struct export_kernels *kernels, const struct kernel_key *key, const char *const entry[3]);
 
 /* Compile them all on all cores, or take them from the cache. Errors: E_COMPILER, E_IO, E_MEMORY; a kernel
  * that the compiler refuses is E_COMPILER too, since it once took it. */

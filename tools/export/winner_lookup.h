@@ -12,7 +12,7 @@
  * n for m and m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 2 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 3 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -107,11 +107,47 @@ struct gt_winner_source {
     const char *driver, *nvrtc, *cublas;
 };
 
+/* The one argument of all kernels of a winner, as it lies in memory: zeros but for its fields. */
+enum gt_winner_value {
+    GT_WINNER_A,
+    GT_WINNER_B,
+    GT_WINNER_C,
+    GT_WINNER_WORKSPACE,
+    GT_WINNER_LDA,
+    GT_WINNER_LDB,
+    GT_WINNER_LDC,
+    GT_WINNER_STRIDE_A,
+    GT_WINNER_STRIDE_B,
+    GT_WINNER_STRIDE_C,
+    GT_WINNER_M,
+    GT_WINNER_N,
+    GT_WINNER_K,
+    GT_WINNER_SPLITS,
+    GT_WINNER_K_PER_SPLIT,
+    GT_WINNER_GROUP,
+    GT_WINNER_COUNTERS,
+    GT_WINNER_ALPHA, /* this and the next: a float */
+    GT_WINNER_BETA,
+    GT_WINNER_VALUES
+};
+struct gt_winner_field {
+    int32_t value;         /* which of them */
+    int32_t offset, bytes; /* 4 or 8 bytes */
+};
+#define GT_WINNER_BLOCK_MAX 256
+struct gt_winner_block {
+    int32_t bytes;            /* no more than that */
+    int32_t element_bytes[3]; /* of A, B, C */
+    int32_t fields;
+    struct gt_winner_field field[GT_WINNER_VALUES];
+};
+
 struct gt_winner_kernel {
     const char *entry[3]; /* functions of gt_winner_plan's kernels; NULL: there is none */
     const void *cubin;    /* for the GPU's architecture */
     const void *ptx;      /* for later architectures, too, with a final 0; NULL: there is none (--ptx) */
     size_t cubin_bytes, ptx_bytes;
+    const struct gt_winner_block *block; /* what its functions take */
 };
 
 /* The winners of one GPU, by op, m, n, k, batch, alignment and adds_to_c. */
@@ -192,6 +228,6 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 2
+#elif GT_WINNER_LOOKUP != 3
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -84,6 +84,7 @@ static enum status from_model(struct crew *crew, const struct gpu *gpu, const st
     char path[4096];
     struct space *space = NULL;
     struct field field = {0};
+    struct kernel_key kernels[MODEL_FIRST];
     struct build builds[MODEL_FIRST];
     int count = 0, best = -1;
     double best_us = 0;
@@ -92,7 +93,8 @@ static enum status from_model(struct crew *crew, const struct gpu *gpu, const st
     if (!st) st = field_open(space, problem, gpu, WORKSPACE_DEFAULT_BYTES, &field);
     if (st) goto out;
     count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;
-    st = crew_build_all(crew, field.config, count, problem->trans_a, problem->trans_b, gpu->arch, builds);
+    for (int i = 0; i < count; i++) kernels[i] = kernel_key_of(&field.config[i], problem, gpu->arch);
+    st = crew_build_all(crew, kernels, count, builds);
     if (st) goto out;
     for (int i = 0; i < count; i++) {
         if (!builds[i].built || builds[i].facts.spill_bytes > 0) continue;
@@ -122,11 +124,11 @@ enum status climb_add_tuned(struct crew *crew, const char *db_path, const struct
 
 enum status climb_build(struct crew *crew, int arch, struct climb *climb)
 {
-    struct config configs[CLIMBERS_MAX];
+    struct kernel_key kernels[CLIMBERS_MAX];
     struct build builds[CLIMBERS_MAX];
-    for (int i = 0; i < climb->count; i++) configs[i] = climb->climber[i].config;
-    enum status st = crew_build_all(crew, configs, climb->count, climb->problem.trans_a,
-                                    climb->problem.trans_b, arch, builds);
+    for (int i = 0; i < climb->count; i++)
+        kernels[i] = kernel_key_of(&climb->climber[i].config, &climb->problem, arch);
+    enum status st = crew_build_all(crew, kernels, climb->count, builds);
     for (int i = 0; i < climb->count && !st; i++) climb->climber[i].build = builds[i];
     return st;
 }

@@ -162,19 +162,27 @@ static enum status climb_all(const struct options *o, struct crew *crew, struct 
     return st;
 }
 
+/* Were the same rungs compiled before? */
+static bool is_done(const struct climb *climbs, size_t count, const struct climb *climb, int arch)
+{
+    const struct kernel_key key = kernel_key_of(&climb->climber[0].config, &climb->problem, arch);
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel_key done = kernel_key_of(&climbs[i].climber[0].config, &climbs[i].problem, arch);
+        if (kernel_key_equal(&done, &key)) return true;
+    }
+    return false;
+}
+
 /* What the compiler makes of each rung depends on the op of a problem, not on its size: each op once. */
 static enum status compile_all(const struct options *o, struct crew *crew, const struct gpu *gpu,
                                struct climb *climbs)
 {
-    bool done[2][2] = {{false}};
     size_t count = 0;
     enum status st = OK;
     for (size_t i = 0; i < o->problems.count && !st; i++) {
-        const struct problem *problem = &o->problems.at[i];
-        if (done[problem->trans_a][problem->trans_b]) continue;
-        done[problem->trans_a][problem->trans_b] = true;
-        climbs[count].problem = *problem;
+        climbs[count].problem = o->problems.at[i];
         st = climb_rungs(o->rung, &climbs[count]);
+        if (!st && is_done(climbs, count, &climbs[count], gpu->arch)) continue;
         if (!st) st = climb_build(crew, gpu->arch, &climbs[count]);
         count++;
     }

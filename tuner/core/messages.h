@@ -5,7 +5,7 @@
  *
  * compiler (argv: _compiler --cache DIR)
  *   hello                                     -> nvrtc "13.0"
- *   compile config trans_a trans_b arch       -> built true,  cubin PATH, checksum HEX, cached, facts {}
+ *   compile key {config op type epilogue arch} -> built true,  cubin PATH, checksum HEX, cached, facts {}
  *                                             or built false, verdict, detail, facts {}
  * GPU worker (argv: _worker --device N --cache DIR)
  *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
@@ -27,11 +27,16 @@
 #define GT_MESSAGES_H
 
 #include "gpu.h"
+#include "kernel_key.h"
 #include "outcome.h"
 #include <jansson.h>
 
 json_t *gpu_to_json(const struct gpu *gpu);
 enum status gpu_from_json(const json_t *json, struct gpu *gpu);
+
+/* Errors: E_CHILD, E_INPUT (its configuration). */
+json_t *kernel_to_json(const struct kernel_key *kernel);
+enum status kernel_from_json(const json_t *json, struct kernel_key *kernel);
 
 json_t *facts_to_json(const struct kernel_facts *facts);
 enum status facts_from_json(const json_t *json, struct kernel_facts *facts);

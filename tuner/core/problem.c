@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const type_names[GEMM_TYPE_COUNT] = {"sgemm", "tf32gemm"};
-
 int64_t problem_rows_a(const struct problem *p)
 {
     return p->trans_a ? p->k : p->m;
@@ -56,26 +54,26 @@ int64_t problem_span_c(const struct problem *p)
     return span(p->m, p->n, p->ldc, p->batch, p->stride_c);
 }
 
-static int alignment(int64_t cols, int64_t ld, int64_t batch, int64_t stride)
+static int alignment(enum element element, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
 {
-    for (int width = 4; width > 1; width /= 2)
+    for (int width = element_vector(element); width > 1; width /= 2)
         if (cols % width == 0 && ld % width == 0 && (batch == 1 || stride % width == 0)) return width;
     return 1;
 }
 
 int problem_align_a(const struct problem *p)
 {
-    return alignment(problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    return alignment(gemm_type_row(p->type)->a, problem_cols_a(p), p->lda, p->batch, p->stride_a);
 }
 
 int problem_align_b(const struct problem *p)
 {
-    return alignment(problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    return alignment(gemm_type_row(p->type)->b, problem_cols_b(p), p->ldb, p->batch, p->stride_b);
 }
 
 int problem_align_c(const struct problem *p)
 {
-    return alignment(p->n, p->ldc, p->batch, p->stride_c);
+    return alignment(gemm_type_row(p->type)->c, p->n, p->ldc, p->batch, p->stride_c);
 }
 
 double problem_flop(const struct problem *p)
@@ -85,8 +83,11 @@ double problem_flop(const struct problem *p)
 
 double problem_bytes(const struct problem *p)
 {
-    double a = (double)p->m * (double)p->k, b = (double)p->k * (double)p->n, c = (double)p->m * (double)p->n;
-    return 4.0 * (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c));
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double a = m * k * element_bytes(row->a), b = k * n * element_bytes(row->b),
+                 c = m * n * element_bytes(row->c);
+    return (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c));
 }
 
 const char *problem_op_name(const struct problem *p)
@@ -159,6 +160,7 @@ enum status problem_check(const struct problem *p)
             return fail(E_INPUT, "%c = %" PRId64 " is outside 0..%d", "MNK"[i], dims[i], PROBLEM_DIM_MAX);
     if (p->batch < 1 || p->batch > PROBLEM_DIM_MAX)
         return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
+    if (p->epilogue != 0) return fail(E_INPUT, "there is no epilogue %d", p->epilogue);
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
     enum status st = check_ld(p);
@@ -240,20 +242,15 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         whole, *text);
 }
 
-static bool parse_type(const char *text, size_t length, enum gemm_type *type)
-{
-    for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
-        if (strlen(type_names[i]) != length || strncmp(text, type_names[i], length) != 0) continue;
-        *type = (enum gemm_type)i;
-        return true;
-    }
-    return false;
-}
-
 enum status problem_parse(const char *text, struct problem *problem)
 {
+    return problem_parse_as(text, GEMM_SGEMM, problem);
+}
+
+enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem)
+{
     const char *at = text;
-    struct problem p = {.type = GEMM_SGEMM, .batch = 1, .alpha = 1.0};
+    struct problem p = {.type = type, .batch = 1, .alpha = 1.0};
     if (strlen(text) >= PROBLEM_TEXT_MAX)
         return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
 
@@ -265,9 +262,11 @@ enum status problem_parse(const char *text, struct problem *problem)
             at = colon + 1;
             break;
         }
-        if (at != text || !parse_type(at, (size_t)length, &p.type))
-            return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text,
-                        length, at);
+        char name[PROBLEM_TEXT_MAX], names[GEMM_TYPE_NAMES_MAX];
+        snprintf(name, sizeof name, "%.*s", length, at);
+        if (at != text || !gemm_type_find(name, &p.type))
+            return fail(E_INPUT, "'%s': unknown type or op '%s'; types: %s, ops: nn nt tn tt", text, name,
+                        gemm_type_names(names));
         at = colon + 1;
     }
 
@@ -309,9 +308,9 @@ void problem_format(const struct problem *problem, char *text)
     strided.stride_a = strided.stride_b = strided.stride_c = 0;
     set_defaults(&strided);
 
-    int used =
-        snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64, type_names[problem->type],
-                 problem_op_name(problem), problem->m, problem->n, problem->k);
+    int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64,
+                        gemm_type_row(problem->type)->name, problem_op_name(problem), problem->m, problem->n,
+                        problem->k);
     const struct {
         const char *name;
         int64_t value, usual;
@@ -339,7 +338,8 @@ void problem_format(const struct problem *problem, char *text)
     }
 }
 
-enum status problem_read_suite(const char *path, struct problem **problems, size_t *count)
+enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
+                               size_t *count)
 {
     FILE *file = fopen(path, "r");
     if (!file) return fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
@@ -370,7 +370,7 @@ enum status problem_read_suite(const char *path, struct problem **problems, size
             }
             list = grown;
         }
-        if (problem_parse(text, &list[used])) {
+        if (problem_parse_as(text, type, &list[used])) {
             char why[900];
             snprintf(why, sizeof why, "%s", status_text());
             st = fail(E_INPUT, "%s:%d: %s", path, number, why);

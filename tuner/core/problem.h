@@ -6,13 +6,14 @@
  * C is stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0.
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
- * [:alpha=..][:beta=..], TYPE = sgemm, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
+ * [:alpha=..][:beta=..], TYPE of gemm_type.h, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
  * Left out: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1,
  * beta 0.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
 
+#include "gemm_type.h"
 #include "status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,20 +22,15 @@
 #define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: a tile may pass the edge without overflowing an int */
 #define PROBLEM_TEXT_MAX 256
 
-enum gemm_type {
-    GEMM_SGEMM, /* strict FP32: FFMA only, never TF32 */
-    GEMM_TF32,  /* FP32 in and out, operands rounded to TF32, sums FP32: "tf32gemm" */
-    GEMM_TYPE_COUNT
-};
-
 struct problem {
-    enum gemm_type type;
+    enum gemm_type type; /* what is needed */
     bool trans_a, trans_b;
     int64_t m, n, k;                      /* 0 .. PROBLEM_DIM_MAX */
     int64_t lda, ldb, ldc;                /* elements */
     int64_t batch;                        /* >= 1 */
     int64_t stride_a, stride_b, stride_c; /* elements */
     double alpha, beta;                   /* the values tuned with; both exactly representable as float */
+    int epilogue; /* what happens to C beyond alpha and beta; 0: nothing, all there is */
 };
 
 /* A problem with everything but the sizes at its default. */
@@ -43,6 +39,9 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k);
 /* Parse the text form. What it leaves out is filled in, and all of it is checked.
  * Errors: E_INPUT with one sentence that names the text, the place and the limit. */
 enum status problem_parse(const char *text, struct problem *problem);
+
+/* The same with the type of texts that name none. */
+enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem);
 
 /* Check ranges, leading dimensions (2^31 at most), strides and that no operand exceeds 2^62 bytes: what
  * passes has a text form. Errors: E_INPUT. */
@@ -65,21 +64,23 @@ int64_t problem_span_a(const struct problem *p);
 int64_t problem_span_b(const struct problem *p);
 int64_t problem_span_c(const struct problem *p);
 
-/* The widest vector access (4, 2 or 1 elements) that is safe on an operand whose base is 16-byte aligned: the
- * stored row length, the leading dimension and the batch stride are all multiples of it. */
+/* The widest vector access that is safe on an operand whose base is 16-byte aligned, in elements (of FP32 4,
+ * 2 or 1): the stored row length, the leading dimension and the batch stride are all multiples of it. */
 int problem_align_a(const struct problem *p);
 int problem_align_b(const struct problem *p);
 int problem_align_c(const struct problem *p);
 
-/* Floating-point operations (2 M N K batch) and the fewest bytes moved through device memory. */
+/* Floating-point operations (2 M N K batch), and the fewest bytes moved through device memory. */
 double problem_flop(const struct problem *p);
 double problem_bytes(const struct problem *p);
 
 /* "nn", "nt", "tn" or "tt". */
 const char *problem_op_name(const struct problem *p);
 
-/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped.
- * *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with file:line). */
-enum status problem_read_suite(const char *path, struct problem **problems, size_t *count);
+/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped. type:
+ * of the lines that name none. *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with
+ * file:line). */
+enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
+                               size_t *count);
 
 #endif

@@ -1,14 +1,14 @@
 #include "workspace.h"
 
 #include "env.h"
-#include "templates.h"
+#include "template.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 int64_t workspace_of(const struct config *config, const struct problem *problem)
 {
-    struct launch_plan plan = {.kernels = 0};
+    struct launch_plan plan;
     config->template->plan(config, problem, &plan);
     return plan.workspace_bytes;
 }

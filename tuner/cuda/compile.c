@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "env.h"
 #include "library.h"
+#include "loaded_from.h"
 #include "ptxas_log.h"
 
 #include <ctype.h>
@@ -67,7 +68,7 @@ static void open_builtins(int major, int minor)
     char path[1024], companion[1088];
     void *symbol;
     memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    library_path(symbol, path, sizeof path);
+    loaded_from(symbol, path, sizeof path);
     char *slash = strrchr(path, '/');
     if (!slash) return;
     *slash = '\0';
@@ -116,7 +117,7 @@ enum status compile_library(char *path, size_t room)
     if (st) return st;
     void *symbol;
     memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    library_path(symbol, path, room);
+    loaded_from(symbol, path, room);
     return OK;
 }
 
@@ -344,42 +345,39 @@ enum status compile_sources(const struct source_text *sources, int count, const 
     return compile_texts(sources, count, definitions, definition_count, arch, false, cache, out);
 }
 
-/* What a configuration is compiled with. */
+/* What a kernel is compiled with. */
 struct definitions {
-    const char *list[CONFIG_PARAMS_MAX + 2];
+    const char *list[KERNEL_DEFINITIONS_MAX];
     char text[2048];
     int count;
 };
 
-static enum status define(const struct config *config, bool trans_a, bool trans_b, struct definitions *d)
+static enum status define(const struct kernel_key *kernel, struct definitions *d)
 {
-    d->count = template_definitions(config, trans_a, trans_b, d->list, CONFIG_PARAMS_MAX + 2, d->text,
-                                    sizeof d->text);
+    d->count = kernel_key_definitions(kernel, d->list, KERNEL_DEFINITIONS_MAX, d->text, sizeof d->text);
     return d->count > 0
                ? OK
-               : fail(E_COMPILER, "the definitions of template %s do not fit", config->template->name);
+               : fail(E_COMPILER, "the definitions of template %s do not fit", kernel->config.template->name);
 }
 
-static enum status compile_for(const struct config *config, bool trans_a, bool trans_b, int arch, bool ptx,
-                               const char *cache, struct compiled *out)
+static enum status compile_for(const struct kernel_key *kernel, bool ptx, const char *cache,
+                               struct compiled *out)
 {
+    const struct template *t = kernel->config.template;
     struct definitions d;
-    enum status st = define(config, trans_a, trans_b, &d);
+    enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(config->template->sources, config->template->source_count, d.list, d.count, arch,
-                         ptx, cache, out);
+    return compile_texts(t->sources, t->source_count, d.list, d.count, kernel->arch, ptx, cache, out);
 }
 
-enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
-                           const char *cache, struct compiled *out)
+enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)
 {
-    return compile_for(config, trans_a, trans_b, arch, false, cache, out);
+    return compile_for(kernel, false, cache, out);
 }
 
-enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
-                        struct compiled *out)
+enum status compile_ptx(const struct kernel_key *kernel, const char *cache, struct compiled *out)
 {
-    return compile_for(config, trans_a, trans_b, arch, true, cache, out);
+    return compile_for(kernel, true, cache, out);
 }
 
 /* E_ABSENT: not there, or not readable. */
@@ -395,17 +393,16 @@ static enum status recall(const struct job *job, const char *cache, struct code 
     return OK;
 }
 
-enum status compile_code(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
-                         char **bytes, struct compiled *out, char why[COMPILE_WHY_MAX])
+enum status compile_code(const struct kernel_key *kernel, const char *cache, char **bytes,
+                         struct compiled *out, char why[COMPILE_WHY_MAX])
 {
+    const struct template *t = kernel->config.template;
     struct definitions d;
     struct job job;
     struct code code = {.bytes = NULL};
     *out = (struct compiled){.built = false};
-    enum status st = define(config, trans_a, trans_b, &d);
-    if (!st)
-        st = prepare(&job, config->template->sources, config->template->source_count, d.list, d.count, arch,
-                     false);
+    enum status st = define(kernel, &d);
+    if (!st) st = prepare(&job, t->sources, t->source_count, d.list, d.count, kernel->arch, false);
     if (!st) st = recall(&job, cache, &code, out);
     if (st != E_ABSENT) {
         *bytes = code.bytes;

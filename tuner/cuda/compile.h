@@ -1,4 +1,4 @@
-/* compile.h — configuration or source text -> cubin, by NVRTC (opened at run time; the only file with
+/* compile.h — a kernel or source text -> cubin, by NVRTC (opened at run time; the only file with
  * nvrtc.h), kept in a content-addressed cache. Needs no GPU.
  *
  * Key: XXH128 of the texts, the options, the architecture and NVRTC's version. cache.h keeps the cubins. A
@@ -8,10 +8,10 @@
 #ifndef GT_COMPILE_H
 #define GT_COMPILE_H
 
-#include "config.h"
+#include "kernel_key.h"
 #include "outcome.h"
 #include "status.h"
-#include "templates.h"
+#include "template.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,20 +35,18 @@ enum status compile_library(char *path, size_t room);
 /* A refused text is an answer (built = false); errors are E_COMPILER, E_IO (cache unusable), E_MEMORY. */
 enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
                             int definition_count, int arch, const char *cache, struct compiled *out);
-enum status compile_config(const struct config *config, bool trans_a, bool trans_b, int arch,
-                           const char *cache, struct compiled *out);
+enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out);
 
 /* The same, with the cubin in memory: *code malloc'ed if built. cache "": there is none. A cache that cannot
  * be used is no error: why ("" at first) then says what is wrong with it, and path is "". Errors:
  * E_COMPILER, E_MEMORY. */
 #define COMPILE_WHY_MAX 300
-enum status compile_code(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
-                         char **code, struct compiled *out, char why[COMPILE_WHY_MAX]);
+enum status compile_code(const struct kernel_key *kernel, const char *cache, char **code,
+                         struct compiled *out, char why[COMPILE_WHY_MAX]);
 
 /* The same as PTX, a text with a final NUL that counts, for this architecture and all later ones. Refused
  * where the kernel uses what only this one has. Its facts are those of no compiler: 0 registers. */
-enum status compile_ptx(const struct config *config, bool trans_a, bool trans_b, int arch, const char *cache,
-                        struct compiled *out);
+enum status compile_ptx(const struct kernel_key *kernel, const char *cache, struct compiled *out);
 
 /* Read a cubin and check it against its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs).
  */

@@ -88,6 +88,10 @@ enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 static const struct library_symbol context_id = {ENTRY(CtxGetId, cuCtxGetId)};
 
+/* What only some kernels need. */
+static const struct library_symbol launch_extended = {ENTRY(LaunchKernelEx, cuLaunchKernelEx)};
+static const struct library_symbol tensor_encode = {ENTRY(TensorMapEncodeTiled, cuTensorMapEncodeTiled)};
+
 /* Where the driver does not number contexts, an address has to do. */
 static CUresult id_by_address(CUcontext context, unsigned long long *id)
 {
@@ -198,6 +202,8 @@ static enum status load_once(void)
     CUresult result = cuda.Init(0);
     if (result != CUDA_SUCCESS) return init_failed(result);
     if (library_bind(library, &context_id, 1)) cuda.CtxGetId = id_by_address;
+    library_bind(library, &launch_extended, 1);
+    library_bind(library, &tensor_encode, 1);
     pthread_atfork(NULL, NULL, in_child);
     driver_version = version;
     loaded = true;

@@ -1,6 +1,5 @@
 #include "builds.h"
 
-#include "templates.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +43,9 @@ void builds_close(struct builds *builds)
     free(builds);
 }
 
-static size_t slot_of(const struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
-                      int arch)
+static size_t slot_of(const struct builds *builds, const struct kernel_key *kernel)
 {
-    struct config kernel = *config;
-    for (int i = 0; i < kernel.template->param_count; i++)
-        if (kernel.template->params[i].kind == PARAM_LAUNCH) kernel.value[i] = 0;
-    uint64_t hash = config_hash(&kernel) ^ (uint64_t)(arch * 4 + trans_a * 2 + trans_b) * 0x9e3779b97f4a7c15u;
-    return (size_t)((hash ^ hash >> 29) & (builds->slots - 1));
+    return (size_t)(kernel_key_hash(kernel) & (builds->slots - 1));
 }
 
 /* Keep chains short; growing may fail without harm. */
@@ -65,29 +59,25 @@ static void grow(struct builds *builds)
     for (size_t i = 0; i < slots; i++)
         for (struct built *b = old[i], *next; b; b = next) {
             next = b->next;
-            size_t s = slot_of(builds, &b->config, b->trans_a, b->trans_b, b->arch);
+            size_t s = slot_of(builds, &b->kernel);
             b->next = slot[s];
             slot[s] = b;
         }
     free(old);
 }
 
-struct built *builds_get(struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
-                         int arch)
+struct built *builds_get(struct builds *builds, const struct kernel_key *kernel)
 {
-    size_t s = slot_of(builds, config, trans_a, trans_b, arch);
+    size_t s = slot_of(builds, kernel);
     for (struct built *b = builds->slot[s]; b; b = b->next)
-        if (b->trans_a == trans_a && b->trans_b == trans_b && b->arch == arch &&
-            config_same_kernel(&b->config, config))
-            return b;
+        if (kernel_key_equal(&b->kernel, kernel)) return b;
 
     struct built *b = calloc(1, sizeof *b);
     if (!b) {
         fail(E_MEMORY, "out of memory for the list of compiled kernels");
         return NULL;
     }
-    *b = (struct built){.config = *config, .trans_a = trans_a, .trans_b = trans_b, .arch = arch};
-    b->next = builds->slot[s];
+    *b = (struct built){.kernel = *kernel, .next = builds->slot[s]};
     builds->slot[s] = b;
     if (++builds->count > 2 * builds->slots) grow(builds);
     return b;

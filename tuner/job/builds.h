@@ -15,11 +15,8 @@ enum build_state {
     BUILD_DONE    /* built or refused */
 };
 
-/* One kernel: a template, its compile-time values, the op and the architecture. */
 struct built {
-    struct config config; /* of the first that asked: others may differ in launch-time values */
-    bool trans_a, trans_b;
-    int arch;
+    struct kernel_key kernel;
     enum build_state state;
     bool ok, cached;
     enum verdict verdict; /* when not ok */
@@ -31,10 +28,8 @@ struct built {
 enum status builds_open(struct builds **builds);
 void builds_close(struct builds *builds); /* takes NULL */
 
-/* The kernel of a configuration, entered as BUILD_WANTED if it is new; lives as long as builds. NULL: out of
- * memory. */
-struct built *builds_get(struct builds *builds, const struct config *config, bool trans_a, bool trans_b,
-                         int arch);
+/* A kernel, entered as BUILD_WANTED if it is new; lives as long as builds. NULL: out of memory. */
+struct built *builds_get(struct builds *builds, const struct kernel_key *kernel);
 
 /* What the compiler said. Errors: E_MEMORY. */
 enum status builds_tell(struct built *built, const struct build *build);

@@ -136,8 +136,9 @@ enum status job_fill(struct job *job)
             search_tell(job->search, i, (double)INFINITY);
             continue;
         }
-        struct built *built = builds_get(job->env->builds, &job->field.config[i], job->problem.trans_a,
-                                         job->problem.trans_b, job->context.gpu.arch);
+        const struct kernel_key kernel =
+            kernel_key_of(&job->field.config[i], &job->problem, job->context.gpu.arch);
+        struct built *built = builds_get(job->env->builds, &kernel);
         if (!built) return E_MEMORY;
         job->ahead[job->ahead_count++] = (struct ahead){.index = i, .built = built};
     }

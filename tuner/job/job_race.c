@@ -29,8 +29,9 @@ enum status race_call(struct job *job)
         return OK;
     }
     for (int i = 0; i < count; i++) {
-        struct built *built = builds_get(job->env->builds, &job->field.config[best[i]], job->problem.trans_a,
-                                         job->problem.trans_b, job->context.gpu.arch);
+        const struct kernel_key kernel =
+            kernel_key_of(&job->field.config[best[i]], &job->problem, job->context.gpu.arch);
+        struct built *built = builds_get(job->env->builds, &kernel);
         if (!built) return E_MEMORY;
         playoff_add(&job->playoff, best[i], &job->field.config[best[i]], built);
     }

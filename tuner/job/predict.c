@@ -3,7 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
-#include "templates.h"
+#include "template.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static enum status advance(struct forecast *f, bool more, bool *rest)
         if (b->state == BUILD_DONE && taken == TELL_AT_ONCE) *rest = true;
         else if (b->state == BUILD_DONE) st = tell(f, i), taken++;
         else if (b->state == BUILD_WANTED && more && crew_idle_compilers(f->s->crew) > 0) {
-            st = crew_compile(f->s->crew, &b->config, b->trans_a, b->trans_b, b->arch, b);
+            st = crew_compile(f->s->crew, &b->kernel, b);
             if (st == E_BUSY) return OK;
             b->state = BUILD_ASKED;
         }
@@ -173,8 +173,8 @@ static enum status choose_kernels(struct forecast *f)
     f->told = calloc(f->wanted, sizeof *f->told);
     if (!f->built || !f->told) return fail(E_MEMORY, "out of memory for %zu candidates", f->wanted);
     for (size_t i = 0; i < f->wanted; i++) {
-        f->built[i] = builds_get(f->builds, &f->field.config[i], f->problem->trans_a, f->problem->trans_b,
-                                 f->context.gpu.arch);
+        const struct kernel_key kernel = kernel_key_of(&f->field.config[i], f->problem, f->context.gpu.arch);
+        f->built[i] = builds_get(f->builds, &kernel);
         if (!f->built[i]) return E_MEMORY;
     }
     return OK;

@@ -254,8 +254,7 @@ static enum status feed_compilers(struct state *x)
             enum status st = job ? job_fill(job) : OK;
             struct built *built = NULL;
             while (!st && job && crew_idle_compilers(x->s->crew) > 0 && (built = job_wants(job))) {
-                st = crew_compile(x->s->crew, &built->config, built->trans_a, built->trans_b, built->arch,
-                                  built);
+                st = crew_compile(x->s->crew, &built->kernel, built);
                 if (st == E_BUSY) return OK;
                 built->state = BUILD_ASKED;
             }

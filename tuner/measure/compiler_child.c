@@ -1,7 +1,7 @@
 /* compiler_child.c — the compiler process: reads requests from the supervisor, compiles, answers. It holds
  * nothing that is lost when it is killed.
  */
-#include "commands.h"
+#include "compiler_child.h"
 #include "compile.h"
 #include "env.h"
 #include "frame.h"
@@ -69,22 +69,18 @@ static json_t *unbuildable(const char *why, const struct kernel_facts *facts)
 
 static json_t *answer_compile(const json_t *request, const char *cache)
 {
-    const char *text;
-    int trans_a, trans_b, arch;
-    json_error_t error;
-    struct config config;
+    struct kernel_key kernel;
     struct gpu gpu;
     struct compiled compiled = {0};
-    if (json_unpack_ex((json_t *)(uintptr_t)request, &error, 0, "{s:s, s:b, s:b, s:i}", "config", &text,
-                       "trans_a", &trans_a, "trans_b", &trans_b, "arch", &arch))
-        return message_failure(fail(E_CHILD, "malformed request to the compiler: %s", error.text));
-    enum status st = config_parse(text, &config);
-    if (!st) st = find_architecture(arch, &gpu);
+    const json_t *key = json_object_get(request, "key");
+    enum status st =
+        key ? kernel_from_json(key, &kernel) : fail(E_CHILD, "malformed request to the compiler: no key");
+    if (!st) st = find_architecture(kernel.arch, &gpu);
     if (st) return message_failure(st);
     /* Whoever sent it should have checked. What reaches the compiler is checked here all the same. */
-    const char *why = config.template->check(&config, NULL, &gpu);
+    const char *why = kernel_key_check(&kernel, &gpu);
     if (why) return unbuildable(why, &compiled.facts);
-    st = compile_config(&config, trans_a, trans_b, arch, cache, &compiled);
+    st = compile_kernel(&kernel, cache, &compiled);
     if (st) return message_failure(st);
     if (!compiled.built) return unbuildable(compiled.log, &compiled.facts);
     return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", compiled.path,

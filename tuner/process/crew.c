@@ -25,9 +25,8 @@ struct hand {
     struct worker_info info;         /* of a worker */
     char reason[OUTCOME_DETAIL_MAX]; /* why it was given up */
 
-    struct config config; /* of a compiler at work, to ask again */
-    bool trans_a, trans_b;
-    int arch, retries;
+    struct kernel_key kernel; /* of a compiler at work, to ask again */
+    int retries;
     bool again; /* ask again once greeted */
 };
 
@@ -243,10 +242,7 @@ bool crew_worker_idle(const struct crew *crew, int worker)
 
 static enum status ask_compiler(struct crew *crew, struct hand *hand)
 {
-    char text[CONFIG_TEXT_MAX];
-    config_format(&hand->config, text);
-    json_t *request = json_pack("{s:s, s:s, s:b, s:b, s:i}", "do", "compile", "config", text, "trans_a",
-                                hand->trans_a, "trans_b", hand->trans_b, "arch", hand->arch);
+    json_t *request = json_pack("{s:s, s:o}", "do", "compile", "key", kernel_to_json(&hand->kernel));
     if (!request) return fail(E_MEMORY, "out of memory for a request to a compiler");
     hand->again = false;
     hand->stage = AT_WORK;
@@ -256,15 +252,12 @@ static enum status ask_compiler(struct crew *crew, struct hand *hand)
                         : st; /* as in greet: its end is that of this compilation, which is asked again */
 }
 
-enum status crew_compile(struct crew *crew, const struct config *config, bool trans_a, bool trans_b, int arch,
-                         void *tag)
+enum status crew_compile(struct crew *crew, const struct kernel_key *kernel, void *tag)
 {
     for (int i = 0; i < crew->compilers; i++) {
         struct hand *hand = &crew->compiler[i];
         if (hand->stage != READY || !pool_idle(crew->pool, hand->child)) continue;
-        hand->config = *config;
-        hand->trans_a = trans_a, hand->trans_b = trans_b;
-        hand->arch = arch;
+        hand->kernel = *kernel;
         hand->retries = 0;
         hand->tag = tag;
         return ask_compiler(crew, hand);
@@ -499,14 +492,14 @@ enum status crew_roofline(struct crew *crew, int worker, double *fp32_tflops, do
     return OK;
 }
 
-enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
-                           bool trans_b, int arch, struct build *builds)
+enum status crew_build_all(struct crew *crew, const struct kernel_key *kernels, int count,
+                           struct build *builds)
 {
     int sent = 0, done = 0;
     while (done < count) {
         enum status st = OK;
         while (sent < count && !st) {
-            st = crew_compile(crew, &configs[sent], trans_a, trans_b, arch, &builds[sent]);
+            st = crew_compile(crew, &kernels[sent], &builds[sent]);
             if (!st) sent++;
         }
         if (st && st != E_BUSY) return st;

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "gpu.h"
+#include "kernel_key.h"
 #include "outcome.h"
 #include "pool.h"
 #include "problem.h"
@@ -66,8 +67,7 @@ int crew_idle_compilers(const struct crew *crew);
 bool crew_worker_idle(const struct crew *crew, int worker); /* greeted, alive, nothing outstanding */
 
 /* Ask an idle compiler; tag comes back with CREW_BUILT. Errors: E_BUSY (none is idle). */
-enum status crew_compile(struct crew *crew, const struct config *config, bool trans_a, bool trans_b, int arch,
-                         void *tag);
+enum status crew_compile(struct crew *crew, const struct kernel_key *kernel, void *tag);
 
 /* Send a worker a request; its answer comes as CREW_ANSWER with the tag. Takes over the reference of request,
  * also when it fails. Errors: E_BUSY (busy, restarting or gone), E_MEMORY. */
@@ -110,9 +110,9 @@ enum status crew_ask(struct crew *crew, int worker, json_t *request, double dead
 /* What the worker's GPU can do at most, measured. Errors: those of crew_ask. */
 enum status crew_roofline(struct crew *crew, int worker, double *fp32_tflops, double *gb_per_s);
 
-/* Compile many on all compilers and wait for all; builds[i] is that of configs[i]. */
-enum status crew_build_all(struct crew *crew, const struct config *configs, int count, bool trans_a,
-                           bool trans_b, int arch, struct build *builds);
+/* Compile many on all compilers and wait for all; builds[i] is that of kernels[i]. */
+enum status crew_build_all(struct crew *crew, const struct kernel_key *kernels, int count,
+                           struct build *builds);
 
 /* Requests to a worker (messages.h says what each answers). New references; NULL only out of memory. */
 json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s);

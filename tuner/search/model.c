@@ -6,11 +6,12 @@
  */
 #include "model.h"
 
+#include "gemm_block.h"
 #include "model_registers.h"
 #include "model_resident.h"
 #include "model_skinny.h"
 #include "model_tall.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +163,9 @@ static void describe_operands(struct tile *t, const struct config *config, const
 static struct tile describe(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                             const struct kernel_facts *facts)
 {
-    struct launch_plan plan = {.kernels = 0};
+    struct launch_plan plan;
     config->template->plan(config, problem, &plan);
+    const struct gemm_args args = gemm_args_in(&plan);
     struct resources needs = config->template->resources(config);
     struct tile t = {.threads = needs.threads > 0 ? needs.threads : 32, .smem_bytes = needs.smem_bytes};
     if (facts) t.smem_bytes += facts->static_smem_bytes;
@@ -184,11 +186,11 @@ static struct tile describe(const struct config *config, const struct problem *p
     describe_operands(&t, config, problem);
     t.slabs = plan.k_slab > 0 ? ceil((double)problem->k / (double)plan.k_slab) : 1;
     t.slab_bytes = 8 * (t.slabs - 1) * (double)problem->m * (double)problem->n * (double)problem->batch;
-    t.group = plan.args.group > 1 ? plan.args.group : 1;
-    t.splits = plan.args.splits > 1 ? plan.args.splits : 1;
+    t.group = args.group > 1 ? args.group : 1;
+    t.splits = args.splits > 1 ? args.splits : 1;
     const unsigned *grid = main_launch(&plan)->grid;
     t.blocks = (double)grid[0] * grid[1] * (double)problem->batch;
-    double k_a_block = t.splits > 1 ? plan.args.k_per_split : (double)problem->k;
+    double k_a_block = t.splits > 1 ? args.k_per_split : (double)problem->k;
     t.k_tiles = ceil(k_a_block / t.bk);
     t.last_block_adds = value_of(config, REDUCE, 0) == 1;
     t.cluster_adds = value_of(config, REDUCE, 0) > 1;

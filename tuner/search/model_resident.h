@@ -1,4 +1,4 @@
-/* model_resident.h — the part of the model that knows the resident family (kernel_templates/families/resident/resident.cu). */
+/* model_resident.h — the part of the model that knows the resident family (resident.cu). */
 #ifndef GT_MODEL_RESIDENT_H
 #define GT_MODEL_RESIDENT_H
 

@@ -1,12 +1,13 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
  * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to 4,100 trials of six problems on an H200; tests/unit/search/test_model_skinny.c
- * holds others.
+ * add. The constants were fitted to 4,100 trials of six problems on an H200;
+ * tests/unit/search/test_model_skinny.c holds others.
  */
 #include "model_skinny.h"
 
+#include "gemm_block.h"
 #include "model_registers.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 
 /* Issue slots of a warp. */
@@ -97,6 +98,7 @@ static struct shape describe(const struct config *config, const struct problem *
     }
     struct launch_plan plan;
     config->template->plan(config, p, &plan);
+    const struct gemm_args args = gemm_args_in(&plan);
     struct resources needs = config->template->resources(config);
     struct shape s = {.threads = needs.threads, .smem_bytes = needs.smem_bytes};
     for (int i = 0; i < NAMES; i++) s.value[i] = config->value[place[i]];
@@ -107,8 +109,8 @@ static struct shape describe(const struct config *config, const struct problem *
     s.aligned = ld % LINE_FLOATS == 0 || LINE_FLOATS % ld == 0;
     s.columns = (double)(s.value[SIDE] == 0 ? p->n : p->m);
     s.tiles = plan.kernel[0].grid[0];
-    s.splits = plan.args.splits;
-    s.k = s.splits > 1 ? plan.args.k_per_split : (double)p->k;
+    s.splits = args.splits;
+    s.k = s.splits > 1 ? args.k_per_split : (double)p->k;
     s.blocks = s.tiles * s.splits * (double)p->batch;
     int limit = registers_limit(gpu, s.threads, (int)s.value[MIN_BLOCKS]);
     double wanted = s.value[TX] * (rows_of_warp(&s) + 4 * s.value[DEPTH]) + REGISTERS_BASE;

@@ -1,4 +1,4 @@
-/* model_skinny.h — the part of the model that knows the skinny family (kernel_templates/families/skinny/skinny.cu). */
+/* model_skinny.h — the part of the model that knows the skinny family (skinny.cu). */
 #ifndef GT_MODEL_SKINNY_H
 #define GT_MODEL_SKINNY_H
 

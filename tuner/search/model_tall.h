@@ -1,4 +1,4 @@
-/* model_tall.h — the part of the model that knows the tall family (kernel_templates/families/tall/tall.cu). */
+/* model_tall.h — the part of the model that knows the tall family (tall.cu). */
 #ifndef GT_MODEL_TALL_H
 #define GT_MODEL_TALL_H
 

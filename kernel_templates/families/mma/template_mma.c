@@ -1,8 +1,9 @@
 /* The tensor-core family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
@@ -121,7 +122,7 @@ static struct k_cut cut_k(const struct config *config, int64_t k)
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_TF32) return "the mma family computes tf32gemm";
+    if (!template_serves(config->template, p)) return "the mma family computes tf32gemm";
     if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
     if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
@@ -151,12 +152,12 @@ static const char *mma_check(const struct config *config, const struct problem *
     return mma_check_prefix(config, P_COUNT, problem, gpu);
 }
 
-static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan,
+static struct kernel_launch reduce_launch(const struct config *config, const struct gemm_args *args,
                                           unsigned slice)
 {
     const int width = VC;
-    const int64_t vectors = (int64_t)plan->args.m * (plan->args.n / width);
-    const int ways = reduce_ways(vectors, plan->args.splits);
+    const int64_t vectors = (int64_t)args->m * (args->n / width);
+    const int ways = reduce_ways(vectors, args->splits);
     return (struct kernel_launch){.entry = "gemm_reduce",
                                   .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, slice},
                                   .threads = REDUCE_THREADS,
@@ -165,24 +166,17 @@ static struct kernel_launch reduce_launch(const struct config *config, const str
 
 static void mma_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = mma_resources(config);
     const struct k_cut cut = cut_k(config, p->k);
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)(cut.tiles_per_split * BK),
-                                    .group = (int)smaller(GROUP, rows)};
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)(cut.tiles_per_split * BK);
+    args.group = (int)smaller(GROUP, rows);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     if (cut.splits > 1) {
         const int64_t item_bytes = 4 * cut.splits * p->m * p->n;
@@ -195,7 +189,33 @@ static void mma_plan(const struct config *config, const struct problem *p, struc
                                .grid = {(unsigned)(rows * columns), (unsigned)cut.splits, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes};
-    if (cut.splits > 1) plan->kernel[plan->kernels++] = reduce_launch(config, plan, slice);
+    if (cut.splits > 1) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
+}
+
+static bool mma_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                         struct launch_geometry *g)
+{
+    const struct resources need = mma_resources(config);
+    (void)p;
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", SPLIT_K > 1 ? "gemm_reduce" : NULL},
+                                  .align = {VA, VB, VC},
+                                  .m = BM,
+                                  .n = BN,
+                                  .k = BK,
+                                  .split = SPLIT_K,
+                                  .group = GROUP,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    if (SPLIT_K > 1) {
+        g->parts = PARTS_OF_C;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    return true;
 }
 
 extern const struct template template_mma;
@@ -204,6 +224,7 @@ const struct template template_mma = {
     .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
     .source_name = "mma.cu",
     .tuned = true,
+    .delivers = GEMM_TF32,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,
@@ -212,4 +233,6 @@ const struct template template_mma = {
     .check = mma_check,
     .check_prefix = mma_check_prefix,
     .plan = mma_plan,
+    .geometry = mma_geometry,
+    .block = &gemm_block,
 };

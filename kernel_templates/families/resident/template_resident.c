@@ -1,7 +1,8 @@
 /* The resident family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
@@ -166,7 +167,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the resident family computes sgemm";
+    if (!template_serves(config->template, p)) return "the resident family computes sgemm";
     if (KNOWN(VS) && VS > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
         return "VS is wider than the streamed operand is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
@@ -192,7 +193,7 @@ static const char *resident_check(const struct config *config, const struct prob
 
 static void resident_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     /* Rows of tiles share the streamed operand; each has as many blocks as the others. */
@@ -200,18 +201,9 @@ static void resident_plan(const struct config *config, const struct problem *p, 
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, STREAM_X);
     const int64_t blocks = (int64_t)SMS * MIN_BLOCKS;
     const int64_t walkers = blocks > rows ? smaller(blocks / rows, tiles) : 1;
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] = (struct kernel_launch){
         .entry = "gemm",
@@ -220,12 +212,44 @@ static void resident_plan(const struct config *config, const struct problem *p, 
         .smem_bytes = (unsigned)smem_bytes(config, P_COUNT, p)};
 }
 
+/* The resident operand grows with k, until a block's shared memory is full. k = 0 is not declared: its
+ * launches are told of no step at all. */
+static bool resident_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                              struct launch_geometry *g)
+{
+    struct problem one = *p, two = *p;
+    one.k = 1;
+    two.k = K_STEP + 1;
+    const int64_t first = smem_bytes(config, P_COUNT, &one);
+    const int64_t step = smem_bytes(config, P_COUNT, &two) - first;
+    const int64_t room =
+        smaller(gpu->smem_per_block_bytes, gpu->smem_per_sm_bytes / MIN_BLOCKS - gpu->smem_reserved_bytes);
+    *g = (struct launch_geometry){
+        .entry = {NULL, "gemm", NULL},
+        .align = {SIDE == 0 ? 1 : VS, SIDE == 0 ? VS : 1, VC},
+        .m = BM,
+        .n = BN,
+        .k = BK,
+        .split = 1,
+        .group = 1,
+        .walk = SIDE == 0 ? 1 : 2,
+        .walkers = SMS * MIN_BLOCKS,
+        .threads = THREADS,
+        .smem_bytes = (int32_t)(first - step),
+        .smem_step = (int32_t)step,
+        .smem_k = K_STEP,
+        .least = {0, 0, 1},
+        .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, (int32_t)((room - (first - step)) / step * K_STEP)}};
+    return true;
+}
+
 extern const struct template template_resident;
 const struct template template_resident = {
     .name = "resident",
     .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
     .source_name = "resident.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_LOADER | 1u << P_ORDER,
@@ -235,4 +259,6 @@ const struct template template_resident = {
     .check = resident_check,
     .check_prefix = resident_check_prefix,
     .plan = resident_plan,
+    .geometry = resident_geometry,
+    .block = &gemm_block,
 };

@@ -1,9 +1,10 @@
 /* The simt family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
 #include "simt_workspace.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 
@@ -236,7 +237,7 @@ static struct slabs cut_slabs(const struct config *config, const struct problem 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
+    if (!template_serves(config->template, p)) return "the simt family computes sgemm";
     if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
@@ -289,12 +290,12 @@ static struct kernel_launch pack_launch(const struct config *config, const struc
                                   .smem_bytes = transposes ? PACK_SMEM_BYTES : 0};
 }
 
-static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan,
+static struct kernel_launch reduce_launch(const struct config *config, const struct gemm_args *args,
                                           unsigned slice)
 {
     const int width = VC;
-    const int64_t vectors = (int64_t)plan->args.m * (plan->args.n / width);
-    const int ways = reduce_ways(vectors, plan->args.splits);
+    const int64_t vectors = (int64_t)args->m * (args->n / width);
+    const int ways = reduce_ways(vectors, args->splits);
     return (struct kernel_launch){.entry = "gemm_reduce",
                                   .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, slice},
                                   .threads = REDUCE_THREADS,
@@ -303,9 +304,9 @@ static struct kernel_launch reduce_launch(const struct config *config, const str
 
 /* How much workspace, and how many items of the batch a launch takes with it. */
 static void plan_workspace(const struct config *config, const struct problem *p, int64_t k, int64_t tiles,
-                           struct launch_plan *plan)
+                           struct gemm_args *args, struct launch_plan *plan)
 {
-    const int splits = plan->args.splits;
+    const int splits = args->splits;
     const struct workspace_item item =
         workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, p->m, p->n, k, CLUSTER ? 1 : splits);
     plan->batch_per_launch = GRID_Z_MAX;
@@ -313,13 +314,13 @@ static void plan_workspace(const struct config *config, const struct problem *p,
     plan->batch_per_launch = items_per_launch(4 * item.floats);
     const int64_t slice = smaller(p->batch, plan->batch_per_launch);
     if (LAST_BLOCK && splits > 1)
-        plan->args.counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
-    plan->workspace_bytes = 4 * (plan->args.counters + slice * item.floats);
+        args->counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    plan->workspace_bytes = 4 * (args->counters + slice * item.floats);
 }
 
 static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = simt_resources(config);
@@ -328,19 +329,12 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     const struct k_cut cut = cut_k(config, slabs.k);
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (slabs.count > 1) plan->k_slab = slabs.k;
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)(cut.tiles_per_split * BK),
-                                    .group = (int)smaller(GROUP, rows)};
-    plan_workspace(config, p, slabs.k, rows * columns, plan);
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)(cut.tiles_per_split * BK);
+    args.group = (int)smaller(GROUP, rows);
+    plan_workspace(config, p, slabs.k, rows * columns, &args, plan);
+    gemm_args_put(plan, p, &args);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
     if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slabs, slice);
     plan->kernel[plan->kernels++] =
@@ -349,8 +343,59 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
                                .last_slab = (unsigned)(rows * columns),
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = (unsigned)(CLUSTER)};
-    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, plan, slice);
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
+}
+
+static void declare_pack(const struct config *config, const struct problem *p, struct launch_geometry *g)
+{
+    const int across[2] = {!p->trans_a, p->trans_b}, operands = PACK_A && PACK_B ? 2 : 1;
+    const int64_t floats = PACK_BYTES_MAX / 4;
+    g->entry[0] = "gemm_pack";
+    g->pack = PACK;
+    g->pack_line = PACK_LINE;
+    g->pack_threads = PACK_THREADS;
+    g->pack_bytes = PACK_BYTES_MAX;
+    for (int i = 0; i < 2; i++) {
+        if (!(PACK >> i & 1)) continue;
+        g->pack_x[i] = PACK_TILE_X(across[i]);
+        g->pack_k[i] = PACK_TILE_K(across[i]);
+        if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
+        g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
+    }
+    if (SPLIT_K > 1) {
+        g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
+        return;
+    }
+    g->slab_k = (int32_t)common_multiple(BK, 32);
+    g->slab_least = SLAB_K_MIN;
+}
+
+static bool simt_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    const struct resources need = simt_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", SPLIT_K > 1 && !REDUCE ? "gemm_reduce" : NULL},
+                                  .align = {PACK_A ? 1 : VA, PACK_B ? 1 : VB, VC},
+                                  .m = BM,
+                                  .n = BN,
+                                  .k = BK,
+                                  .split = SPLIT_K,
+                                  .group = GROUP,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    if (SPLIT_K > 1) {
+        g->parts = CLUSTER ? PARTS_IN_CLUSTER : LAST_BLOCK ? PARTS_OF_TILES : PARTS_OF_C;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->counter_unit = COUNTERS_UNIT;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    if (PACK) declare_pack(config, p, g);
+    return true;
 }
 
 extern const struct template template_simt;
@@ -360,6 +405,7 @@ const struct template template_simt = {
                "alignment",
     .source_name = "simt.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_K | 1u << P_ORDER,
@@ -369,4 +415,6 @@ const struct template template_simt = {
     .check = simt_check,
     .check_prefix = simt_check_prefix,
     .plan = simt_plan,
+    .geometry = simt_geometry,
+    .block = &gemm_block,
 };

@@ -1,7 +1,8 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
@@ -162,10 +163,15 @@ struct k_cut {
     int64_t k_per_split, splits;
 };
 
-static struct k_cut cut_k(const struct config *config, const struct problem *p)
+static int k_unit(const struct config *config, const struct problem *p)
 {
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
-    const int64_t unit = STREAM_ALONG_K ? 32 : K_LANE;
+    return STREAM_ALONG_K ? 32 : K_LANE;
+}
+
+static struct k_cut cut_k(const struct config *config, const struct problem *p)
+{
+    const int64_t unit = k_unit(config, p);
     const int64_t units = p->k > 0 ? ceil_div(p->k, unit) : 1;
     struct k_cut cut = {.k_per_split = ceil_div(units, smaller(SPLIT_K, units)) * unit};
     cut.splits = ceil_div(p->k > 0 ? p->k : 1, cut.k_per_split);
@@ -184,7 +190,7 @@ static int64_t item_bytes(const struct config *config, const struct problem *p, 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the skinny family computes sgemm";
+    if (!template_serves(config->template, p)) return "the skinny family computes sgemm";
     if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
         return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
     if (KNOWN(VX) && VX > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
@@ -217,37 +223,54 @@ static const char *skinny_check(const struct config *config, const struct proble
 
 static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = skinny_resources(config);
     const struct k_cut cut = cut_k(config, p);
     const int64_t tiles = ceil_div(columns_of(config, p), TILE_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)cut.k_per_split,
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)cut.k_per_split;
     plan->batch_per_launch = GRID_Z_MAX;
     if (cut.splits > 1 && !CLUSTER) {
         plan->batch_per_launch = items_per_launch(item_bytes(config, p, cut.splits));
         const int64_t parts = tiles * smaller(p->batch, plan->batch_per_launch);
-        plan->args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
-        plan->workspace_bytes = 4 * (plan->args.counters + parts * cut.splits * PART_FLOATS);
+        args.counters = (int)(ceil_div(parts, COUNTERS_UNIT) * COUNTERS_UNIT);
+        plan->workspace_bytes = 4 * (args.counters + parts * cut.splits * PART_FLOATS);
     }
+    gemm_args_put(plan, p, &args);
     plan->kernel[plan->kernels++] = (struct kernel_launch){
         .entry = "gemm",
         .grid = {(unsigned)tiles, (unsigned)cut.splits, (unsigned)smaller(p->batch, plan->batch_per_launch)},
         .threads = (unsigned)need.threads,
         .smem_bytes = (unsigned)need.smem_bytes,
-        .cluster = (unsigned)(CLUSTER)};
+        .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+}
+
+static bool skinny_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                            struct launch_geometry *g)
+{
+    const struct resources need = skinny_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", NULL},
+                                  .align = {SIDE == 0 ? VS : VX, SIDE == 0 ? VX : VS, VC},
+                                  .m = SIDE == 0 ? 0 : TILE_X,
+                                  .n = SIDE == 0 ? TILE_X : 0,
+                                  .k = k_unit(config, p),
+                                  .split = SPLIT_K,
+                                  .group = 1,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    g->most[SIDE == 0 ? 0 : 1] = ROWS;
+    if (SPLIT_K == 1) return true;
+    g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
+    g->part_elements = PART_FLOATS;
+    g->counter_unit = g->counter_share = COUNTERS_UNIT;
+    g->parts_bytes = WORKSPACE_BYTES_MAX;
+    return true;
 }
 
 extern const struct template template_skinny;
@@ -256,6 +279,7 @@ const struct template template_skinny = {
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .source_name = "skinny.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,
@@ -265,4 +289,6 @@ const struct template template_skinny = {
     .check = skinny_check,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
+    .geometry = skinny_geometry,
+    .block = &gemm_block,
 };

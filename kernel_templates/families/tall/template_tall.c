@@ -1,7 +1,8 @@
 /* The tall family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "gemm_block.h"
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
@@ -130,7 +131,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the tall family computes sgemm";
+    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, small = SIDE == 0 ? p->m : p->n;
     const int64_t tall = SIDE == 0 ? p->n : p->m;
@@ -161,21 +162,12 @@ static const char *tall_check(const struct config *config, const struct problem 
 
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, TALL_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
@@ -185,12 +177,22 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
+}
+
 extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
     .source_name = "tall.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,
@@ -199,4 +201,6 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
+    .block = &gemm_block,
 };

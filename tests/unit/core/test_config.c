@@ -1,7 +1,7 @@
 /* Configurations: their text form is their key, so it must be exact. */
 #include "config.h"
 #include "ladder.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -157,28 +157,6 @@ TEST(what_each_source_is_called_and_holds_changes_the_hash_of_a_template)
     assert_true(hash[0] != hash[1] && hash[0] != hash[2]);
 }
 
-TEST(definitions_name_compile_parameters_and_the_op)
-{
-    struct config config = at_end(template_find("simt"), true);
-    const char *options[CONFIG_PARAMS_MAX + 2];
-    char text[1024], all[2048] = "";
-    int count = template_definitions(&config, true, false, options, CONFIG_PARAMS_MAX + 2, text, sizeof text);
-    assert_true(count > 2);
-    for (int i = 0; i < count; i++) {
-        strncat(all, options[i], sizeof all - strlen(all) - 1);
-        strncat(all, " ", sizeof all - strlen(all) - 1);
-    }
-    assert_non_null(strstr(all, "-DTRANS_A=1 -DTRANS_B=0 "));
-    for (int i = 0; i < config.template->param_count; i++) {
-        char wanted[80];
-        snprintf(wanted, sizeof wanted, "-D%s=%d ", config.template->params[i].name, config.value[i]);
-        assert_int_equal(strstr(all, wanted) != NULL, config.template->params[i].kind == PARAM_COMPILE);
-    }
-    /* Too little room is told, not cut. */
-    assert_int_equal(template_definitions(&config, true, false, options, CONFIG_PARAMS_MAX + 2, text, 20), 0);
-    assert_int_equal(template_definitions(&config, true, false, options, 3, text, sizeof text), 0);
-}
-
 TEST(a_text_older_than_a_parameter_means_its_least_value)
 {
     struct config config;
@@ -248,7 +226,6 @@ int main(void)
         cmocka_unit_test(comments_and_blanks_do_not_change_the_hash_of_a_template),
         cmocka_unit_test(code_literals_and_line_breaks_change_the_hash_of_a_template),
         cmocka_unit_test(what_each_source_is_called_and_holds_changes_the_hash_of_a_template),
-        cmocka_unit_test(definitions_name_compile_parameters_and_the_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

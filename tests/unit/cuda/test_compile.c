@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "compiler_child.h"
 
 static char folder[64];
 
@@ -101,21 +101,51 @@ TEST(ptx_is_text_for_an_architecture_and_those_after_it)
 {
     struct compiled ptx, again, cubin;
     struct config config;
+    const struct problem problem = problem_make(64, 64, 64);
     char *text;
     size_t length;
     assert_ok(config_parse("ladder_coalesced BM=32 BN=32", &config));
-    assert_ok(compile_ptx(&config, false, false, 90, folder, &ptx));
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_ptx(&kernel, folder, &ptx));
     assert_true(ptx.built);
     assert_ok(compile_read_cubin(ptx.path, ptx.checksum, &text, &length));
     assert_int_equal(strlen(text) + 1, length);
     assert_non_null(strstr(text, ".target sm_90\n")); /* not sm_90a */
     assert_non_null(strstr(text, ".entry gemm("));
     free(text);
-    assert_ok(compile_ptx(&config, false, false, 90, folder, &again));
+    assert_ok(compile_ptx(&kernel, folder, &again));
     assert_true(again.cached);
-    assert_ok(compile_config(&config, false, false, 90, folder, &cubin));
+    assert_ok(compile_kernel(&kernel, folder, &cubin));
     assert_false(cubin.cached);
     assert_string_not_equal(cubin.path, ptx.path);
+}
+
+/* The cubin of a kernel, with the type that a problem needs. */
+static struct compiled build_typed(const struct template *t, enum gemm_type type)
+{
+    struct compiled out;
+    struct config config = {.template = t};
+    struct problem problem = problem_make(64, 64, 64);
+    problem.type = type;
+    for (int i = 0; i < t->param_count; i++) config.value[i] = 32;
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_kernel(&kernel, folder, &out));
+    assert_true(out.built);
+    return out;
+}
+
+TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them)
+{
+    const struct template *plain = template_find("ladder_naive");
+    struct template asking = *plain;
+    asking.asks = TEMPLATE_ASKS_TYPE;
+    const struct compiled strict = build_typed(&asking, GEMM_SGEMM), tf32 = build_typed(&asking, GEMM_TF32);
+    assert_string_not_equal(strict.path, tf32.path);
+    assert_false(tf32.cached);
+    assert_true(build_typed(&asking, GEMM_TF32).cached);
+    const struct compiled one = build_typed(plain, GEMM_SGEMM), other = build_typed(plain, GEMM_TF32);
+    assert_string_equal(one.path, other.path);
+    assert_string_not_equal(one.path, strict.path);
 }
 
 TEST(every_architecture_of_the_project_compiles)
@@ -299,8 +329,8 @@ static json_t *ask(int fd, json_t *request)
 
 static json_t *compile_request(const char *config, int arch)
 {
-    return json_pack("{s:s, s:s, s:b, s:b, s:i}", "do", "compile", "config", config, "trans_a", 0, "trans_b",
-                     1, "arch", arch);
+    return json_pack("{s:s, s:{s:s, s:s, s:s, s:i, s:i}}", "do", "compile", "key", "config", config, "op",
+                     "nt", "type", "sgemm", "epilogue", 0, "arch", arch);
 }
 
 static int end_child(pid_t pid, int fd)
@@ -404,6 +434,7 @@ int main(int argc, char **argv)
         IN_FOLDER(another_definition_header_or_architecture_is_another_entry),
         IN_FOLDER(a_damaged_entry_is_compiled_again_to_the_same_bytes),
         IN_FOLDER(ptx_is_text_for_an_architecture_and_those_after_it),
+        IN_FOLDER(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
         IN_FOLDER(every_architecture_of_the_project_compiles),
         IN_FOLDER(a_refused_text_is_an_answer_with_the_line_that_says_why),
         IN_FOLDER(spills_are_reported),

@@ -19,19 +19,20 @@
 
 static char cache[4096]; /* beside the test, so that a second run is quick */
 
-struct job {
-    struct config config;
-    bool trans_a, trans_b;
-    int arch;
-};
-static struct job *jobs;
+static struct kernel_key *jobs;
 static size_t job_count;
+
+static const char *const ops[] = {"nn", "tn", "nt", "tt"};
 
 static void job_add(const struct config *config, int op, int arch)
 {
+    struct problem problem;
+    char text[32];
+    snprintf(text, sizeof text, "%s:1x1x1", ops[op]);
+    assert_ok(problem_parse(text, &problem));
     jobs = realloc(jobs, (job_count + 1) * sizeof *jobs);
     assert_non_null(jobs);
-    jobs[job_count++] = (struct job){*config, op & 1, op & 2, arch};
+    jobs[job_count++] = kernel_key_of(config, &problem, arch);
 }
 
 /* One GPU of each architecture; no descriptor is kept for consumer Blackwell, whose limits are those of Ada.
@@ -58,14 +59,14 @@ static int build_share(int share)
 {
     int failed = 0;
     for (size_t i = (size_t)share; i < job_count; i += PROCESSES) {
-        const struct job *job = &jobs[i];
+        const struct kernel_key *job = &jobs[i];
         struct compiled result;
         char text[CONFIG_TEXT_MAX];
-        enum status st = compile_config(&job->config, job->trans_a, job->trans_b, job->arch, cache, &result);
+        enum status st = compile_kernel(job, cache, &result);
         if (!st && result.built && result.facts.registers > 0) continue;
         config_format(&job->config, text);
-        fprintf(stderr, "sm_%d %c%c %s: %s\n", job->arch, job->trans_a ? 't' : 'n', job->trans_b ? 't' : 'n',
-                text, st ? status_text() : result.log);
+        fprintf(stderr, "sm_%d %s %s: %s\n", job->arch, kernel_key_op(job), text,
+                st ? status_text() : result.log);
         failed++;
     }
     return failed;
@@ -118,7 +119,6 @@ static void keep_family(struct candidates *all, const char *name)
 static void add_spread_of(const char *type, const struct space *space, const char *family, const char *shape,
                           int op, size_t arch)
 {
-    static const char *const ops[] = {"nn", "tn", "nt", "tt"}; /* as job_add reads the bits of op */
     struct gpu gpu = gpu_of(archs[arch]);
     struct candidates all;
     struct problem problem;

@@ -1,5 +1,6 @@
+#include "gemm_block.h"
 #include "space.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 
@@ -256,7 +257,8 @@ TEST(no_two_candidates_run_alike)
         struct launch_plan x, y;
         c.config[i].template->plan(&c.config[i], &p, &x);
         c.config[i].template->plan(&c.config[i - 1], &p, &y);
-        assert_true(x.args.splits != y.args.splits || x.args.group != y.args.group);
+        const struct gemm_args of_x = gemm_args_in(&x), of_y = gemm_args_in(&y);
+        assert_true(of_x.splits != of_y.splits || of_x.group != of_y.group);
     }
     candidates_free(&c);
 }

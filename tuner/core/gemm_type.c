@@ -1,0 +1,118 @@
+#include "gemm_type.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    int bytes;
+    const char *name, *cuda_name;
+} elements[ELEMENT_COUNT] = {
+    [ELEMENT_F32] = {4, "f32", "float"},
+    [ELEMENT_F16] = {2, "f16", "__half"},
+    [ELEMENT_BF16] = {2, "bf16", "__nv_bfloat16"},
+};
+
+int element_bytes(enum element element)
+{
+    return elements[element].bytes;
+}
+
+int element_vector(enum element element)
+{
+    return 16 / elements[element].bytes;
+}
+
+const char *element_name(enum element element)
+{
+    return elements[element].name;
+}
+
+const char *element_cuda_name(enum element element)
+{
+    return elements[element].cuda_name;
+}
+
+#define BIT(type) (1u << (type))
+#define FP32      .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32
+
+/* With FP32 in and out the types form a ladder: each is also right wherever a later one is asked for. The
+ * limits of the classes leave room for chance: a root mean square repeats within some per cent from data to
+ * data, a largest error does not. */
+static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
+    [GEMM_SGEMM] = {.name = "sgemm",
+                    .meaning = "strict FP32: every product and every sum by FFMA",
+                    FP32,
+                    .sum_roundoff = 0x1p-24,
+                    .c_roundoff = 0x1p-24,
+                    .rate = "fp32",
+                    .satisfies = BIT(GEMM_SGEMM) | BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) |
+                                 BIT(GEMM_TF32)},
+    [GEMM_SGEMM_ACCURATE] = {.name = "sgemm_accurate",
+                             .meaning = "FP32 by any means that are as exact as FFMA in every element",
+                             FP32,
+                             .sum_roundoff = 0x1p-24,
+                             .c_roundoff = 0x1p-24,
+                             .rate = "fp32",
+                             .satisfies =
+                                 BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
+                             .componentwise_limit = 1.5,
+                             .rms_limit = 1.1,
+                             .max_limit = 1.5},
+    [GEMM_SGEMM_NORMWISE] = {.name = "sgemm_normwise",
+                             .meaning =
+                                 "FP32 by any means that are as exact as FFMA against the largest of C",
+                             FP32,
+                             .sum_roundoff = 0x1p-24,
+                             .c_roundoff = 0x1p-24,
+                             .rate = "fp32",
+                             .satisfies = BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
+                             .rms_limit = 1.1,
+                             .max_limit = 1.5},
+    [GEMM_TF32] = {.name = "tf32gemm",
+                   .meaning = "operands rounded to TF32 (10 bits of fraction), summed in FP32",
+                   FP32,
+                   .operand_roundoff = 0x1p-11,
+                   .sum_roundoff = 0x1p-24,
+                   .c_roundoff = 0x1p-24,
+                   .rate = "tf32",
+                   .satisfies = BIT(GEMM_TF32)},
+};
+
+const struct gemm_type_row *gemm_type_row(enum gemm_type type)
+{
+    return &rows[type];
+}
+
+bool gemm_type_find(const char *name, enum gemm_type *type)
+{
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
+        if (strcmp(rows[i].name, name) != 0) continue;
+        *type = (enum gemm_type)i;
+        return true;
+    }
+    return false;
+}
+
+const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX])
+{
+    size_t used = 0;
+    for (int i = 0; i < GEMM_TYPE_COUNT && used < GEMM_TYPE_NAMES_MAX; i++)
+        used += (size_t)snprintf(text + used, GEMM_TYPE_NAMES_MAX - used, "%s%s", i ? " " : "", rows[i].name);
+    return text;
+}
+
+bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed)
+{
+    return rows[delivered].satisfies >> needed & 1;
+}
+
+static bool has_limits(enum gemm_type type)
+{
+    return rows[type].rms_limit > 0;
+}
+
+bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed)
+{
+    return gemm_type_satisfies(tuned, needed) && (has_limits(tuned) || !has_limits(needed));
+}

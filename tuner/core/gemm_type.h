@@ -1,0 +1,52 @@
+/* gemm_type.h — the table of types: what A, B and C are made of, in what their products are summed, and how
+ * exact the sum is.
+ *
+ * A problem says which type it needs, a template which it delivers. They are compared by gemm_type_satisfies,
+ * never by equality: a strict kernel is right for a problem that would take less.
+ */
+#ifndef GT_GEMM_TYPE_H
+#define GT_GEMM_TYPE_H
+
+#include <stdbool.h>
+
+enum element { ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16, ELEMENT_COUNT };
+
+int element_bytes(enum element element);
+int element_vector(enum element element);            /* elements in 16 bytes, the widest access */
+const char *element_name(enum element element);      /* "f32", "f16", "bf16" */
+const char *element_cuda_name(enum element element); /* "float", "__half", "__nv_bfloat16" */
+
+enum gemm_type { GEMM_SGEMM, GEMM_SGEMM_ACCURATE, GEMM_SGEMM_NORMWISE, GEMM_TF32, GEMM_TYPE_COUNT };
+
+struct gemm_type_row {
+    const char *name;    /* as in the text of a problem: "sgemm" */
+    const char *meaning; /* one line */
+    enum element a, b, c, sum;
+    double
+        operand_roundoff; /* relative, of an element of A or B before it is multiplied; 0: taken as it is */
+    double sum_roundoff, c_roundoff; /* of one addition; of an element of C when it is stored */
+    const char *rate;                /* the peak rate that bounds it, among a GPU's: "fp32" */
+    unsigned satisfies;              /* bit t: who delivers this may answer a problem that needs t */
+    /* Accuracy classes: an error is at most so many times that of the strict rival on the same data
+     * (accuracy.h); 0: no such limit. */
+    double componentwise_limit, rms_limit, max_limit;
+};
+
+const struct gemm_type_row *gemm_type_row(enum gemm_type type);
+
+/* False: no type has this name. */
+bool gemm_type_find(const char *name, enum gemm_type *type);
+
+/* All of them, a blank between, for messages. Returns text. */
+#define GEMM_TYPE_NAMES_MAX 128
+const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX]);
+
+/* May a kernel that delivers one type compete for a problem that needs another? Where the needed type has
+ * limits, the errors of the kernel decide in the end. */
+bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed);
+
+/* May what won for a problem of one type answer an equal problem of another without being measured again?
+ * Not where only the other has limits on the errors. */
+bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed);
+
+#endif

@@ -1,0 +1,45 @@
+/* kernel_key.h — which kernel: all that a compiled kernel depends on, as one value.
+ *
+ * Configurations that differ in launch-time values only, and problems that differ in sizes only, have one
+ * kernel and equal keys. Whoever keeps kernels (the cubins of a run, the modules of a process, the machine
+ * code of an exported header) keeps them under this.
+ */
+#ifndef GT_KERNEL_KEY_H
+#define GT_KERNEL_KEY_H
+
+#include "config.h"
+#include "gpu.h"
+#include "problem.h"
+#include <stddef.h>
+
+struct kernel_key {
+    struct config config; /* launch-time values at their least */
+    enum gemm_type type;  /* what the problem needs */
+    bool trans_a, trans_b;
+    int epilogue; /* as in struct problem */
+    int arch;     /* 90 for sm_90 */
+};
+
+struct kernel_key kernel_key_of(const struct config *config, const struct problem *problem, int arch);
+
+bool kernel_key_equal(const struct kernel_key *x, const struct kernel_key *y);
+
+/* For tables within a process: equal keys hash equally there. */
+uint64_t kernel_key_hash(const struct kernel_key *key);
+
+/* "nn", "nt", "tn" or "tt", as of a problem. */
+const char *kernel_key_op(const struct kernel_key *key);
+
+/* NULL if the kernel may be compiled, else why not: the template's rules on compile-time values alone, for
+ * no problem in particular. */
+const char *kernel_key_check(const struct kernel_key *key, const struct gpu *gpu);
+
+#define KERNEL_DEFINITIONS_MAX (CONFIG_PARAMS_MAX + 8)
+
+/* The one place that turns a kernel into compiler definitions: "-DBM=128" ... then the op as "-DTRANS_A=0"
+ * "-DTRANS_B=0", then what the template asks for (templates.h). options[i] point into text (room bytes).
+ * Returns the number, 0 if room or limit is too small. The configuration must have passed check(). */
+int kernel_key_definitions(const struct kernel_key *key, const char **options, int limit, char *text,
+                           size_t room);
+
+#endif
