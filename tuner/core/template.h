@@ -102,8 +102,4 @@ const char *template_check_ranges(const struct config *config, int known);
 /* May its kernels compete for a problem of that type? check() refuses the others. */
 bool template_serves(const struct template *t, const struct problem *problem);
 
-/* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
- * indentation and empty lines do not count, so what was measured outlives their improvement. */
-uint64_t template_hash(const struct template *t);
-
 #endif

@@ -8,15 +8,19 @@
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
 extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[],
-    text_resident_flow_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
-    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+    text_resident_flow_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_bulk_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[],
+    text_gt_compute_cuh[], text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"resident.cu", text_resident_cu},
     {"resident_rules.h", text_resident_rules_h},
     {"resident_copy.cuh", text_resident_copy_cuh},
     {"resident_flow.cuh", text_resident_flow_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_bulk_copy.cuh", text_gt_bulk_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},

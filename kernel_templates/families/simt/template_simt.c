@@ -13,15 +13,19 @@
 #define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
 #define SLAB_K_MIN      512
 
-extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
-    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
-    text_gt_pack_cuh[], text_gt_teams_cuh[], text_simt_workspace_h[];
+extern const char text_simt_cu[], text_simt_rules_h[], text_gt_memory_cuh[], text_gt_async_copy_cuh[],
+    text_gt_barrier_cuh[], text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
+    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[], text_gt_pack_cuh[],
+    text_gt_teams_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
     {"simt_rules.h", text_simt_rules_h},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},

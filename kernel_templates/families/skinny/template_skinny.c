@@ -9,7 +9,8 @@
 #define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
-    text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_skinny_sum_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
     text_gt_reduce_rules_h[], text_gt_arrive_cuh[];
 
 static const struct source_text sources[] = {
@@ -18,7 +19,10 @@ static const struct source_text sources[] = {
     {"skinny_small.cuh", text_skinny_small_cuh},
     {"skinny_stream.cuh", text_skinny_stream_cuh},
     {"skinny_sum.cuh", text_skinny_sum_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_store.cuh", text_gt_store_cuh},
     {"gt_reduce.cuh", text_gt_reduce_cuh},
