@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_mma.cuh — tensor-core instructions of a warp, in PTX. The contract is as in gt_ptx.cuh: with GT_CPU
- * defined gt_cpu.h supplies all of it. Each is executed by all 32 lanes of a warp together. g = lane / 4 and
- * t = lane % 4 below.
+/* gt_mma.cuh — tensor-core instructions of a warp, in PTX. The contract is as in gt_memory.cuh: with
+ * GT_CPU defined gt_cpu.h supplies all of it. Each is executed by all 32 lanes of a warp together. g = lane /
+ * 4 and t = lane % 4 below.
  *
  *   load_matrices(v, s)   four matrices of 8 rows of 4 floats. s of lane 8 i + r is where row r of matrix i
  *                         begins in shared memory, a multiple of 16 bytes. v[i] = row g, column t of matrix i
@@ -17,7 +17,10 @@
 #ifndef GT_MMA_CUH
 #define GT_MMA_CUH
 
-#include "gt_ptx.cuh"
+#ifdef GT_CPU
+#include "gt_cpu.h"
+#else
+#include "gt_memory.cuh"
 
 static __device__ __forceinline__ void load_matrices(float (&v)[4], struct shared_place s)
 {
@@ -47,4 +50,5 @@ static __device__ __forceinline__ void multiply_add_tf32(float (&d)[4], float a0
 #endif
 }
 
+#endif
 #endif

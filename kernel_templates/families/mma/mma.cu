@@ -27,13 +27,11 @@
  * Parameters (-D), each against what: template_mma.c; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
  * or 1. Launch and arguments: gemm_args.h.
  */
-#ifdef GT_CPU
-#include "gt_cpu.h"
-#else
-#include "gt_mma.cuh"
-#endif
 #include "gemm_args.h"
+#include "gt_async_copy.cuh"
 #include "gt_load.cuh"
+#include "gt_memory.cuh"
+#include "gt_mma.cuh"
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"

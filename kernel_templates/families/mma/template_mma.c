@@ -9,15 +9,16 @@
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
 
 extern const char text_mma_cu[], text_mma_rules_h[], text_mma_copy_cuh[], text_gt_mma_cuh[],
-    text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[];
+    text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
+    text_gt_load_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[], text_gt_reduce_rules_h[];
 
 static const struct source_text sources[] = {
     {"mma.cu", text_mma_cu},
     {"mma_rules.h", text_mma_rules_h},
     {"mma_copy.cuh", text_mma_copy_cuh},
     {"gt_mma.cuh", text_gt_mma_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
