@@ -139,6 +139,27 @@ TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
     space_free(space);
 }
 
+TEST(products_on_tensor_cores_are_launched_for_any_shape_as_their_template_would)
+{
+    static const char *const problems[] = {"tf32gemm:nn:512x512x512", "tf32gemm:tt:1023x1025x1027",
+                                           "tf32gemm:tn:64x64x65536"};
+    struct space *space;
+    uint64_t random = 1;
+    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/mma.conf", &space));
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct gpu gpu = h200();
+        struct problem p;
+        struct candidates c;
+        assert_ok(problem_parse(problems[i], &p));
+        assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+        assert_in_range(c.count, 300, 5000);
+        for (int j = 0; j < 40; j++)
+            assert_like_template(&c.config[stats_random_below(&random, c.count)], &p, &gpu);
+        candidates_free(&c);
+    }
+    space_free(space);
+}
+
 TEST(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would)
 {
     static const char *const problems[] = {"sgemm:nn:8192x8192x8192", "sgemm:tt:8192x8192x8192",
@@ -217,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would),
+        cmocka_unit_test(products_on_tensor_cores_are_launched_for_any_shape_as_their_template_would),
         cmocka_unit_test(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would),
         cmocka_unit_test(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for),
         cmocka_unit_test(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for),
