@@ -20,7 +20,7 @@
 #define GT_DB_INTERNAL_H
 
 #include "db.h"
-#include "templates.h"
+#include "template.h"
 #include <limits.h>
 #include <sqlite3.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-/* handle.h — what gt_open makes, shared by the files of runtime/.
+/* handle.h — what gt_open makes, shared by the files of runtime/, runtime/plan and runtime/memory.
  *
  * gemmtune.c    the public functions
  * arguments.c   the structs that callers hand in
@@ -6,11 +6,6 @@
  * plan.c        a plan: the first choice that can be prepared, and another one when a launch needs it
  * way.c         one prepared way to compute a problem: a kernel or cuBLAS
  * modules.c     kernels compiled and loaded, each once a context
- * lookup.c      what to choose: exact, nearest, predicted, fallback
- * nearest.c     which measured problems are like a given one
- * known.c       the winners known for a GPU
- * shape.c       where a problem lies among others
- * pretuned.c    winners as text
  * workspaces.c  device memory for launches that need some, one a stream
  * captured.c    the same for graphs that are captured
  * graph_hold.c  whether such a graph is still there
@@ -19,7 +14,8 @@
  * object.c      what callers hold pointers to
  * plan_cache.c  plans found again by problem, without a lock
  * plan_turnover.c  those beyond its size, of which the least recently used go
- * notice.c      what is said on standard error
+ *
+ * Which winners there are, and which of them a problem gets, is tuner/winners.
  */
 #ifndef GT_HANDLE_H
 #define GT_HANDLE_H

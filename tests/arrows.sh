@@ -1,87 +1,208 @@
 #!/bin/sh
-# arrows.sh [TREE]: who may include whom.
-#
-#   core, kernel_templates   nothing of CUDA or SQLite, no header of another folder
-#   db                       core; alone sees sqlite3.h
-#   tuner/gpu                core; alone sees the CUDA headers, compile.c alone nvrtc.h
-#   runtime                  core, db, tuner/gpu; no command
-#   tuner, tools             all of them: the commands
-#
-# and the environment is asked in one place, and every source file's name is unique, since headers are included by bare name. Then the check itself is checked:
-# each arrow is broken once in a copy and must be noticed.
+# arrows.sh [TREE]: who may include whom. One table has all layers, each folder with C or CUDA files is in it, and the picture
+# in docs/tour.md shows it. Besides: headers of other libraries, what our own libraries link, the environment, which is asked
+# in one place, the names of source files, which are unique since headers are included by bare name, and how many files a
+# folder has. Then the check itself is checked: every arrow that the table does not have is planted in a copy and must be
+# noticed.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 
-sources() { # of folders given, not of folders below
-    for folder in "$@"; do
-        find "$folder" -maxdepth 1 -type f -name '*.[ch]'
-    done
+# layer: its folders: the layers that it may include, with what those may. From the bottom up, so that no arrow returns. Of
+# a folder with a star each one is a layer by itself. The library of a layer is gt_LAYER.
+layers='
+kernel_headers: kernel_templates/device:
+base:           tuner/base:
+core:           tuner/core:                  base kernel_headers
+templates:      kernel_templates:            core
+family:         kernel_templates/families/*: templates
+ladder:         kernel_templates/ladder:     templates
+db:             db:                          core
+process:        tuner/process:               core
+search:         tuner/search:                core
+show:           tuner/show:                  base
+cuda:           tuner/cuda:                  core
+judge:          tuner/judge:                 cuda
+measure:        tuner/measure:               judge process
+winners:        tuner/winners:               db search
+job:            tuner/job:                   winners process show cuda
+tools:          tools/common:                job
+command:        tools/*:                     tools measure ladder
+program:        tuner:                       tools measure
+runtime:        runtime runtime/plan runtime/memory: winners cuda
+seam:           runtime/dropin:              cuda
+stub:           runtime/dropin/stub:         seam
+dropin:         runtime/dropin/engine:       seam runtime
+'
+# header: the folders and files that may include it, whatever their layer may.
+others='
+(cuda|cuda_.*|cudaTypedefs)\.h: tuner/cuda runtime/gemm_call.h
+(nvml|cublas.*)\.h: nowhere
+nvrtc\.h:   tuner/cuda/compile.c
+sqlite3\.h: db
+uv\.h:      tuner/process/pool.c
+ini\.h:     tuner/core/gpu.c tuner/search/space.c
+zlib\.h:    tools/import
+gt_cpu\.h:  kernel_templates/device
+version\.h: tuner/main.c
+'
+
+# What includes or can be included.
+sources() {
+    find tuner tools db kernel_templates runtime -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) | sort
 }
 
-# forbid WHY HEADERS_REGEX FILE...: complain about includes of such headers.
-forbid() {
-    why=$1
-    regex=$2
-    shift 2
-    [ $# -gt 0 ] || return 0
-    if grep -nE "^ *# *include *[<\"]($regex)[>\"]" "$@" /dev/null; then
-        echo "^ $why"
-        wrong=1
-    fi
+# Pairs "LAYER LAYER": the arrows of the table, with those that follow from them.
+arrows() {
+    echo "$layers" | awk -F: '
+        NF < 3 { next }
+        {
+            known[$1]
+            print $1, $1
+            n = split($3, below, " ")
+            for (i = 1; i <= n; i++) {
+                if (!(below[i] in known)) { print "the table: " below[i] " is not below " $1 >"/dev/stderr"; exit 1 }
+                for (k in known) if ((k == below[i] || (below[i], k) in may) && !(($1, k) in may)) { may[$1, k]; print $1, k }
+            }
+        }'
 }
 
-# The headers in the given folders as a regular expression of their names.
-headers_of() {
-    for folder in "$@"; do
-        if [ -d "$folder" ]; then find "$folder" -maxdepth 1 -name '*.h' -printf '%f\n'; fi
-    done | grep -vx "$spared" | sed 's/\./\\./' | paste -sd '|'
+# Folders on standard input as "FOLDER LAYER UNIT": what lies in one unit may include each other.
+places() {
+    LAYERS=$layers awk '
+        BEGIN {
+            rows = split(ENVIRON["LAYERS"], row, "\n")
+            for (r = 1; r <= rows; r++) {
+                if (split(row[r], part, ":") < 3) continue
+                n = split(part[2], folder, " ")
+                for (i = 1; i <= n; i++) layer[folder[i]] = part[1]
+            }
+        }
+        {
+            up = $0
+            sub(/\/[^\/]*$/, "/*", up)
+            if ($0 in layer) print $0, layer[$0], layer[$0]
+            else if (up in layer) print $0, layer[up], $0
+            else print $0, "-", "-"
+        }'
 }
 
+# The includes of the tree that the tables do not have, a line each.
+judge() {
+    sources >"$scratch/sources"
+    sed 's|/[^/]*$||' "$scratch/sources" | sort -u | places >"$scratch/places"
+    awk '$2 == "-" { print $1 ": this folder belongs to no layer" }' "$scratch/places"
+    xargs grep -HnE '^ *# *include *[<"]' <"$scratch/sources" >"$scratch/includes"
+    OTHERS=$others awk '
+        function folder_of(file) { sub(/\/[^\/]*$/, "", file); return file }
+        function within(file, list,    i, n, place) {
+            n = split(list, place, " ")
+            for (i = 1; i <= n; i++) if (index(file "/", place[i] "/") == 1) return 1
+            return 0
+        }
+        BEGIN {
+            rows = split(ENVIRON["OTHERS"], row, "\n")
+            for (r = 1; r <= rows; r++)
+                if (split(row[r], part, ":") == 2) { other[++others] = "^" part[1] "$"; allowed[others] = part[2] }
+        }
+        FILENAME ~ /arrows$/ { may[$1, $2]; next }
+        FILENAME ~ /places$/ { layer[$1] = $2; unit[$1] = $3; next }
+        FILENAME ~ /sources$/ { name = $0; sub(/.*\//, "", name); home[name] = folder_of($0); next }
+        {
+            split($0, part, ":")
+            at = part[1] ":" part[2] ": "
+            from = folder_of(part[1])
+            header = $0
+            sub(/^[^"<]*["<]/, "", header)
+            sub(/[">].*/, "", header)
+            if (header in home) {
+                to = home[header]
+                if (unit[from] != unit[to] && (layer[from] == layer[to] || !((layer[from], layer[to]) in may)))
+                    print at from " may not include " header " of " to
+                next
+            }
+            for (i = 1; i <= others && header !~ other[i];) i++
+            if (i <= others ? !within(part[1], allowed[i]) : $0 ~ /include *"/) print at header " is not for this file"
+        }' "$scratch/arrows" "$scratch/places" "$scratch/sources" "$scratch/includes"
+}
+
+# Links of our libraries that the table does not have. One library holds all the commands.
+judge_links() {
+    # shellcheck disable=SC2046 # our file names have no blanks
+    awk '
+        FILENAME ~ /arrows$/ { sub(/^command /, "tools "); layer[$1]; may[$1, $2]; next }
+        /gt_library\(gt_/ { name = $0; sub(/.*gt_library\(gt_/, "", name); sub(/ .*/, "", name); open = 1 }
+        !open { next }
+        {
+            open = !/\)/
+            gsub(/[()]/, " ")
+            for (i = 1; i <= NF; i++) {
+                other = substr($i, 4)
+                if ($i ~ /^gt_[a-z_]+$/ && other in layer && other != name && !((name, other) in may))
+                    print FILENAME ":" FNR ": gt_" name " may not link " $i
+            }
+        }' "$scratch/arrows" $(find tuner tools db kernel_templates runtime -name CMakeLists.txt)
+}
+
+# The tree in $1; what is wrong, a line each, also in $scratch/wrong.
 check() (
     cd "$1"
-    wrong=
-    cuda='cuda[a-zA-Z_]*\.h|nvrtc\.h|nvml\.h|cublas.*\.h'
-    spared=commands.h # the table of commands: two of them are children that live in tuner/gpu
-    gpu=$(headers_of tuner/gpu)
-    db=$(headers_of db)
-    commands=$(headers_of tuner tools runtime)
-
-    # shellcheck disable=SC2046 # our file names have no blanks
     {
-        forbid "core and the templates know neither CUDA nor SQLite, and no other folder" \
-            "$cuda|sqlite3\.h|uv\.h|$gpu|$db|$commands" \
-            $(sources tuner/core kernel_templates | grep -v '/pool\.c$')
-        forbid "the pool knows libuv and core" "$cuda|sqlite3\.h|$gpu|$db|$commands" tuner/process/pool.c
-        forbid "the database knows no GPU and no command" "$cuda|uv\.h|$gpu|$commands" $(sources db)
-        forbid "GPU code knows no database and no command" "sqlite3\.h|uv\.h|$db|$commands" $(sources tuner/gpu)
-        forbid "the runtime library knows no command" \
-            "nvrtc\.h|sqlite3\.h|uv\.h|$(headers_of tuner tools)" $(sources runtime)
-        forbid "only tuner/cuda/compile.c knows NVRTC" "nvrtc\.h" \
-            $(sources tuner/gpu | grep -v '/compile\.c$')
-        forbid "the commands reach CUDA and SQLite through tuner/gpu and db" "$cuda|sqlite3\.h|uv\.h" \
-            $(sources tuner tools)
-    }
-    # TERM and the like say nothing that could be trusted too far.
-    if grep -rnE '(^|[^_a-zA-Z])getenv\(' --include='*.[ch]' tuner tools db runtime kernel_templates |
-        grep -vE '^tuner/core/env\.h:|getenv\("(TERM|COLUMNS|LINES|NO_COLOR)"\)'; then
-        echo "^ the environment is asked through tuner/base/env.h, which believes nothing in a set-uid program"
-        wrong=1
-    fi
-    twins=$(find . -path './build*' -prune -o -path './.*' -prune -o -type f -name '*.[ch]*' -printf '%f\n' |
-        sort | uniq -d)
-    if [ -n "$twins" ]; then
-        echo "$twins"
-        echo "^ two files have this name"
-        wrong=1
-    fi
-    [ -z "$wrong" ]
+        judge
+        judge_links
+        # TERM and the like say nothing that could be trusted too far.
+        grep -rnE '(^|[^_a-zA-Z])(secure_)?getenv\(' --include='*.[ch]' tuner tools db runtime kernel_templates |
+            grep -vE '^tuner/base/env\.h:|getenv\("(TERM|COLUMNS|LINES|NO_COLOR)"\)' |
+            sed 's/$/  <- the environment is asked through env.h, which believes nothing in a set-uid program/'
+        find . -path './build*' -prune -o -path './.*' -prune -o -type f -name '*.[ch]*' -printf '%f\n' | sort | uniq -d |
+            sed 's/$/: two files have this name/'
+        find . -path './build*' -prune -o -path './.*' -prune -o -name __pycache__ -prune -o -type f -printf '%h\n' |
+            sort | uniq -c | awk '$1 >= 50 { print $2 ": " $1 " files in one folder" }'
+    } >"$scratch/wrong"
+    cat "$scratch/wrong"
+    [ ! -s "$scratch/wrong" ]
 )
 
-# planted FILE TEXT: the check must refuse the tree with TEXT added to FILE.
-planted() {
+copy() {
     rm -rf "$scratch/tree"
     mkdir -p "$scratch/tree"
     (cd "$here" && tar cf - tuner tools db kernel_templates runtime) | tar xf - -C "$scratch/tree"
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+arrows >"$scratch/arrows"
+echo "$layers" | awk -F: 'NF == 3 && $3 ~ /[a-z]/ { print $1, $3 }' | tr -s ' ' | sort >"$scratch/table"
+# shellcheck disable=SC2016 # nothing to expand
+sed -n '/^```mermaid$/,/^```$/s/ --> / /p' "$here/docs/tour.md" | tr -d '&' | tr -s ' ' | sed 's/^ //' | sort >"$scratch/picture"
+diff "$scratch/table" "$scratch/picture" || {
+    echo "^ the table (<) and the picture in docs/tour.md (>) differ"
+    exit 1
+}
+check "${1:-$here}" || exit 1
+
+# For each two folders without an arrow: a file of the one includes a header of the other.
+copy
+cp "$scratch/places" "$scratch/folders"
+while read -r folder layer unit; do
+    file=$(find "$scratch/tree/$folder" -maxdepth 1 -name '*.[ch]' | sort | head -n 1)
+    while read -r other its_layer its_unit; do
+        header=$(find "$scratch/tree/$other" -maxdepth 1 -name '*.h' -printf '%f\n' | sort | head -n 1)
+        if [ "$unit" = "$its_unit" ] || [ -z "$header" ]; then continue; fi
+        if [ "$layer" != "$its_layer" ] && grep -qx "$layer $its_layer" "$scratch/arrows"; then continue; fi
+        echo "#include \"$header\"" >>"$file"
+        echo "${file#"$scratch/tree/"}:$(wc -l <"$file"): $folder may not include $header of $other" >>"$scratch/planted"
+    done <"$scratch/folders"
+done <"$scratch/folders"
+check "$scratch/tree" >/dev/null || true
+sort -o "$scratch/planted" "$scratch/planted"
+sort "$scratch/wrong" | comm -13 - "$scratch/planted" | sed 's/^/not noticed: /' >"$scratch/missed"
+cat "$scratch/missed"
+[ ! -s "$scratch/missed" ]
+
+# planted FILE TEXT: the check must refuse the tree with TEXT added to FILE.
+planted() {
+    copy
+    mkdir -p "$(dirname "$scratch/tree/$1")"
     echo "$2" >>"$scratch/tree/$1"
     if check "$scratch/tree" >/dev/null; then
         echo "not noticed: $2 in $1"
@@ -89,19 +210,38 @@ planted() {
     fi
 }
 
-check "${1:-$here}" || exit 1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-planted tuner/base/stats.c '#include <cuda.h>'
+# The arrows that matter most, in words of their own.
+planted tuner/base/stats.c '#include "problem.h"'
 planted tuner/core/problem.c '#include "device.h"'
-planted kernel_templates/templates.c '#include "db.h"'
-planted db/db.c '#include "compile.h"'
-planted tuner/cuda/device.c '#include <sqlite3.h>'
+planted tuner/core/template.c '#include "simt_rules.h"'
+planted kernel_templates/families/tall/tall.cu '#include "skinny_small.cuh"'
+planted tuner/search/search.c '#include "db.h"'
+planted db/db_open.c '#include "compile.h"'
 planted tuner/measure/trial.c '#include "db.h"'
-planted tuner/measure/kernel.c '#include <nvrtc.h>'
-planted tuner/show/table.c '#include <sqlite3.h>'
+planted tuner/judge/oracle.c '#include "measure.h"'
+planted tuner/winners/known.c '#include "gemmtune.h"'
+planted tuner/job/job.c '#include "reading.h"'
+planted tuner/job/hints.c '#include "plan.h"'
+planted tools/query/cmd_query.c '#include "gemmtune.h"'
 planted runtime/plan/plan.c '#include "job.h"'
+planted runtime/dropin/engine/route.c '#include "job.h"'
+planted runtime/dropin/stub/stub.c '#include "known.h"'
+# Libraries of others.
+planted tuner/base/stats.c '#include <cuda.h>'
+planted tuner/core/problem.c '#include <cublas_v2.h>'
+planted tuner/cuda/kernel.c '#include <nvrtc.h>'
 planted tuner/winners/known.c '#include <sqlite3.h>'
+planted tuner/process/crew.c '#include <uv.h>'
+planted tuner/job/job.c '#include "generated.h"'
+# What no include shows.
+planted tuner/CMakeLists.txt 'gt_library(gt_search SOURCES a.c LINKS gt_core gt_db)'
 planted tuner/cuda/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
-planted tools/stats.c ''
-echo "the arrows hold"
+planted tools/common/stats.c ''
+planted tuner/more/more.c ''
+copy
+for i in $(seq 50); do touch "$scratch/tree/tuner/show/$i.txt"; done
+if check "$scratch/tree" >/dev/null; then
+    echo "not noticed: 50 files in one folder"
+    exit 1
+fi
+echo "the arrows hold: $(wc -l <"$scratch/planted") that must not be were noticed"

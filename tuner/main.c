@@ -2,11 +2,14 @@
  *
  * Knows nothing of what a command does.
  */
+#include "cmd_tune.h"
 #include "commands.h"
+#include "compiler_child.h"
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"
 #include "version.h"
+#include "worker.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* ladder.h — the eight rungs from a naive kernel to warp tiling, in climbing order.
  *
- * They are templates like any other (templates.h), shown and taught, never searched.
+ * They are templates like any other (template.h), shown and taught, never searched.
  */
 #ifndef GT_LADDER_H
 #define GT_LADDER_H
 
-#include "templates.h"
+#include "template.h"
 
 #define LADDER_RUNGS 8
 

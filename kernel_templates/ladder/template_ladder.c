@@ -128,6 +128,7 @@ static const char *check(const struct config *config, const struct problem *prob
     if (why) return why;
     if (gpu && gpu->arch < 75) return "the kernels need compute capability 7.5";
     if (!problem) return NULL;
+    if (problem->type != t->delivers) return "the ladder shows sgemm";
     if (problem->trans_a || problem->trans_b || problem->batch != 1) return "the ladder shows nn, batch 1";
     if (tiles_of(&s, problem) > INT32_MAX) return "more tiles than a grid has blocks";
     return NULL;
@@ -177,6 +178,7 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
         .source_name = #rung_name ".cu",                                                                     \
+        .delivers = GEMM_SGEMM,                                                                              \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
         .sources = rung_name##_sources,                                                                      \

@@ -2,7 +2,7 @@
 #ifndef GT_ASKED_H
 #define GT_ASKED_H
 
-#include "real_blas.h"
+#include "real_api.h"
 
 struct route;
 

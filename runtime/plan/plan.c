@@ -52,7 +52,7 @@ static enum status try_choice(struct wish *w, const struct choice *choice, struc
     enum status st =
         way_build(w->handle, w->place, w->problem, w->alignment, w->scalars_on_device, choice, way, &passing);
     bool told = st == E_COMPILER || choice->cublas; /* way_build has said it */
-    if (st && st != E_MEMORY && !told && choice->source != GT_FALLBACK)
+    if (st && st != E_MEMORY && !told && choice->source != CHOICE_FALLBACK)
         notice(&w->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());
     w->passing = w->passing || passing;
     return st;
@@ -92,7 +92,7 @@ static enum status find_way(struct wish *w, struct way **way)
     char last[600] = "no configuration is legal for it";
     for (int i = 0; i < count; i++) {
         /* In place of what was measured comes what was measured, or what anybody would have used. */
-        if (w->without_workspace && choices[i].source == GT_PREDICTED) continue;
+        if (w->without_workspace && choices[i].source == CHOICE_PREDICTED) continue;
         st = try_choice(w, &choices[i], way);
         if (!st || st == E_MEMORY) return st;
         snprintf(last, sizeof last, "%.590s", status_text());

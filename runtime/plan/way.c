@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int32_t source_of[] = {[CHOICE_EXACT] = GT_EXACT,
+                                    [CHOICE_NEAREST] = GT_NEAREST,
+                                    [CHOICE_PREDICTED] = GT_PREDICTED,
+                                    [CHOICE_FALLBACK] = GT_FALLBACK};
+
 static void describe(struct way *way, const struct choice *choice)
 {
     struct gt_plan_info *info = &way->info;
-    *info = (struct gt_plan_info){.source = choice->source,
+    *info = (struct gt_plan_info){.source = source_of[choice->source],
                                   .pretuned = choice->pretuned,
                                   .stale = choice->stale,
                                   .uses_cublas = choice->cublas,

@@ -7,7 +7,7 @@
 #include "handle.h"
 #include "launch_walk.h"
 #include "lookup.h"
-#include "templates.h"
+#include "template.h"
 
 struct module;
 

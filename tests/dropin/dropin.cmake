@@ -1,13 +1,13 @@
 # The drop-in, before a cuBLAS made of host memory (program_blas.c), on the fake driver and compiler.
 add_library(program_blas SHARED dropin/program_blas.c)
-target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/runtime/dropin/stub
-  ${PROJECT_SOURCE_DIR}/tuner/cuda ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
+target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/cuda
+  ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
 target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags)
 # gt_dropin_test(NAME): tests/dropin/NAME.c, that starts itself under the drop-in.
 function(gt_dropin_test name)
   add_executable(${name} dropin/${name}.c dropin/dropin_runs.c reference.c)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
-  target_link_libraries(${name} PRIVATE gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson
+  target_link_libraries(${name} PRIVATE gt_runtime gt_templates gt::sqlite gt::jansson
     gt_flags PkgConfig::cmocka Threads::Threads m ${CMAKE_DL_LIBS})
   target_compile_definitions(${name} PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>"
     DROPIN="$<TARGET_FILE:gemmtune_cublas>" PROGRAM_BLAS="$<TARGET_FILE:program_blas>" $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
@@ -79,7 +79,7 @@ target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET
   ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
 add_dependencies(test_dropin_libraries gemmtune program_alone program_runpath program_conda program_half_13 other_engine)
 
-gt_unit_test(runtime/test_route gt_dropin gt_runtime gt_gpu gt_db gt_search gt_base gt::sqlite gt::jansson gt::xxhash Threads::Threads)
+gt_unit_test(runtime/test_route gt_dropin gt_runtime gt_templates gt::sqlite gt::jansson gt::xxhash Threads::Threads)
 target_sources(test_route PRIVATE reference.c)
 target_include_directories(test_route PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
 target_compile_definitions(test_route PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>")
@@ -87,12 +87,12 @@ target_link_options(test_route PRIVATE -Wl,--wrap=lookup_exact)
 add_dependencies(test_route fake_gpu fake_nvrtc)
 
 add_executable(bench_dropin gpu/bench_dropin.c) # by hand: what it adds to a call on a real GPU
-target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/runtime/dropin/stub)
-target_link_libraries(bench_dropin PRIVATE gt_gpu gt_base gt_flags m ${CMAKE_DL_LIBS})
+target_include_directories(bench_dropin PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin)
+target_link_libraries(bench_dropin PRIVATE gt_measure gt_flags m ${CMAKE_DL_LIBS})
 
 add_executable(bench_lt dropin/bench_lt.c) # by hand, without a GPU
-target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/runtime/dropin/stub
-  ${PROJECT_SOURCE_DIR}/tuner/cuda ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
+target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/cuda
+  ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
 target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
 
 # PyTorch under the drop-in; skipped where there is none or no GPU.

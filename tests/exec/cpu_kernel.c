@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <templates.h>
+#include <template.h>
 #include <unistd.h>
 
 extern char **environ;

@@ -4,9 +4,9 @@ set(GT_EXEC_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all)
 # The two references held against each other, and against answers worked out by hand.
 add_library(gt_reference STATIC reference.c)
 target_include_directories(gt_reference PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(gt_reference PUBLIC gt_base PRIVATE gt_flags)
+target_link_libraries(gt_reference PUBLIC gt_templates PRIVATE gt_flags)
 gt_unit_test(judge/test_reference gt_reference)
-gt_unit_test(kernels/test_ladder gt_base)
+gt_unit_test(kernels/test_ladder gt_templates)
 
 if(GT_SANITIZE STREQUAL "thread") # one address space holds one of the two sanitizers
   return()
@@ -21,7 +21,7 @@ add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
 target_link_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE})
-target_link_libraries(gt_exec PUBLIC gt_base gt_reference ${CMAKE_DL_LIBS} m PRIVATE gt_flags)
+target_link_libraries(gt_exec PUBLIC gt_templates gt_reference ${CMAKE_DL_LIBS} m PRIVATE gt_flags)
 set_source_files_properties(exec/cpu_kernel.c PROPERTIES COMPILE_DEFINITIONS
   "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec\"")
 

@@ -1,7 +1,7 @@
 #include "exec_problems.h"
 
 #include <string.h>
-#include <templates.h>
+#include <template.h>
 
 const struct gpu *exec_gpu(void)
 {

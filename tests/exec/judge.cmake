@@ -5,7 +5,7 @@ endif()
 
 add_library(gt_host_device STATIC exec/host_device.c exec/players.c exec/oracle_cpu.cpp)
 target_include_directories(gt_host_device PUBLIC exec)
-target_link_libraries(gt_host_device PUBLIC gt_gpu gt_exec gt_reference PRIVATE gt_flags)
+target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIVATE gt_flags)
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
   "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
 

@@ -4,7 +4,7 @@
 #include "many.h"
 
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 # Exported headers: written by the program itself, then compiled and run.
 add_executable(make_winners export/make_winners.c)
-target_link_libraries(make_winners PRIVATE gt_tools gt_db gt_base gt_flags m)
+target_link_libraries(make_winners PRIVATE gt_tools gt_flags m)
 target_compile_definitions(make_winners PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # gt_exported_header(NAME COUNT): export/NAME.h in the build folder, with about COUNT winners, by the target export_NAME.
@@ -32,7 +32,7 @@ foreach(program check_header check_header_cxx bench_header)
   set_tests_properties(export_${program} PROPERTIES LABELS cli TIMEOUT 900)
 endforeach()
 
-target_link_libraries(check_header PRIVATE gt_base m) # the templates, to hold against
+target_link_libraries(check_header PRIVATE gt_templates m) # the templates, to hold against
 
 add_test(NAME export_files COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/files.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
   ${CMAKE_CURRENT_BINARY_DIR}/export/many.h ${CMAKE_CURRENT_BINARY_DIR}/export/few.h)

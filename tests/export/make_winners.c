@@ -4,7 +4,7 @@
  */
 #include "exchange_json.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

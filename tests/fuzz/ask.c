@@ -4,7 +4,7 @@
 #include "fuzz_h200.h"
 #include "lookup.h"
 #include "nearest.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 #include <string.h>

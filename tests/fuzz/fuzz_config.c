@@ -5,7 +5,7 @@
 #include "fuzz_h200.h"
 #include "kernel_key.h"
 #include "launch_walk.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "damage.h"
 #include "db_exchange.h"
 #include "fuzz_h200.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define GT_FUZZ_HASH_H
 
 #include "kernel_hash.h"
-#include "templates.h"
+#include "template.h"
 
 #include <inttypes.h>
 #include <stdio.h>

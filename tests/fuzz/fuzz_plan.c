@@ -6,7 +6,7 @@
 #include "model.h"
 #include "oracle_plan.h"
 #include "shape.h"
-#include "templates.h"
+#include "template.h"
 #include "verify_cases.h"
 #include "workload.h"
 

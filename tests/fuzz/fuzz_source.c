@@ -2,7 +2,7 @@
  * into a text and the headers a.h and b.h. */
 #include "fuzz.h"
 #include "source_hash.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "fuzz_h200.h"
 #include "space_values.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdlib.h>
 #include <string.h>

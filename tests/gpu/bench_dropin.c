@@ -6,6 +6,7 @@
  */
 #include "cublas_abi.h"
 #include "library.h"
+#include "loaded_from.h"
 #include "rounds.h"
 
 #include <dlfcn.h>
@@ -124,7 +125,7 @@ static void prepare(void)
     char path[4096], *name;
     void *symbol;
     memcpy(&symbol, &blas.Create, sizeof symbol);
-    library_path(symbol, path, sizeof path - 8);
+    loaded_from(symbol, path, sizeof path - 8);
     void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     must(!(name = strstr(path, "cublas.so")), path);
     memmove(name + 8, name + 6, strlen(name + 6) + 1);

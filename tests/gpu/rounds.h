@@ -8,7 +8,7 @@
 
 #include "device.h"
 #include "kernel_hash.h"
-#include "templates.h"
+#include "template.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "kernel.h"
 #include "nvml.h"
 #include "reference.h"
+#include "rival.h"
 #include "unit.h"
 
 #include <stdio.h>

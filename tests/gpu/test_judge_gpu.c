@@ -4,7 +4,7 @@
 #include "compile.h"
 #include "line_up.h"
 #include "roofline.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "verify.h"
 

@@ -7,7 +7,7 @@
 #include "kernel_hash.h"
 #include "reference.h"
 #include "runtime_calls.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <dlfcn.h>

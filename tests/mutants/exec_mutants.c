@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <templates.h>
+#include <template.h>
 #include <unistd.h>
 
 enum { TRIALS_MAX = 64, DEADLINE_S = 120, UNFIT = 71, OUTPUT_BYTES_MAX = 1 << 16 };

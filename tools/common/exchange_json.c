@@ -4,7 +4,7 @@
 #include "kernel_hash.h"
 #include "messages.h"
 #include "table.h"
-#include "templates.h"
+#include "template.h"
 
 #include <ctype.h>
 #include <float.h>

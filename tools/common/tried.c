@@ -1,6 +1,6 @@
 #include "tried.h"
 
-#include "templates.h"
+#include "template.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "print.h"
 #include "reading.h"
 #include "table.h"
-#include "templates.h"
+#include "template.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #ifndef GT_EXPORT_GEOMETRY_H
 #define GT_EXPORT_GEOMETRY_H
 
-#include "templates.h"
+#include "template.h"
 #include "winner_here.h"
 
 /* The same problem as the header's caller gives it. */

@@ -3,7 +3,7 @@
 #include "model.h"
 #include "plot.h"
 #include "print.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "templates.h"
+#include "template.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "kernel_key.h"
 
-#include "templates.h"
+#include "template.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

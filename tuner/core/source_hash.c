@@ -2,7 +2,7 @@
 #include "source_hash.h"
 
 #include "source_condition.h"
-#include "templates.h"
+#include "template.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "workspace.h"
 
 #include "env.h"
-#include "templates.h"
+#include "template.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

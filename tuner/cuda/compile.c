@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "env.h"
 #include "library.h"
+#include "loaded_from.h"
 #include "ptxas_log.h"
 
 #include <ctype.h>
@@ -67,7 +68,7 @@ static void open_builtins(int major, int minor)
     char path[1024], companion[1088];
     void *symbol;
     memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    library_path(symbol, path, sizeof path);
+    loaded_from(symbol, path, sizeof path);
     char *slash = strrchr(path, '/');
     if (!slash) return;
     *slash = '\0';
@@ -116,7 +117,7 @@ enum status compile_library(char *path, size_t room)
     if (st) return st;
     void *symbol;
     memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    library_path(symbol, path, room);
+    loaded_from(symbol, path, room);
     return OK;
 }
 

@@ -11,7 +11,7 @@
 #include "kernel_key.h"
 #include "outcome.h"
 #include "status.h"
-#include "templates.h"
+#include "template.h"
 #include <stdbool.h>
 #include <stddef.h>
 

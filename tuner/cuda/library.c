@@ -80,13 +80,6 @@ void *library_open(const struct library_names *library, char *why)
     return NULL;
 }
 
-void library_path(void *symbol_in_it, char *path, size_t room)
-{
-    Dl_info info;
-    bool known = dladdr(symbol_in_it, &info) && info.dli_fname;
-    snprintf(path, room, "%s", known ? info.dli_fname : "");
-}
-
 const char *library_bind(void *library, const struct library_symbol *symbols, int count)
 {
     for (int i = 0; i < count; i++) {

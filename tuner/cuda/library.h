@@ -24,9 +24,6 @@ struct library_names {
  * (LIBRARY_WHY_MAX bytes). */
 void *library_open(const struct library_names *library, char *why);
 
-/* The file a symbol of an opened library comes from, for people; "" when unknown. */
-void library_path(void *symbol_in_it, char *path, size_t room);
-
 /* One entry point: its exported name and where its address goes (a function pointer's address). */
 struct library_symbol {
     const char *name;

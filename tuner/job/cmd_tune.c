@@ -1,5 +1,5 @@
 /* cmd_tune.c — the main job, as a straight line: options, GPUs, database, session (or prediction), table. */
-#include "commands.h"
+#include "cmd_tune.h"
 
 #include "clock.h"
 #include "paths.h"

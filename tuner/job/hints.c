@@ -1,7 +1,7 @@
 #include "hints.h"
 
 #include "pretuned.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 #include <stdlib.h>
 

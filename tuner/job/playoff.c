@@ -1,6 +1,6 @@
 #include "playoff.h"
 
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
-#include "templates.h"
+#include "template.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdio.h>

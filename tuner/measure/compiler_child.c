@@ -1,7 +1,7 @@
 /* compiler_child.c — the compiler process: reads requests from the supervisor, compiles, answers. It holds
  * nothing that is lost when it is killed.
  */
-#include "commands.h"
+#include "compiler_child.h"
 #include "compile.h"
 #include "env.h"
 #include "frame.h"

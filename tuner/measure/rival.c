@@ -1,6 +1,7 @@
+#include "rival.h"
+
 #include "blas.h"
-#include "kernel.h"
-#include "library.h"
+#include "loaded_from.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ enum status rival_version(char version[16], char *path, size_t room)
     if (st) return st;
     void *symbol;
     memcpy(&symbol, &blas.Create, sizeof symbol);
-    library_path(symbol, path, room);
+    loaded_from(symbol, path, room);
     return OK;
 }
 

@@ -4,6 +4,7 @@
 #ifndef GT_RIVALS_H
 #define GT_RIVALS_H
 
+#include "rival.h"
 #include "site.h"
 
 #define RIVAL_DETAIL_MAX 96

@@ -3,8 +3,8 @@
  * Holds nothing that is lost when it is killed. Checks every request before anything of it reaches the GPU.
  * When the context is lost it answers once more and ends: nothing in this process can be believed then.
  */
+#include "worker.h"
 #include "canary.h"
-#include "commands.h"
 #include "compile.h"
 #include "env.h"
 #include "frame.h"

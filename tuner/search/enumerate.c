@@ -5,7 +5,7 @@
  */
 #include "space_values.h"
 
-#include "templates.h"
+#include "template.h"
 #include "workspace.h"
 #include <stdlib.h>
 #include <string.h>

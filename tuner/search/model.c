@@ -10,7 +10,7 @@
 #include "model_resident.h"
 #include "model_skinny.h"
 #include "model_tall.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

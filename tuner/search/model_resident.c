@@ -5,7 +5,7 @@
 #include "model_resident.h"
 
 #include "model_stream.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 
 /* Issue slots of a thread's warp. */

@@ -6,7 +6,7 @@
 #include "model_skinny.h"
 
 #include "model_registers.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 
 /* Issue slots of a warp. */

@@ -8,7 +8,7 @@
 #include "model_tall.h"
 
 #include "model_stream.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 
 /* Issue slots of a thread's warp. */

@@ -1,6 +1,6 @@
 #include "neighbours.h"
 
-#include "templates.h"
+#include "template.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

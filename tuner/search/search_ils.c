@@ -14,7 +14,7 @@
 
 #include "neighbours.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

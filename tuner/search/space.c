@@ -1,7 +1,7 @@
 /* space.c — reads a space file. What it spans is enumerated in enumerate.c. */
 #include "space_values.h"
 
-#include "templates.h"
+#include "template.h"
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 
 #include "model.h"
 #include "nearest.h"
-#include "templates.h"
+#include "template.h"
 #include "workspace.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static void copy_text(char *to, size_t room, const char *from)
     snprintf(to, room, "%.*s", (int)room - 1, from);
 }
 
-static struct choice from_winner(enum gt_source source, const struct known_winner *w,
+static struct choice from_winner(enum choice_source source, const struct known_winner *w,
                                  const struct config *config)
 {
     struct choice c = {.source = source,
@@ -88,7 +88,7 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
         say_too_large(known, &winner, &config);
         return E_ABSENT;
     }
-    *choice = from_winner(GT_EXACT, &winner, &config);
+    *choice = from_winner(CHOICE_EXACT, &winner, &config);
     snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
              choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
              choice->stale ? "; another driver or method is in use now" : "");
@@ -176,7 +176,7 @@ static void list_neighbour(struct listing *l, const struct neighbour *n, bool cu
 {
     int index = n->winner->config;
     const struct config *config = index == KNOWN_CUBLAS ? NULL : &l->known->configs[index];
-    struct choice c = from_winner(GT_NEAREST, n->winner, config);
+    struct choice c = from_winner(CHOICE_NEAREST, n->winner, config);
     c.cublas = c.cublas || cublas;
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
@@ -211,7 +211,7 @@ static void list_predicted(struct listing *l)
     if (!has_text(l->problem) || known_exact(l->known, l->problem, &winner, &config) || !winner.predicted ||
         winner.config == KNOWN_CUBLAS || nearest_illegal(l->known, &config, l->problem, l->alignment))
         return;
-    struct choice c = from_winner(GT_PREDICTED, &winner, &config);
+    struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
     c.loss = estimated_loss(l, &c, 1);
     snprintf(c.why, sizeof c.why, "predicted for this problem without a GPU");
     list(l, &c);
@@ -220,8 +220,9 @@ static void list_predicted(struct listing *l)
 static void list_modelled(struct listing *l, const struct modelled *best, int count)
 {
     for (int i = 0; i < count; i++) {
-        struct choice c = {
-            .source = GT_PREDICTED, .config = l->known->configs[best[i].config], .time_us = best[i].time_us};
+        struct choice c = {.source = CHOICE_PREDICTED,
+                           .config = l->known->configs[best[i].config],
+                           .time_us = best[i].time_us};
         c.loss = estimated_loss(l, &c, NEAREST_RADIUS);
         snprintf(c.why, sizeof c.why,
                  "nothing similar was measured: the model's choice among %d configurations",
@@ -232,7 +233,7 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
 
 static void list_cublas(struct listing *l, const char *why)
 {
-    struct choice c = {.source = GT_FALLBACK, .cublas = true, .loss = -1};
+    struct choice c = {.source = CHOICE_FALLBACK, .cublas = true, .loss = -1};
     copy_text(c.why, sizeof c.why, why);
     list(l, &c);
 }
@@ -265,7 +266,7 @@ static void list_plain(struct listing *l)
     struct choice found[PLAIN_COUNT];
     int count = 0;
     for (int i = 0; i < PLAIN_COUNT; i++) {
-        struct choice c = {.source = GT_FALLBACK, .loss = -1};
+        struct choice c = {.source = CHOICE_FALLBACK, .loss = -1};
         if (!make_plain(i, &c.config) || nearest_illegal(l->known, &c.config, l->problem, l->alignment))
             continue;
         widen(&c.config, "VA", 4, l);

@@ -11,18 +11,19 @@
 #ifndef GT_LOOKUP_H
 #define GT_LOOKUP_H
 
-#include "gemmtune.h"
 #include "known.h"
 
 #define CHOICES_MAX 16
 
+enum choice_source { CHOICE_EXACT, CHOICE_NEAREST, CHOICE_PREDICTED, CHOICE_FALLBACK };
+
 struct choice {
-    enum gt_source source;
+    enum choice_source source;
     bool cublas, pretuned, stale;
     struct config config; /* unless cublas */
     char tuned_for[PROBLEM_TEXT_MAX];
     char when[24];
-    double time_us, ratio, loss; /* as in gt_plan_info */
+    double time_us, ratio, loss; /* as in gt_plan_info of gemmtune.h */
     char why[200];
 };
 

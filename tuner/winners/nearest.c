@@ -1,7 +1,7 @@
 #include "nearest.h"
 
 #include "model.h"
-#include "templates.h"
+#include "template.h"
 #include "workspace.h"
 
 #include <math.h>

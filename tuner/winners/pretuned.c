@@ -2,9 +2,8 @@
 
 #include "env.h"
 #include "fields.h"
-#include "gemmtune.h"
 #include "kernel_hash.h"
-#include "library.h"
+#include "loaded_from.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,10 +26,10 @@ static bool is_folder(const char *path)
 static bool beside_library(char *path, size_t room)
 {
     char library[2048];
-    enum gt_status (*here)(struct gt_handle **, const struct gt_options *) = gt_open;
+    enum status (*here)(char *, size_t) = pretuned_folder;
     void *symbol;
     memcpy(&symbol, &here, sizeof symbol);
-    library_path(symbol, library, sizeof library);
+    loaded_from(symbol, library, sizeof library);
     char *slash = strrchr(library, '/');
     if (!slash) return false;
     *slash = '\0';

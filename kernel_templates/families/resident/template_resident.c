@@ -1,7 +1,7 @@
 /* The resident family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
@@ -170,7 +170,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the resident family computes sgemm";
+    if (!template_serves(config->template, p)) return "the resident family computes sgemm";
     if (KNOWN(VS) && VS > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
         return "VS is wider than the streamed operand is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
@@ -230,6 +230,7 @@ const struct template template_resident = {
     .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
     .source_name = "resident.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_LOADER | 1u << P_ORDER,

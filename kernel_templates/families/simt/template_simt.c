@@ -3,7 +3,7 @@
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
 #include "simt_workspace.h"
-#include "templates.h"
+#include "template.h"
 
 #include <math.h>
 
@@ -240,7 +240,7 @@ static struct slabs cut_slabs(const struct config *config, const struct problem 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
+    if (!template_serves(config->template, p)) return "the simt family computes sgemm";
     if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
@@ -364,6 +364,7 @@ const struct template template_simt = {
                "alignment",
     .source_name = "simt.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_K | 1u << P_ORDER,

@@ -1,7 +1,7 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
@@ -188,7 +188,7 @@ static int64_t item_bytes(const struct config *config, const struct problem *p, 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the skinny family computes sgemm";
+    if (!template_serves(config->template, p)) return "the skinny family computes sgemm";
     if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
         return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
     if (KNOWN(VX) && VX > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
@@ -260,6 +260,7 @@ const struct template template_skinny = {
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .source_name = "skinny.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,

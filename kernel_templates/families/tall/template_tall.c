@@ -1,7 +1,7 @@
 /* The tall family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
 #include "launch_limits.h"
-#include "templates.h"
+#include "template.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
@@ -132,7 +132,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the tall family computes sgemm";
+    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, small = SIDE == 0 ? p->m : p->n;
     const int64_t tall = SIDE == 0 ? p->n : p->m;
@@ -193,6 +193,7 @@ const struct template template_tall = {
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
     .source_name = "tall.cu",
     .tuned = true,
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,

@@ -82,7 +82,7 @@ static bool choose(struct context *c, const struct problem *problem, int alignme
     int count = 0;
     if (!lookup_exact(&c->known, problem, alignment, choice)) return true;
     if (!nearest || lookup_others(&c->known, problem, alignment, others, &count) || count == 0 ||
-        others[0].source != GT_NEAREST)
+        others[0].source != CHOICE_NEAREST)
         return false;
     *choice = others[0];
     return true;

@@ -5,6 +5,7 @@
 #ifndef GT_ENTRY_H
 #define GT_ENTRY_H
 
+#include "real_blas.h"
 #include "stub.h"
 
 #define ENTRY_TEXT_OF(x)           #x

@@ -1,6 +1,6 @@
 #include "job_runs.h"
 
-#include "commands.h"
+#include "cmd_tune.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-#include "templates.h"
+#include "template.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Configurations: their text form is their key, so it must be exact. */
 #include "config.h"
 #include "ladder.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Of which kernels what was measured holds: the templates' own texts. */
 #include "kernel_hash.h"
 #include "source_hash.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Kernel keys: what is equal has one compiled kernel, and what differs never does. */
 #include "kernel_key.h"
 #include "messages.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What changes the hash of a text, and what does not. */
 #include "source_hash.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>

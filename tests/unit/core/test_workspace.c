@@ -1,6 +1,6 @@
 /* What a kernel may take beside its operands: how it is said, and what it keeps out of the search. */
 #include "space.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "compiler_child.h"
 
 static char folder[64];
 
@@ -118,6 +118,34 @@ TEST(ptx_is_text_for_an_architecture_and_those_after_it)
     assert_ok(compile_kernel(&kernel, folder, &cubin));
     assert_false(cubin.cached);
     assert_string_not_equal(cubin.path, ptx.path);
+}
+
+/* The cubin of a kernel, with the type that a problem needs. */
+static struct compiled build_typed(const struct template *t, enum gemm_type type)
+{
+    struct compiled out;
+    struct config config = {.template = t};
+    struct problem problem = problem_make(64, 64, 64);
+    problem.type = type;
+    for (int i = 0; i < t->param_count; i++) config.value[i] = 32;
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_kernel(&kernel, folder, &out));
+    assert_true(out.built);
+    return out;
+}
+
+TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them)
+{
+    const struct template *plain = template_find("ladder_naive");
+    struct template asking = *plain;
+    asking.asks = TEMPLATE_ASKS_TYPE;
+    const struct compiled strict = build_typed(&asking, GEMM_SGEMM), tf32 = build_typed(&asking, GEMM_TF32);
+    assert_string_not_equal(strict.path, tf32.path);
+    assert_false(tf32.cached);
+    assert_true(build_typed(&asking, GEMM_TF32).cached);
+    const struct compiled one = build_typed(plain, GEMM_SGEMM), other = build_typed(plain, GEMM_TF32);
+    assert_string_equal(one.path, other.path);
+    assert_string_not_equal(one.path, strict.path);
 }
 
 TEST(every_architecture_of_the_project_compiles)
@@ -406,6 +434,7 @@ int main(int argc, char **argv)
         IN_FOLDER(another_definition_header_or_architecture_is_another_entry),
         IN_FOLDER(a_damaged_entry_is_compiled_again_to_the_same_bytes),
         IN_FOLDER(ptx_is_text_for_an_architecture_and_those_after_it),
+        IN_FOLDER(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
         IN_FOLDER(every_architecture_of_the_project_compiles),
         IN_FOLDER(a_refused_text_is_an_answer_with_the_line_that_says_why),
         IN_FOLDER(spills_are_reported),

@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "nvml.h"
 #include "reference.h"
+#include "rival.h"
 #include "unit.h"
 
 #include <dlfcn.h>

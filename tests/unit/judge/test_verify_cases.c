@@ -1,6 +1,6 @@
 #include "verify_cases.h"
 
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <string.h>

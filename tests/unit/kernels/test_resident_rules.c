@@ -4,7 +4,7 @@
 #include <stats.h>
 #include <stdio.h>
 #include <string.h>
-#include <templates.h>
+#include <template.h>
 
 static const char *const base_text =
     "resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VS=4 "

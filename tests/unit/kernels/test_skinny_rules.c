@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include <string.h>
-#include <templates.h>
+#include <template.h>
 
 static const char *const base_text =
     "skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=32 WARPS_X=1 WARPS_K=8 DEPTH=2 "

@@ -4,7 +4,7 @@
 #include <stats.h>
 #include <stdio.h>
 #include <string.h>
-#include <templates.h>
+#include <template.h>
 
 static const char *const base_text =
     "tall SIDE=1 BM=256 BN=64 BK=21 TM=8 TN=8 STAGES=3 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=132";

@@ -1,8 +1,8 @@
 /* The GPU worker process where there is no GPU: what it answers, and how it ends. */
-#include "commands.h"
 #include "frame.h"
 #include "messages.h"
 #include "unit.h"
+#include "worker.h"
 
 #include <signal.h>
 #include <stdio.h>

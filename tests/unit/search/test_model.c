@@ -3,7 +3,7 @@
 #include "model.h"
 #include "model_registers.h"
 #include "space.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 

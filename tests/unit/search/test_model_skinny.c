@@ -1,7 +1,7 @@
 /* The model of the skinny family against what an H200 measured (2026-11-20; launches back to back, operands
  * rotated beyond L2). */
 #include "model.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * to which of two must be slower. */
 #include "model.h"
 #include "space.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 

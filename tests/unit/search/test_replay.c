@@ -3,7 +3,7 @@
  * advice. */
 #include "search.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 #include "neighbours.h"
 #include "search.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <math.h>

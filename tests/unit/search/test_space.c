@@ -1,5 +1,5 @@
 #include "space.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 

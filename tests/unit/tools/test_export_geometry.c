@@ -2,7 +2,7 @@
 #include "export_geometry.h"
 #include "space.h"
 #include "stats.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 #include "workspace.h"
 

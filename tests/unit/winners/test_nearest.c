@@ -2,7 +2,7 @@
  * database. */
 #include "lookup.h"
 #include "nearest.h"
-#include "templates.h"
+#include "template.h"
 #include "unit.h"
 
 #include <math.h>
@@ -179,7 +179,7 @@ TEST(where_cublas_won_nearby_it_is_chosen)
 {
     add("sgemm:nn:1024x1024x1024", NULL, 50, 50);
     struct choice c = first("sgemm:nn:1024x1024x1000");
-    assert_true(c.cublas && c.source == GT_NEAREST);
+    assert_true(c.cublas && c.source == CHOICE_NEAREST);
     assert_true(c.time_us > 30 && c.time_us < 70);
     assert_string_equal(c.tuned_for, "sgemm:nn:1024x1024x1024");
 }
@@ -191,8 +191,8 @@ TEST(a_winner_that_cublas_would_beat_here_gives_way_to_it)
     struct problem p = problem_make(1024, 1024, 1000);
     int count;
     assert_ok(lookup_others(&known, &p, 16, choices, &count));
-    assert_true(choices[0].cublas && choices[0].source == GT_NEAREST);
-    assert_true(!choices[1].cublas && choices[1].source == GT_NEAREST); /* where there is no cuBLAS */
+    assert_true(choices[0].cublas && choices[0].source == CHOICE_NEAREST);
+    assert_true(!choices[1].cublas && choices[1].source == CHOICE_NEAREST); /* where there is no cuBLAS */
 }
 
 TEST(without_winners_the_list_is_cublas_and_plain_configurations)
@@ -212,7 +212,7 @@ TEST(without_winners_the_list_is_cublas_and_plain_configurations)
         for (int alignment = 4; alignment <= 16; alignment *= 2) {
             assert_ok(lookup_others(&known, &p, alignment, choices, &count));
             assert_true(choices[0].cublas);
-            assert_int_equal(choices[0].source, GT_FALLBACK);
+            assert_int_equal(choices[0].source, CHOICE_FALLBACK);
             kernels = 0;
             for (int c = 1; c < count; c++) {
                 assert_false(choices[c].cublas); /* once is enough */

@@ -1,13 +1,13 @@
-/* templates.h — the table of kernel templates: names, parameters, rules, launch geometry, which problems each
- * serves.
+/* template.h — what the program knows of a kernel template: name, parameters, rules, launch geometry, which
+ * problems it serves.
  *
- * A template is a .cu text whose parameters arrive as -D macros. Legality lives here, beside the kernel:
- * rules files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database.
- *
- * To add a template: NAME.cu, NAME_rules.h, template_NAME.c and a row in templates.c.
+ * A template is a .cu text whose parameters arrive as -D macros. Legality lives beside the kernel: rules
+ * files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no
+ * family by name: the table is declared here and defined outside of this layer, and a program is linked with
+ * exactly one definition of it, kernel_templates/templates.c.
  */
-#ifndef GT_TEMPLATES_H
-#define GT_TEMPLATES_H
+#ifndef GT_TEMPLATE_H
+#define GT_TEMPLATE_H
 
 #include "config.h"
 #include "gemm_args.h"
@@ -82,7 +82,8 @@ struct template
     bool tuned;              /* false: shown by the ladder only, never searched */
     const struct param *params;
     int param_count;
-    unsigned asks;     /* TEMPLATE_ASKS_... */
+    enum gemm_type delivers; /* what its kernels compute */
+    unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
@@ -101,6 +102,8 @@ struct template
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
 };
 
+#define TEMPLATES_MAX 64 /* rows */
+
 extern const struct template *const templates[];
 extern const size_t template_count;
 
@@ -112,5 +115,8 @@ int template_param(const struct template *t, const char *name);
 
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
+
+/* May its kernels compete for a problem of that type? check() refuses the others. */
+bool template_serves(const struct template *t, const struct problem *problem);
 
 #endif

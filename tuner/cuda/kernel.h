@@ -1,4 +1,4 @@
-/* kernel.h — anything that computes the problem's C on the GPU: a loaded candidate or the rival. One
+/* kernel.h — anything that computes the problem's C on the GPU: a loaded candidate or a rival. One
  * interface, so that the judge and the clock treat both alike.
  */
 #ifndef GT_KERNEL_H
@@ -7,7 +7,7 @@
 #include "config.h"
 #include "device.h"
 #include "problem.h"
-#include "templates.h"
+#include "template.h"
 
 struct operands {
     CUdeviceptr a, b, c;
@@ -39,17 +39,8 @@ bool kernel_refused(CUresult result);
 enum status kernel_load(struct device *device, const struct config *config, const struct problem *problem,
                         const char *cubin_path, const char *checksum, struct kernel *kernel);
 
-/* Release what kernel_load or rival_open made, once its work on the device is done; takes a zeroed kernel
- * too. */
+/* Release what kernel_load or the opening of a rival made, once its work on the device is done; takes a
+ * zeroed kernel too. */
 void kernel_close(struct kernel *kernel);
-
-/* cuBLAS, opened at run time (GEMMTUNE_LIBCUBLAS, toolkit, usual names), strict FP32: TF32 and emulation are
- * off, whatever the environment says (it changes this process's environment before the library is loaded).
- * E_ABSENT when there is no cuBLAS, or it cannot take the problem. version: "13.1.0". Errors: E_GPU. */
-enum status rival_open(struct device *device, const struct problem *problem, struct kernel *kernel,
-                       char version[16]);
-
-/* Version of cuBLAS without opening a device. E_ABSENT when there is none, with where it was looked for. */
-enum status rival_version(char version[16], char *path, size_t room);
 
 #endif

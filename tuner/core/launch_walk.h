@@ -1,5 +1,5 @@
 /* launch_walk.h — the launches of a plan one after the other, with the arguments of each: a long batch goes
- * in pieces, a long k in slabs (templates.h). Whoever launches kernels walks this way: the tuner, the
+ * in pieces, a long k in slabs (template.h). Whoever launches kernels walks this way: the tuner, the
  * runtime, the execution on the CPU.
  *
  *     for (launch_walk_start(&walk, &plan, &problem); launch_walk_next(&walk, &launch);)
@@ -8,7 +8,7 @@
 #ifndef GT_LAUNCH_WALK_H
 #define GT_LAUNCH_WALK_H
 
-#include "templates.h"
+#include "template.h"
 
 struct launch_walk {
     const struct launch_plan *plan;

@@ -3,8 +3,8 @@
 #include "clock.h"
 #include "compile.h"
 #include "device.h"
-#include "kernel.h"
 #include "nvml.h"
+#include "rival.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,0 +1,36 @@
+/* real_api.h — what the drop-in calls of the cuBLAS and cublasLt that the program loaded. */
+#ifndef GT_REAL_API_H
+#define GT_REAL_API_H
+
+#include "cublas_abi.h"
+
+/* By their names; NULL what this version does not have. */
+struct real_blas {
+    __typeof__(cublasSgemm_v2) *Sgemm;
+    __typeof__(cublasSgemm_v2_64) *Sgemm64;
+    __typeof__(cublasSgemmStridedBatched) *SgemmStrided;
+    __typeof__(cublasSgemmStridedBatched_64) *SgemmStrided64;
+    __typeof__(cublasSgemmBatched) *SgemmBatched;
+    __typeof__(cublasSgemmBatched_64) *SgemmBatched64;
+    __typeof__(cublasGemmEx) *GemmEx;
+    __typeof__(cublasGemmEx_64) *GemmEx64;
+    __typeof__(cublasGemmStridedBatchedEx) *GemmStridedEx;
+    __typeof__(cublasGemmStridedBatchedEx_64) *GemmStridedEx64;
+    __typeof__(cublasSetStream_v2) *SetStream;
+    __typeof__(cublasSetWorkspace_v2) *SetWorkspace;
+    __typeof__(cublasDestroy_v2) *Destroy;
+    int (*GetStream)(blas_handle, CUstream *);
+    int (*GetPointerMode)(blas_handle, int *);
+    int (*GetMathMode)(blas_handle, int *);
+    int (*GetSmCountTarget)(blas_handle, int *);
+};
+
+struct real_lt {
+    __typeof__(cublasLtMatmul) *Matmul;
+    int (*DescGet)(lt_desc, int what, void *value, size_t room, size_t *written);
+    int (*LayoutGet)(lt_layout, int what, void *value, size_t room, size_t *written);
+    __typeof__(cublasLtMatmulAlgoGetIds) *AlgoGetIds;
+    __typeof__(cublasLtMatmulAlgoCheck) *AlgoCheck;
+};
+
+#endif

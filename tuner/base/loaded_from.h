@@ -1,0 +1,16 @@
+/* loaded_from.h — which file some code of this process was loaded from. */
+#ifndef GT_LOADED_FROM_H
+#define GT_LOADED_FROM_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* The program or library that a symbol's address lies in; "" unknown. */
+static inline void loaded_from(const void *symbol_in_it, char *path, size_t room)
+{
+    Dl_info info;
+    const int known = dladdr(symbol_in_it, &info) && info.dli_fname;
+    snprintf(path, room, "%s", known ? info.dli_fname : "");
+}
+
+#endif

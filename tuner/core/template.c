@@ -1,0 +1,31 @@
+#include "template.h"
+
+#include <string.h>
+
+const struct template *template_find(const char *name)
+{
+    for (size_t i = 0; i < template_count; i++)
+        if (strcmp(templates[i]->name, name) == 0) return templates[i];
+    return NULL;
+}
+
+int template_param(const struct template *t, const char *name)
+{
+    for (int i = 0; i < t->param_count; i++)
+        if (strcmp(t->params[i].name, name) == 0) return i;
+    return -1;
+}
+
+bool template_serves(const struct template *t, const struct problem *problem)
+{
+    return gemm_type_satisfies(t->delivers, problem->type);
+}
+
+const char *template_check_ranges(const struct config *config, int known)
+{
+    const struct param *params = config->template->params;
+    for (int i = 0; i < known; i++)
+        if (config->value[i] < params[i].least || config->value[i] > params[i].most)
+            return "a parameter is outside its range";
+    return NULL;
+}

@@ -1,0 +1,11 @@
+/* worker.h — the child that runs trials on one GPU, not for people: started by the pool with a socket on file
+ * descriptor 3. */
+#ifndef GT_WORKER_H
+#define GT_WORKER_H
+
+#include "status.h"
+
+/* tune _worker --device N --cache DIR */
+enum status cmd_gpu_worker(int argc, char **argv);
+
+#endif
