@@ -34,6 +34,7 @@ static const struct column columns[] = {
     {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(6), 3},
     {"lt_ratio", "x best Lt", COLUMN_NUMBER | COLUMN_RANK(2), 3},
     {"autotune_ratio", "x autotune", COLUMN_NUMBER | COLUMN_RANK(3), 3},
+    {"bf16x9_ratio", "x BF16x9", COLUMN_NUMBER | COLUMN_RANK(3), 3},
     {"mark", "note", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(1), 0},
     {"time_low_us", NULL, COLUMN_NUMBER, 0},
     {"time_high_us", NULL, COLUMN_NUMBER, 0},
@@ -62,7 +63,6 @@ static const struct column columns[] = {
     {"driver", NULL, COLUMN_TEXT, 0},
     {"cublas", NULL, COLUMN_TEXT, 0},
     {"rival", NULL, COLUMN_TEXT, 0},
-    {"bf16x9_ratio", "x BF16x9", COLUMN_NUMBER | COLUMN_RANK(3), 3},
     {"bf16x9_us", NULL, COLUMN_NUMBER, 0},
     {"bf16x9_ratio_low", NULL, COLUMN_NUMBER, 0},
     {"bf16x9_ratio_high", NULL, COLUMN_NUMBER, 0},
@@ -102,6 +102,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
 {
     const struct bench_times *own = &row->times[BENCH_OWN], *cublas = &row->times[BENCH_CUBLAS];
     const struct bench_times *lt = &row->times[BENCH_LT], *autotune = &row->times[BENCH_AUTOTUNE];
+    const struct bench_times *bf16x9 = &row->times[BENCH_BF16X9];
     char problem[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX] = "";
     problem_format(&row->problem, problem);
     if (row->known) config_format(&row->fastest.config, config);
@@ -116,6 +117,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, or_empty(cublas->ratio_high));
     table_number(t, or_empty(lt->ratio));
     table_number(t, or_empty(autotune->ratio));
+    table_number(t, or_empty(bf16x9->ratio));
     table_text(t, mark(row));
     table_number(t, or_empty(own->low_us));
     table_number(t, or_empty(own->high_us));
@@ -143,8 +145,6 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_text(t, or_null(place->worker->driver));
     table_text(t, or_null(place->worker->cublas));
     table_text(t, cublas->time_us > 0 ? rival_anchor(row->problem.type)->name : NULL);
-    const struct bench_times *bf16x9 = &row->times[BENCH_BF16X9];
-    table_number(t, or_empty(bf16x9->ratio));
     table_number(t, or_empty(bf16x9->time_us));
     table_number(t, or_empty(bf16x9->ratio_low));
     table_number(t, or_empty(bf16x9->ratio_high));
