@@ -1,15 +1,17 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "skinny_host.h"
+
 #include "gemm_block.h"
 #include "launch_limits.h"
-#include "template.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
 #define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
-    text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_skinny_sum_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
     text_gt_reduce_rules_h[], text_gt_arrive_cuh[];
 
 static const struct source_text sources[] = {
@@ -18,7 +20,10 @@ static const struct source_text sources[] = {
     {"skinny_small.cuh", text_skinny_small_cuh},
     {"skinny_stream.cuh", text_skinny_stream_cuh},
     {"skinny_sum.cuh", text_skinny_sum_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_store.cuh", text_gt_store_cuh},
     {"gt_reduce.cuh", text_gt_reduce_cuh},
@@ -26,76 +31,40 @@ static const struct source_text sources[] = {
     {"gt_arrive.cuh", text_gt_arrive_cuh},
 };
 
-/* In the order of params. */
-enum {
-    P_SIDE,
-    P_ROWS,
-    P_TX,
-    P_VX,
-    P_VS,
-    P_VC,
-    P_LANES_X,
-    P_WARPS_X,
-    P_WARPS_K,
-    P_WARPS_R,
-    P_DEPTH,
-    P_STEPS,
-    P_BUFFERS,
-    P_LOADER,
-    P_MIN_BLOCKS,
-    P_REDUCE,
-    P_SPLIT_K,
-    P_COUNT
-};
-
 static const struct param params[P_COUNT] = {
-    {"SIDE", PARAM_COMPILE, 0, 1, "0: few rows, B is streamed; 1: few columns, A is streamed"},
-    {"ROWS", PARAM_COMPILE, 1, 64, "rows (columns) of C at most: all of them, each costs TX registers"},
-    {"TX", PARAM_COMPILE, 1, 16,
+    {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1, "0: few rows, B is streamed; 1: few columns, A is streamed"},
+    {"ROWS", PARAM_COMPILE, ROLE_NAMED, 1, 64,
+     "rows (columns) of C at most: all of them, each costs TX registers"},
+    {"TX", PARAM_COMPILE, ROLE_NAMED, 1, 16,
      "columns of the streamed operand a lane: fewer reads of shared memory, more registers"},
-    {"VX", PARAM_COMPILE, 1, 4,
+    {"VX", PARAM_COMPILE, ROLE_VECTOR, 1, 4,
      "floats a load of the streamed operand: wide is fast, narrow suits any alignment"},
-    {"VS", PARAM_COMPILE, 1, 4, "floats a load of the small operand: the same"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
-    {"LANES_X", PARAM_COMPILE, 1, 32,
+    {"VS", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a load of the small operand: the same"},
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats an access to C: the same"},
+    {"LANES_X", PARAM_COMPILE, ROLE_LANES, 1, 32,
      "lanes side by side: many read long rows, few need fewer splits of k to fill the GPU"},
-    {"WARPS_X", PARAM_COMPILE, 1, 32, "warps side by side: the small operand is read by fewer blocks"},
-    {"WARPS_K", PARAM_COMPILE, 1, 32, "warps that divide k: fewer splits, but a longer sum within the block"},
-    {"WARPS_R", PARAM_COMPILE, 1, 8,
+    {"WARPS_X", PARAM_COMPILE, ROLE_WARPS, 1, 32,
+     "warps side by side: the small operand is read by fewer blocks"},
+    {"WARPS_K", PARAM_COMPILE, ROLE_WARPS, 1, 32,
+     "warps that divide k: fewer splits, but a longer sum within the block"},
+    {"WARPS_R", PARAM_COMPILE, ROLE_WARPS, 1, 8,
      "warps that share the columns and divide the rows: wider TX for many rows, but each reads the stream"},
-    {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
-    {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
-    {"BUFFERS", PARAM_COMPILE, 2, 8, "chunks in shared memory: more hide latency where chunks are short"},
-    {"LOADER", PARAM_COMPILE, 0, 2,
+    {"DEPTH", PARAM_COMPILE, ROLE_NAMED, 1, 8,
+     "fragments on their way: more hide latency, but take registers"},
+    {"STEPS", PARAM_COMPILE, ROLE_NAMED, 1, 64,
+     "steps a chunk of the small operand: fewer barriers, more shared memory"},
+    {"BUFFERS", PARAM_COMPILE, ROLE_BUFFERS, 2, 8,
+     "chunks in shared memory: more hide latency where chunks are short"},
+    {"LOADER", PARAM_COMPILE, ROLE_NAMED, 0, 2,
      "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80); 2: so, and as it lies "
      "across k"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"REDUCE", PARAM_COMPILE, 1, 8,
+    {"REDUCE", PARAM_COMPILE, ROLE_NAMED, 1, 8,
      "who adds the parts of SPLIT_K: 1 a tile's last block; 2-8 a cluster of as many blocks (sm_90)"},
-    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+    {"SPLIT_K", PARAM_LAUNCH, ROLE_SPLIT, 1, 1024,
      "blocks that share columns along k: fill the GPU evenly, but their parts must be added"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define SIDE       (config->value[P_SIDE])
-#define ROWS       (config->value[P_ROWS])
-#define TX         (config->value[P_TX])
-#define VX         (config->value[P_VX])
-#define VS         (config->value[P_VS])
-#define VC         (config->value[P_VC])
-#define LANES_X    (config->value[P_LANES_X])
-#define WARPS_X    (config->value[P_WARPS_X])
-#define WARPS_K    (config->value[P_WARPS_K])
-#define DEPTH      (config->value[P_DEPTH])
-#define STEPS      (config->value[P_STEPS])
-#define BUFFERS    (config->value[P_BUFFERS])
-#define LOADER     (config->value[P_LOADER])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define WARPS_R    (config->value[P_WARPS_R])
-#define REDUCE     (config->value[P_REDUCE])
-#define SPLIT_K    (config->value[P_SPLIT_K])
-#include "skinny_rules.h"
 
 static struct resources skinny_resources(const struct config *config)
 {
@@ -273,12 +242,18 @@ static bool skinny_geometry(const struct config *config, const struct problem *p
     return true;
 }
 
+static struct tile skinny_tile(const struct config *config)
+{
+    const int x = TILE_X;
+    return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
+}
+
 extern const struct template template_skinny;
 const struct template template_skinny = {
     .name = "skinny",
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .source_name = "skinny.cu",
-    .tuned = true,
+    .space = "skinny.conf",
     .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
@@ -290,5 +265,7 @@ const struct template template_skinny = {
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
     .geometry = skinny_geometry,
+    .tile = skinny_tile,
+    .predict = skinny_predict,
     .block = &gemm_block,
 };

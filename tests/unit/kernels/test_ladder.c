@@ -21,7 +21,7 @@ TEST(eight_rungs_are_in_the_table_and_none_is_searched)
         assert_ptr_equal(template_find(ladder_rungs[i]->name), ladder_rungs[i]);
         assert_ptr_equal(ladder_find(ladder_rungs[i]->name), ladder_rungs[i]);
         assert_ptr_equal(ladder_find(ladder_rungs[i]->name + strlen("ladder_")), ladder_rungs[i]);
-        assert_false(ladder_rungs[i]->tuned);
+        assert_null(ladder_rungs[i]->space);
         assert_string_equal(ladder_rungs[i]->sources[0].name, ladder_rungs[i]->source_name);
     }
     assert_null(ladder_find("simt"));
