@@ -227,9 +227,9 @@ static void give_right_hashes(const char *path)
     static const char sql[] =
         "UPDATE gpus SET hash = content_hash(name, arch, sm_count);"
         "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = "
-        "f.gpu_id), " DB_FIGURES_CONTENT ");"
+        "f.gpu_id), " DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ");"
         "UPDATE problems SET hash = content_hash(text);"
-        "UPDATE configs SET hash = content_hash(template, template_hash, schema_hash, text);"
+        "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text);"
         "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), "
         "(SELECT hash FROM gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ");"
         "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), "

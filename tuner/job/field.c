@@ -1,9 +1,18 @@
 #include "field.h"
 
 #include "model.h"
+#include "paths.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum status field_space(const char *path, struct space **space)
+{
+    char folder[4096];
+    if (*path) return space_load(path, space);
+    enum status st = paths_configs("spaces", folder, sizeof folder);
+    return st ? st : space_load_all(folder, space);
+}
 
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                        int64_t workspace_bytes, struct field *field)
@@ -93,7 +102,7 @@ static enum status recall_one(struct field *field, size_t i, struct db *db, cons
     if (st == E_ABSENT) return OK; /* another GPU, cache policy or template code */
     if (st || outcome.verdict == VERDICT_PREDICTED) return st;
     if (outcome.verdict == VERDICT_CRASHED || outcome.verdict == VERDICT_HUNG) {
-        st = db_quarantined(db, context, problem, &field->config[i], &quarantined);
+        st = db_quarantined(db, context, &field->config[i], &quarantined);
         if (st || !quarantined) {
             recalled->interrupted++;
             return st;

@@ -5,7 +5,6 @@
 #include "compile.h"
 #include "db.h"
 #include "options.h"
-#include "paths.h"
 #include "search.h"
 #include "workspace.h"
 #include <errno.h>
@@ -52,7 +51,7 @@ static const struct argp_option rows[] = {
     {"max-trials", KEY_TRIALS, "N", 0, "candidates a problem at most, those of earlier runs included", 0},
     {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, random or exhaustive (ils)", 0},
     {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
-    {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/simt.conf)", 0},
+    {"space", KEY_SPACE, "FILE", 0, "values worth trying, in place of those in configs/spaces", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
     {"hot", KEY_HOT, NULL, 0, "time with operands in the cache", 0},
     {"workspace", KEY_WORKSPACE, "SIZE", 0,
@@ -312,7 +311,6 @@ static enum status fill_defaults(struct tune_options *o)
 {
     enum status st = OK;
     if (o->workspace_bytes < 0) st = workspace_from_environment(&o->workspace_bytes);
-    if (!st && !*o->space) st = paths_default_space(o->space, sizeof o->space);
     if (!st && !*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
     bool known = false;

@@ -1,4 +1,5 @@
 /* The rungs on the host: what they serve, which tile sizes they refuse, how they are launched. */
+#include "gemm_block.h"
 #include "ladder.h"
 #include "unit.h"
 
@@ -20,7 +21,7 @@ TEST(eight_rungs_are_in_the_table_and_none_is_searched)
         assert_ptr_equal(template_find(ladder_rungs[i]->name), ladder_rungs[i]);
         assert_ptr_equal(ladder_find(ladder_rungs[i]->name), ladder_rungs[i]);
         assert_ptr_equal(ladder_find(ladder_rungs[i]->name + strlen("ladder_")), ladder_rungs[i]);
-        assert_false(ladder_rungs[i]->tuned);
+        assert_null(ladder_rungs[i]->space);
         assert_string_equal(ladder_rungs[i]->sources[0].name, ladder_rungs[i]->source_name);
     }
     assert_null(ladder_find("simt"));
@@ -124,8 +125,8 @@ TEST(a_grid_holds_every_tile_or_the_problem_is_refused)
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.kernel[0].grid[0], 2 * 3);
     assert_int_equal(plan.kernel[0].threads, 256);
-    assert_int_equal(plan.args.m, 129);
-    assert_int_equal(plan.args.lda, 5);
+    assert_int_equal(gemm_args_in(&plan).m, 129);
+    assert_int_equal(gemm_args_in(&plan).lda, 5);
     assert_null(why_not("ladder_naive BM=32 BN=32", "1000000x2000000x1"));
     assert_string_equal(why_not("ladder_naive BM=32 BN=32", "2000000x2000000x1"),
                         "more tiles than a grid has blocks");
