@@ -70,15 +70,15 @@ enum status db_record(struct db *db, int64_t attempt_id, const struct outcome *o
 /* The worker died of something else (another candidate, the operator): the attempt does not count. */
 enum status db_forget_attempt(struct db *db, int64_t attempt_id);
 
-/* The newest outcome of a configuration for a problem on this GPU with the same template code (template_hash)
- * and cache policy. E_ABSENT: never tried. *stale: made with another driver, compiler, power limit or
+/* The newest outcome of a configuration for a problem on this GPU with the same kernel (kernel_hash) and
+ * cache policy. E_ABSENT: never tried. *stale: made with another driver, compiler, power limit or
  * protocol (what either side does not know does not count). */
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale);
 
-/* True if it crashed or hung twice on this GPU, for any problem. */
-enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
-                           bool *yes);
+/* True if it crashed or hung twice on this GPU, for this problem or any other with the same kernel. */
+enum status db_quarantined(struct db *db, const struct db_context *context, const struct problem *problem,
+                           const struct config *config, bool *yes);
 
 struct db_winner {
     struct problem problem;
@@ -133,7 +133,7 @@ struct db_brief {
     struct problem problem;
     struct config config; /* template NULL: cuBLAS won */
     bool other_gpu;       /* of another GPU of the same architecture */
-    bool changed;         /* the template's text is not the one that was measured */
+    bool changed;         /* the kernel is not the one that was measured */
     bool cold, predicted, exact;
     double time_us, anchor_us, ratio, ratio_low, ratio_high;
     int protocol;

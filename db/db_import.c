@@ -94,7 +94,8 @@ enum status db_import_winner(struct db *db, const struct db_winner *w, int64_t d
     if (!st) st = check_winner(w);
     if (!st) st = add_run(db, &context, decided_us, &run_id);
     if (!st) st = db_add_problem(db, &w->problem, &problem_id);
-    if (!st && w->config.template) st = db_add_config(db, &w->config, &config_id);
+    if (!st && w->config.template)
+        st = db_add_config(db, &(struct kernel_use){&w->config, &w->problem, w->gpu.arch}, &config_id);
     if (!st) st = db_next_decision(db, &decision);
     if (!st) st = db_add_decision(db, run_id, decision, problem_id, config_id, w, decided_us, added);
     if (!st && *added) st = db_challenge(db, decision, won);
@@ -142,7 +143,8 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
     if (!st) st = check_outcome(&t->outcome);
     if (!st) st = add_run(db, &context, t->started_us, &run_id);
     if (!st) st = db_add_problem(db, &t->problem, &problem_id);
-    if (!st) st = db_add_config(db, &t->config, &config_id);
+    if (!st)
+        st = db_add_config(db, &(struct kernel_use){&t->config, &t->problem, context.gpu.arch}, &config_id);
     if (!st) st = db_free_trial_id(db, &id);
     if (!st)
         st = db_prepare(

@@ -28,13 +28,13 @@
 #define DB_APPLICATION_ID 1735224677
 #define DB_VERSION        1
 #define DB_HASH_BYTES     16
-#define DB_KERNELS_MAX    32
+#define DB_SCHEMAS_MAX    32
 #define DB_STATEMENTS_MAX 96
 
-/* What a configuration's hash says of its template; computed once a template. */
-struct db_kernel {
+/* What the parameters of a template are called; computed once a template. */
+struct db_schema {
     const struct template *template;
-    int64_t source, schema;
+    int64_t hash;
 };
 
 struct db {
@@ -53,8 +53,10 @@ struct db {
         sqlite3_stmt *handle;
     } statements[DB_STATEMENTS_MAX];
     int statement_count;
-    struct db_kernel kernels[DB_KERNELS_MAX];
-    int kernel_count;
+    struct db_schema schemas[DB_SCHEMAS_MAX];
+    int schema_count;
+    int64_t arch_run; /* the run whose GPU's architecture is known; 0: of none */
+    int arch;
     char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as it was given */
 };
 
@@ -177,18 +179,27 @@ void db_time_text(int64_t us, char text[32]);
 
 /* --- db_keys.c --- */
 
+/* A configuration with what else its kernel depends on: the column template_hash is kernel_hash() of that. */
+struct kernel_use {
+    const struct config *config;
+    const struct problem *problem;
+    int arch;
+};
+/* As a row has it. */
+int64_t db_kernel_hash(const struct kernel_use *use);
+
 /* Ids of rows; the add forms insert what is missing (inside a transaction), the find forms give 0 for what is
  * absent. */
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id);
 enum status db_add_problem(struct db *db, const struct problem *problem, int64_t *id);
-enum status db_add_config(struct db *db, const struct config *config, int64_t *id);
+enum status db_add_config(struct db *db, const struct kernel_use *use, int64_t *id);
 enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id);
 enum status db_find_problem(struct db *db, const struct problem *problem, int64_t *id);
-enum status db_find_config(struct db *db, const struct config *config, int64_t *id);
+enum status db_find_config(struct db *db, const struct kernel_use *use, int64_t *id);
 /* What identifies them, in the order of content_hash's arguments: three and four parameters. */
 void bind_gpu(struct binder *b, const struct gpu *gpu);
-void bind_config(struct binder *b, struct db *db, const struct config *config);
-const struct db_kernel *db_kernel(struct db *db, const struct template *t);
+void bind_config(struct binder *b, struct db *db, const struct kernel_use *use);
+int64_t db_schema_hash(struct db *db, const struct template *t);
 
 /* What a filter lets through: GPUs by name, malloc'ed (NULL on errors), and the problem, 0 for any. No GPU
  * where the problem is not known. */
@@ -211,6 +222,8 @@ struct db_run_row {
     const char *command;
     int64_t nonce, started_us;
 };
+/* The architecture of a run's GPU; 0: there is no such run. */
+enum status db_run_arch(struct db *db, int64_t run_id, int *arch);
 /* The run with this content; inserted if it is not there. Inside a transaction. */
 enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run_id);
 
@@ -231,8 +244,10 @@ bool db_read_stale(struct reader *r, const struct db_context *now);
 void db_read_outcome(struct reader *r, struct outcome *outcome);
 /* From the verdict on: the columns after recovered_us of DB_TRIAL_CONTENT. */
 void db_bind_outcome(struct binder *b, const struct outcome *outcome);
-/* Columns template_hash, schema_hash, text: false if the template is unknown by now or has changed. */
-bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config);
+/* Columns template_hash, schema_hash, text: false if the template is unknown by now or the kernel for this
+ * problem on GPUs of this architecture has changed. */
+bool db_read_config(struct db *db, struct reader *r, const struct problem *problem, int arch,
+                    char text[CONFIG_TEXT_MAX], struct config *config);
 
 /* Insert the trial of an open attempt; recovered_us 0: told by the tuner. Inside a transaction. */
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,

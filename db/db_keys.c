@@ -1,5 +1,7 @@
 #include "db_internal.h"
 
+#include "kernel_hash.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +20,19 @@ static uint64_t schema_hash(const struct template *t)
     return hash;
 }
 
-const struct db_kernel *db_kernel(struct db *db, const struct template *t)
+int64_t db_schema_hash(struct db *db, const struct template *t)
 {
-    for (int i = 0; i < db->kernel_count; i++)
-        if (db->kernels[i].template == t) return &db->kernels[i];
+    for (int i = 0; i < db->schema_count; i++)
+        if (db->schemas[i].template == t) return db->schemas[i].hash;
     /* More templates than places: the last place is used again. */
-    int i = db->kernel_count < DB_KERNELS_MAX ? db->kernel_count++ : DB_KERNELS_MAX - 1;
-    db->kernels[i] = (struct db_kernel){t, (int64_t)template_hash(t), (int64_t)schema_hash(t)};
-    return &db->kernels[i];
+    int i = db->schema_count < DB_SCHEMAS_MAX ? db->schema_count++ : DB_SCHEMAS_MAX - 1;
+    db->schemas[i] = (struct db_schema){t, (int64_t)schema_hash(t)};
+    return db->schemas[i].hash;
+}
+
+int64_t db_kernel_hash(const struct kernel_use *use)
+{
+    return (int64_t)kernel_hash_of(use->config, use->problem, use->arch);
 }
 
 /* --- GPUs --- */
@@ -256,18 +263,18 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     return st;
 }
 
-void bind_config(struct binder *b, struct db *db, const struct config *config)
+void bind_config(struct binder *b, struct db *db, const struct kernel_use *use)
 {
-    const struct db_kernel *kernel = db_kernel(db, config->template);
+    const struct template *t = use->config->template;
     char text[CONFIG_TEXT_MAX];
-    config_format(config, text);
-    bind_text(b, config->template->name);
-    bind_int(b, kernel->source);
-    bind_int(b, kernel->schema);
+    config_format(use->config, text);
+    bind_text(b, t->name);
+    bind_int(b, db_kernel_hash(use));
+    bind_int(b, db_schema_hash(db, t));
     bind_text(b, text);
 }
 
-enum status db_find_config(struct db *db, const struct config *config, int64_t *id)
+enum status db_find_config(struct db *db, const struct kernel_use *use, int64_t *id)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = db_prepare(db,
@@ -277,13 +284,13 @@ enum status db_find_config(struct db *db, const struct config *config, int64_t *
                                 &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_config(&b, db, config);
+    bind_config(&b, db, use);
     return db_integer(db, &b, id, "look for a configuration");
 }
 
-enum status db_add_config(struct db *db, const struct config *config, int64_t *id)
+enum status db_add_config(struct db *db, const struct kernel_use *use, int64_t *id)
 {
-    enum status st = db_find_config(db, config, id);
+    enum status st = db_find_config(db, use, id);
     if (st || *id) return st;
     sqlite3_stmt *stmt = NULL;
     st = db_prepare(db,
@@ -292,7 +299,7 @@ enum status db_add_config(struct db *db, const struct config *config, int64_t *i
                     &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_config(&b, db, config);
+    bind_config(&b, db, use);
     st = db_run(db, &b, NULL, "store a configuration");
     *id = sqlite3_last_insert_rowid(db->handle);
     return st;

@@ -29,9 +29,11 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     enum status st =
         db_prepare(db,
                    "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
-                   "d.decided_us, d.hash, c.template_hash, c.schema_hash, c.text "
+                   "d.decided_us, d.hash, g.arch, p.text, c.template_hash, c.schema_hash, c.text "
                    "FROM decisions d "
                    "JOIN runs r ON r.id = d.run_id "
+                   "JOIN gpus g ON g.id = r.gpu_id "
+                   "JOIN problems p ON p.id = d.problem_id "
                    "LEFT JOIN configs c ON c.id = d.config_id "
                    "WHERE d.id = ?1",
                    &stmt);
@@ -42,7 +44,9 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     if ((st = db_step(db, stmt, &row, "compare winners"))) return st;
     if (!row) return db_broken(db, "winner", decision);
     struct reader r = read_start(stmt);
+    struct problem problem;
     struct config config;
+    char text[PROBLEM_TEXT_MAX];
     memset(e, 0, sizeof *e);
     e->measured = !read_bool(&r, "predicted");
     e->current = read_int(&r, "protocol", 0, INT32_MAX) == DB_PROTOCOL;
@@ -54,7 +58,10 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     if (sqlite3_column_bytes(stmt, r.next) == DB_HASH_BYTES)
         memcpy(e->hash, sqlite3_column_blob(stmt, r.next), sizeof e->hash);
     r.next++;
-    e->usable = read_is_null(&r) || db_read_config(db, &r, e->text, &config);
+    const int arch = read_int(&r, "arch", 10, 9999);
+    read_text(&r, "problem", text, sizeof text);
+    if (!r.bad && problem_parse(text, &problem)) r.bad = "problem";
+    if (!r.bad) e->usable = read_is_null(&r) || db_read_config(db, &r, &problem, arch, e->text, &config);
     sqlite3_reset(stmt);
     return r.bad ? db_broken(db, r.bad, decision) : OK;
 }

@@ -174,7 +174,7 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_key(&b, context, problem);
-    bind_config(&b, db, config);
+    bind_config(&b, db, &(struct kernel_use){config, problem, context->gpu.arch});
     bool row;
     if ((st = db_step(db, stmt, &row, "look for a trial"))) return st;
     if (!row) return fail(E_ABSENT, "this configuration has not been tried yet");
@@ -186,14 +186,15 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
     return r.bad ? db_broken(db, r.bad, id) : OK;
 }
 
-bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config)
+bool db_read_config(struct db *db, struct reader *r, const struct problem *problem, int arch,
+                    char text[CONFIG_TEXT_MAX], struct config *config)
 {
     int64_t source = read_long(r, "template_hash", INT64_MIN, INT64_MAX);
     int64_t schema = read_long(r, "schema_hash", INT64_MIN, INT64_MAX);
     read_text(r, "configuration", text, CONFIG_TEXT_MAX);
     if (r->bad || config_parse(text, config)) return false;
-    const struct db_kernel *kernel = db_kernel(db, config->template);
-    return kernel->source == source && kernel->schema == schema;
+    return db_schema_hash(db, config->template) == schema &&
+           db_kernel_hash(&(struct kernel_use){config, problem, arch}) == source;
 }
 
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
@@ -222,7 +223,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
         struct reader r = read_start(stmt);
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         char text[CONFIG_TEXT_MAX];
-        bool current = db_read_config(db, &r, text, &best[*count].config);
+        bool current = db_read_config(db, &r, problem, context->gpu.arch, text, &best[*count].config);
         if (!current && !r.bad) continue;
         db_read_outcome(&r, &best[*count].outcome);
         if (r.bad && (st = db_broken(db, r.bad, id))) break;
@@ -232,8 +233,8 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
     return st;
 }
 
-enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
-                           bool *yes)
+enum status db_quarantined(struct db *db, const struct db_context *context, const struct problem *problem,
+                           const struct config *config, bool *yes)
 {
     int64_t crashes = 0;
     sqlite3_stmt *stmt = NULL;
@@ -251,7 +252,7 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_gpu(&b, &context->gpu);
-    bind_config(&b, db, config);
+    bind_config(&b, db, &(struct kernel_use){config, problem, context->gpu.arch});
     if ((st = db_integer(db, &b, &crashes, "count crashes"))) return st;
     *yes = crashes >= 2;
     return OK;

@@ -17,13 +17,14 @@
     "?18 AS model_rank, ?19 AS model_first16_share, ?20 AS registers, ?21 AS smem_bytes "                    \
     "FROM runs r WHERE r.id = ?2)"
 
-static enum status insert_runners(struct db *db, int64_t decision, const struct config *runners, int count)
+static enum status insert_runners(struct db *db, int64_t decision, const struct problem *problem, int arch,
+                                  const struct config *runners, int count)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
         int64_t config_id;
-        if ((st = db_add_config(db, &runners[i], &config_id))) return st;
+        if ((st = db_add_config(db, &(struct kernel_use){&runners[i], problem, arch}, &config_id))) return st;
         st = db_prepare(db,
                         "INSERT INTO decision_runners (decision_id, runner, config_id) "
                         "VALUES (?1, ?2, ?3)",
@@ -158,12 +159,15 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
 {
     int64_t problem_id, config_id = 0, stands = 0, decision;
     bool added;
+    int arch;
     enum status st = db_add_problem(db, &w->problem, &problem_id);
     if (!st && w->predicted) st = measured_stands(db, run_id, problem_id, w->cold, &stands);
     if (st || stands) return st;
-    if (w->config.template && (st = db_add_config(db, &w->config, &config_id))) return st;
+    if ((st = db_run_arch(db, run_id, &arch))) return st;
+    const struct kernel_use use = {&w->config, &w->problem, arch};
+    if (w->config.template && (st = db_add_config(db, &use, &config_id))) return st;
     if ((st = db_next_decision(db, &decision))) return st;
-    if ((st = insert_runners(db, decision, runners, runner_count))) return st;
+    if ((st = insert_runners(db, decision, &w->problem, arch, runners, runner_count))) return st;
     if ((st = insert_samples(db, decision, samples, sample_count))) return st;
     if ((st = db_add_decision(db, run_id, decision, problem_id, config_id, w, db_now_us(), &added)))
         return st;
@@ -190,7 +194,7 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
         return;
     }
     struct config config = {0};
-    bool current = db_read_config(db, r, w->config_text, &config);
+    bool current = db_read_config(db, r, &w->problem, w->gpu.arch, w->config_text, &config);
     if (r->bad) return;
     const char *why = NULL;
     if (!config.template) {

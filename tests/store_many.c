@@ -90,7 +90,8 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
     must(db_begin(db));
     for (int64_t i = 0; i < each; i++) {
         const struct config config = store_config((int)i);
-        must(db_add_config(db, &config, &configs[i]));
+        const struct problem first = number_problem(0);
+        must(db_add_config(db, &(struct kernel_use){&config, &first, store_context().gpu.arch}, &configs[i]));
     }
     for (int64_t i = 0, problem = 0; i < each * problems; i++) {
         const struct problem p = number_problem(i / each);

@@ -139,7 +139,7 @@ template <typename T> static inline void __stcg(T *p, T value)
     *p = value;
 }
 
-/* What gt_ptx.cuh gives the kernels: V floats at once, at an address that is a multiple of them. */
+/* What gt_memory.cuh and its likes give the kernels: V floats at once, at an address that is a multiple of them. */
 template <int V> static inline void gt_move(float *to, const float *from, const float *aligned)
 {
     if ((uintptr_t)aligned % (4 * V)) gt_misaligned(aligned, 4 * V);

@@ -13,6 +13,7 @@
 #include "config.h"
 #include "gpu.h"
 #include "launch_block.h"
+#include "launch_geometry.h"
 #include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
@@ -118,6 +119,11 @@ struct template
     /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
      * are legal for, with the least value of each vector width. False: there are no more of them. */
     bool (*plain)(int number, struct config *config);
+    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
+     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
+     */
+    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                     struct launch_geometry *geometry);
     /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
     const struct launch_block *block;
 };
@@ -142,9 +148,5 @@ const char *template_check_ranges(const struct config *config, int known);
 
 /* May its kernels compete for a problem of that type? check() refuses the others. */
 bool template_serves(const struct template *t, const struct problem *problem);
-
-/* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
- * indentation and empty lines do not count, so what was measured outlives their improvement. */
-uint64_t template_hash(const struct template *t);
 
 #endif

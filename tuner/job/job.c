@@ -129,7 +129,7 @@ enum status job_fill(struct job *job)
         job->search_over = answer == SEARCH_DONE;
         if (answer != SEARCH_TRY) break;
         bool quarantined;
-        enum status st = db_quarantined(job->env->db, &job->context, &job->field.config[i], &quarantined);
+        enum status st = db_quarantined(job->env->db, &job->context, &job->problem, &job->field.config[i], &quarantined);
         if (st) return st;
         if (quarantined) { /* it crashed twice on this GPU, if for another problem */
             job->field.time_us[i] = (double)INFINITY;

@@ -9,15 +9,19 @@
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
 extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[],
-    text_resident_flow_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
-    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+    text_resident_flow_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_bulk_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[],
+    text_gt_compute_cuh[], text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"resident.cu", text_resident_cu},
     {"resident_rules.h", text_resident_rules_h},
     {"resident_copy.cuh", text_resident_copy_cuh},
     {"resident_flow.cuh", text_resident_flow_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_bulk_copy.cuh", text_gt_bulk_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
@@ -179,6 +183,37 @@ static struct tile resident_tile(const struct config *config)
     return (struct tile){.m = BM, .n = BN, .k = BK};
 }
 
+/* The resident operand grows with k, until a block's shared memory is full. k = 0 is not declared: its
+ * launches are told of no step at all. */
+static bool resident_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                              struct launch_geometry *g)
+{
+    struct problem one = *p, two = *p;
+    one.k = 1;
+    two.k = K_STEP + 1;
+    const int64_t first = smem_bytes(config, P_COUNT, &one);
+    const int64_t step = smem_bytes(config, P_COUNT, &two) - first;
+    const int64_t room =
+        smaller(gpu->smem_per_block_bytes, gpu->smem_per_sm_bytes / MIN_BLOCKS - gpu->smem_reserved_bytes);
+    *g = (struct launch_geometry){
+        .entry = {NULL, "gemm", NULL},
+        .align = {SIDE == 0 ? 1 : VS, SIDE == 0 ? VS : 1, VC},
+        .m = BM,
+        .n = BN,
+        .k = BK,
+        .split = 1,
+        .group = 1,
+        .walk = SIDE == 0 ? 1 : 2,
+        .walkers = SMS * MIN_BLOCKS,
+        .threads = THREADS,
+        .smem_bytes = (int32_t)(first - step),
+        .smem_step = (int32_t)step,
+        .smem_k = K_STEP,
+        .least = {0, 0, 1},
+        .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, (int32_t)((room - (first - step)) / step * K_STEP)}};
+    return true;
+}
+
 extern const struct template template_resident;
 const struct template template_resident = {
     .name = "resident",
@@ -197,5 +232,6 @@ const struct template template_resident = {
     .plan = resident_plan,
     .tile = resident_tile,
     .predict = resident_predict,
+    .geometry = resident_geometry,
     .block = &gemm_block,
 };

@@ -14,15 +14,19 @@
 #define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
 #define SLAB_K_MIN      512
 
-extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
-    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
-    text_gt_pack_cuh[], text_gt_teams_cuh[], text_simt_workspace_h[];
+extern const char text_simt_cu[], text_simt_rules_h[], text_gt_memory_cuh[], text_gt_async_copy_cuh[],
+    text_gt_barrier_cuh[], text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
+    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[], text_gt_pack_cuh[],
+    text_gt_teams_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
     {"simt_rules.h", text_simt_rules_h},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
@@ -303,6 +307,57 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
 }
 
+static void declare_pack(const struct config *config, const struct problem *p, struct launch_geometry *g)
+{
+    const int across[2] = {!p->trans_a, p->trans_b}, operands = PACK_A && PACK_B ? 2 : 1;
+    const int64_t floats = PACK_BYTES_MAX / 4;
+    g->entry[0] = "gemm_pack";
+    g->pack = PACK;
+    g->pack_line = PACK_LINE;
+    g->pack_threads = PACK_THREADS;
+    g->pack_bytes = PACK_BYTES_MAX;
+    for (int i = 0; i < 2; i++) {
+        if (!(PACK >> i & 1)) continue;
+        g->pack_x[i] = PACK_TILE_X(across[i]);
+        g->pack_k[i] = PACK_TILE_K(across[i]);
+        if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
+        g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
+    }
+    if (SPLIT_K > 1) {
+        g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
+        return;
+    }
+    g->slab_k = (int32_t)common_multiple(BK, 32);
+    g->slab_least = SLAB_K_MIN;
+}
+
+static bool simt_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    const struct resources need = simt_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", SPLIT_K > 1 && !REDUCE ? "gemm_reduce" : NULL},
+                                  .align = {PACK_A ? 1 : VA, PACK_B ? 1 : VB, VC},
+                                  .m = BM,
+                                  .n = BN,
+                                  .k = BK,
+                                  .split = SPLIT_K,
+                                  .group = GROUP,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    if (SPLIT_K > 1) {
+        g->parts = CLUSTER ? PARTS_IN_CLUSTER : LAST_BLOCK ? PARTS_OF_TILES : PARTS_OF_C;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->counter_unit = COUNTERS_UNIT;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    if (PACK) declare_pack(config, p, g);
+    return true;
+}
+
 extern const struct template template_simt;
 
 static struct tile simt_tile(const struct config *config)
@@ -348,5 +403,6 @@ const struct template template_simt = {
     .tile = simt_tile,
     .predict = simt_predict,
     .plain = simt_plain,
+    .geometry = simt_geometry,
     .block = &gemm_block,
 };

@@ -10,7 +10,8 @@
 #define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
-    text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_skinny_sum_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
     text_gt_reduce_rules_h[], text_gt_arrive_cuh[];
 
 static const struct source_text sources[] = {
@@ -19,7 +20,10 @@ static const struct source_text sources[] = {
     {"skinny_small.cuh", text_skinny_small_cuh},
     {"skinny_stream.cuh", text_skinny_stream_cuh},
     {"skinny_sum.cuh", text_skinny_sum_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_store.cuh", text_gt_store_cuh},
     {"gt_reduce.cuh", text_gt_reduce_cuh},
@@ -128,10 +132,15 @@ struct k_cut {
     int64_t k_per_split, splits;
 };
 
-static struct k_cut cut_k(const struct config *config, const struct problem *p)
+static int k_unit(const struct config *config, const struct problem *p)
 {
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
-    const int64_t unit = STREAM_ALONG_K ? 32 : K_LANE;
+    return STREAM_ALONG_K ? 32 : K_LANE;
+}
+
+static struct k_cut cut_k(const struct config *config, const struct problem *p)
+{
+    const int64_t unit = k_unit(config, p);
     const int64_t units = p->k > 0 ? ceil_div(p->k, unit) : 1;
     struct k_cut cut = {.k_per_split = ceil_div(units, smaller(SPLIT_K, units)) * unit};
     cut.splits = ceil_div(p->k > 0 ? p->k : 1, cut.k_per_split);
@@ -214,6 +223,31 @@ static struct tile skinny_tile(const struct config *config)
     return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
 }
 
+static bool skinny_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                            struct launch_geometry *g)
+{
+    const struct resources need = skinny_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", NULL},
+                                  .align = {SIDE == 0 ? VS : VX, SIDE == 0 ? VX : VS, VC},
+                                  .m = SIDE == 0 ? 0 : TILE_X,
+                                  .n = SIDE == 0 ? TILE_X : 0,
+                                  .k = k_unit(config, p),
+                                  .split = SPLIT_K,
+                                  .group = 1,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    g->most[SIDE == 0 ? 0 : 1] = ROWS;
+    if (SPLIT_K == 1) return true;
+    g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
+    g->part_elements = PART_FLOATS;
+    g->counter_unit = g->counter_share = COUNTERS_UNIT;
+    g->parts_bytes = WORKSPACE_BYTES_MAX;
+    return true;
+}
+
 extern const struct template template_skinny;
 const struct template template_skinny = {
     .name = "skinny",
@@ -232,5 +266,6 @@ const struct template template_skinny = {
     .plan = skinny_plan,
     .tile = skinny_tile,
     .predict = skinny_predict,
+    .geometry = skinny_geometry,
     .block = &gemm_block,
 };

@@ -8,14 +8,16 @@
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_ptx_cuh[],
-    text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_memory_cuh[],
+    text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[],
+    text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"tall.cu", text_tall_cu},
     {"tall_rules.h", text_tall_rules_h},
     {"tall_copy.cuh", text_tall_copy_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_compute.cuh", text_gt_compute_cuh},
@@ -56,7 +58,7 @@ static const struct param params[P_COUNT] = {
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
     const int64_t k = p ? p->k : 1;
-    return 4 * (k * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
+    return 4 * (SMALL_ROWS(k) * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
@@ -167,6 +169,15 @@ static struct tile tall_tile(const struct config *config)
     return (struct tile){.m = BM, .n = BN, .k = BK};
 }
 
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
+}
+
 extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
@@ -184,5 +195,6 @@ const struct template template_tall = {
     .plan = tall_plan,
     .tile = tall_tile,
     .predict = tall_predict,
+    .geometry = tall_geometry,
     .block = &gemm_block,
 };

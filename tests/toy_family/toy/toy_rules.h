@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* toy_rules.h — derived sizes of the toy kernel, and which configurations are correct. Read by the kernel and by the host. */
+/* toy_rules.h — derived sizes of the toy kernel, and which configurations are correct. Read by the kernel and
+ * by the host. */
 #define LANES_N (BN / TN) /* threads side by side */
 #define THREADS (BM * LANES_N)
 

@@ -228,8 +228,8 @@ TEST(a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used)
     predicted.ratio_low = predicted.ratio_high = 0;
     struct db_context context = store_context();
     struct db *db = open_at(paths[0], DB_WRITE);
-    db_kernel(db, raced.config.template);
-    db->kernels[0].source ^= 1; /* as an earlier version of the program had it */
+    db_schema_hash(db, raced.config.template);
+    db->schemas[0].hash ^= 1; /* as an earlier version of the program had it */
     set_winner(db, store_run(db, &context), &raced);
     db_close(db);
     db = open_at(paths[1], DB_WRITE);
