@@ -68,7 +68,7 @@ static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g)
     bind_int(b, g->memory_bytes);
     bind_real(b, g->clock_mhz);
     bind_real(b, g->memory_gb_per_s);
-    bind_real(b, g->fp32_tflops);
+    bind_real(b, gpu_rate(g, "fp32"));
     bind_text(b, g->source);
 }
 
@@ -139,7 +139,7 @@ void db_read_figures(struct reader *r, struct gpu *g)
     g->memory_bytes = read_long(r, "memory_bytes", 0, INT64_C(1) << 60);
     g->clock_mhz = read_real(r, "clock_mhz", 0, 1e6);
     g->memory_gb_per_s = read_real(r, "memory_gb_per_s", 0, 1e9);
-    g->fp32_tflops = read_real(r, "fp32_tflops", 0, 1e9);
+    gpu_set_rate(g, "fp32", read_real(r, "fp32_tflops", 0, 1e9));
     read_text(r, "source", g->source, sizeof g->source);
 }
 

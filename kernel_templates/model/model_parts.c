@@ -7,7 +7,7 @@
 
 double ffma_cycles(const struct gpu *gpu)
 {
-    double lanes = gpu->fp32_tflops * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
+    double lanes = gpu_rate(gpu, "fp32") * 1e6 / (2.0 * gpu->sm_count * gpu->clock_mhz);
     return lanes > 96 ? 1 : 2;
 }
 

@@ -20,8 +20,15 @@ struct gt_winner_shape geometry_shape(const struct problem *p)
                                     .stride_a = p->stride_a,
                                     .stride_b = p->stride_b,
                                     .stride_c = p->stride_c,
-                                    .adds_to_c = p->beta != 0};
+                                    .adds_to_c = p->beta != 0,
+                                    .type = (int)p->type};
 }
+
+_Static_assert((int)GEMM_TYPE_COUNT == (int)GT_WINNER_TYPES &&
+                   (int)GEMM_SGEMM_ACCURATE == (int)GT_WINNER_SGEMM_ACCURATE &&
+                   (int)GEMM_SGEMM_NORMWISE == (int)GT_WINNER_SGEMM_NORMWISE &&
+                   (int)GEMM_TF32 == (int)GT_WINNER_TF32GEMM,
+               "types have the same numbers in an exported header");
 
 _Static_assert(LAUNCH_KERNELS_MAX == 3, "struct gt_winner_plan has places for three kernels");
 

@@ -61,8 +61,9 @@ struct found {
 
 static bool same_launch(const struct pick *x, const struct pick *y)
 {
-    return x->gpu == y->gpu && x->problem.trans_a == y->problem.trans_a &&
-           x->problem.trans_b == y->problem.trans_b && config_equal(&x->config, &y->config);
+    return x->gpu == y->gpu && x->problem.type == y->problem.type &&
+           x->problem.trans_a == y->problem.trans_a && x->problem.trans_b == y->problem.trans_b &&
+           config_equal(&x->config, &y->config);
 }
 
 static bool find_launch(struct header *h, const struct pick *pick, struct found *found)
@@ -97,6 +98,7 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->n = (int32_t)p->n;
     w->k = (int32_t)p->k;
     w->batch = (int32_t)p->batch;
+    w->type = (int32_t)p->type;
     w->op = 2 * p->trans_a + p->trans_b;
     w->adds_to_c = p->beta != 0;
     w->align = pick->align;
@@ -296,12 +298,14 @@ static const int32_t value_of[LAUNCH_VALUES] = {
     [VALUE_BETA] = GT_WINNER_BETA,
 };
 
-static void write_block(const struct launch_block *block, FILE *f)
+static void write_block(const struct template *t, FILE *f)
 {
-    const int bytes = element_bytes(ELEMENT_F32);
+    const struct launch_block *block = t->block;
+    const struct gemm_type_row *type = gemm_type_row(t->delivers);
     int fields = 0;
     for (int i = 0; i < LAUNCH_VALUES; i++) fields += block->field[i].bytes > 0;
-    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, bytes, bytes, bytes, fields);
+    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, element_bytes(type->a), element_bytes(type->b),
+            element_bytes(type->c), fields);
     for (int i = 0; i < LAUNCH_VALUES; i++) {
         const struct launch_field *field = &block->field[i];
         if (field->bytes == 0) continue;
@@ -319,7 +323,7 @@ static void write_blocks(const struct header *h, FILE *f)
         for (int j = 0; j < i; j++) written = written || h->kernels.list[j].key.config.template == t;
         if (written) continue;
         fprintf(f, "static const struct gt_winner_block gt_%s_block_%s = ", h->name, t->name);
-        write_block(t->block, f);
+        write_block(t, f);
     }
 }
 
@@ -351,9 +355,9 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     char config[CONFIG_TEXT_MAX] = "cublas";
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
-            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32
-            ", 0x%" PRIx32 ", ",
-            w->m, w->n, w->k, w->batch, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
+            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32
+            ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
+            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -376,7 +380,8 @@ static enum status write_slots(const struct header *h, int gpu, size_t begin, si
     if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
-        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->adds_to_c) & (slots - 1);
+        uint32_t at =
+            gt_winner_hash(w->m, w->n, w->k, w->batch, w->type, w->op, w->align, w->adds_to_c) & (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }
@@ -403,11 +408,12 @@ static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t
     const struct gpu *gpu = &h->picks->gpus[number];
     fprintf(f, "    {");
     text_c_string(gpu->name, f);
-    fprintf(f, ", %d, %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, substitute, h->name, number);
-    for (int op = 0; op <= 4; op++) {
+    fprintf(f, ", %d, %d, %d, gt_%s_table%d, %zu, {", gpu->arch, gpu->sm_count, substitute, h->name, number,
+            end - begin);
+    for (int range = 0; range <= 4 * GT_WINNER_TYPES; range++) {
         size_t first = begin;
-        while (first < end && h->winners[first].op < op) first++;
-        fprintf(f, "%s%zu", op ? ", " : "", first - begin);
+        while (first < end && 4 * h->winners[first].type + h->winners[first].op < range) first++;
+        fprintf(f, "%s%zu", range ? ", " : "", first - begin);
     }
     fprintf(f, "}, %" PRIu32 "u, gt_%s_slots%d, ", mask, h->name, number);
     const struct {

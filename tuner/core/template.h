@@ -110,6 +110,11 @@ struct template
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
+     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
+     */
+    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                     struct launch_geometry *geometry);
     struct tile (*tile)(const struct config *config);
     /* For a problem that is not empty and a legal configuration. facts may be NULL (before compiling:
      * registers are estimated). A million a second, since all candidates are sorted by it.
@@ -119,11 +124,6 @@ struct template
     /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
      * are legal for, with the least value of each vector width. False: there are no more of them. */
     bool (*plain)(int number, struct config *config);
-    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
-     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
-     */
-    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
-                     struct launch_geometry *geometry);
     /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
     const struct launch_block *block;
 };

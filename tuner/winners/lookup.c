@@ -151,8 +151,10 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
         const struct known_winner *w = near[i].winner;
         if (w->config == KNOWN_CUBLAS) return near[i];
         if (w->anchor_us <= 0) continue;
-        double here = model_roofline_us(l->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
-        double there = model_roofline_us(&w->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
+        const double tflops =
+            gpu_peak_tflops(gpu, w->problem.type); /* it computed there what it would here */
+        double here = model_roofline_us(l->problem, tflops, gpu->memory_gb_per_s);
+        double there = model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
         return (struct neighbour){w, near[i].distance, w->anchor_us * here / there};
     }
     return (struct neighbour){NULL, 0, INFINITY};
@@ -273,7 +275,8 @@ enum status lookup_others(struct known *known, const struct problem *problem, in
     int modelled = ask_model(&l, best);
     list_nearest(&l, near, near_count);
     list_predicted(&l);
-    double least = model_roofline_us(problem, known->gpu.fp32_tflops, known->gpu.memory_gb_per_s);
+    double least =
+        model_roofline_us(problem, gpu_peak_tflops(&known->gpu, problem->type), known->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");

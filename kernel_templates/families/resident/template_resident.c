@@ -178,11 +178,6 @@ static void resident_plan(const struct config *config, const struct problem *p, 
         .smem_bytes = (unsigned)smem_bytes(config, P_COUNT, p)};
 }
 
-static struct tile resident_tile(const struct config *config)
-{
-    return (struct tile){.m = BM, .n = BN, .k = BK};
-}
-
 /* The resident operand grows with k, until a block's shared memory is full. k = 0 is not declared: its
  * launches are told of no step at all. */
 static bool resident_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
@@ -214,6 +209,11 @@ static bool resident_geometry(const struct config *config, const struct problem 
     return true;
 }
 
+static struct tile resident_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
 extern const struct template template_resident;
 const struct template template_resident = {
     .name = "resident",
@@ -230,8 +230,8 @@ const struct template template_resident = {
     .check = resident_check,
     .check_prefix = resident_check_prefix,
     .plan = resident_plan,
+    .geometry = resident_geometry,
     .tile = resident_tile,
     .predict = resident_predict,
-    .geometry = resident_geometry,
     .block = &gemm_block,
 };

@@ -400,9 +400,9 @@ const struct template template_simt = {
     .check = simt_check,
     .check_prefix = simt_check_prefix,
     .plan = simt_plan,
+    .geometry = simt_geometry,
     .tile = simt_tile,
     .predict = simt_predict,
     .plain = simt_plain,
-    .geometry = simt_geometry,
     .block = &gemm_block,
 };

@@ -217,12 +217,6 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
         .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
-static struct tile skinny_tile(const struct config *config)
-{
-    const int x = TILE_X;
-    return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
-}
-
 static bool skinny_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
                             struct launch_geometry *g)
 {
@@ -248,6 +242,12 @@ static bool skinny_geometry(const struct config *config, const struct problem *p
     return true;
 }
 
+static struct tile skinny_tile(const struct config *config)
+{
+    const int x = TILE_X;
+    return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
+}
+
 extern const struct template template_skinny;
 const struct template template_skinny = {
     .name = "skinny",
@@ -264,8 +264,8 @@ const struct template template_skinny = {
     .check = skinny_check,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
+    .geometry = skinny_geometry,
     .tile = skinny_tile,
     .predict = skinny_predict,
-    .geometry = skinny_geometry,
     .block = &gemm_block,
 };

@@ -164,11 +164,6 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
-static struct tile tall_tile(const struct config *config)
-{
-    return (struct tile){.m = BM, .n = BN, .k = BK};
-}
-
 /* Only rows that vectors do not fit: no number says so. */
 static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
                           struct launch_geometry *g)
@@ -176,6 +171,11 @@ static bool tall_geometry(const struct config *config, const struct problem *p, 
     (void)p, (void)gpu;
     *g = (struct launch_geometry){.align = {1, 1, VC}};
     return false;
+}
+
+static struct tile tall_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
 }
 
 extern const struct template template_tall;
@@ -193,8 +193,8 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
     .tile = tall_tile,
     .predict = tall_predict,
-    .geometry = tall_geometry,
     .block = &gemm_block,
 };

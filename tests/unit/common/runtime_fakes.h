@@ -192,6 +192,7 @@ static inline struct gt_problem problem_of(const char *text)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     return (struct gt_problem){.size = sizeof(struct gt_problem),
+                               .type = p.type == GEMM_TF32 ? GT_TF32 : GT_SGEMM,
                                .trans_a = p.trans_a,
                                .trans_b = p.trans_b,
                                .m = p.m,

@@ -170,7 +170,7 @@ TEST(no_prediction_beats_the_roofline)
         struct gpu gpu = gpu_of(cases[i].gpu);
         struct problem p = problem(cases[i].shape);
         struct candidates c = sorted(cases[i].shape, &gpu);
-        double least = model_roofline_us(&p, gpu.fp32_tflops, gpu.memory_gb_per_s);
+        double least = model_roofline_us(&p, gpu_rate(&gpu, "fp32"), gpu.memory_gb_per_s);
         assert_true(model_predict(&c.config[0], &p, &gpu, NULL).time_us >= least);
         candidates_free(&c);
     }

@@ -44,7 +44,7 @@ TEST(no_candidate_is_faster_than_arithmetic_and_memory_allow)
         int seen = 0;
         assert_ok(problem_parse(shapes[i], &p));
         assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
-        const double ffma_us = problem_flop(&p) / (gpu.fp32_tflops * 1e6);
+        const double ffma_us = problem_flop(&p) / (gpu_rate(&gpu, "fp32") * 1e6);
         const double memory_us = problem_bytes(&p) / (gpu.memory_gb_per_s * 1e3);
         for (size_t j = 0; j < all.count; j++) {
             if (strcmp(all.config[j].template->name, "tall") != 0) continue;
