@@ -270,10 +270,10 @@ TEST(of_a_folder_the_file_that_is_wrong_is_named)
     char folder[64];
     struct space *space;
     make_folder(folder, names, twice);
-    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:16: [simt] is given twice");
+    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:17: [simt] is given twice");
     remove_folder(folder, names);
     make_folder(folder, names, lacks);
-    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:1: [skinny] lacks a line for ROWS");
+    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:2: [skinny] lacks a line for ROWS");
     remove_folder(folder, names);
 }
 
