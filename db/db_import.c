@@ -40,8 +40,8 @@ static enum status check_context(const struct db_context *c, int64_t time_us)
         good = good && least_one[i] >= 1 && least_one[i] <= (i < 3 ? 1 << 16 : i == 3 ? 1 << 26 : 1 << 28);
     good = good && g->smem_reserved_bytes <= 1 << 28 && g->l2_bytes >= 0 && g->l2_bytes <= INT64_C(1) << 50 &&
            g->memory_bytes >= 0 && g->memory_bytes <= INT64_C(1) << 60;
-    good =
-        good && within(g->clock_mhz, 1e6) && within(g->memory_gb_per_s, 1e9) && within(g->fp32_tflops, 1e9);
+    good = good && within(g->clock_mhz, 1e6) && within(g->memory_gb_per_s, 1e9);
+    for (int i = 0; i < GPU_RATES_MAX; i++) good = good && within(g->rate[i].value, 1e9);
     if (!good) return fail(E_INPUT, "the figures of GPU '%.40s' are impossible", g->name);
     if (!within(c->power_limit_w, 1e6)) return fail(E_INPUT, "a power limit of %g W", c->power_limit_w);
     if (time_us < 0 || time_us > DB_TIME_MAX) return fail(E_INPUT, "a time outside the years 1970 to 9999");

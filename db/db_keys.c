@@ -1,5 +1,7 @@
 #include "db_internal.h"
 
+#include "kernel_hash.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -33,14 +35,18 @@ int64_t db_parameters_hash(struct db *db, const struct template *t)
 
 int64_t db_kernel_hash(const struct config *config, const struct problem *problem, int arch)
 {
-    (void)problem, (void)arch;
-    return (int64_t)template_hash(config->template);
+    return (int64_t)kernel_hash_of(config, problem, arch);
 }
 
 int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch)
 {
-    (void)text, (void)op, (void)arch;
-    return template_hash;
+    struct config config;
+    struct problem problem = problem_make(1, 1, 1);
+    if (config_parse(text, &config)) return template_hash;
+    problem.trans_a = op[0] == 't';
+    problem.trans_b = op[0] && op[1] == 't';
+    const struct kernel_key key = kernel_key_of(&config, &problem, arch);
+    return kernel_hash_was(&key, (uint64_t)template_hash) ? (int64_t)kernel_hash(&key) : template_hash;
 }
 
 /* --- GPUs --- */
@@ -64,25 +70,43 @@ enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id)
 
 /* --- their rates --- */
 
+#define RATES_MAX (GPU_RATES_MAX + 1)
+#define TFLOPS    "_tflops" /* after the name of an arithmetic rate */
+
 struct rate {
-    const char *name;
+    char name[DB_RATE_TEXT_MAX];
     double value;
 };
 
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(((const struct rate *)x)->name, ((const struct rate *)y)->name);
+}
+
 /* Those that are known, in the order of their names. */
-static int rates_of(const struct gpu *gpu, struct rate rates[2])
+static int rates_of(const struct gpu *gpu, struct rate rates[RATES_MAX])
 {
     int count = 0;
-    if (gpu->fp32_tflops > 0) rates[count++] = (struct rate){"fp32_tflops", gpu->fp32_tflops};
-    if (gpu->memory_gb_per_s > 0) rates[count++] = (struct rate){"memory_gb_per_s", gpu->memory_gb_per_s};
+    for (int i = 0; i < GPU_RATES_MAX; i++) {
+        if (!(gpu->rate[i].value > 0)) continue;
+        snprintf(rates[count].name, sizeof rates->name, "%s" TFLOPS, gpu->rate[i].name);
+        rates[count++].value = gpu->rate[i].value;
+    }
+    if (gpu->memory_gb_per_s > 0)
+        rates[count++] = (struct rate){.name = "memory_gb_per_s", .value = gpu->memory_gb_per_s};
+    qsort(rates, (size_t)count, sizeof *rates, by_name);
     return count;
 }
 
 /* Those that this program does not know are of no use to it. */
 static void set_rate(struct gpu *gpu, const char *name, double value)
 {
-    if (strcmp(name, "fp32_tflops") == 0) gpu->fp32_tflops = value;
+    char rate[DB_RATE_TEXT_MAX];
+    const size_t length = strlen(name), tail = sizeof TFLOPS - 1;
     if (strcmp(name, "memory_gb_per_s") == 0) gpu->memory_gb_per_s = value;
+    if (length <= tail || strcmp(name + length - tail, TFLOPS) != 0) return;
+    snprintf(rate, sizeof rate, "%.*s", (int)(length - tail), name);
+    gpu_set_rate(gpu, rate, value);
 }
 
 bool db_rate_format(const char *name, double value, char text[DB_RATE_TEXT_MAX])
@@ -95,7 +119,7 @@ bool db_rate_format(const char *name, double value, char text[DB_RATE_TEXT_MAX])
 
 static void format_rates(const struct gpu *gpu, char text[DB_RATES_TEXT_MAX])
 {
-    struct rate rates[2];
+    struct rate rates[RATES_MAX];
     char one[DB_RATE_TEXT_MAX];
     size_t used = 0;
     text[0] = '\0';
@@ -162,7 +186,7 @@ static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g, 
 
 static enum status add_rates(struct db *db, int64_t figures_id, const struct gpu *gpu)
 {
-    struct rate rates[2];
+    struct rate rates[RATES_MAX];
     enum status st = OK;
     for (int i = 0, count = rates_of(gpu, rates); !st && i < count; i++) {
         sqlite3_stmt *stmt = NULL;

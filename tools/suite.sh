@@ -1,6 +1,6 @@
 #!/bin/sh
-# suite.sh FOLDER [BUDGET]: the public suite against cuBLAS on this machine's first GPU, from an empty database to the table of
-# README.md. Searches (25 minutes unless BUDGET says otherwise), then times the winners: in captured graphs against all that
+# suite.sh FOLDER [BUDGET]: the public suite against cuBLAS on this machine's first GPU, from an empty database to the table
+# by class in docs/results/h200-suite.md. Searches (25 minutes unless BUDGET says otherwise), then times the winners: in captured graphs against all that
 # NVIDIA's libraries offer, one by one, and beyond the suite (the other ops, a tiny C). FOLDER keeps database, logs, CSV files,
 # the plot where there is gnuplot, and classes.md. What is there already is not done again, so that it may be interrupted.
 #

@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include "relaxed.h"
+#include "template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

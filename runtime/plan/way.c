@@ -2,7 +2,7 @@
 
 #include "compile.h"
 #include "kernel.h"
-#include "launch_walk.h"
+#include "launcher.h"
 #include "modules.h"
 
 #include <stdio.h>
@@ -38,19 +38,29 @@ static enum status bind(struct way *way, const struct config *config)
 {
     struct way_form *form = &way->form;
     config->template->plan(config, &way->problem, &form->plan);
+    if (way->scalars_on_device && form->plan.slots.alpha_device == LAUNCH_NOWHERE)
+        return fail(E_ABSENT, "its kernels take no scalars from the device");
     if (form->plan.workspace_bytes > 0)
         way->need =
-            (struct workspace_need){4 * (size_t)form->plan.args.counters, (size_t)form->plan.workspace_bytes};
+            (struct workspace_need){4 * (size_t)form->plan.counters, (size_t)form->plan.workspace_bytes};
     return kernel_bind(module_code(way->module), &way->place->device.gpu, &form->plan, form->function);
 }
 
-/* Then its arguments are those of every call but for pointers and scalars. */
+/* Then its argument is that of every call but for pointers and scalars, and short. */
 static bool is_one_launch(struct way *way)
 {
+    struct way_form *form = &way->form;
+    const struct launch_call nothing = {.alpha = 0};
     struct launch_walk walk;
-    struct launch more;
-    launch_walk_start(&walk, &way->form.plan, &way->problem);
-    return launch_walk_next(&walk, &way->form.only) && !launch_walk_next(&walk, &more);
+    struct launch only, more;
+    if (form->plan.views > 0 || form->plan.argument_bytes > WAY_ARGUMENT_MAX ||
+        launch_has_attributes(&form->plan.kernel[0]))
+        return false;
+    launch_walk_start(&walk, &form->plan, &nothing);
+    if (!launch_walk_next(&walk, &only) || launch_walk_next(&walk, &more)) return false;
+    memcpy(form->only.grid, only.grid, sizeof only.grid);
+    memcpy(form->only.argument, only.argument, (size_t)form->plan.argument_bytes);
+    return true;
 }
 
 static enum status build_kernel(struct way *way, const struct config *config, bool *passing)
@@ -116,20 +126,6 @@ void way_free(struct way *way)
     free(way);
 }
 
-static void fill(struct gemm_args *args, const struct gemm_call *call)
-{
-    args->a = (const float *)(uintptr_t)call->a;
-    args->b = (const float *)(uintptr_t)call->b;
-    args->c = (float *)(uintptr_t)call->c;
-    if (call->scalars_on_device) {
-        args->alpha_device = call->alpha;
-        args->beta_device = call->beta;
-    } else {
-        args->alpha = *(const float *)call->alpha;
-        args->beta = *(const float *)call->beta;
-    }
-}
-
 static bool no_context(void)
 {
     CUcontext current = NULL;
@@ -137,7 +133,7 @@ static bool no_context(void)
 }
 
 /* touched: something that writes C had been enqueued before. */
-static enum way_result failed(CUresult result, bool touched)
+static __attribute__((noinline)) enum way_result failed(CUresult result, bool touched)
 {
     if (result == CUDA_ERROR_INVALID_CONTEXT && !touched && no_context()) return WAY_NO_CONTEXT;
     bool refused = kernel_refused(result) && !touched;
@@ -145,37 +141,42 @@ static enum way_result failed(CUresult result, bool touched)
     return !refused ? WAY_BROKEN : result == CUDA_ERROR_OUT_OF_MEMORY ? WAY_REFUSED_NOW : WAY_REFUSED;
 }
 
-static inline enum way_result launch_form(const struct way *way, CUdeviceptr workspace,
-                                          const struct gemm_call *call)
+static enum way_result launch_form(const struct way *way, CUdeviceptr workspace, const struct gemm_call *call)
 {
     const struct way_form *form = &way->form;
-    struct launch_walk walk;
-    struct launch launch;
-    launch_walk_start(&walk, &form->plan, &way->problem);
-    walk.all.workspace = (float *)(uintptr_t)workspace;
-    fill(&walk.all, call);
-    while (launch_walk_next(&walk, &launch)) {
-        const struct kernel_launch *kernel = &form->plan.kernel[launch.index];
-        void *parameters[] = {&launch.args};
-        CUresult result =
-            cuda.LaunchKernel(form->function[launch.index], launch.grid[0], launch.grid[1], launch.grid[2],
-                              kernel->threads, 1, 1, kernel->smem_bytes, call->stream, parameters, NULL);
-        if (result != CUDA_SUCCESS) return failed(result, launch.touched);
+    struct launch_call with = {.operand = {call->a, call->b, call->c, workspace}};
+    bool touched;
+    if (call->scalars_on_device) {
+        with.alpha_device = (uintptr_t)call->alpha;
+        with.beta_device = (uintptr_t)call->beta;
+    } else {
+        with.alpha = *(const float *)call->alpha;
+        with.beta = *(const float *)call->beta;
     }
-    return WAY_DONE;
+    CUresult result = launcher_enqueue(&form->plan, form->function, &with, call->stream, &touched);
+    return result == CUDA_SUCCESS ? WAY_DONE : failed(result, touched);
 }
 
-/* The same where one launch is all. */
-static inline enum way_result launch_only(const struct way *way, const struct gemm_call *call)
+/* The same where one plain launch is all. */
+static inline __attribute__((always_inline)) enum way_result launch_only(const struct way *way,
+                                                                         const struct gemm_call *call)
 {
     const struct way_form *form = &way->form;
-    const struct kernel_launch *kernel = &form->plan.kernel[form->only.index];
-    struct gemm_args args = form->only.args;
-    void *parameters[] = {&args};
-    fill(&args, call);
-    CUresult result = cuda.LaunchKernel(form->function[form->only.index], form->only.grid[0],
-                                        form->only.grid[1], form->only.grid[2], kernel->threads, 1, 1,
-                                        kernel->smem_bytes, call->stream, parameters, NULL);
+    const struct launch_slots *slots = &form->plan.slots;
+    _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
+    memcpy(argument, form->only.argument, WAY_ARGUMENT_MAX);
+    launch_write_address(argument, slots->a, call->a);
+    launch_write_address(argument, slots->b, call->b);
+    launch_write_address(argument, slots->c, call->c);
+    if (call->scalars_on_device) {
+        launch_write_address(argument, slots->alpha_device, (uintptr_t)call->alpha);
+        launch_write_address(argument, slots->beta_device, (uintptr_t)call->beta);
+    } else {
+        launch_write_scalar(argument, slots->alpha, *(const float *)call->alpha);
+        launch_write_scalar(argument, slots->beta, *(const float *)call->beta);
+    }
+    CUresult result = launcher_enqueue_plain(form->function[0], &form->plan.kernel[0], form->only.grid,
+                                             argument, call->stream);
     return result == CUDA_SUCCESS ? WAY_DONE : failed(result, false);
 }
 

@@ -5,17 +5,22 @@
 #define GT_WAY_H
 
 #include "handle.h"
-#include "launch_walk.h"
+#include "launch_plan.h"
 #include "lookup.h"
 #include "template.h"
 
 struct module;
 
+#define WAY_ARGUMENT_MAX 144 /* of a usual way: what is always copied whole is copied fast */
+
 /* How a configuration is launched. */
 struct way_form {
     struct launch_plan plan;
     CUfunction function[LAUNCH_KERNELS_MAX];
-    struct launch only; /* of a usual way: the one launch that it is, without pointers and scalars */
+    struct {
+        unsigned grid[3];
+        unsigned char argument[WAY_ARGUMENT_MAX]; /* without pointers and scalars */
+    } only;                                       /* of a usual way: the one launch that it is */
 };
 
 /* Why a way is not taken any more. */
@@ -28,7 +33,7 @@ enum way_bar {
 struct way {
     struct way *next; /* of the same plan */
     _Atomic(enum way_bar) bar;
-    bool usual; /* one kernel launch and nothing else: what follows needs no attention */
+    bool usual; /* one plain kernel launch and nothing else: what follows needs no attention */
     bool cublas;
     bool counted;     /* the kernel's module is not kept: graphs must hold it */
     bool provisional; /* a better one fell away for a reason that may pass */

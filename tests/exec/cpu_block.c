@@ -22,15 +22,19 @@ const float *gt_cluster_shared(const float *own, unsigned rank);
 float *gt_cluster_target(float *own, unsigned rank);
 void gt_warp_barrier(unsigned mask);
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
+void gt_warp_share(const void *value, int bytes, void *all);
+void gt_not_tf32(float value);
 float *gt_dynamic_shared(void);
 void gt_misaligned(const void *address, int bytes);
 
 struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
+enum { SLOT_BYTES = 32 }; /* what lanes hand each other */
+
 struct thread threads[THREADS_MAX];
-static unsigned char slots[WARPS_MAX][2][WARP][8];
+static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];
 static const struct grid *running;
-static const struct gemm_args *arguments;
+static struct cpu_argument argument_of_all;
 int self, thread_count, cluster;
 static unsigned first_y; /* of the blocks that run together, in the grid */
 static char *dynamic_shared[CLUSTER_MAX];
@@ -131,6 +135,23 @@ void gt_warp_exchange(unsigned mask, void *value, int bytes, int from)
     if (there) memcpy(value, slots[warp][turn][from], (size_t)bytes);
 }
 
+void gt_warp_share(const void *value, int bytes, void *all)
+{
+    if (bytes > SLOT_BYTES) broken("shares a value of %d bytes", bytes);
+    int turn = threads[self].exchanges++ % 2, warp = self / WARP;
+    if (thread_count % WARP)
+        broken("needs whole warps, but a block of %d threads ends in a part of one", thread_count);
+    memcpy(slots[warp][turn][lane_of_self()], value, (size_t)bytes);
+    gt_warp_barrier(0xffffffffU);
+    for (int lane = 0; lane < WARP; lane++)
+        memcpy((char *)all + (size_t)(lane * bytes), slots[warp][turn][lane], (size_t)bytes);
+}
+
+void gt_not_tf32(float value)
+{
+    broken("multiplies %a, which has not been rounded to TF32", (double)value);
+}
+
 float *gt_dynamic_shared(void)
 {
     return (float *)(void *)dynamic_shared[self / thread_count];
@@ -157,7 +178,7 @@ static void permute(int *list, int count, enum block_order order)
 static void thread_body(void *unused)
 {
     (void)unused;
-    running->kernel(*arguments);
+    running->kernel(argument_of_all);
     copies_end_thread();
     threads[self].state = DONE;
     /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
@@ -293,7 +314,7 @@ static void run_cluster(void)
     copies_end_cluster();
 }
 
-void grid_run(const struct grid *grid, const struct gemm_args *args)
+void grid_run(const struct grid *grid, const void *argument, size_t bytes)
 {
     thread_count = (int)grid->threads;
     cluster = grid->cluster > 1 ? (int)grid->cluster : 1;
@@ -305,7 +326,8 @@ void grid_run(const struct grid *grid, const struct gemm_args *args)
         grid->size[2] < 1 || grid->size[2] > 65535)
         broken("a grid of %u x %u x %u blocks", grid->size[0], grid->size[1], grid->size[2]);
     running = grid;
-    arguments = args;
+    memset(&argument_of_all, 0x5a, sizeof argument_of_all);
+    memcpy(&argument_of_all, argument, bytes);
     random_state = grid->seed * 2 + 1;
     gt_block_size = (struct gt_index){grid->threads, 1, 1};
     gt_grid_size = (struct gt_index){grid->size[0], grid->size[1], grid->size[2]};

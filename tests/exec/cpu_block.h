@@ -9,7 +9,8 @@
 #ifndef GT_CPU_BLOCK_H
 #define GT_CPU_BLOCK_H
 
-#include <gemm_args.h>
+#include <launch_plan.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define BROKEN_KERNEL 70
@@ -18,8 +19,14 @@
  * anew at every barrier. */
 enum block_order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_COUNT };
 
+/* What a kernel takes by value, whatever it calls that. On x86-64 an argument above 16 bytes lies in memory:
+ * a kernel that takes less reads the beginning. */
+struct cpu_argument {
+    unsigned char bytes[LAUNCH_ARGUMENT_MAX];
+};
+
 struct grid {
-    void (*kernel)(struct gemm_args);
+    void (*kernel)(struct cpu_argument);
     void (*static_shared)(char **begin, char **end); /* the kernel's static shared memory */
     unsigned size[3];
     unsigned threads; /* a block, in x */
@@ -33,6 +40,7 @@ struct grid {
 /* Called before the process ends because of a broken kernel. */
 void grid_on_broken(void (*say)(void));
 
-void grid_run(const struct grid *grid, const struct gemm_args *args);
+/* argument: so many bytes of it. */
+void grid_run(const struct grid *grid, const void *argument, size_t bytes);
 
 #endif

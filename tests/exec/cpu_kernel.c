@@ -160,14 +160,14 @@ static float *build_workspace(const struct launch_plan *plan)
     if (bytes == 0) return NULL;
     float *workspace = malloc((size_t)bytes);
     if (!workspace) abort();
-    for (int64_t i = 0; i < bytes / 4; i++) workspace[i] = i < plan->args.counters ? 0.0f : NAN;
+    for (int64_t i = 0; i < bytes / 4; i++) workspace[i] = i < plan->counters ? 0.0f : NAN;
     return workspace;
 }
 
 /* The kernel must have left them 0 for its next launch. */
 static void check_counters(const struct launch_plan *plan, const float *workspace)
 {
-    for (int i = 0; i < plan->args.counters; i++) {
+    for (int i = 0; i < plan->counters; i++) {
         uint32_t count;
         memcpy(&count, workspace + i, sizeof count);
         if (count == 0) continue;
@@ -176,14 +176,20 @@ static void check_counters(const struct launch_plan *plan, const float *workspac
     }
 }
 
-static void run_launch(const struct cpu_kernel *kernel, const struct kernel_launch *planned,
+static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan *plan,
                        const struct run_mode *mode, const struct launch *launch)
 {
+    const struct kernel_launch *planned = &plan->kernel[launch->index];
+    if (plan->views > 0 || planned->cluster[0] > 1 || planned->cluster[2] > 1) {
+        fprintf(stderr, "'%s' needs tensor maps, or clusters not along y: there are none here\n",
+                planned->entry);
+        _exit(1);
+    }
     struct grid grid = {.static_shared = kernel->static_shared,
                         .size = {launch->grid[0], launch->grid[1], launch->grid[2]},
                         .threads = planned->threads,
                         .smem_bytes = planned->smem_bytes,
-                        .cluster = planned->cluster,
+                        .cluster = planned->cluster[1],
                         .order = mode->order,
                         .seed = mode->seed};
     *(void **)&grid.kernel = dlsym(kernel->library, planned->entry);
@@ -197,7 +203,7 @@ static void run_launch(const struct cpu_kernel *kernel, const struct kernel_laun
         fprintf(stderr, "broken kernel: a cluster's blocks would share their static memory here\n");
         _exit(1);
     }
-    grid_run(&grid, &launch->args);
+    grid_run(&grid, launch->argument, (size_t)plan->argument_bytes);
 }
 
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
@@ -207,20 +213,18 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     kernel->config.template->plan(&kernel->config, problem, &plan);
     float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
+    /* What is given by pointer must not be read by value. */
+    const struct launch_call call = {
+        .operand = {(uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)workspace},
+        .alpha = mode->scalars_on_device ? NAN : alpha,
+        .beta = mode->scalars_on_device ? NAN : beta,
+        .alpha_device = mode->scalars_on_device ? (uintptr_t)&alpha : 0,
+        .beta_device = mode->scalars_on_device ? (uintptr_t)&beta : 0};
     struct launch_walk walk;
     struct launch launch;
-    launch_walk_start(&walk, &plan, problem);
-    walk.all.a = a;
-    walk.all.b = b;
-    walk.all.c = c;
-    walk.all.workspace = workspace;
-    /* What is given by pointer must not be read by value. */
-    walk.all.alpha = mode->scalars_on_device ? NAN : alpha;
-    walk.all.beta = mode->scalars_on_device ? NAN : beta;
-    walk.all.alpha_device = mode->scalars_on_device ? &alpha : NULL;
-    walk.all.beta_device = mode->scalars_on_device ? &beta : NULL;
+    launch_walk_start(&walk, &plan, &call);
     while (launch_walk_next(&walk, &launch)) {
-        run_launch(kernel, &plan.kernel[launch.index], mode, &launch);
+        run_launch(kernel, &plan, mode, &launch);
         if (launch.index == plan.kernels - 1) check_counters(&plan, workspace);
     }
     free(workspace);

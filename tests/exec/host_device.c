@@ -1,6 +1,7 @@
 #include "host_device.h"
 
 #include "cpu_block.h"
+#include "gemm_args.h"
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,14 +91,14 @@ static CUresult launch(CUfunction function, unsigned x, unsigned y, unsigned z, 
     (void)stream, (void)extra;
     if (ty != 1 || tz != 1 || smem != 0) return CUDA_ERROR_INVALID_VALUE;
     const struct entry *entry = (const struct entry *)(const void *)function;
-    struct grid grid = {.kernel = entry->run,
+    struct grid grid = {.kernel = (void (*)(struct cpu_argument))(void (*)(void))entry->run,
                         .static_shared = gt_static_shared,
                         .size = {x, y, z},
                         .threads = threads,
                         .order = ORDER_RANDOM,
                         .seed = 1};
     struct gemm_args args = {.a = parameters[0]};
-    grid_run(&grid, &args);
+    grid_run(&grid, &args, sizeof args);
     return CUDA_SUCCESS;
 }
 
@@ -216,7 +217,8 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
                              .EventRecord = event_record,
                              .EventSynchronize = event_synchronize,
                              .EventElapsedTime = event_elapsed};
-    *device = (struct device){.gpu = {.arch = 90, .sm_count = 1, .l2_bytes = 1 << 20, .fp32_tflops = 60}};
+    *device =
+        (struct device){.gpu = {.arch = 90, .sm_count = 1, .l2_bytes = 1 << 20, .rate = {{"fp32", 60}}}};
     CUfunction function[6];
     for (int i = 0; i < 6; i++) function[i] = (CUfunction)(void *)&entries[i];
     *kernels = (struct oracle_kernels){.device = device,

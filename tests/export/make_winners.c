@@ -59,6 +59,7 @@ static struct problem make_problem(void)
     p.stride_b = problem_rows_b(&p) * p.ldb;
     p.stride_c = p.m * p.ldc;
     p.beta = below(6) ? 0 : 1;
+    if (below(6) == 0) p.type = (enum gemm_type)below(GEMM_TYPE_COUNT);
     return p;
 }
 

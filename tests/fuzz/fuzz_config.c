@@ -3,6 +3,7 @@
  * gemm_args.h, and what they refuse must be refused whatever numbers it holds. */
 #include "fuzz.h"
 #include "fuzz_h200.h"
+#include "gemm_block.h"
 #include "kernel_key.h"
 #include "launch_walk.h"
 #include "template.h"
@@ -48,7 +49,8 @@ static bool inside(const float *at, int64_t span)
 static void check_launch(const char *text, const struct launch *l, const struct kernel_launch *k,
                          const struct problem *p, const struct gpu *gpu)
 {
-    const struct gemm_args *args = &l->args;
+    struct gemm_args args;
+    memcpy(&args, l->argument, sizeof args);
     PROMISE(strcmp(k->entry, "gemm") == 0 || strcmp(k->entry, "gemm_pack") == 0 ||
                 strcmp(k->entry, "gemm_reduce") == 0,
             "%s", text);
@@ -58,17 +60,17 @@ static void check_launch(const char *text, const struct launch *l, const struct 
     PROMISE(k->threads >= 1 && k->threads <= 1024, "%s: %s has %u threads", text, k->entry, k->threads);
     PROMISE(k->smem_bytes <= (unsigned)gpu->smem_per_block_bytes, "%s: %s takes %u bytes", text, k->entry,
             k->smem_bytes);
-    PROMISE(k->cluster <= 8 && (!k->cluster || (gpu->arch >= 90 && l->grid[1] % k->cluster == 0)), "%s",
-            text);
-    PROMISE(args->m == p->m && args->n == p->n && args->k >= 0 && args->k <= p->k, "%s: k is %d", text,
-            args->k);
-    PROMISE(args->lda == p->lda && args->ldb == p->ldb && args->ldc == p->ldc, "%s", text);
-    PROMISE(args->splits >= 1 && args->group >= 1, "%s: %d splits, groups of %d", text, args->splits,
-            args->group);
-    PROMISE(args->k_per_split >= 0 && (int64_t)args->splits * args->k_per_split >= args->k,
-            "%s: %d splits of %d", text, args->splits, args->k_per_split);
-    PROMISE(inside(args->a, problem_span_a(p)) && inside(args->b, problem_span_b(p)) &&
-                inside(args->c, problem_span_c(p)),
+    const unsigned cluster = k->cluster[1];
+    PROMISE(cluster <= 8 && (!cluster || (gpu->arch >= 90 && l->grid[1] % cluster == 0)), "%s", text);
+    PROMISE(k->cluster[0] == k->cluster[2] && k->cluster[0] == (cluster > 0), "%s", text);
+    PROMISE(args.m == p->m && args.n == p->n && args.k >= 0 && args.k <= p->k, "%s: k is %d", text, args.k);
+    PROMISE(args.lda == p->lda && args.ldb == p->ldb && args.ldc == p->ldc, "%s", text);
+    PROMISE(args.splits >= 1 && args.group >= 1, "%s: %d splits, groups of %d", text, args.splits,
+            args.group);
+    PROMISE(args.k_per_split >= 0 && (int64_t)args.splits * args.k_per_split >= args.k, "%s: %d splits of %d",
+            text, args.splits, args.k_per_split);
+    PROMISE(inside(args.a, problem_span_a(p)) && inside(args.b, problem_span_b(p)) &&
+                inside(args.c, problem_span_c(p)),
             "%s: beyond an operand", text);
 }
 
@@ -83,10 +85,10 @@ static void check_plan(const char *text, const struct config *config, const stru
     config->template->plan(config, p, &plan);
     PROMISE(plan.kernels >= 0 && plan.kernels <= LAUNCH_KERNELS_MAX, "%s: %d kernels", text, plan.kernels);
     PROMISE(plan.kernels > 0 || p->m == 0 || p->n == 0, "%s: there is something to do", text);
-    launch_walk_start(&walk, &plan, p);
+    launch_walk_start(&walk, &plan, &(struct launch_call){.alpha = 1});
     if (plan.kernels > 0) {
-        PROMISE(plan.args.counters >= 0 && plan.workspace_bytes >= 4 * (int64_t)plan.args.counters,
-                "%s: %d counters in %lld bytes", text, plan.args.counters, (long long)plan.workspace_bytes);
+        PROMISE(plan.counters >= 0 && plan.workspace_bytes >= 4 * (int64_t)plan.counters,
+                "%s: %d counters in %lld bytes", text, plan.counters, (long long)plan.workspace_bytes);
         PROMISE(plan.workspace_bytes <= INT64_C(1) << 30, "%s: %lld bytes of workspace", text,
                 (long long)plan.workspace_bytes);
     }
@@ -96,7 +98,7 @@ static void check_plan(const char *text, const struct config *config, const stru
         PROMISE(launch.index >= 0 && launch.index < plan.kernels, "%s: kernel %d", text, launch.index);
         check_launch(text, &launch, &plan.kernel[launch.index], p, gpu);
         if (strcmp(plan.kernel[launch.index].entry, "gemm") != 0) continue;
-        done += (double)launch.grid[2] * launch.args.k;
+        done += (double)launch.grid[2] * (double)launch.k;
     }
     if (launches == LAUNCHES_MAX || plan.kernels == 0) return;
     PROMISE(done == (double)p->batch * (double)p->k, "%s: %g of the products are computed", text, done);

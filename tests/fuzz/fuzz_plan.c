@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct shape shape = shape_of(&p);
     PROMISE(shape_distance(&shape, &shape) == 0 && isfinite(shape.log_m + shape.log_n + shape.log_k), "%s",
             name);
-    const double least_us = model_roofline_us(&p, fuzz_gpu.fp32_tflops, fuzz_gpu.memory_gb_per_s);
+    const double least_us = model_roofline_us(&p, gpu_rate(&fuzz_gpu, "fp32"), fuzz_gpu.memory_gb_per_s);
     PROMISE(isfinite(least_us) && least_us > 0, "%s: %g us", name, least_us);
     static const int64_t rooms[] = {0, 1 << 20, INT64_C(1) << 34};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) check_judged(name, &p, rooms[i]);

@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
 printf '#!/bin/sh\ncat "%s/winners.jsonl"\n' "$here" >"$scratch/winners"
 chmod +x "$scratch/winners"
-wanted=" ${*:-device judge runtime export host dropin torch} "
+wanted=" ${*:-device launcher judge runtime export host dropin torch} "
 failed=0
 
 # step NAME COMMAND...: its output, and a line for the table.
@@ -31,6 +31,7 @@ step() {
 }
 
 step device "$here/test_device_gpu"
+step launcher "$here/test_launcher_gpu"
 step judge "$here/test_judge_gpu"
 step runtime "$here/test_runtime_gpu"
 step export "$here/gpu.sh" "$here/tune" "$scratch/winners" "${CC:-cc}" "$cuda"

@@ -5,6 +5,7 @@
 #include "blas.h"
 #include "compile.h"
 #include "device.h"
+#include "gemm_block.h"
 #include "gemmtune.h"
 #include "kernel.h"
 #include "rounds.h"
@@ -38,7 +39,7 @@ static void *address(int i)
 
 static int run_bare(void)
 {
-    struct gemm_args args = bare.plan.args;
+    struct gemm_args args = gemm_args_in(&bare.plan);
     args.a = address(0), args.b = address(1), args.c = address(2);
     args.alpha = one, args.beta = zero;
     void *parameters[] = {&args};

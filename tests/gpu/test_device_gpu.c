@@ -200,10 +200,10 @@ TEST(the_description_is_plausible)
     assert_true(gpu->arch >= 75 && gpu->sm_count > 0 && gpu->id[0]);
     assert_true(gpu->smem_per_block_bytes >= 48 << 10 && gpu->smem_per_block_bytes <= gpu->smem_per_sm_bytes);
     assert_true(gpu->clock_mhz > 300 && gpu->clock_mhz < 5000);
-    assert_true(gpu->memory_gb_per_s > 50 && gpu->fp32_tflops > 1);
+    assert_true(gpu->memory_gb_per_s > 50 && gpu_rate(gpu, "fp32") > 1);
     assert_true(device_driver_version() >= CUDA_VERSION / 1000 * 1000);
     print_message("%s (%s): %.0f MHz, %.0f GB/s, %.1f TFLOPS, %s\n", gpu->name, gpu->id, gpu->clock_mhz,
-                  gpu->memory_gb_per_s, gpu->fp32_tflops, device.uuid);
+                  gpu->memory_gb_per_s, gpu_rate(gpu, "fp32"), device.uuid);
 }
 
 TEST(nvml_knows_the_same_gpu)

@@ -217,7 +217,7 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
     if (series == 0)
         return fail(E_ABSENT, "nothing was measured beside a rival, so there is nothing to draw");
     char reached[120];
-    snprintf(reached, sizeof reached, "%s, if the roofline were reached",
+    snprintf(reached, sizeof reached, "what the roofline allows, against %s",
              title_of(rows, count, BENCH_CUBLAS));
     serie[series] = reached;
     int width = series + 1;
@@ -231,10 +231,11 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
         for (int s = 0; s < series; s++) bar[s] = or_empty(rows[i].times[runner_of[s]].ratio);
         bar[series] = or_empty(rows[i].times[BENCH_CUBLAS].time_us / least_us(&rows[i], place));
     }
-    snprintf(title, sizeof title, "Tuned kernels on %s: how many times as fast as ...",
+    snprintf(title, sizeof title, "Tuned kernels on %s: time of the libraries over ours",
              place->worker->gpu.name);
-    struct bars bars = {title, "ratio", (int)count, width, group, serie, value, 1};
-    if (!st) st = plot_bars(&bars, path);
+    struct plot plot = {
+        title, "times as fast as the library", (int)count, width, group, serie, value, 1, "as fast", true};
+    if (!st) st = plot_draw(&plot, path);
     free(text);
     free(group);
     free(value);

@@ -50,7 +50,7 @@ static const struct argp_option option_list[] = {
      "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (FP32 emulated, for problems that need no strict FP32) or all; may be "
      "repeated",
      0},
-    {"plot", KEY_PLOT, "FILE", 0, "draw the ratios as bars into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "draw the ratios into FILE.svg or FILE.png (by gnuplot)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {"gpu", KEY_GPU, "N", 0, "number of the GPU to run on (default 0)", 0},
     {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},

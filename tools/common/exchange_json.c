@@ -1,6 +1,7 @@
 #include "exchange_json.h"
 
 #include "fields.h"
+#include "kernel_hash.h"
 #include "messages.h"
 #include "table.h"
 #include "template.h"
@@ -82,7 +83,7 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
     problem_format(&w->problem, problem);
     if (w->config.template) {
         config_format(&w->config, config);
-        snprintf(hash, sizeof hash, "%016" PRIx64, template_hash(w->config.template));
+        snprintf(hash, sizeof hash, "%016" PRIx64, kernel_hash_of(&w->config, &w->problem, w->gpu.arch));
     }
     /* What a reader needs comes first, in the order of docs/runtime.md. */
     json_t *json = json_pack(
@@ -147,7 +148,7 @@ static enum status find_config(const json_t *json, struct db_winner *w)
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    snprintf(now, sizeof now, "%016" PRIx64, template_hash(w->config.template));
+    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&w->config, &w->problem, w->gpu.arch));
     if (strcmp(hash, now) != 0)
         return fail(E_ABSENT, "the kernel template %s has changed since", w->config.template->name);
     const char *why = w->config.template->check(&w->config, &w->problem, &w->gpu);
@@ -243,7 +244,7 @@ enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_fu
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    snprintf(now, sizeof now, "%016" PRIx64, template_hash(t->config.template));
+    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&t->config, &t->problem, t->context.gpu.arch));
     if (strcmp(hash, now) != 0)
         return fail(E_ABSENT, "the kernel template %s has changed since", t->config.template->name);
     return OK;

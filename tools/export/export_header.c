@@ -2,7 +2,6 @@
 
 #include "export_geometry.h"
 #include "export_text.h"
-#include "gemm_args.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,15 +11,6 @@
 
 extern const char text_winner_lookup_h[], text_winner_lookup_code_h[], text_winner_launch_h[],
     text_winner_launch_code_h[];
-
-/* struct gt_winner_args of winner_launch_code.h is this one with device addresses for pointers. */
-_Static_assert(
-    sizeof(struct gemm_args) == 6 * 8 + 6 * 8 + 9 * 4 + 4 && offsetof(struct gemm_args, lda) == 48 &&
-        offsetof(struct gemm_args, m) == 96 && offsetof(struct gemm_args, splits) == 108 &&
-        offsetof(struct gemm_args, k_per_split) == 112 && offsetof(struct gemm_args, group) == 116 &&
-        offsetof(struct gemm_args, counters) == 120 && offsetof(struct gemm_args, alpha) == 124 &&
-        offsetof(struct gemm_args, beta) == 128,
-    "the kernels' argument has changed: change struct gt_winner_args of winner_launch_code.h, too");
 
 /* ---- names ---- */
 
@@ -71,8 +61,9 @@ struct found {
 
 static bool same_launch(const struct pick *x, const struct pick *y)
 {
-    return x->gpu == y->gpu && x->problem.trans_a == y->problem.trans_a &&
-           x->problem.trans_b == y->problem.trans_b && config_equal(&x->config, &y->config);
+    return x->gpu == y->gpu && x->problem.type == y->problem.type &&
+           x->problem.trans_a == y->problem.trans_a && x->problem.trans_b == y->problem.trans_b &&
+           config_equal(&x->config, &y->config);
 }
 
 static bool find_launch(struct header *h, const struct pick *pick, struct found *found)
@@ -107,6 +98,7 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->n = (int32_t)p->n;
     w->k = (int32_t)p->k;
     w->batch = (int32_t)p->batch;
+    w->type = (int32_t)p->type;
     w->op = 2 * p->trans_a + p->trans_b;
     w->adds_to_c = p->beta != 0;
     w->align = pick->align;
@@ -115,6 +107,18 @@ static void describe(const struct pick *pick, struct gt_winner *w)
     w->log_k = gt_winner_log(p->k);
     w->log_batch = gt_winner_log(p->batch);
     w->source = pick->source;
+}
+
+/* What the launcher that a header carries can do: no tensor maps, no attributes. */
+static bool launches_plainly(const struct pick *pick)
+{
+    const struct template *t = pick->config.template;
+    struct launch_plan plan;
+    if (!t->block || t->block->bytes > GT_WINNER_BLOCK_MAX) return false;
+    t->plan(&pick->config, &pick->problem, &plan);
+    for (int i = 0; i < plan.kernels; i++)
+        if (launch_has_attributes(&plan.kernel[i])) return false;
+    return plan.views == 0;
 }
 
 /* Configurations that came before, by their hash: many winners share one. */
@@ -138,7 +142,7 @@ enum status header_prepare(struct header *h)
         if (w->geometry >= 0) geometry_allow(&h->geometries[w->geometry], &pick->config, &pick->problem);
         w->plan = found->winner.plan;
         w->needs = found->winner.needs;
-        if (!enough || !h->with_kernels) continue;
+        if (!enough || !h->with_kernels || !launches_plainly(pick)) continue;
         const struct kernel_key key =
             kernel_key_of(&pick->config, &pick->problem, h->picks->gpus[pick->gpu].arch);
         w->kernel = kernels_number(&h->kernels, &key, found->entry);
@@ -271,9 +275,62 @@ static void write_sources(const struct header *h, FILE *f)
     fprintf(f, "};\n");
 }
 
+/* Which of the exported launcher's values are the templates'. */
+static const int32_t value_of[LAUNCH_VALUES] = {
+    [VALUE_A] = GT_WINNER_A,
+    [VALUE_B] = GT_WINNER_B,
+    [VALUE_C] = GT_WINNER_C,
+    [VALUE_WORKSPACE] = GT_WINNER_WORKSPACE,
+    [VALUE_LDA] = GT_WINNER_LDA,
+    [VALUE_LDB] = GT_WINNER_LDB,
+    [VALUE_LDC] = GT_WINNER_LDC,
+    [VALUE_STRIDE_A] = GT_WINNER_STRIDE_A,
+    [VALUE_STRIDE_B] = GT_WINNER_STRIDE_B,
+    [VALUE_STRIDE_C] = GT_WINNER_STRIDE_C,
+    [VALUE_M] = GT_WINNER_M,
+    [VALUE_N] = GT_WINNER_N,
+    [VALUE_K] = GT_WINNER_K,
+    [VALUE_SPLITS] = GT_WINNER_SPLITS,
+    [VALUE_K_PER_SPLIT] = GT_WINNER_K_PER_SPLIT,
+    [VALUE_GROUP] = GT_WINNER_GROUP,
+    [VALUE_COUNTERS] = GT_WINNER_COUNTERS,
+    [VALUE_ALPHA] = GT_WINNER_ALPHA,
+    [VALUE_BETA] = GT_WINNER_BETA,
+};
+
+static void write_block(const struct template *t, FILE *f)
+{
+    const struct launch_block *block = t->block;
+    const struct gemm_type_row *type = gemm_type_row(t->delivers);
+    int fields = 0;
+    for (int i = 0; i < LAUNCH_VALUES; i++) fields += block->field[i].bytes > 0;
+    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, element_bytes(type->a), element_bytes(type->b),
+            element_bytes(type->c), fields);
+    for (int i = 0; i < LAUNCH_VALUES; i++) {
+        const struct launch_field *field = &block->field[i];
+        if (field->bytes == 0) continue;
+        fprintf(f, "{%" PRId32 ", %d, %d}%s", value_of[i], field->offset, field->bytes,
+                --fields ? ", " : "}};\n");
+    }
+}
+
+/* One for each template. */
+static void write_blocks(const struct header *h, FILE *f)
+{
+    for (int i = 0; i < h->kernels.count; i++) {
+        const struct template *t = h->kernels.list[i].key.config.template;
+        bool written = false;
+        for (int j = 0; j < i; j++) written = written || h->kernels.list[j].key.config.template == t;
+        if (written) continue;
+        fprintf(f, "static const struct gt_winner_block gt_%s_block_%s = ", h->name, t->name);
+        write_block(t, f);
+    }
+}
+
 static void write_kernels(const struct header *h, FILE *f)
 {
     kernels_write(&h->kernels, h->name, f);
+    write_blocks(h, f);
     if (h->kernels.count) fprintf(f, "static const struct gt_winner_kernel gt_%s_kernels[] = {\n", h->name);
     for (int i = 0; i < h->kernels.count; i++) {
         const struct export_kernel *k = &h->kernels.list[i];
@@ -284,8 +341,9 @@ static void write_kernels(const struct header *h, FILE *f)
             fprintf(f, "%s", j < 2 ? ", " : "}, ");
         }
         fprintf(f, "gt_%s_cubin%d, ", h->name, i);
-        if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu},\n", h->name, i, k->cubin_bytes, k->ptx_bytes);
-        else fprintf(f, "NULL, %zuu, 0},\n", k->cubin_bytes);
+        if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu, ", h->name, i, k->cubin_bytes, k->ptx_bytes);
+        else fprintf(f, "NULL, %zuu, 0, ", k->cubin_bytes);
+        fprintf(f, "&gt_%s_block_%s},\n", h->name, k->key.config.template->name);
     }
     if (h->kernels.count) fprintf(f, "};\n");
 }
@@ -297,9 +355,9 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     char config[CONFIG_TEXT_MAX] = "cublas";
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
-            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32
-            ", 0x%" PRIx32 ", ",
-            w->m, w->n, w->k, w->batch, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
+            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32
+            ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
+            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -322,7 +380,8 @@ static enum status write_slots(const struct header *h, int gpu, size_t begin, si
     if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
-        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->adds_to_c) & (slots - 1);
+        uint32_t at =
+            gt_winner_hash(w->m, w->n, w->k, w->batch, w->type, w->op, w->align, w->adds_to_c) & (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }
@@ -349,11 +408,12 @@ static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t
     const struct gpu *gpu = &h->picks->gpus[number];
     fprintf(f, "    {");
     text_c_string(gpu->name, f);
-    fprintf(f, ", %d, %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, substitute, h->name, number);
-    for (int op = 0; op <= 4; op++) {
+    fprintf(f, ", %d, %d, %d, gt_%s_table%d, %zu, {", gpu->arch, gpu->sm_count, substitute, h->name, number,
+            end - begin);
+    for (int range = 0; range <= 4 * GT_WINNER_TYPES; range++) {
         size_t first = begin;
-        while (first < end && h->winners[first].op < op) first++;
-        fprintf(f, "%s%zu", op ? ", " : "", first - begin);
+        while (first < end && 4 * h->winners[first].type + h->winners[first].op < range) first++;
+        fprintf(f, "%s%zu", range ? ", " : "", first - begin);
     }
     fprintf(f, "}, %" PRIu32 "u, gt_%s_slots%d, ", mask, h->name, number);
     const struct {

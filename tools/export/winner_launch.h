@@ -21,11 +21,12 @@
  * Everything may be called from any thread; what is loaded belongs to the context it was loaded in.
  */
 #ifndef GT_WINNER_LAUNCH
-#define GT_WINNER_LAUNCH 2
+#define GT_WINNER_LAUNCH 3
 
 struct gt_winner_loaded {
     CUmodule module;
     CUfunction function[3];
+    const struct gt_winner_block *block;
     int32_t needs; /* alignment, as in struct gt_winner */
 };
 
@@ -66,6 +67,6 @@ GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
 }
 #endif
 
-#elif GT_WINNER_LAUNCH != 2
+#elif GT_WINNER_LAUNCH != 3
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

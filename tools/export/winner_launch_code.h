@@ -8,12 +8,13 @@
 extern "C" {
 #endif
 
-/* The one argument of every kernel. */
+/* What a launch tells its kernels, and where it is put together. */
 struct gt_winner_args {
-    CUdeviceptr a, b, c, workspace, alpha_device, beta_device;
-    long long lda, ldb, ldc, stride_a, stride_b, stride_c;
-    int m, n, k, splits, k_per_split, group, counters;
-    float alpha, beta;
+    int64_t value[GT_WINNER_VALUES];
+    union {
+        unsigned char bytes[GT_WINNER_BLOCK_MAX];
+        int64_t aligned;
+    } argument;
 };
 
 GT_WINNERS_API CUresult gt_winner_unload(struct gt_winner_loaded *loaded)
@@ -61,6 +62,7 @@ GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const st
     loaded->needs = winner->needs;
     if (winner->kernel < 0) return CUDA_ERROR_NOT_FOUND;
     kernel = &gpu->kernels[winner->kernel];
+    loaded->block = kernel->block;
     result = cuCtxGetDevice(&device);
     if (result == CUDA_SUCCESS)
         result = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
@@ -89,30 +91,51 @@ GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdev
 }
 
 /* 1 if every vector that is read or written at the pointer lies at a multiple of its size. */
-static inline int gt_winner_at(CUdeviceptr pointer, int32_t width)
+static inline int gt_winner_at(CUdeviceptr pointer, int32_t width, int32_t element_bytes)
 {
-    return pointer % (4 * (unsigned)width) == 0;
+    return pointer % ((unsigned)element_bytes * (unsigned)width) == 0;
 }
 
-/* What all launches of a call are told; pointers and k change from one to the next. */
+/* The bits of a float. */
+static inline int64_t gt_winner_bits(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* What all launches of a call are told; pointers, k and beta change from one to the next. */
 static inline void gt_winner_args_start(struct gt_winner_args *args, const struct gt_winner_plan *plan,
                                         const struct gt_winner_shape *shape, CUdeviceptr workspace)
 {
     memset(args, 0, sizeof *args);
-    args->workspace = workspace;
-    args->lda = shape->lda;
-    args->ldb = shape->ldb;
-    args->ldc = shape->ldc;
-    args->stride_a = shape->stride_a;
-    args->stride_b = shape->stride_b;
-    args->stride_c = shape->stride_c;
-    args->m = (int)shape->m;
-    args->n = (int)shape->n;
-    args->k = (int)shape->k;
-    args->splits = plan->splits;
-    args->k_per_split = plan->k_per_split;
-    args->group = plan->group;
-    args->counters = plan->counters;
+    args->value[GT_WINNER_WORKSPACE] = (int64_t)workspace;
+    args->value[GT_WINNER_LDA] = shape->lda;
+    args->value[GT_WINNER_LDB] = shape->ldb;
+    args->value[GT_WINNER_LDC] = shape->ldc;
+    args->value[GT_WINNER_STRIDE_A] = shape->stride_a;
+    args->value[GT_WINNER_STRIDE_B] = shape->stride_b;
+    args->value[GT_WINNER_STRIDE_C] = shape->stride_c;
+    args->value[GT_WINNER_M] = shape->m;
+    args->value[GT_WINNER_N] = shape->n;
+    args->value[GT_WINNER_K] = shape->k;
+    args->value[GT_WINNER_SPLITS] = plan->splits;
+    args->value[GT_WINNER_K_PER_SPLIT] = plan->k_per_split;
+    args->value[GT_WINNER_GROUP] = plan->group;
+    args->value[GT_WINNER_COUNTERS] = plan->counters;
+}
+
+/* Each value to its place in the argument. */
+static inline void gt_winner_args_write(const struct gt_winner_block *block, struct gt_winner_args *args)
+{
+    int32_t i;
+    for (i = 0; i < block->fields; i++) {
+        const struct gt_winner_field *field = &block->field[i];
+        const int64_t value = args->value[field->value];
+        const int32_t low = (int32_t)value;
+        if (field->bytes == 4) memcpy(args->argument.bytes + field->offset, &low, 4);
+        else memcpy(args->argument.bytes + field->offset, &value, 8);
+    }
 }
 
 /* The kernels of a plan one after the other, for some items of the batch and all of k or a slab of it. */
@@ -122,7 +145,8 @@ static inline CUresult gt_winner_enqueue(const struct gt_winner_loaded *loaded,
 {
     void *parameters[1];
     int i;
-    parameters[0] = args;
+    gt_winner_args_write(loaded->block, args);
+    parameters[0] = args->argument.bytes;
     for (i = 0; i < 3; i++) {
         CUresult result;
         if (plan->grid[i][0] == 0) continue;
@@ -138,22 +162,20 @@ static inline CUresult gt_winner_enqueue(const struct gt_winner_loaded *loaded,
 static inline CUresult gt_winner_enqueue_items(const struct gt_winner_loaded *loaded,
                                                const struct gt_winner_plan *plan,
                                                const struct gt_winner_shape *shape,
-                                               const struct gt_winner_args *of, unsigned items,
-                                               CUstream stream)
+                                               struct gt_winner_args *args, unsigned items, CUstream stream)
 {
-    struct gt_winner_args args = *of;
-    const CUdeviceptr step_a = 4 * (CUdeviceptr)(shape->trans_a ? shape->lda : 1),
-                      step_b = 4 * (CUdeviceptr)(shape->trans_b ? 1 : shape->ldb);
+    const int64_t step_a = loaded->block->element_bytes[0] * (shape->trans_a ? shape->lda : 1),
+                  step_b = loaded->block->element_bytes[1] * (shape->trans_b ? 1 : shape->ldb);
     CUresult result = CUDA_SUCCESS;
     int64_t left;
-    if (plan->k_slab == 0) return gt_winner_enqueue(loaded, plan, &args, items, 0, stream);
+    if (plan->k_slab == 0) return gt_winner_enqueue(loaded, plan, args, items, 0, stream);
     for (left = shape->k; left > 0 && result == CUDA_SUCCESS; left -= plan->k_slab) {
         const int last = left <= plan->k_slab;
-        args.k = last ? (int)left : plan->k_slab;
-        result = gt_winner_enqueue(loaded, plan, &args, items, last, stream);
-        args.a += step_a * (CUdeviceptr)plan->k_slab;
-        args.b += step_b * (CUdeviceptr)plan->k_slab;
-        args.beta = 1;
+        args->value[GT_WINNER_K] = last ? left : plan->k_slab;
+        result = gt_winner_enqueue(loaded, plan, args, items, last, stream);
+        args->value[GT_WINNER_A] += step_a * plan->k_slab;
+        args->value[GT_WINNER_B] += step_b * plan->k_slab;
+        args->value[GT_WINNER_BETA] = gt_winner_bits(1);
     }
     return result;
 }
@@ -165,23 +187,25 @@ GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          CUstream stream)
 {
     struct gt_winner_args args;
+    const int32_t *bytes;
     CUresult result = CUDA_SUCCESS;
     int64_t first;
     if (!loaded || !plan || !shape) return CUDA_ERROR_INVALID_VALUE;
     if (!loaded->module) return CUDA_ERROR_NOT_FOUND;
     if (plan->workspace_bytes > 0 && workspace == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (!gt_winner_at(a, loaded->needs & 15) || !gt_winner_at(b, loaded->needs >> 4 & 15) ||
-        !gt_winner_at(c, loaded->needs >> 8))
+    bytes = loaded->block->element_bytes;
+    if (!gt_winner_at(a, loaded->needs & 15, bytes[0]) ||
+        !gt_winner_at(b, loaded->needs >> 4 & 15, bytes[1]) || !gt_winner_at(c, loaded->needs >> 8, bytes[2]))
         return CUDA_ERROR_INVALID_VALUE;
     if (plan->kernels == 0) return CUDA_SUCCESS;
     gt_winner_args_start(&args, plan, shape, workspace);
+    args.value[GT_WINNER_ALPHA] = gt_winner_bits(alpha);
     for (first = 0; first < shape->batch && result == CUDA_SUCCESS; first += plan->batch_per_launch) {
         const int64_t items = gt_winner_least(shape->batch - first, plan->batch_per_launch);
-        args.a = a + 4 * (CUdeviceptr)(first * shape->stride_a);
-        args.b = b + 4 * (CUdeviceptr)(first * shape->stride_b);
-        args.c = c + 4 * (CUdeviceptr)(first * shape->stride_c);
-        args.alpha = alpha;
-        args.beta = beta;
+        args.value[GT_WINNER_A] = (int64_t)a + bytes[0] * first * shape->stride_a;
+        args.value[GT_WINNER_B] = (int64_t)b + bytes[1] * first * shape->stride_b;
+        args.value[GT_WINNER_C] = (int64_t)c + bytes[2] * first * shape->stride_c;
+        args.value[GT_WINNER_BETA] = gt_winner_bits(beta);
         result = gt_winner_enqueue_items(loaded, plan, shape, &args, (unsigned)items, stream);
     }
     return result;

@@ -43,7 +43,7 @@ static const struct argp_option option_list[] = {
     {"shape", KEY_SHAPE, "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
     {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
     {"rung", KEY_RUNG, "NAME", 0, "this rung only, for example warptiled", 0},
-    {"plot", KEY_PLOT, "FILE", 0, "draw TFLOPS as bars into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "draw them beside cuBLAS into FILE.svg or FILE.png (by gnuplot)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {"gpu", KEY_GPU, "GPU", 0,
      "number of the GPU to run on (default 0); with --compile-only a name such as h200", 0},

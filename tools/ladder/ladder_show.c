@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIES_MAX (CLIMBERS_MAX + 2) /* and cuBLAS, and the roofline */
+#define SERIES_MAX (CLIMBERS_MAX + 1) /* and the roofline */
 
 const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
 {
@@ -124,7 +124,9 @@ enum status ladder_draw(const struct climb *climbs, size_t count, const struct r
     int rungs = 0;
     for (size_t i = 0; i < count; i++)
         if (climbs[i].count > rungs) rungs = climbs[i].count;
-    int series = rungs + 2;
+    bool anchored = count > 0;
+    for (size_t i = 0; i < count; i++) anchored = anchored && climbs[i].anchor_us > 0;
+    const int series = rungs + 1;
     char title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
     const char **group = calloc(count, sizeof *group), *serie[SERIES_MAX];
     double *value = calloc(count * SERIES_MAX, sizeof *value);
@@ -135,21 +137,25 @@ enum status ladder_draw(const struct climb *climbs, size_t count, const struct r
     }
     for (size_t i = 0; i < count; i++) {
         const struct climb *climb = &climbs[i];
-        double *bar = value + i * (size_t)series;
+        const double unit = anchored ? tflops(&climb->problem, climb->anchor_us) : 1;
+        double *point = value + i * (size_t)series;
         group[i] = ladder_shape(&climb->problem, text[i]);
         for (int j = 0; j < rungs; j++) {
-            bar[j] = j < climb->count ? tflops(&climb->problem, climb->climber[j].time_us) : NAN;
+            point[j] = j < climb->count ? tflops(&climb->problem, climb->climber[j].time_us) / unit : NAN;
             if (j < climb->count) serie[j] = climb->climber[j].name;
         }
-        bar[rungs] = tflops(&climb->problem, climb->anchor_us);
-        bar[rungs + 1] =
-            tflops(&climb->problem, model_roofline_us(&climb->problem, roofline->tflops, roofline->gb_per_s));
+        point[rungs] = tflops(&climb->problem,
+                              model_roofline_us(&climb->problem, roofline->tflops, roofline->gb_per_s)) /
+                       unit;
     }
-    serie[rungs] = "cuBLAS";
-    serie[rungs + 1] = "roofline";
+    serie[rungs] = "roofline";
     snprintf(title, sizeof title, "The ladder on %s", gpu);
-    struct bars bars = {title, "TFLOPS", (int)count, series, group, serie, value, 0};
-    st = plot_bars(&bars, path);
+    const struct plot plot = {title,      anchored ? "speed, cuBLAS is 1" : "TFLOPS",
+                              (int)count, series,
+                              group,      serie,
+                              value,      anchored ? 1 : 0,
+                              "cuBLAS",   false};
+    st = plot_draw(&plot, path);
 out:
     free(text);
     free(group);

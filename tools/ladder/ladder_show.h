@@ -24,7 +24,8 @@ enum status ladder_show(const struct climb *climbs, size_t count, const struct r
 enum status ladder_show_compiled(const struct climb *climbs, size_t count, const struct gpu *gpu,
                                  enum table_format format);
 
-/* TFLOPS as bars: a group a shape; rungs, cuBLAS and roofline as series. */
+/* Speed, with that of cuBLAS as 1 where it was measured for every shape, else in TFLOPS: a row a shape; rungs
+ * and roofline as series. */
 enum status ladder_draw(const struct climb *climbs, size_t count, const struct roofline *roofline,
                         const char *gpu, const char *path);
 

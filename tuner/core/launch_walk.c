@@ -1,48 +1,62 @@
 #include "launch_walk.h"
 
 void launch_walk_start(struct launch_walk *walk, const struct launch_plan *plan,
-                       const struct problem *problem)
+                       const struct launch_call *call)
 {
-    *walk = (struct launch_walk){.plan = plan,
-                                 .all = plan->args,
-                                 .batch = plan->kernels ? problem->batch : 0,
-                                 .k = problem->k,
-                                 .step_a = problem->trans_a ? problem->lda : 1,
-                                 .step_b = problem->trans_b ? 1 : problem->ldb};
+    *walk = (struct launch_walk){.plan = plan, .call = *call};
 }
 
-static uintptr_t moved(const float *from, int64_t elements)
+/* Counted up as numbers, which may pass the end of an address space that is not ours. */
+static uintptr_t moved(uintptr_t from, int64_t steps, int64_t step_bytes)
 {
-    return (uintptr_t)from + (uintptr_t)(elements * (int64_t)sizeof(float));
+    return from + (uintptr_t)steps * (uintptr_t)step_bytes;
 }
 
-static const float *moved_source(const float *from, int64_t elements)
+static void find_operands(const struct launch_walk *walk, struct launch *launch)
 {
-    return (const float *)moved(from, elements); /* NOLINT: a number, perhaps of the device */
+    const struct launch_plan *plan = walk->plan;
+    for (int i = 0; i < LAUNCH_OPERANDS; i++) launch->operand[i] = walk->call.operand[i];
+    for (int i = LAUNCH_A; i <= LAUNCH_C; i++)
+        launch->operand[i] = moved(launch->operand[i], walk->item, plan->batch_step_bytes[i]);
+    for (int i = LAUNCH_A; i <= LAUNCH_B; i++)
+        launch->operand[i] = moved(launch->operand[i], walk->k_done, plan->k_step_bytes[i]);
+}
+
+static void fill_argument(const struct launch_walk *walk, struct launch *launch)
+{
+    const struct launch_plan *plan = walk->plan;
+    const struct launch_slots *slots = &plan->slots;
+    const bool adds = walk->k_done > 0; /* to what the slabs before have left in C */
+    unsigned char *argument = launch->argument;
+    memcpy(argument, plan->argument, (size_t)plan->argument_bytes);
+    launch_write_address(argument, slots->a, launch->operand[LAUNCH_A]);
+    launch_write_address(argument, slots->b, launch->operand[LAUNCH_B]);
+    launch_write_address(argument, slots->c, launch->operand[LAUNCH_C]);
+    launch_write_address(argument, slots->workspace, launch->operand[LAUNCH_WORKSPACE]);
+    launch_write_address(argument, slots->alpha_device, walk->call.alpha_device);
+    launch_write_address(argument, slots->beta_device, adds ? 0 : walk->call.beta_device);
+    launch_write_scalar(argument, slots->alpha, walk->call.alpha);
+    launch_write_scalar(argument, slots->beta, adds ? 1 : walk->call.beta);
+    const int k = (int)launch->k;
+    if (plan->k_slab) memcpy(argument + slots->k, &k, sizeof k);
 }
 
 bool launch_walk_next(struct launch_walk *walk, struct launch *launch)
 {
     const struct launch_plan *plan = walk->plan;
-    if (walk->item >= walk->batch) return false;
+    if (plan->kernels == 0 || walk->item >= plan->batch) return false;
     const struct kernel_launch *kernel = &plan->kernel[walk->index];
-    const int64_t left = walk->k - walk->k_done, items = walk->batch - walk->item;
+    const int64_t left = plan->k - walk->k_done, items = plan->batch - walk->item;
     const bool last = plan->k_slab == 0 || left <= plan->k_slab;
-    *launch =
-        (struct launch){.index = walk->index,
-                        .grid = {plan->k_slab && last ? kernel->last_slab : kernel->grid[0], kernel->grid[1],
-                                 (unsigned)(items < plan->batch_per_launch ? items : plan->batch_per_launch)},
-                        .args = walk->all,
-                        .touched = walk->item > 0 || walk->k_done > 0};
-    struct gemm_args *args = &launch->args;
-    args->a = moved_source(args->a, walk->item * args->stride_a + walk->k_done * walk->step_a);
-    args->b = moved_source(args->b, walk->item * args->stride_b + walk->k_done * walk->step_b);
-    args->c = (float *)moved(args->c, walk->item * args->stride_c); /* NOLINT: as above */
-    if (plan->k_slab) args->k = (int)(last ? left : plan->k_slab);
-    if (walk->k_done > 0) { /* to what the slabs before have left in C */
-        args->beta = 1;
-        args->beta_device = NULL;
-    }
+    launch->index = walk->index;
+    launch->items = items < plan->batch_per_launch ? items : plan->batch_per_launch;
+    launch->k = last ? left : plan->k_slab;
+    launch->touched = walk->item > 0 || walk->k_done > 0;
+    launch->grid[0] = plan->k_slab && last ? kernel->last_slab : kernel->grid[0];
+    launch->grid[1] = kernel->grid[1];
+    launch->grid[2] = (unsigned)launch->items;
+    find_operands(walk, launch);
+    fill_argument(walk, launch);
     if (++walk->index < plan->kernels) return true;
     walk->index = 0;
     walk->k_done = last ? 0 : walk->k_done + plan->k_slab;

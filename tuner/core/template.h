@@ -4,14 +4,17 @@
  * A template is a .cu text whose parameters arrive as -D macros. Legality lives beside the kernel: rules
  * files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no
  * family by name: the table is declared here and defined outside of this layer, and a program is linked with
- * exactly one definition of it, kernel_templates/templates.c.
+ * exactly one definition of it, which CMake makes of the list in kernel_templates/CMakeLists.txt
+ * (docs/adding_a_template.md).
  */
 #ifndef GT_TEMPLATE_H
 #define GT_TEMPLATE_H
 
 #include "config.h"
-#include "gemm_args.h"
 #include "gpu.h"
+#include "launch_block.h"
+#include "launch_geometry.h"
+#include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
 
@@ -20,9 +23,26 @@ enum param_kind {
     PARAM_LAUNCH   /* becomes a kernel argument or a grid size; changing it needs no compilation */
 };
 
+/* How people say it (config_summary). A parameter of any but the first two roles is said in the words of that
+ * role, together with those of the same role. */
+enum param_role {
+    ROLE_NAMED,  /* by its name, unless it has its least value */
+    ROLE_DETAIL, /* left out */
+    ROLE_VECTOR, /* left out, too: the width of an access, which hardly makes another kernel */
+    ROLE_TILE,   /* "tile 128x256x16" */
+    ROLE_THREAD, /* "thread 8x8" */
+    ROLE_LANES,
+    ROLE_WARPS, /* "warps 1x8" */
+    ROLE_TEAMS,
+    ROLE_STAGES,
+    ROLE_BUFFERS,
+    ROLE_SPLIT
+};
+
 struct param {
     const char *name;
     enum param_kind kind;
+    enum param_role role;
     int32_t least, most; /* hard range */
     const char *meaning; /* one line: what it trades against what */
 };
@@ -34,30 +54,20 @@ struct resources {
     int accumulators; /* registers a thread needs for C at least */
 };
 
-#define LAUNCH_KERNELS_MAX 3
-
-/* One kernel launch: an entry point of the compiled module, with the same struct gemm_args. */
-struct kernel_launch {
-    const char *entry;  /* "gemm_pack", "gemm" or "gemm_reduce" */
-    unsigned grid[3];   /* grid[2] is the batch slice */
-    unsigned last_slab; /* in place of grid[0] for the last slab of k, if k goes in slabs */
-    unsigned threads;
-    unsigned smem_bytes;
-    unsigned cluster; /* blocks along y that run together, as the kernel's text says: nothing to tell a
-                         launch; 0: no clusters */
+/* What a block computes at a time: rows and columns of C, steps of k. 0: nothing that sizes could straddle.
+ */
+struct tile {
+    int m, n, k;
 };
 
-/* How a configuration runs a problem: launch_walk.h goes through the launches of it. */
-struct launch_plan {
-    struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
-    int kernels;              /* 0: nothing to do (M, N or batch is 0) */
-    struct gemm_args args;    /* everything but the pointers, alpha and beta filled in */
-    int64_t workspace_bytes;  /* for the largest batch slice; the first 4 * args.counters of them are zero at
-                                 first, the rest may hold anything */
-    int64_t batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the
-                                 strides */
-    int64_t k_slab; /* above 0: k is computed in slabs of so many, one after the other, each but the first
-                       adding to C; then args.k is for the walk to fill in */
+struct kernel_facts; /* outcome.h */
+
+/* Predicted time of a configuration, from arithmetic alone. */
+struct prediction {
+    double time_us;
+    double compute_us, memory_us, overhead_us; /* what the model saw as the parts */
+    int blocks_per_sm;                         /* occupancy */
+    double waves;
 };
 
 /* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program.
@@ -79,10 +89,11 @@ struct template
     const char *name;        /* "simt", "ladder_naive" */
     const char *summary;     /* one line */
     const char *source_name; /* "simt.cu" */
-    bool tuned;              /* false: shown by the ladder only, never searched */
+    const char *space;       /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
     const struct param *params;
     int param_count;
-    unsigned asks;     /* TEMPLATE_ASKS_... */
+    enum gemm_type delivers; /* what its kernels compute */
+    unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
     const struct source_text *sources; /* [0] is the .cu, the rest its headers */
@@ -99,12 +110,32 @@ struct template
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
+     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
+     */
+    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                     struct launch_geometry *geometry);
+    struct tile (*tile)(const struct config *config);
+    /* For a problem that is not empty and a legal configuration. facts may be NULL (before compiling:
+     * registers are estimated). A million a second, since all candidates are sorted by it.
+     * kernel_templates/model has what families share. */
+    struct prediction (*predict)(const struct config *config, const struct problem *problem,
+                                 const struct gpu *gpu, const struct kernel_facts *facts);
+    /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
+     * are legal for, with the least value of each vector width. False: there are no more of them. */
+    bool (*plain)(int number, struct config *config);
+    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    const struct launch_block *block;
 };
 
 #define TEMPLATES_MAX 64 /* rows */
 
+/* One row a template, in the order of the search; made by CMake from the list of families. */
 extern const struct template *const templates[];
 extern const size_t template_count;
+
+/* Folders of families from outside the tree, where their space files are, too; NULL ends them. */
+extern const char *const template_folders[];
 
 /* NULL if there is none of that name. */
 const struct template *template_find(const char *name);
@@ -115,8 +146,7 @@ int template_param(const struct template *t, const char *name);
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
 
-/* XXH64 over the names and the code of all sources of a template: changes when the kernel may have. Comments,
- * indentation and empty lines do not count, so what was measured outlives their improvement. */
-uint64_t template_hash(const struct template *t);
+/* May its kernels compete for a problem of that type? check() refuses the others. */
+bool template_serves(const struct template *t, const struct problem *problem);
 
 #endif

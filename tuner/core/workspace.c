@@ -8,7 +8,7 @@
 
 int64_t workspace_of(const struct config *config, const struct problem *problem)
 {
-    struct launch_plan plan = {.kernels = 0};
+    struct launch_plan plan;
     config->template->plan(config, problem, &plan);
     return plan.workspace_bytes;
 }

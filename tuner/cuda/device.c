@@ -88,6 +88,10 @@ enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 static const struct library_symbol context_id = {ENTRY(CtxGetId, cuCtxGetId)};
 
+/* What only some kernels need. */
+static const struct library_symbol launch_extended = {ENTRY(LaunchKernelEx, cuLaunchKernelEx)};
+static const struct library_symbol tensor_encode = {ENTRY(TensorMapEncodeTiled, cuTensorMapEncodeTiled)};
+
 /* Where the driver does not number contexts, an address has to do. */
 static CUresult id_by_address(CUcontext context, unsigned long long *id)
 {
@@ -198,6 +202,8 @@ static enum status load_once(void)
     CUresult result = cuda.Init(0);
     if (result != CUDA_SUCCESS) return init_failed(result);
     if (library_bind(library, &context_id, 1)) cuda.CtxGetId = id_by_address;
+    library_bind(library, &launch_extended, 1);
+    library_bind(library, &tensor_encode, 1);
     pthread_atfork(NULL, NULL, in_child);
     driver_version = version;
     loaded = true;
@@ -289,7 +295,7 @@ static enum status read_attributes(struct device *device)
     gpu->clock_mhz = clock_khz > 0 ? clock_khz / 1e3 : 1000;
     /* Two transfers a clock and wire, in bytes. */
     gpu->memory_gb_per_s = memory_khz > 0 && bus_bits > 0 ? 2e3 * memory_khz * (bus_bits / 8.0) / 1e9 : 100;
-    gpu->fp32_tflops = gpu->sm_count * 2.0 * fp32_lanes(gpu->arch) * gpu->clock_mhz * 1e6 / 1e12;
+    gpu_set_rate(gpu, "fp32", gpu->sm_count * 2.0 * fp32_lanes(gpu->arch) * gpu->clock_mhz * 1e6 / 1e12);
     return OK;
 }
 

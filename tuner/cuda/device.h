@@ -51,6 +51,12 @@ struct cuda_api {
     CUresult (*FuncSetAttribute)(CUfunction, CUfunction_attribute, int);
     CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              CUstream, void **, void **);
+    /* NULL where the driver lacks them: see launcher.h. */
+    CUresult (*LaunchKernelEx)(const CUlaunchConfig *, CUfunction, void **, void **);
+    CUresult (*TensorMapEncodeTiled)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+                                     const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+                                     const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                     CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
     CUresult (*StreamCreate)(CUstream *, unsigned);
     CUresult (*StreamDestroy)(CUstream);
     CUresult (*StreamSynchronize)(CUstream);
@@ -96,7 +102,7 @@ struct device {
     CUcontext context; /* the primary one, current in this thread after device_open */
     CUstream stream;   /* all our work runs here */
     struct gpu
-        gpu; /* filled from attributes; memory_gb_per_s and fp32_tflops derived from clocks and width */
+        gpu; /* filled from attributes; memory_gb_per_s and the fp32 rate derived from clocks and width */
     char uuid[48];
 };
 

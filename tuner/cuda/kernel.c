@@ -1,7 +1,7 @@
 #include "kernel.h"
 
 #include "compile.h"
-#include "launch_walk.h"
+#include "launcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@ struct loaded {
     CUmodule module;
     CUfunction function[LAUNCH_KERNELS_MAX];
     struct launch_plan plan;
-    struct problem problem;
     struct device_buffer workspace;
 };
 
@@ -75,7 +74,7 @@ enum status kernel_open(const char *cubin_path, const char *checksum, CUmodule *
 enum status kernel_bind(CUmodule module, const struct gpu *gpu, const struct launch_plan *plan,
                         CUfunction function[LAUNCH_KERNELS_MAX])
 {
-    enum status st = OK;
+    enum status st = launcher_check(plan, gpu->arch);
     for (int i = 0; !st && i < plan->kernels; i++) {
         const struct kernel_launch *launch = &plan->kernel[i];
         st = check(cuda.ModuleGetFunction(&function[i], module, launch->entry), launch->entry);
@@ -90,40 +89,23 @@ static enum status make_workspace(struct loaded *self)
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
     /* Out of memory is this configuration's fault: another with fewer splits may fit. */
     if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
-    if (!st && self->plan.args.counters > 0)
-        st = device_check(cuda.MemsetD8Async(self->workspace.address, 0, 4 * (size_t)self->plan.args.counters,
+    if (!st && self->plan.counters > 0)
+        st = device_check(cuda.MemsetD8Async(self->workspace.address, 0, 4 * (size_t)self->plan.counters,
                                              self->device->stream),
                           "clearing the counters of the workspace");
     return st;
 }
 
-static const float *device_pointer(CUdeviceptr address)
-{
-    return (const float *)(uintptr_t)address; /* NOLINT: only the device follows it */
-}
-
 static enum status loaded_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     struct loaded *self = opaque;
-    struct launch_walk walk;
-    struct launch launch;
-    launch_walk_start(&walk, &self->plan, &self->problem);
-    walk.all.a = device_pointer(operands->a);
-    walk.all.b = device_pointer(operands->b);
-    walk.all.c = (float *)(uintptr_t)operands->c;
-    walk.all.workspace = (float *)(uintptr_t)self->workspace.address;
-    walk.all.alpha_device = walk.all.beta_device = NULL;
-    walk.all.alpha = (float)alpha;
-    walk.all.beta = (float)beta;
-    while (launch_walk_next(&walk, &launch)) {
-        const struct kernel_launch *kernel = &self->plan.kernel[launch.index];
-        void *parameters[] = {&launch.args};
-        CUresult result = cuda.LaunchKernel(self->function[launch.index], launch.grid[0], launch.grid[1],
-                                            launch.grid[2], kernel->threads, 1, 1, kernel->smem_bytes,
-                                            self->device->stream, parameters, NULL);
-        if (result != CUDA_SUCCESS) return check(result, "launch the kernel");
-    }
-    return OK;
+    bool touched;
+    const struct launch_call call = {
+        .operand = {operands->a, operands->b, operands->c, self->workspace.address},
+        .alpha = (float)alpha,
+        .beta = (float)beta};
+    CUresult result = launcher_enqueue(&self->plan, self->function, &call, self->device->stream, &touched);
+    return result == CUDA_SUCCESS ? OK : check(result, "launch the kernel");
 }
 
 static void loaded_close(void *opaque)
@@ -141,7 +123,6 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     struct loaded *self = calloc(1, sizeof *self);
     if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");
     self->device = device;
-    self->problem = *problem;
     config->template->plan(config, problem, &self->plan);
     enum status st = kernel_open(cubin_path, checksum, &self->module);
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);

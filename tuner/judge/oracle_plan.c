@@ -74,7 +74,7 @@ struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
     /* FP64 units against FP32 ones: half on the data-centre parts, 1/64 elsewhere (1/32 before sm_80). Two
      * FMAs a product, at 40 % of peak, for 20 s. */
     bool full = gpu->arch == 60 || gpu->arch == 70 || gpu->arch == 80 || gpu->arch == 90 || gpu->arch == 100;
-    double tflops = gpu->fp32_tflops / (full ? 2 : 64);
+    double tflops = gpu_rate(gpu, "fp32") / (full ? 2 : 64);
     return (struct oracle_limits){
         .products = 20 * 0.4 * tflops * 1e12 / 4, .bytes = bytes, .blocks = 4 * gpu->sm_count};
 }

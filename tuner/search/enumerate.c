@@ -15,9 +15,9 @@
 #define REASONS_MAX 64
 
 /* What of a launch can differ between candidates of one kernel. */
-struct launch {
-    int splits, k_per_split, group;
+struct launched {
     unsigned grid[LAUNCH_KERNELS_MAX][3];
+    unsigned char argument[LAUNCH_ARGUMENT_MAX];
 };
 
 struct walk {
@@ -29,8 +29,8 @@ struct walk {
     struct config config;
     struct candidates *out;
     size_t room;
-    struct config kernel;    /* that of the last candidate */
-    struct launch *launches; /* of all its candidates so far */
+    struct config kernel;      /* that of the last candidate */
+    struct launched *launches; /* of all its candidates so far */
     size_t launch_count, launch_room;
     double checks;
     struct {
@@ -49,13 +49,11 @@ static void blame(struct walk *w, const char *why, double count)
     w->reason[i].count += count;
 }
 
-static struct launch launch_of(const struct launch_plan *plan)
+static struct launched launch_of(const struct launch_plan *plan)
 {
-    struct launch launch;
+    struct launched launch;
     memset(&launch, 0, sizeof launch); /* compared as bytes */
-    launch.splits = plan->args.splits;
-    launch.k_per_split = plan->args.k_per_split;
-    launch.group = plan->args.group;
+    memcpy(launch.argument, plan->argument, (size_t)plan->argument_bytes);
     for (int i = 0; i < plan->kernels; i++)
         memcpy(launch.grid[i], plan->kernel[i].grid, sizeof launch.grid[i]);
     return launch;
@@ -67,7 +65,7 @@ static enum status known_already(struct walk *w, const struct launch_plan *plan,
     *known = false;
     if (w->launch_count == 0 || !config_same_kernel(&w->kernel, &w->config)) w->launch_count = 0;
     w->kernel = w->config;
-    struct launch launch = launch_of(plan);
+    struct launched launch = launch_of(plan);
     for (size_t i = 0; i < w->launch_count; i++)
         if (memcmp(&w->launches[i], &launch, sizeof launch) == 0) {
             *known = true;
@@ -75,7 +73,7 @@ static enum status known_already(struct walk *w, const struct launch_plan *plan,
         }
     if (w->launch_count == w->launch_room) {
         w->launch_room = w->launch_room ? 2 * w->launch_room : 64;
-        struct launch *grown = realloc(w->launches, w->launch_room * sizeof *grown);
+        struct launched *grown = realloc(w->launches, w->launch_room * sizeof *grown);
         if (!grown) return fail(E_MEMORY, "out of memory for %zu launches", w->launch_room);
         w->launches = grown;
     }
@@ -87,7 +85,7 @@ static enum status known_already(struct walk *w, const struct launch_plan *plan,
 static enum status keep(struct walk *w, bool *found)
 {
     struct candidates *out = w->out;
-    struct launch_plan plan = {.kernels = 0};
+    struct launch_plan plan;
     w->config.template->plan(&w->config, w->problem, &plan);
     *found = plan.workspace_bytes <= w->workspace_bytes;
     if (!*found) {

@@ -1,23 +1,34 @@
-/* plot.h — grouped bars as SVG or PNG, drawn by gnuplot. Knows no GPU and no GEMM: names and numbers only. */
+/* plot.h — values of several series for each of some rows, as SVG or PNG, drawn by gnuplot. Knows no GPU and
+ * no GEMM: names and numbers only.
+ *
+ * A row for each group, named at the left, and in it a point for each serie: names stay readable at a width
+ * of 800 pixels however many groups there are. What everything is compared with is a line across all rows.
+ */
 #ifndef GT_PLOT_H
 #define GT_PLOT_H
 
 #include "status.h"
+#include <stdbool.h>
 
-struct bars {
+#define PLOT_SERIES_MAX 12 /* colours that can be told apart */
+
+struct plot {
     const char *title, *unit; /* unit: label of the axis, "TFLOPS" */
-    int groups, series;
+    int groups, series;       /* series: at most PLOT_SERIES_MAX */
     const char *const *group; /* names, [groups] */
     const char *const *serie; /* names, [series] */
-    const double *value;      /* [group * series + serie]; NAN: no bar */
-    double line;              /* drawn across at this height; 0: none */
+    const double *value;      /* [group * series + serie]; NAN: no point */
+    double line;              /* drawn across all rows at this value; 0: none */
+    const char *line_name;    /* what the line stands for; unused without one */
+    bool ratios;              /* an axis of doublings: twice as fast is as far from 1 as half as fast */
 };
 
 /* OK if path ends in .svg or .png, which chooses the format. Errors: E_USAGE. Asked early, so that a long
  * measurement does not end in a wrong file name. */
 enum status plot_check(const char *path);
 
-/* Draw to path: written beside it, then renamed. Errors: E_USAGE, E_ABSENT (no gnuplot), E_IO. */
-enum status plot_bars(const struct bars *bars, const char *path);
+/* Draw to path: written beside it, then renamed. One group alone is drawn as bars, a row for each serie.
+ * Errors: E_USAGE, E_ABSENT (no gnuplot), E_IO. */
+enum status plot_draw(const struct plot *plot, const char *path);
 
 #endif

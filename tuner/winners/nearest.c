@@ -52,8 +52,10 @@ static void transfer(const struct known *known, const struct problem *problem, s
     const struct known_winner *w = n->winner;
     const struct gpu *gpu = &known->gpu;
     if (w->config == KNOWN_CUBLAS) {
-        n->time_us = w->time_us * model_roofline_us(problem, gpu->fp32_tflops, gpu->memory_gb_per_s) /
-                     model_roofline_us(&w->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
+        const double tflops =
+            gpu_peak_tflops(gpu, w->problem.type); /* it computed there what it would here */
+        n->time_us = w->time_us * model_roofline_us(problem, tflops, gpu->memory_gb_per_s) /
+                     model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
         return;
     }
     const struct config *config = &known->configs[w->config];

@@ -1,9 +1,11 @@
 /* The simt family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "simt_host.h"
+
+#include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
 #include "simt_workspace.h"
-#include "template.h"
 
 #include <math.h>
 
@@ -12,15 +14,19 @@
 #define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
 #define SLAB_K_MIN      512
 
-extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
-    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
-    text_gt_pack_cuh[], text_gt_teams_cuh[], text_simt_workspace_h[];
+extern const char text_simt_cu[], text_simt_rules_h[], text_gt_memory_cuh[], text_gt_async_copy_cuh[],
+    text_gt_barrier_cuh[], text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
+    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[], text_gt_pack_cuh[],
+    text_gt_teams_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
     {"simt_rules.h", text_simt_rules_h},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
@@ -35,95 +41,50 @@ static const struct source_text sources[] = {
     {"simt_workspace.h", text_simt_workspace_h},
 };
 
-/* In the order of params. */
-enum {
-    P_BM,
-    P_BN,
-    P_BK,
-    P_WM,
-    P_WN,
-    P_TM,
-    P_TN,
-    P_WARPS_K,
-    P_STAGES,
-    P_LOADER,
-    P_PACK,
-    P_VA,
-    P_VB,
-    P_VC,
-    P_UNROLL,
-    P_STORE_AT,
-    P_ORDER,
-    P_MIN_BLOCKS,
-    P_REDUCE,
-    P_GROUP,
-    P_SPLIT_K,
-    P_COUNT
-};
-
 static const struct param params[P_COUNT] = {
-    {"BM", PARAM_COMPILE, 1, 512, "rows of C a block: larger reads B less often, smaller fills more SMs"},
-    {"BN", PARAM_COMPILE, 1, 512, "columns of C a block: larger reads A less often, smaller fills more SMs"},
-    {"BK", PARAM_COMPILE, 2, 128, "k a tile: longer means fewer barriers, but more shared memory and code"},
-    {"WM", PARAM_COMPILE, 1, 512, "rows of C a warp"},
-    {"WN", PARAM_COMPILE, 1, 512, "columns of C a warp: square warps read shared memory least"},
-    {"TM", PARAM_COMPILE, 1, 32,
+    {"BM", PARAM_COMPILE, ROLE_TILE, 1, 512,
+     "rows of C a block: larger reads B less often, smaller fills more SMs"},
+    {"BN", PARAM_COMPILE, ROLE_TILE, 1, 512,
+     "columns of C a block: larger reads A less often, smaller fills more SMs"},
+    {"BK", PARAM_COMPILE, ROLE_TILE, 2, 128,
+     "k a tile: longer means fewer barriers, but more shared memory and code"},
+    {"WM", PARAM_COMPILE, ROLE_DETAIL, 1, 512, "rows of C a warp"},
+    {"WN", PARAM_COMPILE, ROLE_DETAIL, 1, 512, "columns of C a warp: square warps read shared memory least"},
+    {"TM", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
-    {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
-    {"WARPS_K", PARAM_COMPILE, 1, 16,
+    {"TN", PARAM_COMPILE, ROLE_THREAD, 1, 32, "columns of C a thread: the same, and the width of its stores"},
+    {"WARPS_K", PARAM_COMPILE, ROLE_TEAMS, 1, 16,
      "teams of warps that share out the k of a tile: more warps an SM without smaller tiles, but their sums "
      "are added"},
-    {"STAGES", PARAM_COMPILE, 2, 8,
+    {"STAGES", PARAM_COMPILE, ROLE_STAGES, 2, 8,
      "tiles in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"LOADER", PARAM_COMPILE, 0, 3,
+    {"LOADER", PARAM_COMPILE, ROLE_NAMED, 0, 3,
      "0: through registers; 1: cp.async for operands that need no transposing (sm_80); 2: the same, and the "
      "barrier of a tile in two "
      "steps; 3: cp.async for both, the others by single floats"},
-    {"PACK", PARAM_COMPILE, 0, 3,
+    {"PACK", PARAM_COMPILE, ROLE_NAMED, 0, 3,
      "operands copied into the workspace first: 0 none, 1 A, 2 B, 3 both; any then takes wide loads and "
      "cp.async"},
-    {"VA", PARAM_COMPILE, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
-    {"VB", PARAM_COMPILE, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, narrow suits any alignment"},
-    {"UNROLL", PARAM_COMPILE, 2, 128,
+    {"VA", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
+    {"VB", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4,
+     "floats an access to C: wide is fast, narrow suits any alignment"},
+    {"UNROLL", PARAM_COMPILE, ROLE_DETAIL, 2, 128,
      "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
-    {"STORE_AT", PARAM_COMPILE, 0, 126,
+    {"STORE_AT", PARAM_COMPILE, ROLE_DETAIL, 0, 126,
      "step of the last UNROLL at which registers go to shared memory and are refilled"},
-    {"ORDER", PARAM_COMPILE, 0, 3,
+    {"ORDER", PARAM_COMPILE, ROLE_DETAIL, 0, 3,
      "how a step's products follow each other: another draw of the assembler's registers"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"REDUCE", PARAM_COMPILE, 0, 8,
+    {"REDUCE", PARAM_COMPILE, ROLE_NAMED, 0, 8,
      "who adds the parts of SPLIT_K: 0 a second kernel; 1 a tile's last block; 2-8 a cluster of as many "
      "(sm_90)"},
-    {"GROUP", PARAM_LAUNCH, 1, 1024, "rows of tiles walked together: reuse of B in L2 against reuse of A"},
-    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+    {"GROUP", PARAM_LAUNCH, ROLE_NAMED, 1, 1024,
+     "rows of tiles walked together: reuse of B in L2 against reuse of A"},
+    {"SPLIT_K", PARAM_LAUNCH, ROLE_SPLIT, 1, 1024,
      "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define WM         (config->value[P_WM])
-#define WN         (config->value[P_WN])
-#define TM         (config->value[P_TM])
-#define TN         (config->value[P_TN])
-#define WARPS_K    (config->value[P_WARPS_K])
-#define STAGES     (config->value[P_STAGES])
-#define LOADER     (config->value[P_LOADER])
-#define PACK       (config->value[P_PACK])
-#define VA         (config->value[P_VA])
-#define VB         (config->value[P_VB])
-#define VC         (config->value[P_VC])
-#define UNROLL     (config->value[P_UNROLL])
-#define STORE_AT   (config->value[P_STORE_AT])
-#define ORDER      (config->value[P_ORDER])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define REDUCE     (config->value[P_REDUCE])
-#define GROUP      (config->value[P_GROUP])
-#define SPLIT_K    (config->value[P_SPLIT_K])
-#include "simt_rules.h"
 
 static struct resources simt_resources(const struct config *config)
 {
@@ -236,7 +197,7 @@ static struct slabs cut_slabs(const struct config *config, const struct problem 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
+    if (!template_serves(config->template, p)) return "the simt family computes sgemm";
     if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
@@ -289,12 +250,12 @@ static struct kernel_launch pack_launch(const struct config *config, const struc
                                   .smem_bytes = transposes ? PACK_SMEM_BYTES : 0};
 }
 
-static struct kernel_launch reduce_launch(const struct config *config, const struct launch_plan *plan,
+static struct kernel_launch reduce_launch(const struct config *config, const struct gemm_args *args,
                                           unsigned slice)
 {
     const int width = VC;
-    const int64_t vectors = (int64_t)plan->args.m * (plan->args.n / width);
-    const int ways = reduce_ways(vectors, plan->args.splits);
+    const int64_t vectors = (int64_t)args->m * (args->n / width);
+    const int ways = reduce_ways(vectors, args->splits);
     return (struct kernel_launch){.entry = "gemm_reduce",
                                   .grid = {(unsigned)ceil_div(vectors, REDUCE_THREADS / ways), 1, slice},
                                   .threads = REDUCE_THREADS,
@@ -303,9 +264,9 @@ static struct kernel_launch reduce_launch(const struct config *config, const str
 
 /* How much workspace, and how many items of the batch a launch takes with it. */
 static void plan_workspace(const struct config *config, const struct problem *p, int64_t k, int64_t tiles,
-                           struct launch_plan *plan)
+                           struct gemm_args *args, struct launch_plan *plan)
 {
-    const int splits = plan->args.splits;
+    const int splits = args->splits;
     const struct workspace_item item =
         workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, p->m, p->n, k, CLUSTER ? 1 : splits);
     plan->batch_per_launch = GRID_Z_MAX;
@@ -313,13 +274,13 @@ static void plan_workspace(const struct config *config, const struct problem *p,
     plan->batch_per_launch = items_per_launch(4 * item.floats);
     const int64_t slice = smaller(p->batch, plan->batch_per_launch);
     if (LAST_BLOCK && splits > 1)
-        plan->args.counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
-    plan->workspace_bytes = 4 * (plan->args.counters + slice * item.floats);
+        args->counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    plan->workspace_bytes = 4 * (args->counters + slice * item.floats);
 }
 
 static void simt_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
 
     const struct resources need = simt_resources(config);
@@ -328,19 +289,12 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     const struct k_cut cut = cut_k(config, slabs.k);
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (slabs.count > 1) plan->k_slab = slabs.k;
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = (int)cut.splits,
-                                    .k_per_split = (int)(cut.tiles_per_split * BK),
-                                    .group = (int)smaller(GROUP, rows)};
-    plan_workspace(config, p, slabs.k, rows * columns, plan);
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)(cut.tiles_per_split * BK);
+    args.group = (int)smaller(GROUP, rows);
+    plan_workspace(config, p, slabs.k, rows * columns, &args, plan);
+    gemm_args_put(plan, p, &args);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
     if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slabs, slice);
     plan->kernel[plan->kernels++] =
@@ -349,17 +303,94 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
                                .last_slab = (unsigned)(rows * columns),
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = (unsigned)(CLUSTER)};
-    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, plan, slice);
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+    if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
+}
+
+static void declare_pack(const struct config *config, const struct problem *p, struct launch_geometry *g)
+{
+    const int across[2] = {!p->trans_a, p->trans_b}, operands = PACK_A && PACK_B ? 2 : 1;
+    const int64_t floats = PACK_BYTES_MAX / 4;
+    g->entry[0] = "gemm_pack";
+    g->pack = PACK;
+    g->pack_line = PACK_LINE;
+    g->pack_threads = PACK_THREADS;
+    g->pack_bytes = PACK_BYTES_MAX;
+    for (int i = 0; i < 2; i++) {
+        if (!(PACK >> i & 1)) continue;
+        g->pack_x[i] = PACK_TILE_X(across[i]);
+        g->pack_k[i] = PACK_TILE_K(across[i]);
+        if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
+        g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
+    }
+    if (SPLIT_K > 1) {
+        g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
+        return;
+    }
+    g->slab_k = (int32_t)common_multiple(BK, 32);
+    g->slab_least = SLAB_K_MIN;
+}
+
+static bool simt_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    const struct resources need = simt_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", SPLIT_K > 1 && !REDUCE ? "gemm_reduce" : NULL},
+                                  .align = {PACK_A ? 1 : VA, PACK_B ? 1 : VB, VC},
+                                  .m = BM,
+                                  .n = BN,
+                                  .k = BK,
+                                  .split = SPLIT_K,
+                                  .group = GROUP,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    if (SPLIT_K > 1) {
+        g->parts = CLUSTER ? PARTS_IN_CLUSTER : LAST_BLOCK ? PARTS_OF_TILES : PARTS_OF_C;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->counter_unit = COUNTERS_UNIT;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    if (PACK) declare_pack(config, p, g);
+    return true;
 }
 
 extern const struct template template_simt;
+
+static struct tile simt_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
+/* Legal for any problem on any GPU with 46 KiB of shared memory a block. */
+static bool simt_plain(int number, struct config *config)
+{
+    static const int16_t values[][P_COUNT] = {
+        {[P_BM] = 128, [P_BN] = 128, [P_WM] = 64, [P_TM] = 8, [P_TN] = 8, [P_GROUP] = 8, [P_SPLIT_K] = 1},
+        {[P_BM] = 64, [P_BN] = 64, [P_WM] = 32, [P_TM] = 4, [P_TN] = 8, [P_GROUP] = 1, [P_SPLIT_K] = 1},
+        {[P_BM] = 64, [P_BN] = 64, [P_WM] = 32, [P_TM] = 4, [P_TN] = 8, [P_GROUP] = 1, [P_SPLIT_K] = 8},
+        {[P_BM] = 32, [P_BN] = 64, [P_WM] = 16, [P_TM] = 4, [P_TN] = 4, [P_GROUP] = 1, [P_SPLIT_K] = 1},
+    };
+    if (number >= (int)(sizeof values / sizeof *values)) return false;
+    *config = (struct config){.template = &template_simt};
+    for (int i = 0; i < P_COUNT; i++)
+        config->value[i] = values[number][i] ? values[number][i] : params[i].least;
+    BK = UNROLL = 16;
+    WN = 32;
+    STORE_AT = 8;
+    return true;
+}
+
 const struct template template_simt = {
     .name = "simt",
     .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
                "alignment",
     .source_name = "simt.cu",
-    .tuned = true,
+    .space = "simt.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_K | 1u << P_ORDER,
@@ -369,4 +400,9 @@ const struct template template_simt = {
     .check = simt_check,
     .check_prefix = simt_check_prefix,
     .plan = simt_plan,
+    .geometry = simt_geometry,
+    .tile = simt_tile,
+    .predict = simt_predict,
+    .plain = simt_plain,
+    .block = &gemm_block,
 };

@@ -1,67 +1,55 @@
 /* The tall family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "tall_host.h"
+
+#include "gemm_block.h"
 #include "launch_limits.h"
-#include "template.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_ptx_cuh[],
-    text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_memory_cuh[],
+    text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[],
+    text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"tall.cu", text_tall_cu},
     {"tall_rules.h", text_tall_rules_h},
     {"tall_copy.cuh", text_tall_copy_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_compute.cuh", text_gt_compute_cuh},
     {"gt_store.cuh", text_gt_store_cuh},
 };
 
-/* In the order of params. */
-enum { P_SIDE, P_BM, P_BN, P_BK, P_TM, P_TN, P_STAGES, P_VC, P_UNROLL, P_MIN_BLOCKS, P_SMS, P_COUNT };
-
 static const struct param params[P_COUNT] = {
-    {"SIDE", PARAM_COMPILE, 0, 1, "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
-    {"BM", PARAM_COMPILE, 1, 1024,
+    {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1,
+     "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
+    {"BM", PARAM_COMPILE, ROLE_TILE, 1, 1024,
      "rows of C a block: with SIDE 0 no fewer than C has; streamed ones are so many warps, and bytes on "
      "their "
      "way"},
-    {"BN", PARAM_COMPILE, 1, 1024, "columns of C a block: with SIDE 1 no fewer than C has"},
-    {"BK", PARAM_COMPILE, 1, 128,
+    {"BN", PARAM_COMPILE, ROLE_TILE, 1, 1024, "columns of C a block: with SIDE 1 no fewer than C has"},
+    {"BK", PARAM_COMPILE, ROLE_TILE, 1, 128,
      "k a stage: a divisor of K leaves no short stage; longer means fewer barriers, and fewer vectors that "
      "two stages need"},
-    {"TM", PARAM_COMPILE, 1, 32,
+    {"TM", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
-    {"TN", PARAM_COMPILE, 1, 32,
+    {"TN", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "columns of C a thread: the same; those of the small side are read four at a time, of the other one by "
      "one"},
-    {"STAGES", PARAM_COMPILE, 2, 16,
+    {"STAGES", PARAM_COMPILE, ROLE_STAGES, 2, 16,
      "tiles of the streamed operand in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, 1 suits any alignment"},
-    {"UNROLL", PARAM_COMPILE, 2, 128,
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats an access to C: wide is fast, 1 suits any alignment"},
+    {"UNROLL", PARAM_COMPILE, ROLE_DETAIL, 2, 128,
      "k steps of straight code: more save branches, fewer fit the instruction cache"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"SMS", PARAM_LAUNCH, 1, 4096,
+    {"SMS", PARAM_LAUNCH, ROLE_DETAIL, 1, 4096,
      "SMs to fill with MIN_BLOCKS blocks each, which walk along C: as many as the GPU has"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define SIDE       (config->value[P_SIDE])
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define TM         (config->value[P_TM])
-#define TN         (config->value[P_TN])
-#define STAGES     (config->value[P_STAGES])
-#define VC         (config->value[P_VC])
-#define UNROLL     (config->value[P_UNROLL])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define SMS        (config->value[P_SMS])
-#include "tall_rules.h"
 
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
@@ -70,7 +58,7 @@ static const struct param params[P_COUNT] = {
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
     const int64_t k = p ? p->k : 1;
-    return 4 * (k * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
+    return 4 * (SMALL_ROWS(k) * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
@@ -130,7 +118,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the tall family computes sgemm";
+    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, small = SIDE == 0 ? p->m : p->n;
     const int64_t tall = SIDE == 0 ? p->n : p->m;
@@ -161,21 +149,12 @@ static const char *tall_check(const struct config *config, const struct problem 
 
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
+    launch_plan_clear(plan);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
     const int64_t tiles = ceil_div(SIDE == 0 ? p->n : p->m, TALL_X);
-    plan->args = (struct gemm_args){.lda = p->lda,
-                                    .ldb = p->ldb,
-                                    .ldc = p->ldc,
-                                    .stride_a = p->stride_a,
-                                    .stride_b = p->stride_b,
-                                    .stride_c = p->stride_c,
-                                    .m = (int)p->m,
-                                    .n = (int)p->n,
-                                    .k = (int)p->k,
-                                    .splits = 1,
-                                    .k_per_split = (int)(ceil_div(p->k, BK) * BK),
-                                    .group = 1};
+    struct gemm_args args = gemm_args_of(p);
+    args.k_per_split = (int)(ceil_div(p->k, BK) * BK);
+    gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
@@ -185,12 +164,27 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
+}
+
+static struct tile tall_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
 extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
     .source_name = "tall.cu",
-    .tuned = true,
+    .space = "tall.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,
@@ -199,4 +193,8 @@ const struct template template_tall = {
     .check = tall_check,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
+    .tile = tall_tile,
+    .predict = tall_predict,
+    .block = &gemm_block,
 };

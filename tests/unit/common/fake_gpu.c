@@ -19,6 +19,8 @@
 
 struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 int fake_launch_count;
+struct fake_extended fake_extended[FAKE_EXTENDED_MAX];
+int fake_extended_count;
 _Atomic int fake_attributes_set[8];
 int fake_computes;
 _Atomic int fake_loads;
@@ -455,6 +457,62 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                                     parameters, extra);
     fake_device_end();
     return result;
+}
+
+static void note_extended(const CUlaunchConfig *config, const void *argument)
+{
+    if (fake_extended_count == FAKE_EXTENDED_MAX) return;
+    struct fake_extended *noted = &fake_extended[fake_extended_count++];
+    *noted = (struct fake_extended){.launch = fake_launch_count};
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            noted->cluster_told = true;
+            noted->cluster[0] = attribute->value.clusterDim.x;
+            noted->cluster[1] = attribute->value.clusterDim.y;
+            noted->cluster[2] = attribute->value.clusterDim.z;
+        }
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            noted->dependent = attribute->value.programmaticStreamSerializationAllowed != 0;
+    }
+    memcpy(noted->argument, argument, sizeof noted->argument);
+}
+
+/* Arguments of such launches are as long as the longest that the launcher may be given. */
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+{
+    fake_device_begin();
+    note_extended(config, parameters[0]);
+    CUresult result = launch_kernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
+                                    config->blockDimX, config->blockDimY, config->blockDimZ,
+                                    config->sharedMemBytes, config->hStream, parameters, extra);
+    fake_device_end();
+    return result;
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                const cuuint64_t *extent, const cuuint64_t *stride, const cuuint32_t *box,
+                                const cuuint32_t *step, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                CUtensorMapFloatOOBfill fill)
+{
+    struct fake_view view = {.address = (unsigned long long)(uintptr_t)address,
+                             .type = (unsigned)type,
+                             .rank = rank,
+                             .swizzle = (unsigned)swizzle};
+    (void)promotion;
+    if ((uintptr_t)map % 64 || view.address % 16 || rank < 1 || rank > 5 || interleave || fill)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < rank; i++) {
+        view.extent[i] = extent[i];
+        view.box[i] = box[i];
+        if (i > 0) view.stride[i - 1] = stride[i - 1];
+        if (extent[i] == 0 || box[i] == 0 || box[i] > 256 || step[i] != 1 || (i > 0 && stride[i - 1] % 16))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    memset(map, 0, sizeof *map);
+    memcpy(map, &view, sizeof view);
+    return RESULT;
 }
 
 CUresult cuGetErrorName(CUresult result, const char **name)

@@ -15,6 +15,24 @@ struct fake_launch {
     struct gemm_args args;
 };
 
+/* A launch with attributes: the same in fake_launches, and what only these have. */
+struct fake_extended {
+    int launch; /* its number */
+    bool cluster_told, dependent;
+    unsigned cluster[3];
+    unsigned char argument[640];
+};
+
+#define FAKE_EXTENDED_MAX 32 /* the first so many are remembered */
+extern struct fake_extended fake_extended[FAKE_EXTENDED_MAX];
+extern int fake_extended_count;
+
+/* What the fake driver puts into a tensor map. */
+struct fake_view {
+    unsigned long long address, extent[5], stride[4];
+    unsigned type, rank, box[5], swizzle;
+};
+
 extern struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 extern int fake_launch_count;
 extern _Atomic int fake_attributes_set[8]; /* 0: dynamic shared memory, 1: carveout */

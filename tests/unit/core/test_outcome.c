@@ -104,7 +104,7 @@ TEST(gpu_survives_json)
                          .memory_bytes = INT64_C(150000000000),
                          .clock_mhz = 1980,
                          .memory_gb_per_s = 4800,
-                         .fp32_tflops = 66.9,
+                         .rate = {{"fp32", 66.9}, {"tf32", 494.7}},
                          .source = "test"},
                after;
     json_t *json = gpu_to_json(&before);

@@ -121,7 +121,7 @@ TEST(attributes_become_the_gpu)
     assert_true(gpu->memory_bytes == (int64_t)140 << 30);
     assert_true(fabs(gpu->clock_mhz - 1980) < 1e-9);
     assert_true(fabs(gpu->memory_gb_per_s - 4916.736) < 1e-6); /* published: 4.8 TB/s */
-    assert_true(fabs(gpu->fp32_tflops - 66.9) < 0.05);
+    assert_true(fabs(gpu_rate(gpu, "fp32") - 66.9) < 0.05);
     assert_string_equal(device.uuid, "GPU-f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff");
 }
 

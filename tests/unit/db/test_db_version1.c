@@ -130,7 +130,7 @@ static bool count_winner(void *self, const struct db_winner *w)
     seen->usable += !w->unusable;
     assert_string_equal(w->rival, w->anchor_us > 0 ? "cublasSgemm" : "");
     assert_false(w->errors.measured || w->rival_errors.measured);
-    if (strcmp(w->gpu.name, "NVIDIA H200") == 0) assert_true(w->gpu.fp32_tflops > 60);
+    if (strcmp(w->gpu.name, "NVIDIA H200") == 0) assert_true(gpu_rate(&w->gpu, "fp32") > 60);
     return true;
 }
 

@@ -109,6 +109,23 @@ TEST(a_suite_shares_compiled_kernels)
     assert_true(winner_of(SHAPE2).time_us > 0);
 }
 
+TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
+{
+    char path[160], words[400];
+    snprintf(path, sizeof path, "%s", in_folder("suite.txt"));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(SHAPE2 "\nsgemm:" SHAPE2 "\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    snprintf(words, sizeof words, "--max-trials 8 --type tf32gemm --op nt --suite %s", path);
+    assert_int_equal(tune(words), 0);
+    assert_true(winner_of("tf32gemm:nt:" SHAPE2).time_us > 0);
+    assert_true(winner_of("sgemm:nt:" SHAPE2).time_us > 0);
+    assert_int_equal(census("tf32gemm:nt:" SHAPE2, NULL)->total, 8);
+    assert_int_equal(tune("--max-trials 8 --type tf32gemm --shape nn:" SHAPE2), 0);
+    assert_true(winner_of("tf32gemm:nn:" SHAPE2).time_us > 0);
+}
+
 TEST(a_search_begins_with_what_won_for_similar_problems)
 {
     assert_int_equal(tune("--shape " SHAPE), 0);
@@ -323,6 +340,7 @@ int main(int argc, char **argv)
         JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
         JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
         JOB_TEST(a_suite_shares_compiled_kernels),
+        JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
         JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),

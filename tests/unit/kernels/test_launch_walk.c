@@ -1,8 +1,11 @@
 /* The launches of a plan, one by one: pieces of a batch, slabs of k, and what each is told. */
+#include "gemm_block.h"
 #include "launch_walk.h"
+#include "template.h"
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const base = "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=3 LOADER=1 "
                                 "PACK=%d VA=%d VB=%d VC=1 UNROLL=16 "
@@ -27,14 +30,17 @@ static void start(const char *text, int pack, int split_k)
     const char *why = config.template->check(&config, &problem, &gpu);
     if (why) fail_msg("%s: %s", text, why);
     config.template->plan(&config, &problem, &plan);
-    launch_walk_start(&walk, &plan, &problem);
-    walk.all.a = (const float *)at_a;
-    walk.all.b = (const float *)at_b;
-    walk.all.c = (float *)at_c;
-    walk.all.workspace = (float *)0x99;
-    walk.all.alpha = 3;
-    walk.all.beta = -7;
-    walk.all.beta_device = (const float *)at_beta;
+    const struct launch_call call = {
+        .operand = {at_a, at_b, at_c, 0x99}, .alpha = 3, .beta = -7, .beta_device = at_beta};
+    launch_walk_start(&walk, &plan, &call);
+}
+
+/* What the kernel of a launch is given. */
+static struct gemm_args told(const struct launch *launch)
+{
+    struct gemm_args args;
+    memcpy(&args, launch->argument, sizeof args);
+    return args;
 }
 
 /* The next two launches: a slab, packed and multiplied. */
@@ -44,15 +50,15 @@ static void expect_slab(int64_t from, int64_t k, int64_t step_a, int64_t step_b)
         struct launch launch;
         assert_true(launch_walk_next(&walk, &launch));
         assert_int_equal(launch.index, kernel);
-        assert_int_equal(launch.args.k, k);
-        assert_int_equal((uintptr_t)launch.args.a, at_a + 4 * (uintptr_t)(from * step_a));
-        assert_int_equal((uintptr_t)launch.args.b, at_b + 4 * (uintptr_t)(from * step_b));
-        assert_int_equal((uintptr_t)launch.args.c, at_c);
-        assert_int_equal((uintptr_t)launch.args.workspace, 0x99);
-        assert_true(launch.args.alpha == 3);
+        assert_int_equal(told(&launch).k, k);
+        assert_int_equal((uintptr_t)told(&launch).a, at_a + 4 * (uintptr_t)(from * step_a));
+        assert_int_equal((uintptr_t)told(&launch).b, at_b + 4 * (uintptr_t)(from * step_b));
+        assert_int_equal((uintptr_t)told(&launch).c, at_c);
+        assert_int_equal((uintptr_t)told(&launch).workspace, 0x99);
+        assert_true(told(&launch).alpha == 3);
         /* The first slab takes beta from where it is; the others add to what is there. */
-        assert_int_equal((uintptr_t)launch.args.beta_device, from ? 0 : at_beta);
-        if (from) assert_true(launch.args.beta == 1);
+        assert_int_equal((uintptr_t)told(&launch).beta_device, from ? 0 : at_beta);
+        if (from) assert_true(told(&launch).beta == 1);
         assert_int_equal(launch.touched, from > 0);
         assert_int_equal(launch.grid[1], 1);
         assert_int_equal(launch.grid[2], 1);
@@ -90,10 +96,10 @@ TEST(each_item_of_a_batch_goes_through_its_slabs)
     int count = 0;
     for (; launch_walk_next(&walk, &launch); count++) {
         const int item = count / 4, slab = count / 2 % 2;
-        assert_int_equal((uintptr_t)launch.args.c, at_c + 4 * (uintptr_t)(item * problem.stride_c));
-        assert_int_equal((uintptr_t)launch.args.a,
+        assert_int_equal((uintptr_t)told(&launch).c, at_c + 4 * (uintptr_t)(item * problem.stride_c));
+        assert_int_equal((uintptr_t)told(&launch).a,
                          at_a + 4 * (uintptr_t)(item * problem.stride_a + slab * plan.k_slab));
-        assert_int_equal((uintptr_t)launch.args.beta_device, slab ? 0 : at_beta);
+        assert_int_equal((uintptr_t)told(&launch).beta_device, slab ? 0 : at_beta);
         assert_int_equal(launch.touched, count >= 2);
     }
     assert_int_equal(count, 2 * 2 * 2);
@@ -107,16 +113,70 @@ TEST(without_slabs_everything_is_as_planned)
     int64_t items = 0;
     for (int count = 0; launch_walk_next(&walk, &launch); count++) {
         assert_int_equal(launch.index, count % 2);
-        assert_int_equal(launch.args.k, 100);
+        assert_int_equal(told(&launch).k, 100);
         assert_int_equal(launch.grid[0], plan.kernel[launch.index].grid[0]);
         assert_int_equal(launch.grid[1], plan.kernel[launch.index].grid[1]);
-        assert_int_equal((uintptr_t)launch.args.b, at_b + 4 * (uintptr_t)(items * 9000));
-        assert_int_equal((uintptr_t)launch.args.a, at_a + 4 * (uintptr_t)(items * problem.stride_a));
-        assert_int_equal((uintptr_t)launch.args.beta_device, at_beta);
+        assert_int_equal((uintptr_t)told(&launch).b, at_b + 4 * (uintptr_t)(items * 9000));
+        assert_int_equal((uintptr_t)told(&launch).a, at_a + 4 * (uintptr_t)(items * problem.stride_a));
+        assert_int_equal((uintptr_t)told(&launch).beta_device, at_beta);
         assert_int_equal(launch.touched, items > 0);
         if (launch.index == 1) items += launch.grid[2];
     }
     assert_int_equal(items, 70000);
+}
+
+TEST(what_the_argument_lacks_is_written_nowhere)
+{
+    start("sgemm:nn:64x64x100", 0, 1);
+    struct launch_plan bare = plan;
+    struct launch_walk walk_bare;
+    struct launch launch;
+    bare.slots = (struct launch_slots){.a = LAUNCH_NOWHERE,
+                                       .b = LAUNCH_NOWHERE,
+                                       .c = LAUNCH_NOWHERE,
+                                       .workspace = LAUNCH_NOWHERE,
+                                       .alpha_device = LAUNCH_NOWHERE,
+                                       .beta_device = LAUNCH_NOWHERE,
+                                       .alpha = LAUNCH_NOWHERE,
+                                       .beta = LAUNCH_NOWHERE,
+                                       .k = LAUNCH_NOWHERE};
+    memset(bare.argument, 0x5a, sizeof bare.argument);
+    bare.argument_bytes = LAUNCH_ARGUMENT_MAX;
+    bare.k_slab = 60;
+    launch_walk_start(&walk_bare, &bare, &walk.call);
+    for (int slab = 0; slab < 2; slab++) {
+        assert_true(launch_walk_next(&walk_bare, &launch));
+        assert_memory_equal(launch.argument, bare.argument, LAUNCH_ARGUMENT_MAX);
+        assert_int_equal(launch.k, slab ? 40 : 60);
+        assert_int_equal(launch.operand[LAUNCH_B], at_b + (slab ? 4 * 60 * 64u : 0));
+    }
+    assert_false(launch_walk_next(&walk_bare, &launch));
+}
+
+/* Who launches without our code finds in a template's description what plans say. */
+TEST(a_block_says_where_the_slots_of_its_plans_are)
+{
+    start("sgemm:nn:64x64x100", 0, 1);
+    const struct launch_block *block = template_find("simt")->block;
+    const struct launch_slots *slots = &plan.slots;
+    const struct {
+        enum launch_value value;
+        unsigned slot, bytes;
+    } both[] = {{VALUE_A, slots->a, 8},
+                {VALUE_B, slots->b, 8},
+                {VALUE_C, slots->c, 8},
+                {VALUE_ALPHA, slots->alpha, 4},
+                {VALUE_BETA, slots->beta, 4},
+                {VALUE_K, slots->k, 4},
+                {VALUE_WORKSPACE, slots->workspace, 8}};
+    assert_int_equal(block->bytes, plan.argument_bytes);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        assert_int_equal(block->field[both[i].value].offset, both[i].slot);
+        assert_int_equal(block->field[both[i].value].bytes, both[i].bytes);
+    }
+    unsigned told = 0; /* bytes; with the two scalars on the device and 4 of padding, all of them */
+    for (int i = 0; i < LAUNCH_VALUES; i++) told += block->field[i].bytes;
+    assert_int_equal(told + 2 * sizeof(void *) + 4, block->bytes);
 }
 
 TEST(nothing_is_launched_for_nothing)
@@ -126,7 +186,7 @@ TEST(nothing_is_launched_for_nothing)
     assert_false(launch_walk_next(&walk, &launch));
     start("sgemm:nn:64x64x0", 0, 1); /* C is scaled all the same */
     assert_true(launch_walk_next(&walk, &launch));
-    assert_int_equal(launch.args.k, 0);
+    assert_int_equal(told(&launch).k, 0);
     assert_false(launch_walk_next(&walk, &launch));
 }
 
@@ -136,6 +196,8 @@ int main(void)
         cmocka_unit_test(a_long_k_goes_in_slabs_that_leave_nothing_out),
         cmocka_unit_test(each_item_of_a_batch_goes_through_its_slabs),
         cmocka_unit_test(without_slabs_everything_is_as_planned),
+        cmocka_unit_test(what_the_argument_lacks_is_written_nowhere),
+        cmocka_unit_test(a_block_says_where_the_slots_of_its_plans_are),
         cmocka_unit_test(nothing_is_launched_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* How the simt family is launched: grids, parts of k, workspace. */
 #include "simt_configs.h"
 
+#include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "stats.h"
 
@@ -38,7 +39,7 @@ TEST(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs)
                 assert_int_equal(last && cases[i].slab ? plan.kernel[k].last_slab : plan.kernel[k].grid[0],
                                  slab.kernel[k].grid[0]);
             if (!last) assert_int_equal(plan.workspace_bytes, slab.workspace_bytes);
-            assert_true(plan.args.k_per_split >= one.k && plan.args.splits == 1);
+            assert_true(gemm_args_in(&plan).k_per_split >= one.k && gemm_args_in(&plan).splits == 1);
         }
     }
     struct problem problem = square(32768); /* 256 k fit */
@@ -58,7 +59,7 @@ TEST(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs)
 /* Splits of a plan: none empty, whole tiles, all of k. */
 static void assert_k_covered(const struct config *config, const struct launch_plan *plan, int64_t k)
 {
-    const int64_t per_split = plan->args.k_per_split, splits = plan->args.splits;
+    const int64_t per_split = gemm_args_in(plan).k_per_split, splits = gemm_args_in(plan).splits;
     assert_int_equal(per_split % config_get(config, "BK"), 0);
     assert_true(splits >= 1 && splits <= config_get(config, "SPLIT_K"));
     assert_true(splits * per_split >= k);
@@ -113,7 +114,7 @@ TEST(a_grid_has_a_block_for_every_tile_and_no_more)
     config.template->plan(&config, &problem, &plan);
     assert_int_equal(plan.kernel[0].grid[0], 2 * 2);
     assert_int_equal(plan.kernel[0].threads, 256);
-    assert_int_equal(plan.args.group, 2); /* of the 8 asked for, C has 2 rows of tiles */
+    assert_int_equal(gemm_args_in(&plan).group, 2); /* of the 8 asked for, C has 2 rows of tiles */
     assert_string_equal(plan.kernel[0].entry, "gemm");
 }
 
@@ -162,7 +163,7 @@ TEST(packing_comes_first_and_has_a_block_for_every_tile)
     /* A is transposed in tiles of 64 k x 32 m, B copied in tiles of 16 k x 128 n. */
     assert_int_equal(plan.kernel[0].grid[0], 11 * 10 + 44 * 4);
     assert_int_equal(plan.kernel[0].grid[2], 3);
-    assert_int_equal(plan.args.counters, 0);
+    assert_int_equal(plan.counters, 0);
     /* Rows of 320 and 512 floats, and two parts of C, of which the sum is a multiple of 32. */
     assert_int_equal(plan.workspace_bytes, 3 * 4 * (700 * 320 + 700 * 512 + 2 * 300 * 500));
     problem.k = 0;
@@ -180,13 +181,13 @@ TEST(the_last_block_of_a_tile_needs_a_counter_and_whole_tiles_of_parts_but_no_se
     assert_taken(check(&config, &problem, &h200));
     config.template->plan(&config, &problem, &plan);
     assert_int_equal(plan.kernels, 1);
-    assert_int_equal(plan.args.splits, 4);
-    assert_int_equal(plan.args.counters, 128); /* of 4 tiles * 20 items, in whole lines */
+    assert_int_equal(gemm_args_in(&plan).splits, 4);
+    assert_int_equal(plan.counters, 128); /* of 4 tiles * 20 items, in whole lines */
     assert_int_equal(plan.workspace_bytes, 4 * (128 + 20 * 4 * 4 * 128 * 128));
     config_set(&config, "SPLIT_K", 1);
     assert_taken(check(&config, &problem, &h200));
     config.template->plan(&config, &problem, &plan);
-    assert_int_equal(plan.args.counters, 0);
+    assert_int_equal(plan.counters, 0);
     assert_int_equal(plan.workspace_bytes, 0);
 }
 
@@ -203,11 +204,11 @@ TEST(a_cluster_is_as_large_as_the_split_and_needs_no_workspace)
         problem = problem_make(1024, 1024, k);
         config.template->plan(&config, &problem, &plan);
         assert_int_equal(plan.kernels, 1);
-        assert_int_equal(plan.kernel[0].cluster, 4);
+        assert_int_equal(plan.kernel[0].cluster[1], 4);
         assert_int_equal(plan.kernel[0].grid[1], 4);
         assert_int_equal(plan.workspace_bytes, 0);
-        assert_int_equal(plan.args.splits, 4);
-        assert_true(plan.args.k_per_split % 16 == 0 && 4 * plan.args.k_per_split >= k);
+        assert_int_equal(gemm_args_in(&plan).splits, 4);
+        assert_true(gemm_args_in(&plan).k_per_split % 16 == 0 && 4 * gemm_args_in(&plan).k_per_split >= k);
     }
     struct gpu ampere = h200;
     ampere.arch = 80;

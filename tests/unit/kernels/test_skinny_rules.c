@@ -1,4 +1,5 @@
 /* The host's half of the skinny family: which configurations it takes, and how it launches them. */
+#include "gemm_block.h"
 #include "unit.h"
 
 #include <string.h>
@@ -195,7 +196,7 @@ TEST(without_splits_there_is_no_workspace)
     assert_int_equal(plan.kernel[0].grid[2], 3);
     assert_int_equal(plan.kernel[0].threads, 256);
     assert_int_equal(plan.workspace_bytes, 0);
-    assert_int_equal(plan.args.counters, 0);
+    assert_int_equal(plan.counters, 0);
 }
 
 TEST(splits_share_k_evenly_in_one_kernel_with_a_counter_a_tile)
@@ -205,9 +206,9 @@ TEST(splits_share_k_evenly_in_one_kernel_with_a_counter_a_tile)
     const struct launch_plan plan = plan_of(&config, &p);
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.kernel[0].grid[1], 11);
-    assert_int_equal(plan.args.splits, 11);
-    assert_int_equal(plan.args.k_per_split, 376); /* 4096 / 11 = 372.4, and the groups are 4 k */
-    assert_int_equal(plan.args.counters, 64);     /* 48 tiles */
+    assert_int_equal(gemm_args_in(&plan).splits, 11);
+    assert_int_equal(gemm_args_in(&plan).k_per_split, 376); /* 4096 / 11 = 372.4, and the groups are 4 k */
+    assert_int_equal(plan.counters, 64);                    /* 48 tiles */
     assert_int_equal(plan.workspace_bytes, 4 * (64 + 48 * 11 * 8 * 128));
 }
 
@@ -215,7 +216,8 @@ TEST(splits_along_k_begin_at_whole_lines)
 {
     const struct config config = with("SPLIT_K", 11);
     const struct problem p = problem_of("sgemm:nt:8x6144x4096");
-    assert_int_equal(plan_of(&config, &p).args.k_per_split, 384);
+    const struct launch_plan plan = plan_of(&config, &p);
+    assert_int_equal(gemm_args_in(&plan).k_per_split, 384);
 }
 
 TEST(no_split_is_empty)
@@ -224,8 +226,8 @@ TEST(no_split_is_empty)
     for (int64_t k = 4; k < 200; k += 4) {
         const struct problem p = problem_make(8, 128, k);
         const struct launch_plan plan = plan_of(&config, &p);
-        assert_true((int64_t)plan.args.splits * plan.args.k_per_split >= k);
-        assert_true((int64_t)(plan.args.splits - 1) * plan.args.k_per_split < k);
+        assert_true((int64_t)gemm_args_in(&plan).splits * gemm_args_in(&plan).k_per_split >= k);
+        assert_true((int64_t)(gemm_args_in(&plan).splits - 1) * gemm_args_in(&plan).k_per_split < k);
     }
 }
 
@@ -237,8 +239,8 @@ TEST(a_cluster_has_all_parts_of_its_tile_and_no_workspace)
     const struct problem p = problem_of("8x6144x16"); /* less k than blocks: the last has none */
     const struct launch_plan plan = plan_of(&config, &p);
     assert_int_equal(plan.kernel[0].grid[1], 5);
-    assert_int_equal(plan.kernel[0].cluster, 5);
-    assert_int_equal(plan.args.k_per_split, 4);
+    assert_int_equal(plan.kernel[0].cluster[1], 5);
+    assert_int_equal(gemm_args_in(&plan).k_per_split, 4);
     assert_int_equal(plan.workspace_bytes, 0);
     struct gpu ampere = h200;
     ampere.arch = 80;
@@ -276,7 +278,7 @@ TEST(long_batches_are_cut_by_the_workspace)
     const struct launch_plan plan = plan_of(&config, &p);
     assert_true(plan.batch_per_launch > 100 && plan.batch_per_launch < 70000);
     assert_true(plan.workspace_bytes <= 64 << 20);
-    assert_true(plan.args.counters >= plan.batch_per_launch);
+    assert_true(plan.counters >= plan.batch_per_launch);
     assert_int_equal(plan.kernel[0].grid[2], plan.batch_per_launch);
 }
 
@@ -304,7 +306,7 @@ TEST(nothing_to_add_up_still_writes_c)
     const struct problem p = problem_make(8, 128, 0);
     const struct launch_plan plan = plan_of(&config, &p);
     assert_int_equal(plan.kernels, 1);
-    assert_int_equal(plan.args.splits, 1);
+    assert_int_equal(gemm_args_in(&plan).splits, 1);
 }
 
 int main(void)

@@ -139,8 +139,8 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
 {
     struct config config = with(NULL, 0);
     const struct problem p = problem("nn:559104x64x147");
-    assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (147 * 64 + 3 * 256 * 28 + 64));
-    assert_int_equal(config.template->resources(&config).smem_bytes, 4 * (64 + 3 * 256 * 28 + 64));
+    assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (148 * 64 + 3 * 256 * 28 + 4));
+    assert_int_equal(config.template->resources(&config).smem_bytes, 4 * (2 * 64 + 3 * 256 * 28 + 4));
     const struct {
         int bk, stride;
     } strides[] = {{1, 4},   {2, 12},  {5, 12},  {6, 12},  {9, 12},
@@ -148,11 +148,11 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
     for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
         config_set(&config, "BK", strides[i].bk);
         assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes,
-                         4 * (147 * 64 + 3 * 256 * strides[i].stride + 64));
+                         4 * (148 * 64 + 3 * 256 * strides[i].stride + 4));
     }
     config = with(NULL, 0);
     struct gpu gpu = h200;
-    gpu.smem_per_block_bytes = 4 * (147 * 64 + 3 * 256 * 28 + 64);
+    gpu.smem_per_block_bytes = 4 * (148 * 64 + 3 * 256 * 28 + 4);
     assert_taken(check(&config, &p, &gpu));
     gpu.smem_per_block_bytes--;
     assert_refused(check(&config, &p, &gpu), "do not fit in a block's shared memory");

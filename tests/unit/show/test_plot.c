@@ -31,7 +31,7 @@ static const char *in_folder(const char *name)
 static const char *const shapes[] = {"4096x4096x4096", "32x1605632x27"};
 static const char *const rungs[] = {"naive", "it's tuned", "cuBLAS"};
 static const double tflops[] = {0.3, 48, 51, 0.1, NAN, 20};
-static const struct bars bars = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 0};
+static const struct plot plot = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 40, "the rival", false};
 
 /* The whole file as text; zeros as blanks. */
 static void read_back(const char *name, char *text, size_t room)
@@ -54,12 +54,71 @@ TEST(svg_shows_every_name)
 {
     static char text[200000];
     if (!have_gnuplot()) skip();
-    assert_ok(plot_bars(&bars, in_folder("a.svg")));
+    assert_ok(plot_draw(&plot, in_folder("a.svg")));
     read_back(path, text, sizeof text);
     for (int i = 0; i < 2; i++) assert_non_null(strstr(text, shapes[i]));
     assert_non_null(strstr(text, "naive"));
     assert_non_null(strstr(text, "s tuned"));
     assert_non_null(strstr(text, "TFLOPS"));
+    assert_non_null(strstr(text, "the rival"));
+    unlink(path);
+}
+
+/* How often a text stands in another. */
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)); text += strlen(part)) count++;
+    return count;
+}
+
+/* The colour of each point: "stroke='rgb(  0, 114, 178)'" in gnuplot's SVG, once for the key and once for
+ * data. */
+TEST(no_two_series_have_one_colour)
+{
+    static char text[200000];
+    static const char *const names[PLOT_SERIES_MAX] = {"a", "b", "c", "d", "e", "f",
+                                                       "g", "h", "i", "j", "k", "l"};
+    double values[2 * PLOT_SERIES_MAX];
+    for (int i = 0; i < 2 * PLOT_SERIES_MAX; i++) values[i] = i;
+    const struct plot many = {"", "", 2, PLOT_SERIES_MAX, shapes, names, values, 0, NULL, false};
+    if (!have_gnuplot()) skip();
+    assert_ok(plot_draw(&many, in_folder("c.svg")));
+    read_back(path, text, sizeof text);
+    static const char *const rgb[PLOT_SERIES_MAX] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                                     "#56b4e9", "#d55e00", "#000000", "#8c6d31",
+                                                     "#7b4fa3", "#9e9e9e", "#a6d854", "#5a0f1c"};
+    for (int i = 0; i < PLOT_SERIES_MAX; i++) {
+        unsigned r, g, b;
+        char shown[32];
+        assert_int_equal(sscanf(rgb[i], "#%2x%2x%2x", &r, &g, &b), 3);
+        snprintf(shown, sizeof shown, "rgb(%3u, %3u, %3u)", r, g, b);
+        if (!count_of(text, shown)) fail_msg("no point is %s", shown);
+    }
+    unlink(path);
+}
+
+TEST(more_series_than_colours_are_refused)
+{
+    struct plot many = plot;
+    many.series = PLOT_SERIES_MAX + 1;
+    assert_fails(plot_draw(&many, in_folder("d.svg")), E_USAGE, "12 colours");
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+/* gnuplot's SVG begins with its size. */
+TEST(many_groups_are_no_wider)
+{
+    static char text[200000];
+    enum { MANY = 40 };
+    const char *names[MANY];
+    double values[MANY];
+    for (int i = 0; i < MANY; i++) names[i] = shapes[i % 2], values[i] = 1 + i;
+    const struct plot tall = {"", "ratio", MANY, 1, names, rungs, values, 1, "cuBLAS", true};
+    if (!have_gnuplot()) skip();
+    assert_ok(plot_draw(&tall, in_folder("e.svg")));
+    read_back(path, text, sizeof text);
+    assert_non_null(strstr(text, "width=\"800\""));
     unlink(path);
 }
 
@@ -67,9 +126,9 @@ TEST(one_group_names_its_bars_on_the_axis)
 {
     static char text[200000];
     if (!have_gnuplot()) skip();
-    struct bars one = bars;
+    struct plot one = plot;
     one.groups = 1;
-    assert_ok(plot_bars(&one, in_folder("b.svg")));
+    assert_ok(plot_draw(&one, in_folder("b.svg")));
     read_back(path, text, sizeof text);
     assert_non_null(strstr(text, "cuBLAS"));
     unlink(path);
@@ -79,7 +138,7 @@ TEST(png_is_a_png)
 {
     static char text[200000];
     if (!have_gnuplot()) skip();
-    assert_ok(plot_bars(&bars, in_folder("a.png")));
+    assert_ok(plot_draw(&plot, in_folder("a.png")));
     read_back(path, text, sizeof text);
     assert_memory_equal(text, "\x89PNG", 4);
     unlink(path);
@@ -87,14 +146,14 @@ TEST(png_is_a_png)
 
 TEST(another_suffix_is_refused_before_drawing)
 {
-    assert_fails(plot_bars(&bars, in_folder("a.jpg")), E_USAGE, ".svg or .png");
+    assert_fails(plot_draw(&plot, in_folder("a.jpg")), E_USAGE, ".svg or .png");
     assert_int_equal(access(path, F_OK), -1);
 }
 
 TEST(a_folder_that_is_not_there_is_told)
 {
     if (!have_gnuplot()) skip();
-    assert_fails(plot_bars(&bars, in_folder("none/a.svg")), E_IO, "none/a.svg");
+    assert_fails(plot_draw(&plot, in_folder("none/a.svg")), E_IO, "none/a.svg");
 }
 
 TEST(a_missing_gnuplot_is_told)
@@ -102,7 +161,7 @@ TEST(a_missing_gnuplot_is_told)
     char before[4096];
     snprintf(before, sizeof before, "%s", getenv("PATH"));
     setenv("PATH", folder, 1);
-    enum status st = plot_bars(&bars, in_folder("a.svg"));
+    enum status st = plot_draw(&plot, in_folder("a.svg"));
     setenv("PATH", before, 1);
     assert_int_equal(st, E_ABSENT);
     assert_non_null(strstr(status_text(), "gnuplot is not installed"));
@@ -114,6 +173,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(svg_shows_every_name),
         cmocka_unit_test(one_group_names_its_bars_on_the_axis),
+        cmocka_unit_test(no_two_series_have_one_colour),
+        cmocka_unit_test(more_series_than_colours_are_refused),
+        cmocka_unit_test(many_groups_are_no_wider),
         cmocka_unit_test(png_is_a_png),
         cmocka_unit_test(another_suffix_is_refused_before_drawing),
         cmocka_unit_test(a_folder_that_is_not_there_is_told),

@@ -1,12 +1,15 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
  * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to 4,100 trials of six problems on an H200; test_model_skinny.c holds
- * others.
+ * add. The constants were fitted to 4,100 trials of six problems on an H200;
+ * tests/unit/search/test_model_skinny.c holds others.
  */
-#include "model_skinny.h"
+#include "skinny_host.h"
 
+#include "gemm_block.h"
+#include "model_parts.h"
 #include "model_registers.h"
-#include "template.h"
+#include "outcome.h"
+
 #include <math.h>
 
 /* Issue slots of a warp. */
@@ -20,8 +23,7 @@
 
 #define LANE_SUM_SLOTS 3.5 /* an exchange with another lane */
 
-#define K_LANE       4.0 /* k of a fragment */
-#define LINE_FLOATS  32  /* of memory */
+#define LINE_FLOATS  32 /* of memory */
 #define SECTOR_BYTES 32.0
 #define CROSSING     0.5  /* of a line at either end of a row, where it is not this block's */
 #define WARPS_JOIN_K 0.77 /* warps side by side do not read at the same moment: powers of their number */
@@ -48,30 +50,8 @@
 #define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
 #define GPC_SMS          16.5 /* a cluster stays within one */
 
-enum name {
-    SIDE,
-    ROWS,
-    TX,
-    VX,
-    VS,
-    VC,
-    LANES_X,
-    WARPS_X,
-    WARPS_K,
-    WARPS_R,
-    DEPTH,
-    STEPS,
-    LOADER,
-    MIN_BLOCKS,
-    REDUCE,
-    NAMES
-};
-static const char *const names[NAMES] = {"SIDE",  "ROWS",    "TX",      "VX",         "VS",
-                                         "VC",    "LANES_X", "WARPS_X", "WARPS_K",    "WARPS_R",
-                                         "DEPTH", "STEPS",   "LOADER",  "MIN_BLOCKS", "REDUCE"};
-
 struct shape {
-    double value[NAMES];
+    double value[P_COUNT];
     double columns, tiles, splits, k, blocks; /* k and blocks of a launch; k of a block */
     int threads, smem_bytes, registers;
     double spills;      /* how likely, 0..1 */
@@ -83,35 +63,29 @@ struct shape {
 
 static double rows_of_warp(const struct shape *s)
 {
-    return s->value[ROWS] / s->value[WARPS_R];
+    return s->value[P_ROWS] / s->value[P_WARPS_R];
 }
 
 static struct shape describe(const struct config *config, const struct problem *p, const struct gpu *gpu,
                              const struct kernel_facts *facts)
 {
-    static _Thread_local const struct template *known;
-    static _Thread_local int place[NAMES];
-    if (!known || known != config->template) {
-        for (int i = 0; i < NAMES; i++) place[i] = template_param(config->template, names[i]);
-        known = config->template;
-    }
     struct launch_plan plan;
     config->template->plan(config, p, &plan);
-    struct resources needs = config->template->resources(config);
-    struct shape s = {.threads = needs.threads, .smem_bytes = needs.smem_bytes};
-    for (int i = 0; i < NAMES; i++) s.value[i] = config->value[place[i]];
-    s.along_k = s.value[SIDE] == 0 ? p->trans_b : !p->trans_a;
-    s.small_along_k = s.value[SIDE] == 0 ? !p->trans_a : p->trans_b;
-    const int64_t ld = s.value[SIDE] == 0 ? p->ldb : p->lda;
+    const struct gemm_args args = gemm_args_in(&plan);
+    struct shape s = {.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS};
+    for (int i = 0; i < P_COUNT; i++) s.value[i] = config->value[i];
+    s.along_k = s.value[P_SIDE] == 0 ? p->trans_b : !p->trans_a;
+    s.small_along_k = s.value[P_SIDE] == 0 ? !p->trans_a : p->trans_b;
+    const int64_t ld = s.value[P_SIDE] == 0 ? p->ldb : p->lda;
     s.ld = (double)ld;
     s.aligned = ld % LINE_FLOATS == 0 || LINE_FLOATS % ld == 0;
-    s.columns = (double)(s.value[SIDE] == 0 ? p->n : p->m);
+    s.columns = (double)(s.value[P_SIDE] == 0 ? p->n : p->m);
     s.tiles = plan.kernel[0].grid[0];
-    s.splits = plan.args.splits;
-    s.k = s.splits > 1 ? plan.args.k_per_split : (double)p->k;
+    s.splits = args.splits;
+    s.k = s.splits > 1 ? args.k_per_split : (double)p->k;
     s.blocks = s.tiles * s.splits * (double)p->batch;
-    int limit = registers_limit(gpu, s.threads, (int)s.value[MIN_BLOCKS]);
-    double wanted = s.value[TX] * (rows_of_warp(&s) + 4 * s.value[DEPTH]) + REGISTERS_BASE;
+    int limit = registers_limit(gpu, s.threads, (int)s.value[P_MIN_BLOCKS]);
+    double wanted = s.value[P_TX] * (rows_of_warp(&s) + 4 * s.value[P_DEPTH]) + REGISTERS_BASE;
     s.registers = facts ? facts->registers : (int)fmin(wanted, limit);
     s.spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(wanted - REGISTERS_SPARED, limit);
     return s;
@@ -121,11 +95,11 @@ static struct shape describe(const struct config *config, const struct problem *
  * of two more. */
 static double row_efficiency(const struct shape *s)
 {
-    double lanes =
-        s->along_k ? 32 / s->value[LANES_X] * pow(s->value[WARPS_K], WARPS_JOIN_K)
-                   : s->value[LANES_X] * pow(s->value[WARPS_X], WARPS_JOIN_X) * s->value[TX] / s->value[VX];
-    double bytes = lanes * s->value[VX] * 4;
-    if (!s->along_k && s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] >= s->ld) return 1;
+    double lanes = s->along_k ? 32 / s->value[P_LANES_X] * pow(s->value[P_WARPS_K], WARPS_JOIN_K)
+                              : s->value[P_LANES_X] * pow(s->value[P_WARPS_X], WARPS_JOIN_X) *
+                                    s->value[P_TX] / s->value[P_VX];
+    double bytes = lanes * s->value[P_VX] * 4;
+    if (!s->along_k && s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX] >= s->ld) return 1;
     double share = bytes < 64 ? 0.75 : bytes < 128 ? 0.88 : bytes < 256 ? 0.96 : 1.0;
     return s->aligned ? share : share / (1 + CROSSING * 4 * LINE_FLOATS / bytes);
 }
@@ -133,50 +107,50 @@ static double row_efficiency(const struct shape *s)
 /* Of the streamed operand, and a block's share of C. */
 static double block_bytes(const struct shape *s)
 {
-    double columns = fmin(s->columns, s->value[WARPS_X] * s->value[LANES_X] * s->value[TX]);
-    return 4 * columns * (s->k + s->value[ROWS] / s->splits);
+    double columns = fmin(s->columns, s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX]);
+    return 4 * columns * (s->k + s->value[P_ROWS] / s->splits);
 }
 
 static double block_steps(const struct shape *s)
 {
-    return ceil(s->k / (s->value[WARPS_K] * (32 / s->value[LANES_X]) * K_LANE));
+    return ceil(s->k / (s->value[P_WARPS_K] * (32 / s->value[P_LANES_X]) * K_LANE));
 }
 
 /* Vectors that a block copies to shared memory, a warp's share of them at a time. */
 static double block_copies(const struct shape *s)
 {
-    double k = block_steps(s) * s->value[WARPS_K] * (32 / s->value[LANES_X]) * K_LANE;
-    if (s->small_along_k) return s->value[ROWS] * k / s->value[VS] / 32;
-    if (s->value[LOADER] == 2) return AS_IT_LIES * s->value[ROWS] * k / s->value[VS] / 32;
-    double vectors = ceil(s->value[ROWS] / 8) * 8 * k / 32;
-    return s->value[LOADER] == 1 ? vectors : vectors * (0.5 + 0.5 / s->value[VS]);
+    double k = block_steps(s) * s->value[P_WARPS_K] * (32 / s->value[P_LANES_X]) * K_LANE;
+    if (s->small_along_k) return s->value[P_ROWS] * k / s->value[P_VS] / 32;
+    if (s->value[P_LOADER] == 2) return AS_IT_LIES * s->value[P_ROWS] * k / s->value[P_VS] / 32;
+    double vectors = ceil(s->value[P_ROWS] / 8) * 8 * k / 32;
+    return s->value[P_LOADER] == 1 ? vectors : vectors * (0.5 + 0.5 / s->value[P_VS]);
 }
 
 /* Issue slots of all warps of a block, for one scheduler of four. */
 static double block_slots(const struct shape *s)
 {
-    double vectors = s->along_k ? K_LANE / s->value[VX] : 1, sums = rows_of_warp(s) * s->value[TX];
+    double vectors = s->along_k ? K_LANE / s->value[P_VX] : 1, sums = rows_of_warp(s) * s->value[P_TX];
     double step = K_LANE * sums + rows_of_warp(s) * LDS_SLOTS * vectors +
-                  LDG_SLOTS * K_LANE * s->value[TX] / s->value[VX] + STEP_SLOTS;
-    double last = WARP_SLOTS + (s->value[LANES_X] < 32 ? LANE_SUM_SLOTS * sums : 0);
+                  LDG_SLOTS * K_LANE * s->value[P_TX] / s->value[P_VX] + STEP_SLOTS;
+    double last = WARP_SLOTS + (s->value[P_LANES_X] < 32 ? LANE_SUM_SLOTS * sums : 0);
     return ((block_steps(s) * step + last) * s->threads / 32 + COPY_SLOTS * block_copies(s)) / 4;
 }
 
 /* Bytes side by side in memory that a load of a warp meets, and how many such pieces it meets. */
 static double piece_bytes(const struct shape *s)
 {
-    return 4 * s->value[VX] * (s->along_k ? 32 / s->value[LANES_X] : s->value[LANES_X]);
+    return 4 * s->value[P_VX] * (s->along_k ? 32 / s->value[P_LANES_X] : s->value[P_LANES_X]);
 }
 
 static double pieces(const struct shape *s)
 {
-    return s->along_k ? s->value[LANES_X] : 32 / s->value[LANES_X];
+    return s->along_k ? s->value[P_LANES_X] : 32 / s->value[P_LANES_X];
 }
 
 /* Lines of memory that a block's loads look up, one a clock and SM. */
 static double block_lines(const struct shape *s)
 {
-    double loads = block_steps(s) * s->threads / 32 * K_LANE * s->value[TX] / s->value[VX];
+    double loads = block_steps(s) * s->threads / 32 * K_LANE * s->value[P_TX] / s->value[P_VX];
     return loads * pieces(s) * (ceil(piece_bytes(s) / (4 * LINE_FLOATS)) + (s->aligned ? 0 : 0.5));
 }
 
@@ -189,7 +163,7 @@ static double sector_share(const struct shape *s)
 
 static bool is_cluster(const struct shape *s)
 {
-    return s->value[REDUCE] > 1;
+    return s->value[P_REDUCE] > 1;
 }
 
 /* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. Those of an H200 have 14 to 18
@@ -211,11 +185,11 @@ static void wave(const struct shape *s, const struct gpu *gpu, double blocks, st
 {
     double an_sm = ceil(blocks / usable_sms(s, gpu)) * (is_cluster(s) ? 1 + CLUSTER_UNEVEN : 1),
            bytes = block_bytes(s), steps = block_steps(s);
-    double ahead = s->value[DEPTH] > 1 ? AHEAD_EACH * s->value[DEPTH] - AHEAD_LESS : AHEAD_ONE;
-    double barriers = ceil(steps / s->value[STEPS]) - 1;
+    double ahead = s->value[P_DEPTH] > 1 ? AHEAD_EACH * s->value[P_DEPTH] - AHEAD_LESS : AHEAD_ONE;
+    double barriers = ceil(steps / s->value[P_STEPS]) - 1;
     double waiting = steps * LATENCY_US / ahead + barriers * SYNC_US * log2(s->threads / 32.0);
     double dram = DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * row_efficiency(s);
-    double small = 4 * s->value[ROWS] * s->k;
+    double small = 4 * s->value[P_ROWS] * s->k;
     double l2 = L2_BYTES_A_CLOCK * gpu->clock_mhz;
     double memory = fmax(blocks * bytes / dram, an_sm * (bytes / sector_share(s) + small) / l2);
     memory = fmax(memory, an_sm * block_lines(s) / gpu->clock_mhz);
@@ -228,14 +202,15 @@ static double join_us(const struct shape *s)
 {
     if (s->splits <= 1) return 0;
     if (is_cluster(s)) return SEND_US;
-    double vectors = s->value[ROWS] * s->value[WARPS_X] * s->value[LANES_X] * s->value[TX] / s->value[VC];
-    double ways = fmax(1, fmin(s->value[WARPS_K], floor(s->threads / fmin(vectors, s->threads))));
-    double turns = ceil(vectors / s->threads), at_once = fmax(1, 64 / s->value[VC] / fmin(turns, 4));
+    double vectors =
+        s->value[P_ROWS] * s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX] / s->value[P_VC];
+    double ways = fmax(1, fmin(s->value[P_WARPS_K], floor(s->threads / fmin(vectors, s->threads))));
+    double turns = ceil(vectors / s->threads), at_once = fmax(1, 64 / s->value[P_VC] / fmin(turns, 4));
     return ARRIVE_US + L2_TRIP_US * ceil(turns / 4) * ceil(s->splits / ways / at_once);
 }
 
-struct prediction model_skinny_predict(const struct config *config, const struct problem *problem,
-                                       const struct gpu *gpu, const struct kernel_facts *facts)
+struct prediction skinny_predict(const struct config *config, const struct problem *problem,
+                                 const struct gpu *gpu, const struct kernel_facts *facts)
 {
     struct shape s = describe(config, problem, gpu, facts);
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, s.threads, s.registers, s.smem_bytes)};
@@ -248,14 +223,13 @@ struct prediction model_skinny_predict(const struct config *config, const struct
         p.compute_us *= full;
     }
     if (rest > 0) wave(&s, gpu, rest, &p);
-    double chunk = fmin(s.k, s.value[STEPS] * s.value[WARPS_K] * (32 / s.value[LANES_X]) * K_LANE);
+    double chunk = fmin(s.k, s.value[P_STEPS] * s.value[P_WARPS_K] * (32 / s.value[P_LANES_X]) * K_LANE);
     double an_sm = fmin(ceil(s.blocks / usable_sms(&s, gpu)), p.blocks_per_sm);
-    p.overhead_us = an_sm * 4 * s.value[ROWS] * chunk / CHUNK_BYTES_US;
-    double passes = fmax(1, rows_of_warp(&s) * s.value[TX] / 96);
+    p.overhead_us = an_sm * 4 * s.value[P_ROWS] * chunk / CHUNK_BYTES_US;
+    double passes = fmax(1, rows_of_warp(&s) * s.value[P_TX] / 96);
     p.overhead_us += LAUNCH_US + FILL_US * (1 + (ceil(p.waves) - 1) / (1 + p.blocks_per_sm)) +
                      BLOCK_SUM_US * passes + join_us(&s);
-    double least = fmin(p.compute_us, p.memory_us), most = fmax(p.compute_us, p.memory_us);
-    p.time_us = p.overhead_us + (most > 0 ? most * pow(1 + pow(least / most, BLEND), 1 / BLEND) : 0);
+    p.time_us = p.overhead_us + overlapped_us(p.compute_us, p.memory_us, BLEND);
     p.time_us *= registers_spill_factor(s.spills);
     return p;
 }

@@ -1,0 +1,84 @@
+#include "gemm_block.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct gemm_args, member)
+
+static const struct launch_slots slots = {.a = AT(a),
+                                          .b = AT(b),
+                                          .c = AT(c),
+                                          .workspace = AT(workspace),
+                                          .alpha_device = AT(alpha_device),
+                                          .beta_device = AT(beta_device),
+                                          .alpha = AT(alpha),
+                                          .beta = AT(beta),
+                                          .k = AT(k)};
+
+#define FIELD(member)                                                                                        \
+    {                                                                                                        \
+        AT(member), sizeof((struct gemm_args *)0)->member                                                    \
+    }
+
+const struct launch_block gemm_block = {.bytes = sizeof(struct gemm_args),
+                                        .field = {[VALUE_A] = FIELD(a),
+                                                  [VALUE_B] = FIELD(b),
+                                                  [VALUE_C] = FIELD(c),
+                                                  [VALUE_WORKSPACE] = FIELD(workspace),
+                                                  [VALUE_LDA] = FIELD(lda),
+                                                  [VALUE_LDB] = FIELD(ldb),
+                                                  [VALUE_LDC] = FIELD(ldc),
+                                                  [VALUE_STRIDE_A] = FIELD(stride_a),
+                                                  [VALUE_STRIDE_B] = FIELD(stride_b),
+                                                  [VALUE_STRIDE_C] = FIELD(stride_c),
+                                                  [VALUE_M] = FIELD(m),
+                                                  [VALUE_N] = FIELD(n),
+                                                  [VALUE_K] = FIELD(k),
+                                                  [VALUE_SPLITS] = FIELD(splits),
+                                                  [VALUE_K_PER_SPLIT] = FIELD(k_per_split),
+                                                  [VALUE_GROUP] = FIELD(group),
+                                                  [VALUE_COUNTERS] = FIELD(counters),
+                                                  [VALUE_ALPHA] = FIELD(alpha),
+                                                  [VALUE_BETA] = FIELD(beta)}};
+
+_Static_assert(sizeof(struct gemm_args) <= LAUNCH_ARGUMENT_MAX, "struct gemm_args is one argument");
+
+struct gemm_args gemm_args_of(const struct problem *p)
+{
+    return (struct gemm_args){.lda = p->lda,
+                              .ldb = p->ldb,
+                              .ldc = p->ldc,
+                              .stride_a = p->stride_a,
+                              .stride_b = p->stride_b,
+                              .stride_c = p->stride_c,
+                              .m = (int)p->m,
+                              .n = (int)p->n,
+                              .k = (int)p->k,
+                              .splits = 1,
+                              .k_per_split = (int)p->k,
+                              .group = 1};
+}
+
+void gemm_args_put(struct launch_plan *plan, const struct problem *p, const struct gemm_args *args)
+{
+    const struct gemm_type_row *type = gemm_type_row(p->type);
+    const int64_t a = element_bytes(type->a), b = element_bytes(type->b), c = element_bytes(type->c);
+    plan->counters = args->counters;
+    plan->batch = p->batch;
+    plan->k = p->k;
+    plan->batch_step_bytes[LAUNCH_A] = a * p->stride_a;
+    plan->batch_step_bytes[LAUNCH_B] = b * p->stride_b;
+    plan->batch_step_bytes[LAUNCH_C] = c * p->stride_c;
+    plan->k_step_bytes[LAUNCH_A] = a * (p->trans_a ? p->lda : 1);
+    plan->k_step_bytes[LAUNCH_B] = b * (p->trans_b ? 1 : p->ldb);
+    plan->slots = slots;
+    plan->argument_bytes = sizeof *args;
+    memcpy(plan->argument, args, sizeof *args);
+}
+
+struct gemm_args gemm_args_in(const struct launch_plan *plan)
+{
+    struct gemm_args args = {.a = NULL};
+    if (plan->argument_bytes == sizeof args) memcpy(&args, plan->argument, sizeof args);
+    return args;
+}

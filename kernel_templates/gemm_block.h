@@ -1,0 +1,26 @@
+/* gemm_block.h — struct gemm_args (gemm_args.h) as the argument of a plan: for the families whose kernels
+ * take it.
+ */
+#ifndef GT_GEMM_BLOCK_H
+#define GT_GEMM_BLOCK_H
+
+#include "gemm_args.h"
+#include "launch_block.h"
+#include "launch_plan.h"
+#include "problem.h"
+
+/* struct gemm_args as a template's description of its argument. */
+extern const struct launch_block gemm_block;
+
+/* What the kernels are told of a problem: one split of all k, groups of one row of tiles, no counters; null
+ * pointers, which launches fill in. */
+struct gemm_args gemm_args_of(const struct problem *problem);
+
+/* Make args the argument of a plan, with what a walk needs of the problem: slots, steps, batch, k, counters.
+ * The pointers, alpha and beta in it are not looked at. */
+void gemm_args_put(struct launch_plan *plan, const struct problem *problem, const struct gemm_args *args);
+
+/* The argument of a plan by gemm_args_put; of a plan that does nothing zeros. */
+struct gemm_args gemm_args_in(const struct launch_plan *plan);
+
+#endif

@@ -1,0 +1,244 @@
+/* Clusters, dependent launches and tensor maps as the launcher asks the real driver for them: a toy of two
+ * kernels whose answer depends on each. Skipped (77) without a GPU of sm_90; `--compile` only builds the toy.
+ *
+ * C[i] = alpha factor[i] (sum over k of A[i, k]) + beta C[i], for each item of a batch. The first kernel
+ * writes the factors, late; the second may begin before it has ended and waits for it on the device. A comes
+ * through a tensor map in tiles of 32 x 32, shared out among the two blocks of a cluster, the first of which
+ * reads the sums of the other. What a tile has beyond m, or beyond the slab of k, must be 0: there lie
+ * numbers.
+ */
+#include "compile.h"
+#include "kernel.h"
+#include "launcher.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TILE 32
+
+extern const char text_launcher_toy_cu[];
+
+/* The kernels' argument as the host sees it. */
+struct toy {
+    unsigned char a[LAUNCH_VIEW_BYTES];
+    uint64_t c, workspace;
+    long long stride_c;
+    int m, k;
+    float alpha, beta;
+};
+
+struct toy_problem {
+    int64_t m, k, lda, batch, batch_per_launch, k_slab;
+};
+
+static char folder[64];
+static struct device device;
+static CUmodule module;
+
+static enum status compile_toy(int arch, struct compiled *built)
+{
+    const struct source_text source = {"launcher_toy.cu", text_launcher_toy_cu};
+    enum status st = compile_sources(&source, 1, NULL, 0, arch, folder, built);
+    return !st && !built->built ? fail(E_INPUT, "the compiler refuses the toy: %s", built->log) : st;
+}
+
+static struct launch_plan plan_of(const struct toy_problem *p)
+{
+    struct launch_plan plan;
+    const struct toy toy = {.stride_c = p->m, .m = (int)p->m, .k = (int)p->k};
+    const unsigned tiles = (unsigned)((p->m + TILE - 1) / TILE);
+    launch_plan_clear(&plan);
+    plan.kernels = 2;
+    plan.kernel[0] =
+        (struct kernel_launch){.entry = "toy_factors", .grid = {1, 1, 1}, .last_slab = 1, .threads = 128};
+    plan.kernel[1] = (struct kernel_launch){.entry = "toy_sums",
+                                            .grid = {2 * tiles, 1, 1},
+                                            .last_slab = 2 * tiles,
+                                            .threads = TILE,
+                                            .cluster = {2, 1, 1},
+                                            .cluster_at_launch = true,
+                                            .dependent = true};
+    plan.workspace_bytes = 4 * ((p->m + 1) / 2 * 2) + 16;
+    plan.batch = p->batch;
+    plan.k = p->k;
+    plan.batch_per_launch = p->batch_per_launch;
+    plan.k_slab = p->k_slab;
+    plan.batch_step_bytes[LAUNCH_A] = 4 * p->m * p->lda;
+    plan.batch_step_bytes[LAUNCH_C] = 4 * p->m;
+    plan.k_step_bytes[LAUNCH_A] = 4;
+    plan.slots = (struct launch_slots){.a = LAUNCH_NOWHERE,
+                                       .b = LAUNCH_NOWHERE,
+                                       .c = offsetof(struct toy, c),
+                                       .workspace = offsetof(struct toy, workspace),
+                                       .alpha_device = LAUNCH_NOWHERE,
+                                       .beta_device = LAUNCH_NOWHERE,
+                                       .alpha = offsetof(struct toy, alpha),
+                                       .beta = offsetof(struct toy, beta),
+                                       .k = offsetof(struct toy, k)};
+    plan.views = 1;
+    plan.view[0] = (struct tensor_view){.operand = LAUNCH_A,
+                                        .element = ELEMENT_F32,
+                                        .rank = 3,
+                                        .extent = {p->k, p->m, p->batch},
+                                        .stride_bytes = {4, 4 * p->lda, 4 * p->m * p->lda},
+                                        .box = {TILE, TILE, 1},
+                                        .k_axis = 0,
+                                        .batch_axis = 2,
+                                        .at = offsetof(struct toy, a)};
+    plan.argument_bytes = sizeof toy;
+    memcpy(plan.argument, &toy, sizeof toy);
+    return plan;
+}
+
+static float a_of(int64_t i)
+{
+    return (float)(i % 7 - 3);
+}
+
+static void check_toy(const struct toy_problem *p)
+{
+    const struct launch_plan plan = plan_of(p);
+    const int64_t spans[2] = {p->batch * p->m * p->lda, p->batch * p->m};
+    struct device_buffer buffer[3];
+    float *host[2];
+    CUfunction function[LAUNCH_KERNELS_MAX];
+    unsigned long long times[2];
+    bool touched;
+    assert_ok(kernel_bind(module, &device.gpu, &plan, function));
+    for (int i = 0; i < 2; i++) {
+        host[i] = malloc(sizeof(float) * (size_t)spans[i]);
+        assert_non_null(host[i]);
+        for (int64_t j = 0; j < spans[i]; j++) host[i][j] = a_of(i + j);
+        assert_ok(device_allocate(&buffer[i], sizeof(float) * (size_t)spans[i]));
+        assert_ok(device_check(cuda.MemcpyHtoD(buffer[i].address, host[i], sizeof(float) * (size_t)spans[i]),
+                               "copy in"));
+    }
+    assert_ok(device_allocate(&buffer[2], (size_t)plan.workspace_bytes));
+    /* NaN: who does not wait for the factors is found out. */
+    assert_ok(device_check(
+        cuda.MemsetD32Async(buffer[2].address, 0x7fc00000, (size_t)plan.workspace_bytes / 4, device.stream),
+        "fill"));
+    const struct launch_call call = {
+        .operand = {buffer[0].address, 0, buffer[1].address, buffer[2].address}, .alpha = 2, .beta = -3};
+    assert_ok(device_check(launcher_enqueue(&plan, function, &call, device.stream, &touched), "launch"));
+    assert_ok(device_check(cuda.StreamSynchronize(device.stream), "run"));
+    float *got = malloc(sizeof(float) * (size_t)spans[1]);
+    assert_non_null(got);
+    assert_ok(
+        device_check(cuda.MemcpyDtoH(got, buffer[1].address, sizeof(float) * (size_t)spans[1]), "copy out"));
+    for (int64_t i = 0; i < spans[1]; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < p->k; k++) sum += (double)host[0][i * p->lda + k];
+        const float want = (float)(2 * (double)(i % p->m % 5 - 2) * sum - 3 * (double)host[1][i]);
+        if (got[i] != want)
+            fail_msg("C[%lld] of %lldx%lld is %g, expected %g", (long long)i, (long long)p->m,
+                     (long long)p->k, (double)got[i], (double)want);
+    }
+    assert_ok(device_check(
+        cuda.MemcpyDtoH(times, buffer[2].address + (CUdeviceptr)plan.workspace_bytes - 16, sizeof times),
+        "copy out"));
+    print_message("%lldx%lld: the dependent kernel began %lld us before the end of the one before\n",
+                  (long long)p->m, (long long)p->k, ((long long)times[0] - (long long)times[1]) / 1000);
+    for (int i = 0; i < 2; i++) free(host[i]);
+    for (int i = 0; i < 3; i++) device_free(&buffer[i]);
+    free(got);
+}
+
+TEST(a_cluster_reads_tiles_through_a_map_and_waits_for_the_kernel_before)
+{
+    check_toy(&(struct toy_problem){.m = 32, .k = 64, .lda = 64, .batch = 1, .batch_per_launch = 1});
+    check_toy(&(struct toy_problem){.m = 1000, .k = 517, .lda = 520, .batch = 1, .batch_per_launch = 1});
+}
+
+TEST(maps_follow_the_pieces_of_a_batch_and_the_slabs_of_k)
+{
+    check_toy(&(struct toy_problem){.m = 45, .k = 100, .lda = 104, .batch = 5, .batch_per_launch = 2});
+    check_toy(&(struct toy_problem){
+        .m = 45, .k = 100, .lda = 104, .batch = 1, .batch_per_launch = 1, .k_slab = 48});
+    check_toy(&(struct toy_problem){
+        .m = 77, .k = 200, .lda = 212, .batch = 3, .batch_per_launch = 2, .k_slab = 36});
+}
+
+TEST(a_view_that_the_hardware_does_not_have_is_refused)
+{
+    const struct toy_problem p = {.m = 32, .k = 64, .lda = 65, .batch = 1, .batch_per_launch = 1};
+    const struct launch_plan plan = plan_of(&p);
+    CUfunction function[LAUNCH_KERNELS_MAX];
+    struct device_buffer a;
+    bool touched = true;
+    assert_ok(kernel_bind(module, &device.gpu, &plan, function));
+    assert_ok(device_allocate(&a, 4 * 32 * 65));
+    const struct launch_call call = {.operand = {a.address, 0, a.address, a.address}, .alpha = 1};
+    CUresult result = launcher_enqueue(&plan, function, &call, device.stream, &touched);
+    assert_true(kernel_refused(result));
+    assert_false(touched);
+    device_free(&a);
+}
+
+static int open_gpu(void **state)
+{
+    (void)state;
+    struct compiled built;
+    enum status st = device_open(0, &device);
+    if (!st) st = compile_toy(device.gpu.arch, &built);
+    if (!st) st = kernel_open(built.path, built.checksum, &module);
+    if (st) print_error("%s\n", status_text());
+    return st != OK;
+}
+
+static int close_gpu(void **state)
+{
+    (void)state;
+    if (module) cuda.ModuleUnload(module);
+    device_close(&device);
+    return 0;
+}
+
+static int run_all(void)
+{
+    int count = 0;
+    if (device_count(&count) || device_open(0, &device)) {
+        printf("skipped: %s\n", status_text());
+        return 77;
+    }
+    const int arch = device.gpu.arch;
+    device_close(&device);
+    if (arch < 90) {
+        printf("skipped: clusters and tensor maps need sm_90\n");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cluster_reads_tiles_through_a_map_and_waits_for_the_kernel_before),
+        cmocka_unit_test(maps_follow_the_pieces_of_a_batch_and_the_slabs_of_k),
+        cmocka_unit_test(a_view_that_the_hardware_does_not_have_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
+
+static int only_compile(void)
+{
+    char version[16];
+    struct compiled built;
+    if (compile_load(version)) {
+        printf("skipped: %s\n", status_text());
+        return 77;
+    }
+    enum status st = compile_toy(90, &built);
+    if (st) fprintf(stderr, "%s\n", status_text());
+    return st != OK;
+}
+
+int main(int argc, char **argv)
+{
+    char command[128];
+    snprintf(folder, sizeof folder, "/tmp/gemmtune-launcher-XXXXXX");
+    if (!mkdtemp(folder)) return 1;
+    const int result = argc == 2 && strcmp(argv[1], "--compile") == 0 ? only_compile() : run_all();
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) ? 1 : result;
+}

@@ -1,0 +1,43 @@
+/* launch_block.h — what the bytes of a template's argument mean: for launchers that have no code of ours,
+ * such as those of exported headers.
+ */
+#ifndef GT_LAUNCH_BLOCK_H
+#define GT_LAUNCH_BLOCK_H
+
+#include <stdint.h>
+
+/* What a kernel may be told. Pointers, whole numbers, and two floats: alpha and beta. */
+enum launch_value {
+    VALUE_A,
+    VALUE_B,
+    VALUE_C,
+    VALUE_WORKSPACE,
+    VALUE_LDA,
+    VALUE_LDB,
+    VALUE_LDC,
+    VALUE_STRIDE_A,
+    VALUE_STRIDE_B,
+    VALUE_STRIDE_C,
+    VALUE_M,
+    VALUE_N,
+    VALUE_K,
+    VALUE_SPLITS,
+    VALUE_K_PER_SPLIT,
+    VALUE_GROUP,
+    VALUE_COUNTERS,
+    VALUE_ALPHA,
+    VALUE_BETA,
+    LAUNCH_VALUES
+};
+
+struct launch_field {
+    uint16_t offset, bytes; /* bytes: 4 or 8; 0: the kernel is not told */
+};
+
+/* All that no field is of is 0. */
+struct launch_block {
+    uint16_t bytes;
+    struct launch_field field[LAUNCH_VALUES];
+};
+
+#endif

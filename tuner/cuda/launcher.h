@@ -1,0 +1,32 @@
+/* launcher.h — enqueue the launches of a plan (launch_walk.h): with clusters, dependent launches and tensor
+ * maps where the plan asks for them. The tuner and the runtime launch by this alone.
+ */
+#ifndef GT_LAUNCHER_H
+#define GT_LAUNCHER_H
+
+#include "device.h"
+#include "launch_walk.h"
+
+/* Can this driver launch the plan on a GPU of this architecture? E_ABSENT: no, with what is missing. To be
+ * asked when a kernel is loaded; launcher_enqueue believes the answer. */
+enum status launcher_check(const struct launch_plan *plan, int arch);
+
+/* Encode the plan's views into the argument of a launch. CUDA_ERROR_INVALID_VALUE: the hardware has no such
+ * view: an address or a stride that is not a multiple of 16 bytes, a box that is too large. */
+CUresult launcher_encode(const struct launch_plan *plan, struct launch *launch);
+
+/* One launch that has no attributes, whose argument is complete. Nothing is allocated and nothing waits. */
+static inline CUresult launcher_enqueue_plain(CUfunction function, const struct kernel_launch *kernel,
+                                              const unsigned grid[3], void *argument, CUstream stream)
+{
+    void *parameters[] = {argument};
+    return cuda.LaunchKernel(function, grid[0], grid[1], grid[2], kernel->threads, 1, 1, kernel->smem_bytes,
+                             stream, parameters, NULL);
+}
+
+/* All launches of a call. functions: of the plan's kernels. *touched: whether something that writes C had
+ * been enqueued before the one that was refused. */
+CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *functions,
+                          const struct launch_call *call, CUstream stream, bool *touched);
+
+#endif
