@@ -121,6 +121,7 @@ static void read_samples(struct reader *r, struct outcome *o)
 void db_read_outcome(struct reader *r, struct outcome *o)
 {
     memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not looked at */
+    o->errors = accuracy_unknown();
     char verdict[24];
     o->cold = read_bool(r, "cold");
     read_text(r, "verdict", verdict, sizeof verdict);

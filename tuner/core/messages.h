@@ -12,7 +12,8 @@
  *                                                power_limit_w (0: unknown)
  *   prepare problem cold seed warm_s          -> anchor_us (0: no rival), rival (its name),
  *                                                anchor_samples_us [], warm_s, sets,
- *                                                anchor_right anchor_detail, judged_rows rows (of C)
+ *                                                anchor_right anchor_detail
+ *                                                anchor_errors (accuracy.h), judged_rows rows (of C)
  *   trial config cubin checksum facts best_us -> outcome {}
  *   block who block_ms                        -> time_us launches state {} detail
  *         who = "anchor" | "config" (then also config cubin checksum) | a role of rivals.h (the first block

@@ -142,7 +142,7 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
     double warm_s, spent_s, samples[ANCHOR_SAMPLES];
     json_error_t error;
     struct problem problem;
-    struct judgement judgement = {.right = true};
+    struct judgement judgement = {.right = true, .errors = accuracy_unknown()};
     int count;
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F, s?b}", "problem", &text, "cold",
                        &cold, "seed", &seed, "warm_s", &warm_s, "one_by_one", &one_by_one))
@@ -162,12 +162,12 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
         site_clear(&w->site);
         return failure;
     }
-    return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:I, s:I}", "ok", 1, "anchor_us",
+    return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:o*, s:I, s:I}", "ok", 1, "anchor_us",
                      count ? samples[count - 1] : 0.0, "rival", count ? w->line_up.anchor_row->name : "",
                      "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
                      w->site.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
-                     judgement.detail, "judged_rows", (json_int_t)w->site.oracle.plan.rows, "rows",
-                     (json_int_t)w->site.oracle.plan.rows_all);
+                     judgement.detail, "anchor_errors", accuracy_to_json(&judgement.errors), "judged_rows",
+                     (json_int_t)w->site.oracle.plan.rows, "rows", (json_int_t)w->site.oracle.plan.rows_all);
 }
 
 static json_t *answer_trial(struct worker *w, const json_t *request)

@@ -13,6 +13,7 @@ static struct outcome sample_outcome(void)
                             .sample_count = 3,
                             .samples_us = {2620.5, 2622.25, 2630.125},
                             .worst_error = 0.125,
+                            .errors = {0x1p-22, 0x1p-25, 0x1p-24},
                             .exact = true,
                             .cold = true,
                             .state = {.sm_clock_mhz = 1980, .power_w = 545.5, .throttle_reasons = 4},
