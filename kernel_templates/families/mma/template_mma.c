@@ -1,9 +1,10 @@
 /* The tensor-core family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "mma_host.h"
+
 #include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
-#include "template.h"
 
 #define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
@@ -27,43 +28,26 @@ static const struct source_text sources[] = {
     {"gt_reduce_rules.h", text_gt_reduce_rules_h},
 };
 
-/* In the order of params. */
-enum { P_BM, P_BN, P_BK, P_WM, P_WN, P_STAGES, P_VA, P_VB, P_VC, P_MIN_BLOCKS, P_GROUP, P_SPLIT_K, P_COUNT };
-
 static const struct param params[P_COUNT] = {
-    {"BM", PARAM_COMPILE, 32, 512,
+    {"BM", PARAM_COMPILE, ROLE_TILE, 32, 512,
      "rows of C a block: a large tile reads A and B less often from L2, a small one gives more blocks"},
-    {"BN", PARAM_COMPILE, 32, 512, "columns of C a block: the same"},
-    {"BK", PARAM_COMPILE, 16, 128,
+    {"BN", PARAM_COMPILE, ROLE_TILE, 32, 512, "columns of C a block: the same"},
+    {"BK", PARAM_COMPILE, ROLE_TILE, 16, 128,
      "k a tile in shared memory: fewer barriers and longer pieces of rows against shared memory and code"},
-    {"WM", PARAM_COMPILE, 32, 256,
+    {"WM", PARAM_COMPILE, ROLE_DETAIL, 32, 256,
      "rows of C a warp: 64x64 reads shared memory half as often as 32x32, and takes 200 registers a thread"},
-    {"WN", PARAM_COMPILE, 32, 256, "columns of C a warp: the same"},
-    {"STAGES", PARAM_COMPILE, 2, 8, "tiles in shared memory: hide latency, but take shared memory"},
-    {"VA", PARAM_COMPILE, 1, 4, "floats a copy of A: wide is fast; narrow suits any alignment"},
-    {"VB", PARAM_COMPILE, 1, 4, "floats a copy of B: the same"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 8,
+    {"WN", PARAM_COMPILE, ROLE_DETAIL, 32, 256, "columns of C a warp: the same"},
+    {"STAGES", PARAM_COMPILE, ROLE_STAGES, 2, 8,
+     "tiles in shared memory: hide latency, but take shared memory"},
+    {"VA", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a copy of A: wide is fast; narrow suits any alignment"},
+    {"VB", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a copy of B: the same"},
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats an access to C: the same"},
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 8,
      "blocks an SM must hold: they hide each other's barriers, but leave each thread fewer registers"},
-    {"GROUP", PARAM_LAUNCH, 1, 1024, "rows of tiles walked together: which operand L2 keeps"},
-    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+    {"GROUP", PARAM_LAUNCH, ROLE_NAMED, 1, 1024, "rows of tiles walked together: which operand L2 keeps"},
+    {"SPLIT_K", PARAM_LAUNCH, ROLE_SPLIT, 1, 1024,
      "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define WM         (config->value[P_WM])
-#define WN         (config->value[P_WN])
-#define STAGES     (config->value[P_STAGES])
-#define VA         (config->value[P_VA])
-#define VB         (config->value[P_VB])
-#define VC         (config->value[P_VC])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define GROUP      (config->value[P_GROUP])
-#define SPLIT_K    (config->value[P_SPLIT_K])
-#include "mma_rules.h"
 
 static struct resources mma_resources(const struct config *config)
 {
@@ -219,12 +203,17 @@ static bool mma_geometry(const struct config *config, const struct problem *p, c
     return true;
 }
 
+static struct tile mma_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
 extern const struct template template_mma;
 const struct template template_mma = {
     .name = "mma",
     .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
     .source_name = "mma.cu",
-    .tuned = true,
+    .space = "mma.conf",
     .delivers = GEMM_TF32,
     .params = params,
     .param_count = P_COUNT,
@@ -234,6 +223,8 @@ const struct template template_mma = {
     .check = mma_check,
     .check_prefix = mma_check_prefix,
     .plan = mma_plan,
+    .tile = mma_tile,
+    .predict = mma_predict,
     .geometry = mma_geometry,
     .block = &gemm_block,
 };
