@@ -99,17 +99,14 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     if (!KNOWN(REDUCE)) REDUCE = 1;
     const struct resources need = skinny_resources(config);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
-    const int64_t registers =
-        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
+    const int64_t registers = registers_a_thread(gpu, (int64_t)need.threads * blocks);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
     if (LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
-    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    const char *why = check_blocks(gpu, need.threads, blocks);
+    if (!why) why = check_blocks_smem(gpu, need.smem_bytes, blocks);
+    if (why) return why;
     if (TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -184,12 +181,6 @@ static const char *skinny_check_prefix(const struct config *config, int known, c
     return why;
 }
 
-static const char *skinny_check(const struct config *config, const struct problem *problem,
-                                const struct gpu *gpu)
-{
-    return skinny_check_prefix(config, P_COUNT, problem, gpu);
-}
-
 static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
     launch_plan_clear(plan);
@@ -261,7 +252,7 @@ const struct template template_skinny = {
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = skinny_resources,
-    .check = skinny_check,
+    .check = template_check_all,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
     .geometry = skinny_geometry,
