@@ -85,21 +85,8 @@ static struct resources resident_resources(const struct config *config)
         .threads = THREADS, .smem_bytes = (int)smem_bytes(config, P_COUNT, NULL), .accumulators = TM * TN};
 }
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
-{
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "resident_rules.h"
-#undef RULE
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "resident_rules.h"
-#undef RULE_OP
-    return NULL;
-}
+#define RULES "resident_rules.h"
+#include "check_rules.h"
 
 static const char *check_smem(const struct config *config, int known, const struct problem *problem,
                               const struct gpu *gpu)

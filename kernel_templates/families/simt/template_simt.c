@@ -100,21 +100,16 @@ static int registers_needed(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+#define RULES "simt_rules.h"
+#include "check_rules.h"
+
+/* What the kernel takes, but means nothing, or only a launch can get wrong. */
+static const char *check_meaning(const struct config *config, int known, const struct problem *problem)
 {
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "simt_rules.h"
-#undef RULE
     if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
         return "SPLIT_K must be the size of the cluster (REDUCE)";
     if (!problem) return NULL;
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "simt_rules.h"
-#undef RULE_OP
     if (KNOWN(STORE_AT) && ASYNC_A && ASYNC_B && !TWO_STEPS && STORE_AT != UNROLL / 2)
         return "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken";
     return NULL;
@@ -216,6 +211,7 @@ static const char *simt_check_prefix(const struct config *config, int known, con
 {
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
+    if (!why) why = check_meaning(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);
     return why;

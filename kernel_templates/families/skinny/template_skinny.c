@@ -74,21 +74,14 @@ static struct resources skinny_resources(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+#define RULES "skinny_rules.h"
+#include "check_rules.h"
+
+/* What only a launch can get wrong. */
+static const char *check_cluster(const struct config *config, int known)
 {
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "skinny_rules.h"
-#undef RULE
     if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
         return "SPLIT_K must be the size of the cluster (REDUCE)";
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "skinny_rules.h"
-#undef RULE_OP
     return NULL;
 }
 
@@ -176,6 +169,7 @@ static const char *skinny_check_prefix(const struct config *config, int known, c
 {
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
+    if (!why) why = check_cluster(config, known);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);
     return why;
