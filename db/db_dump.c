@@ -5,17 +5,18 @@
 #include <string.h>
 
 #define DUMP_COLUMNS                                                                                         \
-    "t.id, p.text, g.arch, c.template, c.template_hash, c.schema_hash, c.text, r.gpu_uuid, r.driver, "       \
+    "t.id, p.text, g.arch, c.template, c.kernel_hash, c.schema_hash, c.text, r.gpu_uuid, r.driver, "         \
     "r.nvrtc, "                                                                                              \
     "r.cublas, "                                                                                             \
     "r.power_limit_w, r.protocol, " DB_FIGURES_COLUMNS                                                       \
     ", t.started_us, t.ended_us, t.recovered_us, " DB_OUTCOME_COLUMNS
 
-static void read_config(struct db *db, struct reader *r, int arch, struct db_full_trial *t)
+static void read_config(struct db *db, struct reader *r, struct db_full_trial *t)
 {
+    const int arch = read_int(r, "arch", 10, 9999);
     read_text(r, "template", t->template_name, sizeof t->template_name);
     struct reader hash = *r;
-    t->template_hash = (uint64_t)read_long(&hash, "template_hash", INT64_MIN, INT64_MAX);
+    t->kernel_hash = (uint64_t)read_long(&hash, "kernel_hash", INT64_MIN, INT64_MAX);
     t->current = db_read_config(db, r, &t->problem, arch, t->config_text, &t->config);
     if (!t->current) t->config = (struct config){.template = NULL};
 }
@@ -27,9 +28,7 @@ static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_full_
     int64_t id = read_long(&r, "id", 1, INT64_MAX);
     read_text(&r, "problem", problem, sizeof problem);
     if (problem_parse(problem, &t->problem) && !r.bad) r.bad = "problem";
-    const int arch = read_int(&r, "arch", 10, 9999);
-    if (r.bad) return db_broken(db, r.bad, id);
-    read_config(db, &r, arch, t);
+    read_config(db, &r, t);
     read_text(&r, "gpu_uuid", t->context.gpu_uuid, sizeof t->context.gpu_uuid);
     read_text(&r, "driver", t->context.driver, sizeof t->context.driver);
     read_text(&r, "nvrtc", t->context.nvrtc, sizeof t->context.nvrtc);

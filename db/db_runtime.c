@@ -7,30 +7,32 @@
 #define PARSED_MAX 512
 
 struct parsed {
-    int64_t id; /* of the configuration; 0: empty */
+    int64_t id;     /* of the configuration; 0: empty */
+    const char *op; /* whether its kernel has changed, was asked for this op and architecture */
+    enum gemm_type type;
+    int arch;
     struct config config;
-    int64_t source, schema; /* hashes in the row */
-    bool usable;
+    bool usable, changed;
 };
 
 #define BRIEF_COLUMNS                                                                                        \
     "d.id, p.text, w.gpu_id, w.cold, d.predicted, d.exact, d.time_us, d.anchor_us, d.ratio, d.ratio_low, "   \
-    "d.ratio_high, r.protocol, r.driver, d.decided_us, d.config_id, c.template_hash, c.schema_hash, c.text"
+    "d.ratio_high, r.protocol, r.driver, d.decided_us, g.arch, d.config_id, c.kernel_hash, c.schema_hash, "  \
+    "c.text"
 
-static void parse_config(struct reader *r, struct parsed *parsed)
+static void parse_config(struct db *db, struct reader *r, const struct problem *problem,
+                         struct parsed *parsed)
 {
     char text[CONFIG_TEXT_MAX];
     struct config config = {0};
-    parsed->source = read_long(r, "template_hash", INT64_MIN, INT64_MAX);
-    parsed->schema = read_long(r, "schema_hash", INT64_MIN, INT64_MAX);
-    read_text(r, "configuration", text, sizeof text);
-    parsed->usable = !r->bad && !config_parse(text, &config);
+    parsed->changed = !db_read_config(db, r, problem, parsed->arch, text, &config);
+    parsed->usable = !r->bad && config.template;
     parsed->config = config;
 }
 
 /* Columns: BRIEF_COLUMNS. False: the row holds something that we never wrote, or a configuration that is no
  * longer known. */
-static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, int arch, struct parsed *table,
+static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struct parsed *table,
                        unsigned places, struct db_brief *brief)
 {
     char problem[PROBLEM_TEXT_MAX];
@@ -52,20 +54,21 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, int a
     read_text(&r, "driver", brief->driver, sizeof brief->driver);
     db_time_text(read_long(&r, "decided_us", 0, DB_TIME_MAX), brief->when);
     if (r.bad) return false;
-    if (read_is_null(&r)) return true; /* no configuration: cuBLAS won */
+    const int arch = read_int(&r, "arch", 10, 9999);
+    if (r.bad) return false;
+    if (read_is_null(&r)) return true; /* no configuration: the rival won */
     int64_t config_id = read_long(&r, "config_id", 1, INT64_MAX);
     if (r.bad) return false;
     struct parsed *parsed = &table[(uint64_t)config_id % places];
-    if (parsed->id != config_id) {
-        parse_config(&r, parsed);
-        parsed->id = config_id;
+    const char *op = problem_op_name(&brief->problem);
+    if (parsed->id != config_id || parsed->arch != arch || parsed->type != brief->problem.type ||
+        strcmp(parsed->op, op) != 0) {
+        *parsed = (struct parsed){.id = config_id, .op = op, .type = brief->problem.type, .arch = arch};
+        parse_config(db, &r, &brief->problem, parsed);
     }
-    if (!parsed->usable) return false;
-    const struct kernel_use use = {&parsed->config, &brief->problem, arch};
     brief->config = parsed->config;
-    brief->changed = parsed->schema != db_schema_hash(db, parsed->config.template) ||
-                     parsed->source != db_kernel_hash(&use);
-    return true;
+    brief->changed = parsed->changed;
+    return parsed->usable;
 }
 
 enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
@@ -92,7 +95,7 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
     bool row, found = false;
     while (!found && !(st = db_step(db, stmt, &row, "look for a winner")) && row) {
         struct parsed one = {.id = 0};
-        found = read_brief(db, stmt, sqlite3_column_int64(stmt, 2), gpu->arch, &one, 1, brief);
+        found = read_brief(db, stmt, sqlite3_column_int64(stmt, 2), &one, 1, brief);
     }
     sqlite3_reset(stmt);
     if (st || found) return st;
@@ -150,7 +153,7 @@ static enum status read_problem(const struct brief_reading *r, int64_t problem, 
     bool row;
     while (*go_on && !(st = db_step(r->db, stmt, &row, "read the winners")) && row) {
         struct db_brief brief;
-        if (!read_brief(r->db, stmt, r->own_gpu, r->arch, r->table, PARSED_MAX, &brief)) ++*r->broken;
+        if (!read_brief(r->db, stmt, r->own_gpu, r->table, PARSED_MAX, &brief)) ++*r->broken;
         else *go_on = r->visit(r->self, &brief);
     }
     sqlite3_reset(stmt);

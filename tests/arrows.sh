@@ -43,7 +43,7 @@ sqlite3\.h: db
 uv\.h:      tuner/process/pool.c
 ini\.h:     tuner/core/gpu.c tuner/search/space.c
 zlib\.h:    tools/import
-gt_cpu\.h:  kernel_templates/families kernel_templates/device
+gt_cpu\.h:  kernel_templates/device
 version\.h: tuner/main.c
 '
 

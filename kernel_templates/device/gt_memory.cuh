@@ -2,9 +2,9 @@
 /* gt_memory.cuh — places in a block and in a grid, and memory: global, and shared within a block.
  *
  * This and the other headers that wrap PTX (gt_async_copy.cuh, gt_barrier.cuh, gt_bulk_copy.cuh,
- * gt_cluster_ops.cuh) are a contract with whoever executes kernels elsewhere: with GT_CPU defined gt_cpu.h
- * supplies all of it. V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes; the kernels touch memory
- * that other threads see through these functions only.
+ * gt_cluster_ops.cuh, gt_mma.cuh) are a contract with whoever executes kernels elsewhere: with GT_CPU defined
+ * gt_cpu.h supplies all of it. V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes; the kernels touch
+ * memory that other threads see through these functions only.
  *
  *   gt_shared_memory()       the block's dynamic shared memory, 16-byte aligned
  *   load_global<V>(v, g, ok) v[0..V) = g[0..V) if ok, else v is left as it is and g is not touched.

@@ -120,8 +120,9 @@ static json_t *prepare(void)
     if (dead && atoi(dead) == device) abort();
     take_time("FAKE_PREPARE_MS");
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
-    return json_pack("{s:b, s:f, s:[f], s:f, s:i}", "ok", 1, "anchor_us", anchor_us, "anchor_samples_us",
-                     anchor_us, "warm_s", 0.0, "sets", 2);
+    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i}", "ok", 1, "anchor_us", anchor_us, "rival",
+                     anchor_us > 0 ? "cublasSgemm" : "", "anchor_samples_us", anchor_us, "warm_s", 0.0,
+                     "sets", 2);
 }
 
 static json_t *trial(const char *text)

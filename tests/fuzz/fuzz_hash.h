@@ -1,5 +1,5 @@
-/* fuzz_hash.h — HASH-OF-TEMPLATE in seeds: the hash of the plainest kernels of simt, with REDUCE=0 and PACK=0,
- * for sm_90. */
+/* fuzz_hash.h — HASH-OF-TEMPLATE in seeds: the hash of the plainest kernels of simt, with REDUCE=0 and
+ * PACK=0, for sm_90. */
 #ifndef GT_FUZZ_HASH_H
 #define GT_FUZZ_HASH_H
 

@@ -80,10 +80,10 @@ static void check_layout(const char *text, const struct problem *p)
     for (int cold = 0; cold < 2; cold++) {
         const struct workload_layout l = workload_layout(p, cold, fuzz_gpu.l2_bytes, fuzz_gpu.memory_bytes);
         PROMISE(l.a >= WORKLOAD_GUARD && l.b >= l.a + a + WORKLOAD_GUARD && l.c >= l.b + b + WORKLOAD_GUARD &&
-                    l.set_floats >= l.c + c + WORKLOAD_GUARD,
+                    l.set_words >= l.c + c + WORKLOAD_GUARD,
                 "%s: operands overlap", text);
-        PROMISE(l.sets >= 1 || 8 * l.set_floats > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
-        PROMISE(4 * l.set_floats * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
+        PROMISE(l.sets >= 1 || 8 * l.set_words > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
+        PROMISE(4 * l.set_words * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
                 "%s: %d sets do not fit", text, l.sets);
     }
 }

@@ -5,6 +5,7 @@
 #include "fuzz_h200.h"
 #include "fuzz_hash.h"
 #include "pretuned.h"
+#include "template.h"
 
 #include <inttypes.h>
 #include <math.h>

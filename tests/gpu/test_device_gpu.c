@@ -6,7 +6,8 @@
 #include "kernel.h"
 #include "nvml.h"
 #include "reference.h"
-#include "rival.h"
+#include "rivals.h"
+#include "site.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -105,6 +106,16 @@ static bool serves(const char *config_text, const struct problem *problem)
     return config.template->check(&config, problem, &device.gpu) == NULL;
 }
 
+/* The row that problems of this type are raced against. */
+static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
+{
+    static struct site site;
+    char detail[RIVAL_DETAIL_MAX];
+    site = (struct site){.device = &device, .problem = *problem};
+    const struct rival_row *row = rival_anchor(problem->type);
+    return row->open(&site, row, kernel, detail);
+}
+
 /* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are left out; most are not.
  */
 static void right_answers(const char *who, int least)
@@ -112,7 +123,7 @@ static void right_answers(const char *who, int least)
     int judged = 0;
     for (size_t o = 0; o < 4; o++)
         for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
-            char text[PROBLEM_TEXT_MAX], version[16];
+            char text[PROBLEM_TEXT_MAX];
             struct data data;
             struct kernel kernel;
             snprintf(text, sizeof text, "sgemm:%s:%s", ops[o], rests[r]);
@@ -123,7 +134,7 @@ static void right_answers(const char *who, int least)
             }
             judged++;
             if (who) load(who, &data.problem, &kernel);
-            else assert_ok(rival_open(&device, &data.problem, &kernel, version));
+            else assert_ok(open_anchor(&data.problem, &kernel));
             struct operands operands = data_operands(&data);
             assert_ok(kernel.launch(kernel.self, &operands, data.problem.alpha, data.problem.beta));
             data_check(&data, 1, text);
@@ -154,11 +165,10 @@ static void capture_is_right(const char *who)
 {
     struct data data;
     struct kernel kernel;
-    char version[16];
     data_make(&data, "sgemm:nn:100x60x30:alpha=1:beta=1");
     struct operands operands = data_operands(&data);
     if (who) load(who, &data.problem, &kernel);
-    else assert_ok(rival_open(&device, &data.problem, &kernel, version));
+    else assert_ok(open_anchor(&data.problem, &kernel));
     int calls = 1;
     assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* what is done once, is done now */
     CUgraph graph = NULL;

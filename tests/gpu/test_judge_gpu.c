@@ -140,15 +140,16 @@ TEST(a_long_k_in_slabs_is_right_and_adds_to_c_once)
 TEST(cublas_is_judged_right)
 {
     struct kernel rival;
-    char version[16];
+    char detail[RIVAL_DETAIL_MAX];
     struct judgement j;
     prepare("1024x1000x777:beta=1", true);
-    if (rival_open(&device, &site.problem, &rival, version)) {
+    const struct rival_row *row = rival_anchor(site.problem.type);
+    if (row->open(&site, row, &rival, detail)) {
         print_message("%s\n", status_text());
         skip();
     }
     assert_ok(oracle_judge(&site.oracle, &rival, &j));
-    print_message("cuBLAS %s: worst error %.3g of the bound\n", version, j.worst);
+    print_message("%s: worst error %.3g of the bound\n", row->name, j.worst);
     if (!j.right) fail_msg("%s", j.detail);
     kernel_close(&rival);
 }
@@ -233,9 +234,8 @@ TEST(twice_the_work_takes_twice_the_time)
 TEST(race_blocks_of_anchor_and_candidates_alternate)
 {
     static struct line_up line_up;
-    char cublas[16];
     prepare("256x256x256", true);
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     struct candidate candidate = compile(SIMT "1");
     double first = 0, us;
     int64_t calls;
@@ -257,11 +257,10 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
 TEST(warming_up_settles)
 {
     static struct line_up line_up;
-    char cublas[16];
     double medians[32], spent;
     int count;
     prepare("2048x2048x2048", true);
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     if (!line_up.has_anchor) skip();
     assert_ok(timed_warm_up(&line_up.anchor, 4, medians, 32, &count, &spent));
     print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);

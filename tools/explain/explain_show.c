@@ -55,8 +55,9 @@ static void say_winner(const struct explanation *e, FILE *out)
     say(out, "time", "%.2f us, %.2f TFLOPS%s", w->time_us, reading_tflops(&w->problem, w->time_us),
         w->predicted ? " (predicted by the model, never run)" : "");
     if (w->ratio > 0)
-        say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us", w->ratio,
-            w->ratio_low, w->ratio_high, w->rounds, w->anchor_us);
+        say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
+            w->ratio, w->ratio_low, w->ratio_high, w->rounds, w->anchor_us,
+            w->rival[0] ? w->rival : "cuBLAS");
     if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
         say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
             w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
@@ -276,9 +277,10 @@ static json_t *real(double value)
 
 static json_t *winner_json(const struct db_winner *w)
 {
-    json_t *ratio = w->ratio > 0 ? json_pack("{s:f, s:f, s:f, s:f}", "ratio", w->ratio, "low", w->ratio_low,
-                                             "high", w->ratio_high, "cublas_us", w->anchor_us)
-                                 : json_null();
+    json_t *ratio = w->ratio > 0
+                        ? json_pack("{s:f, s:f, s:f, s:o, s:f}", "ratio", w->ratio, "low", w->ratio_low,
+                                    "high", w->ratio_high, "rival", text(w->rival), "cublas_us", w->anchor_us)
+                        : json_null();
     return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
                      "s:i, s:i, s:o, s:f}",
                      "configuration", text(w->config_text), "time_us", w->time_us, "tflops",

@@ -100,6 +100,7 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
+    {"rival", NULL, COLUMN_TEXT, 0},
 };
 
 /* The same values under the same names as in the JSON form, out of that. */

@@ -38,11 +38,10 @@ static int32_t value_asked(const struct kernel_key *key, int what)
 
 /* ---- what is known ---- */
 
-#define KNOWN_MAX     1024 /* a power of two */
-#define KNOWN_PROBES  16
-#define KINDS_MAX     4 /* sets of values that the conditions of a template have asked for */
-#define TEMPLATES_MAX 64
-#define KIND_KNOWN    (UINT64_C(1) << 63)
+#define KNOWN_MAX    1024 /* a power of two */
+#define KNOWN_PROBES 16
+#define KINDS_MAX    4 /* sets of values that the conditions of a template have asked for */
+#define KIND_KNOWN   (UINT64_C(1) << 63)
 
 static struct {
     _Atomic uint64_t values, hash; /* 0: not yet */

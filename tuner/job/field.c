@@ -102,7 +102,7 @@ static enum status recall_one(struct field *field, size_t i, struct db *db, cons
     if (st == E_ABSENT) return OK; /* another GPU, cache policy or template code */
     if (st || outcome.verdict == VERDICT_PREDICTED) return st;
     if (outcome.verdict == VERDICT_CRASHED || outcome.verdict == VERDICT_HUNG) {
-        st = db_quarantined(db, context, problem, &field->config[i], &quarantined);
+        st = db_quarantined(db, context, &field->config[i], &quarantined);
         if (st || !quarantined) {
             recalled->interrupted++;
             return st;

@@ -129,7 +129,7 @@ enum status job_fill(struct job *job)
         job->search_over = answer == SEARCH_DONE;
         if (answer != SEARCH_TRY) break;
         bool quarantined;
-        enum status st = db_quarantined(job->env->db, &job->context, &job->problem, &job->field.config[i], &quarantined);
+        enum status st = db_quarantined(job->env->db, &job->context, &job->field.config[i], &quarantined);
         if (st) return st;
         if (quarantined) { /* it crashed twice on this GPU, if for another problem */
             job->field.time_us[i] = (double)INFINITY;
@@ -187,6 +187,8 @@ static void prepare_answered(struct job *job, const json_t *answer)
     job->prepared = true;
     job->prepare_failures = 0;
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
+    const char *rival = json_string_value(json_object_get(answer, "rival"));
+    snprintf(job->rival, sizeof job->rival, "%s", rival && job->anchor_us > 0 ? rival : "");
     if (json_is_false(json_object_get(answer, "anchor_right"))) {
         const char *detail = json_string_value(json_object_get(answer, "anchor_detail"));
         report_say(job->env->report, "%s: cuBLAS's own result is beyond the error bound: %s", job->text,

@@ -154,6 +154,7 @@ void job_best(const struct job *job, struct db_winner *winner)
 {
     if (job->best_us == 0) return;
     describe(job, job->best, winner);
+    memcpy(winner->rival, job->rival, sizeof winner->rival);
     winner->anchor_us = job->anchor_us;
     winner->ratio = job->anchor_us > 0 ? job->anchor_us / job->best_us : 0;
 }
@@ -164,6 +165,7 @@ static enum status store_winner(struct job *job)
     struct db_winner *w = &job->result.winner;
     describe(job, f->index, w);
     playoff_evidence(&job->playoff, job->choice, w);
+    if (w->anchor_us > 0) memcpy(w->rival, job->rival, sizeof w->rival);
     w->tied = job->tied;
     struct outcome outcome;
     bool stale;

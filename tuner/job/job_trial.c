@@ -140,7 +140,7 @@ static enum status settle_crash(struct job *job, const struct outcome *outcome)
     enum status st = db_record(job->env->db, job->attempt, outcome);
     bool quarantined = true;
     if (!st)
-        st = db_quarantined(job->env->db, &job->context, &job->problem, &job->field.config[job->flying.index], &quarantined);
+        st = db_quarantined(job->env->db, &job->context, &job->field.config[job->flying.index], &quarantined);
     if (st) return st;
     if (quarantined) settle(job, job->flying.index, outcome);
     else job->ahead[job->ahead_count++] = job->flying; /* there is room: it came from there */

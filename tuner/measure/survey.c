@@ -4,7 +4,7 @@
 #include "compile.h"
 #include "device.h"
 #include "nvml.h"
-#include "rival.h"
+#include "rivals.h"
 
 #include <errno.h>
 #include <poll.h>

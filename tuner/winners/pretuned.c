@@ -4,7 +4,6 @@
 #include "fields.h"
 #include "kernel_hash.h"
 #include "loaded_from.h"
-#include "template.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -35,7 +35,7 @@ static void writer(int pipe)
         struct outcome outcome = store_outcome(i + 1);
         bool stale, quarantined;
         if (db_find(db, &context, &problem, &config, &outcome, &stale) == OK) continue;
-        if (db_quarantined(db, &context, &problem, &config, &quarantined)) _exit(1);
+        if (db_quarantined(db, &context, &config, &quarantined)) _exit(1);
         if (quarantined) continue;
         outcome = store_outcome(i + 1);
         if (db_attempt(db, run, &problem, &config, &attempt)) _exit(1);

@@ -183,7 +183,7 @@ TEST(recovery_marks_exactly_the_unfinished_and_only_once)
     assert_int_equal(found.verdict, VERDICT_MEASURED);
     /* One cut-off trial does not condemn: it is tried again. */
     assert_int_equal(db_find(db, &context, &problem, &open, &found, &stale), E_ABSENT);
-    assert_ok(db_quarantined(db, &context, &problem, &open, &quarantined));
+    assert_ok(db_quarantined(db, &context, &open, &quarantined));
     assert_false(quarantined);
     struct db_counts counts;
     assert_ok(db_count(db, &counts));
@@ -207,16 +207,14 @@ TEST(two_crashes_quarantine_on_that_gpu_for_every_problem)
     struct outcome wrong = outcome_failed(VERDICT_WRONG, "wrong");
     store_trial(db, run, &problems[0], &config, &crashed);
     store_trial(db, run, &problems[0], &config, &wrong);
-    assert_ok(db_quarantined(db, &context, &problems[0], &config, &quarantined));
+    assert_ok(db_quarantined(db, &context, &config, &quarantined));
     assert_false(quarantined);
     store_trial(db, run, &problems[1], &config, &hung);
-    for (int i = 0; i < 2; i++) {
-        assert_ok(db_quarantined(db, &context, &problems[i], &config, &quarantined));
-        assert_true(quarantined);
-    }
-    assert_ok(db_quarantined(db, &context, &problems[0], &other, &quarantined));
+    assert_ok(db_quarantined(db, &context, &config, &quarantined));
+    assert_true(quarantined);
+    assert_ok(db_quarantined(db, &context, &other, &quarantined));
     assert_false(quarantined);
-    assert_ok(db_quarantined(db, &elsewhere, &problems[0], &config, &quarantined));
+    assert_ok(db_quarantined(db, &elsewhere, &config, &quarantined));
     assert_false(quarantined);
     db_close(db);
 }
@@ -236,7 +234,7 @@ TEST(one_kill_counts_once_however_many_gpus_were_trying_it)
         db = store_open(DB_WRITE);
         assert_ok(db_recover(db, &count));
         assert_int_equal(count, 2);
-        assert_ok(db_quarantined(db, &context, &problem, &config, &quarantined));
+        assert_ok(db_quarantined(db, &context, &config, &quarantined));
         assert_int_equal(quarantined, kill == 2);
         db_close(db);
     }
