@@ -143,7 +143,7 @@ static void *look_up(void *mismatches)
 {
     static const char *const names[] = {"simt", "skinny"};
     static const int archs[] = {75, 80, 90, 120};
-    for (int round = 0; round < 3; round++)
+    for (int round = 0; round < 2; round++)
         for (int i = 0; i < 2; i++)
             for (int arch = 0; arch < 4; arch++)
                 for (int reduce = 0; reduce <= 8; reduce++) {
