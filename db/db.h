@@ -29,9 +29,10 @@ enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
  * created only by db_open with DB_WRITE. */
 enum status db_default_path(char *path, size_t room);
 
-/* DB_WRITE creates and migrates. Errors: E_BUSY (another tuner holds it, with its process id), E_DB (foreign,
- * newer, corrupt, with several names, each with what to do), E_IO (read-only, disk full, no locks), E_INPUT
- * (the path is too long), E_ABSENT (DB_READ and no file). */
+/* DB_WRITE creates; an older file it backs up beside it (PATH.v1-backup) and brings up to date. The others
+ * read an older file from a copy of their own: as it was when it was opened. Errors: E_BUSY (another tuner
+ * holds it, with its process id), E_DB (foreign, newer, corrupt, with several names, each with what to do),
+ * E_IO (read-only, disk full, no locks), E_INPUT (the path is too long), E_ABSENT (DB_READ and no file). */
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* A file that db_open made, and its folders, go again if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);
@@ -70,7 +71,7 @@ enum status db_record(struct db *db, int64_t attempt_id, const struct outcome *o
 /* The worker died of something else (another candidate, the operator): the attempt does not count. */
 enum status db_forget_attempt(struct db *db, int64_t attempt_id);
 
-/* The newest outcome of a configuration for a problem on this GPU with the same template code (template_hash)
+/* The newest outcome of a configuration for a problem on this GPU with the same template code (kernel_hash)
  * and cache policy. E_ABSENT: never tried. *stale: made with another driver, compiler, power limit or
  * protocol (what either side does not know does not count). */
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
@@ -80,10 +81,17 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
 enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
                            bool *yes);
 
+/* How far a product was from the reference (no unit): the largest |c - ref| / (|A||B|), and the root of the
+ * mean square and the largest of c - ref, over the largest |ref|. */
+struct db_errors {
+    bool measured;
+    double componentwise, rms, max;
+};
+
 struct db_winner {
     struct problem problem;
-    struct config config;              /* template NULL: cuBLAS won the race */
-    char config_text[CONFIG_TEXT_MAX]; /* as stored; "cublas" when cuBLAS won */
+    struct config config;              /* template NULL: the rival won the race */
+    char config_text[CONFIG_TEXT_MAX]; /* as stored; "cublas" when the rival won */
     struct gpu gpu;
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
@@ -91,12 +99,14 @@ struct db_winner {
     bool stale;     /* driver, cuBLAS or template code differ from now (only with a context) */
     bool unusable;  /* config refused by its rules, or its template is unknown or changed */
     bool cold, tied, exact;
+    char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
     double time_us, ratio, ratio_low,
-        ratio_high; /* ratio to cuBLAS in the same race; 0 when predicted or no cuBLAS */
-    double anchor_us;
-    int rounds, trials;         /* blocks a runner; trials the choice rests on */
-    int64_t legal_count;        /* size of the legal space */
-    int model_rank;             /* where the model had put it, 1 is first; 0 unknown */
+        ratio_high;                        /* of the rival's time; 0 when predicted or without a rival */
+    double anchor_us;                      /* of the rival in the same race */
+    struct db_errors errors, rival_errors; /* on the same data */
+    int rounds, trials;                    /* blocks a runner; trials the choice rests on */
+    int64_t legal_count;                   /* size of the legal space */
+    int model_rank;                        /* where the model had put it, 1 is first; 0 unknown */
     double model_first16_share; /* best of the model's first 16 against the winner: time_us / theirs */
     int registers, smem_bytes;
     char when[32];       /* ISO 8601, UTC */

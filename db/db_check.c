@@ -11,10 +11,10 @@ static const struct {
     {"GPUs", "SELECT min(id) FROM gpus WHERE hash <> content_hash(name, arch, sm_count)"},
     {"GPU figures",
      "SELECT min(id) FROM gpu_figures f WHERE hash <> content_hash((SELECT hash FROM gpus WHERE id = "
-     "f.gpu_id), " DB_FIGURES_CONTENT ")"},
+     "f.gpu_id), " DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")"},
     {"problems", "SELECT min(id) FROM problems WHERE hash <> content_hash(text)"},
     {"configurations",
-     "SELECT min(id) FROM configs WHERE hash <> content_hash(template, template_hash, schema_hash, text)"},
+     "SELECT min(id) FROM configs WHERE hash <> content_hash(template, kernel_hash, schema_hash, text)"},
     {"runs", "SELECT min(id) FROM runs r WHERE hash <> content_hash((SELECT hash FROM gpus WHERE id = "
              "r.gpu_id), (SELECT "
              "hash FROM gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")"},
@@ -92,11 +92,24 @@ static enum status check_values(struct checking *c)
     return st;
 }
 
+/* Type, op and epilogue are those of the text. */
+static bool is_kind(struct reader *r, const char *text, const struct problem *p)
+{
+    char type[DB_TEXT_MAX], op[8], epilogue[DB_TEXT_MAX];
+    read_text(r, "type", type, sizeof type);
+    read_text(r, "op", op, sizeof op);
+    read_text(r, "epilogue", epilogue, sizeof epilogue);
+    const size_t length = strcspn(text, ":");
+    return strlen(type) == length && strncmp(type, text, length) == 0 &&
+           strcmp(op, problem_op_name(p)) == 0 && !epilogue[0];
+}
+
 static enum status check_problems(struct checking *c)
 {
     sqlite3_stmt *stmt = NULL;
     char finding[512] = "";
-    enum status st = db_prepare(c->db, "SELECT id, text, m, n, k, batch FROM problems ORDER BY id", &stmt);
+    enum status st = db_prepare(
+        c->db, "SELECT id, text, type, op, epilogue, m, n, k, batch FROM problems ORDER BY id", &stmt);
     if (st) return st;
     bool row;
     while (!finding[0] && !(st = db_step(c->db, stmt, &row, "check the problems")) && row) {
@@ -106,6 +119,7 @@ static enum status check_problems(struct checking *c)
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         read_text(&r, "text", text, sizeof text);
         if (!r.bad && problem_parse(text, &p) == OK) problem_format(&p, canonical);
+        if (!is_kind(&r, canonical, &p) && !r.bad) r.bad = "type";
         read_long(&r, "m", p.m, p.m);
         read_long(&r, "n", p.n, p.n);
         read_long(&r, "k", p.k, p.k);

@@ -5,17 +5,19 @@
 #include <string.h>
 
 #define DUMP_COLUMNS                                                                                         \
-    "t.id, p.text, c.template, c.template_hash, c.schema_hash, c.text, r.gpu_uuid, r.driver, r.nvrtc, "      \
+    "t.id, p.text, g.arch, c.template, c.kernel_hash, c.schema_hash, c.text, r.gpu_uuid, r.driver, "         \
+    "r.nvrtc, "                                                                                              \
     "r.cublas, "                                                                                             \
     "r.power_limit_w, r.protocol, " DB_FIGURES_COLUMNS                                                       \
     ", t.started_us, t.ended_us, t.recovered_us, " DB_OUTCOME_COLUMNS
 
 static void read_config(struct db *db, struct reader *r, struct db_full_trial *t)
 {
+    const int arch = read_int(r, "arch", 10, 9999);
     read_text(r, "template", t->template_name, sizeof t->template_name);
     struct reader hash = *r;
-    t->template_hash = (uint64_t)read_long(&hash, "template_hash", INT64_MIN, INT64_MAX);
-    t->current = db_read_config(db, r, t->config_text, &t->config);
+    t->kernel_hash = (uint64_t)read_long(&hash, "kernel_hash", INT64_MIN, INT64_MAX);
+    t->current = db_read_config(db, r, &t->problem, arch, t->config_text, &t->config);
     if (!t->current) t->config = (struct config){.template = NULL};
 }
 

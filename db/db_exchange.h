@@ -19,7 +19,7 @@ struct db_full_trial {
     struct config config;              /* template NULL unless current */
     bool current;                      /* its template is known and has not changed since */
     char template_name[DB_TEXT_MAX];
-    uint64_t template_hash; /* of the sources it was made with */
+    uint64_t kernel_hash; /* of the kernel that it ran */
     struct db_context context;
     int protocol;
     int64_t started_us, ended_us; /* since 1970, UTC */

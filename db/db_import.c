@@ -40,8 +40,8 @@ static enum status check_context(const struct db_context *c, int64_t time_us)
         good = good && least_one[i] >= 1 && least_one[i] <= (i < 3 ? 1 << 16 : i == 3 ? 1 << 26 : 1 << 28);
     good = good && g->smem_reserved_bytes <= 1 << 28 && g->l2_bytes >= 0 && g->l2_bytes <= INT64_C(1) << 50 &&
            g->memory_bytes >= 0 && g->memory_bytes <= INT64_C(1) << 60;
-    good =
-        good && within(g->clock_mhz, 1e6) && within(g->memory_gb_per_s, 1e9) && within(g->fp32_tflops, 1e9);
+    good = good && within(g->clock_mhz, 1e6) && within(g->memory_gb_per_s, 1e9);
+    for (int i = 0; i < GPU_RATES_MAX; i++) good = good && within(g->rate[i].value, 1e9);
     if (!good) return fail(E_INPUT, "the figures of GPU '%.40s' are impossible", g->name);
     if (!within(c->power_limit_w, 1e6)) return fail(E_INPUT, "a power limit of %g W", c->power_limit_w);
     if (time_us < 0 || time_us > DB_TIME_MAX) return fail(E_INPUT, "a time outside the years 1970 to 9999");
@@ -77,6 +77,10 @@ static enum status check_winner(const struct db_winner *w)
     enum status st = check_time("a time", w->time_us);
     if (!st) st = check_time("a time of cuBLAS", w->anchor_us);
     if (st) return st;
+    const struct db_errors *errors[] = {&w->errors, &w->rival_errors};
+    for (int i = 0; i < 2; i++)
+        good = good && (!errors[i]->measured ||
+                        (errors[i]->componentwise >= 0 && errors[i]->rms >= 0 && errors[i]->max >= 0));
     return good && w->time_us > 0 ? OK : fail(E_INPUT, "a winner with an impossible figure");
 }
 
@@ -94,7 +98,7 @@ enum status db_import_winner(struct db *db, const struct db_winner *w, int64_t d
     if (!st) st = check_winner(w);
     if (!st) st = add_run(db, &context, decided_us, &run_id);
     if (!st) st = db_add_problem(db, &w->problem, &problem_id);
-    if (!st && w->config.template) st = db_add_config(db, &w->config, &config_id);
+    if (!st && w->config.template) st = db_add_config(db, &w->config, &w->problem, w->gpu.arch, &config_id);
     if (!st) st = db_next_decision(db, &decision);
     if (!st) st = db_add_decision(db, run_id, decision, problem_id, config_id, w, decided_us, added);
     if (!st && *added) st = db_challenge(db, decision, won);
@@ -142,7 +146,7 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
     if (!st) st = check_outcome(&t->outcome);
     if (!st) st = add_run(db, &context, t->started_us, &run_id);
     if (!st) st = db_add_problem(db, &t->problem, &problem_id);
-    if (!st) st = db_add_config(db, &t->config, &config_id);
+    if (!st) st = db_add_config(db, &t->config, &t->problem, context.gpu.arch, &config_id);
     if (!st) st = db_free_trial_id(db, &id);
     if (!st)
         st = db_prepare(

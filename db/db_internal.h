@@ -3,7 +3,8 @@
  * db_open.c    opening, closing, settings that make an untrusted file harmless
  * db_place.c   files and folders: default path, network file systems, which files were checked
  * db_lock.c    one writer a file, whatever its name
- * db_schema.c  is it ours, which version, migrations
+ * db_schema.c  is it ours, which version, has it the tables of that version
+ * db_migrate.c older versions: brought up to date, or read from a copy that is
  * db_sql.c     statements, binding, reading with checks, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
  * db_runs.c    runs, attempts, recovery
@@ -26,15 +27,15 @@
 #include <sys/types.h>
 
 #define DB_APPLICATION_ID 1735224677
-#define DB_VERSION        1
+#define DB_VERSION        2
 #define DB_HASH_BYTES     16
-#define DB_KERNELS_MAX    32
+#define DB_TEMPLATES_MAX  32
 #define DB_STATEMENTS_MAX 96
 
-/* What a configuration's hash says of its template; computed once a template. */
-struct db_kernel {
+/* What a configuration's hash says of its template's parameters; computed once a template. */
+struct db_parameters {
     const struct template *template;
-    int64_t source, schema;
+    int64_t schema;
 };
 
 struct db {
@@ -53,8 +54,8 @@ struct db {
         sqlite3_stmt *handle;
     } statements[DB_STATEMENTS_MAX];
     int statement_count;
-    struct db_kernel kernels[DB_KERNELS_MAX];
-    int kernel_count;
+    struct db_parameters parameters[DB_TEMPLATES_MAX];
+    int parameters_count;
     char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as it was given */
 };
 
@@ -99,22 +100,49 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle);
 /* --- db_schema.c --- */
 
 struct db_migration {
-    const char *sql; /* from version i to i + 1, i the place in the table */
+    const char *sql[4]; /* texts that are run one after the other, up to a NULL */
 };
+
+/* What a file of today looks like, and how one of yesterday comes to. */
+struct db_form {
+    int version;
+    const char *const *schemas;       /* the tables of version 1, 2, ... as they were made at first */
+    const struct db_migration *steps; /* steps[i]: from version i to i + 1; the first is not used */
+    const char *const *growth;        /* what `version` has got since, in order (docs/database.md) */
+    int growth_count;
+};
+extern const struct db_form db_form;
+
+/* One integer from a statement that gives one; SQLite's answer. */
+int db_ask(sqlite3 *handle, const char *sql, int64_t *value);
 /* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign or newer than `newest`;
  * E_IO. */
 enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty);
-/* Back up (unless empty), run the steps in one transaction, check, set the version last. */
-enum status db_migrate(sqlite3 *handle, const char *path, const struct db_migration *steps, int newest);
-enum status db_create_or_migrate(sqlite3 *handle, const char *path);
-/* The schema must be, word for word, the one of this version: so there are no views, triggers or other code.
- */
-enum status db_check_schema(sqlite3 *handle, const char *path);
+/* Make the tables of a version with so many steps of its growth; SQLite's answer. */
+int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int grown);
+/* The schema must be, word for word, the one of this version, so that there are no views, triggers or other
+ * code; a newer program may have added plain columns, tables and indices. *missing: steps of the growth that
+ * it lacks. Errors: E_DB. */
+enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_form *form, int version,
+                            int *missing);
 enum status db_quick_check(sqlite3 *handle, const char *path);
+
+/* --- db_migrate.c --- */
+
+/* Make the tables of an empty file; back up an older one and bring it up to date. One transaction; what is
+ * there already is left alone. */
+enum status db_migrate(sqlite3 *handle, const char *path, const struct db_form *form);
+/* Run the last `missing` steps of the growth in one transaction. */
+enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *form, int missing);
+/* A connection to a copy, up to date, of a file that may only be read; glance: of what it takes to find
+ * winners, in memory. */
+enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_form *form, int version,
+                               int missing, bool glance, sqlite3 **copy);
 
 /* --- db_sql.c --- */
 
-/* The SQL function content_hash(value, ...): see schema.sql. */
+/* The SQL functions content_hash(value, ...), see schema.sql; rate_text(name, value), exact; migrated_kernel,
+ * see version_2_rows.sql. */
 int db_register_functions(sqlite3 *handle);
 
 /* Turn SQLite's answer into ours, with a sentence. what: "store a trial". */
@@ -181,14 +209,26 @@ void db_time_text(int64_t us, char text[32]);
  * absent. */
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id);
 enum status db_add_problem(struct db *db, const struct problem *problem, int64_t *id);
-enum status db_add_config(struct db *db, const struct config *config, int64_t *id);
+enum status db_add_config(struct db *db, const struct config *config, const struct problem *problem, int arch,
+                          int64_t *id);
 enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id);
 enum status db_find_problem(struct db *db, const struct problem *problem, int64_t *id);
-enum status db_find_config(struct db *db, const struct config *config, int64_t *id);
+enum status db_find_config(struct db *db, const struct config *config, const struct problem *problem,
+                           int arch, int64_t *id);
 /* What identifies them, in the order of content_hash's arguments: three and four parameters. */
 void bind_gpu(struct binder *b, const struct gpu *gpu);
-void bind_config(struct binder *b, struct db *db, const struct config *config);
-const struct db_kernel *db_kernel(struct db *db, const struct template *t);
+void bind_config(struct binder *b, struct db *db, const struct config *config, const struct problem *problem,
+                 int arch);
+int64_t db_parameters_hash(struct db *db, const struct template *t);
+/* Of the kernel that a configuration is compiled to for a problem. */
+int64_t db_kernel_hash(const struct config *config, const struct problem *problem, int arch);
+/* Of the kernel of a configuration of version 1: template_hash says what its template was, op and arch what
+ * it was compiled for. */
+int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch);
+/* "NAME=0123456789abcdef": the value as it lies in memory. False: it does not fit. */
+#define DB_RATE_TEXT_MAX  64
+#define DB_RATES_TEXT_MAX 1024
+bool db_rate_format(const char *name, double value, char text[DB_RATE_TEXT_MAX]);
 
 /* What a filter lets through: GPUs by name, malloc'ed (NULL on errors), and the problem, 0 for any. No GPU
  * where the problem is not known. */
@@ -198,8 +238,7 @@ enum status db_match(struct db *db, const struct db_filter *filter, int64_t **gp
 #define DB_FIGURES_COLUMNS                                                                                   \
     "g.name, g.arch, g.sm_count, f.short_name, f.threads_per_sm, f.blocks_per_sm, f.registers_per_sm, "      \
     "f.smem_per_sm_bytes, f.smem_per_block_bytes, f.smem_reserved_bytes, f.l2_bytes, f.memory_bytes, "       \
-    "f.clock_mhz, "                                                                                          \
-    "f.memory_gb_per_s, f.fp32_tflops, f.source"
+    "f.clock_mhz, f.source, " DB_FIGURES_RATES
 void db_read_figures(struct reader *r, struct gpu *gpu);
 
 /* --- db_runs.c --- */
@@ -213,6 +252,8 @@ struct db_run_row {
 };
 /* The run with this content; inserted if it is not there. Inside a transaction. */
 enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run_id);
+/* The architecture of the GPU of a run. Errors: E_ABSENT. */
+enum status db_run_arch(struct db *db, int64_t run_id, int *arch);
 
 #define DB_PROTOCOL_COLUMNS "r.driver, r.nvrtc, r.power_limit_w, r.protocol"
 /* Versions that both sides know, and that are not the same. */
@@ -231,8 +272,10 @@ bool db_read_stale(struct reader *r, const struct db_context *now);
 void db_read_outcome(struct reader *r, struct outcome *outcome);
 /* From the verdict on: the columns after recovered_us of DB_TRIAL_CONTENT. */
 void db_bind_outcome(struct binder *b, const struct outcome *outcome);
-/* Columns template_hash, schema_hash, text: false if the template is unknown by now or has changed. */
-bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config);
+/* Columns kernel_hash, schema_hash, text: false if the template is unknown by now or its kernel for this
+ * problem has changed. */
+bool db_read_config(struct db *db, struct reader *r, const struct problem *problem, int arch,
+                    char text[CONFIG_TEXT_MAX], struct config *config);
 
 /* Insert the trial of an open attempt; recovered_us 0: told by the tuner. Inside a transaction. */
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
@@ -240,8 +283,9 @@ enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outc
 
 /* --- db_winners.c --- */
 
-/* Insert decision number `decision` (its evidence comes before it), unless one with this content is there. A
- * config_id of 0: cuBLAS won. Inside a transaction, as is db_point_to, which makes a decision the winner. */
+/* The errors of decision number `decision`, and the decision itself (its evidence comes before it), unless
+ * one with this content is there. A config_id of 0: cuBLAS won. Inside a transaction, as is db_point_to,
+ * which makes a decision the winner. */
 enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
                             int64_t config_id, const struct db_winner *winner, int64_t decided_us,
                             bool *added);
@@ -270,7 +314,11 @@ enum status db_check_values(struct db *db, char *finding, size_t room);
  * to come before them, by their hashes. One list for writing and for checking. */
 #define DB_FIGURES_CONTENT                                                                                   \
     "short_name, threads_per_sm, blocks_per_sm, registers_per_sm, smem_per_sm_bytes, smem_per_block_bytes, " \
-    "smem_reserved_bytes, l2_bytes, memory_bytes, clock_mhz, memory_gb_per_s, fp32_tflops, source"
+    "smem_reserved_bytes, l2_bytes, memory_bytes, clock_mhz, source"
+/* The rates of figures `f`, as one text. */
+#define DB_FIGURES_RATES                                                                                     \
+    "(SELECT group_concat(rate, ' ') FROM (SELECT rate_text(name, value) AS rate FROM gpu_rates "            \
+    "WHERE figures_id = f.id ORDER BY name))"
 #define DB_RUN_CONTENT                                                                                       \
     "gpu_uuid, driver, nvrtc, cublas, power_limit_w, cold, protocol, seed, command, nonce, started_us"
 #define DB_TRIAL_CONTENT                                                                                     \
@@ -279,16 +327,19 @@ enum status db_check_values(struct db *db, char *finding, size_t room);
     "power_w, "                                                                                              \
     "temperature_c, throttle_reasons, wall_ms"
 #define DB_DECISION_CONTENT                                                                                  \
-    "cold, decided_us, predicted, tied, exact, time_us, anchor_us, ratio, ratio_low, ratio_high, rounds, "   \
+    "cold, decided_us, predicted, tied, exact, time_us, rival, anchor_us, ratio, ratio_low, ratio_high, "    \
+    "rounds, "                                                                                               \
     "trials, "                                                                                               \
     "legal_count, model_rank, model_first16_share, registers, smem_bytes"
-/* The race of decision `id`, as one text. */
+/* The race of decision `x` and the errors of its products, as texts. */
 #define DB_EVIDENCE                                                                                          \
     "(SELECT group_concat(hex(h), '') FROM (SELECT content_hash(e.runner, c.hash) AS h FROM "                \
     "decision_runners e "                                                                                    \
     "JOIN configs c ON c.id = e.config_id WHERE e.decision_id = x.id ORDER BY e.runner)), "                  \
     "(SELECT group_concat(hex(h), '') FROM (SELECT content_hash(e.position, e.runner, e.round, e.time_us) "  \
     "AS h "                                                                                                  \
-    "FROM decision_samples e WHERE e.decision_id = x.id ORDER BY e.position))"
+    "FROM decision_samples e WHERE e.decision_id = x.id ORDER BY e.position)), "                             \
+    "(SELECT group_concat(hex(h), '') FROM (SELECT content_hash(e.who, e.name, e.value) AS h "               \
+    "FROM decision_errors e WHERE e.decision_id = x.id ORDER BY e.who, e.name))"
 
 #endif

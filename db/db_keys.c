@@ -1,6 +1,11 @@
 #include "db_internal.h"
 
+#include "kernel_hash.h"
+
 #include <ctype.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -18,14 +23,30 @@ static uint64_t schema_hash(const struct template *t)
     return hash;
 }
 
-const struct db_kernel *db_kernel(struct db *db, const struct template *t)
+int64_t db_parameters_hash(struct db *db, const struct template *t)
 {
-    for (int i = 0; i < db->kernel_count; i++)
-        if (db->kernels[i].template == t) return &db->kernels[i];
+    for (int i = 0; i < db->parameters_count; i++)
+        if (db->parameters[i].template == t) return db->parameters[i].schema;
     /* More templates than places: the last place is used again. */
-    int i = db->kernel_count < DB_KERNELS_MAX ? db->kernel_count++ : DB_KERNELS_MAX - 1;
-    db->kernels[i] = (struct db_kernel){t, (int64_t)template_hash(t), (int64_t)schema_hash(t)};
-    return &db->kernels[i];
+    int i = db->parameters_count < DB_TEMPLATES_MAX ? db->parameters_count++ : DB_TEMPLATES_MAX - 1;
+    db->parameters[i] = (struct db_parameters){t, (int64_t)schema_hash(t)};
+    return db->parameters[i].schema;
+}
+
+int64_t db_kernel_hash(const struct config *config, const struct problem *problem, int arch)
+{
+    return (int64_t)kernel_hash_of(config, problem, arch);
+}
+
+int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch)
+{
+    struct config config;
+    struct problem problem = problem_make(1, 1, 1);
+    if (config_parse(text, &config)) return template_hash;
+    problem.trans_a = op[0] == 't';
+    problem.trans_b = op[0] && op[1] == 't';
+    const struct kernel_key key = kernel_key_of(&config, &problem, arch);
+    return kernel_hash_was(&key, (uint64_t)template_hash) ? (int64_t)kernel_hash(&key) : template_hash;
 }
 
 /* --- GPUs --- */
@@ -47,7 +68,99 @@ enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id)
     return db_integer(db, &b, id, "look for a GPU");
 }
 
-static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g)
+/* --- their rates --- */
+
+#define RATES_MAX (GPU_RATES_MAX + 1)
+#define TFLOPS    "_tflops" /* after the name of an arithmetic rate */
+
+struct rate {
+    char name[DB_RATE_TEXT_MAX];
+    double value;
+};
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(((const struct rate *)x)->name, ((const struct rate *)y)->name);
+}
+
+/* Those that are known, in the order of their names. */
+static int rates_of(const struct gpu *gpu, struct rate rates[RATES_MAX])
+{
+    int count = 0;
+    for (int i = 0; i < GPU_RATES_MAX; i++) {
+        if (!(gpu->rate[i].value > 0)) continue;
+        snprintf(rates[count].name, sizeof rates->name, "%s" TFLOPS, gpu->rate[i].name);
+        rates[count++].value = gpu->rate[i].value;
+    }
+    if (gpu->memory_gb_per_s > 0)
+        rates[count++] = (struct rate){.name = "memory_gb_per_s", .value = gpu->memory_gb_per_s};
+    qsort(rates, (size_t)count, sizeof *rates, by_name);
+    return count;
+}
+
+/* Those that this program does not know are of no use to it. */
+static void set_rate(struct gpu *gpu, const char *name, double value)
+{
+    char rate[DB_RATE_TEXT_MAX];
+    const size_t length = strlen(name), tail = sizeof TFLOPS - 1;
+    if (strcmp(name, "memory_gb_per_s") == 0) gpu->memory_gb_per_s = value;
+    if (length <= tail || strcmp(name + length - tail, TFLOPS) != 0) return;
+    snprintf(rate, sizeof rate, "%.*s", (int)(length - tail), name);
+    gpu_set_rate(gpu, rate, value);
+}
+
+bool db_rate_format(const char *name, double value, char text[DB_RATE_TEXT_MAX])
+{
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    return !strpbrk(name, " =") &&
+           snprintf(text, DB_RATE_TEXT_MAX, "%s=%016" PRIx64, name, word) < DB_RATE_TEXT_MAX;
+}
+
+static void format_rates(const struct gpu *gpu, char text[DB_RATES_TEXT_MAX])
+{
+    struct rate rates[RATES_MAX];
+    char one[DB_RATE_TEXT_MAX];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0, count = rates_of(gpu, rates); i < count; i++)
+        if (db_rate_format(rates[i].name, rates[i].value, one))
+            used += (size_t)snprintf(text + used, DB_RATES_TEXT_MAX - used, "%s%s", used ? " " : "", one);
+}
+
+/* One rate of the text; where the next one begins, NULL if this is none. */
+static const char *read_rate(const char *at, char name[DB_RATE_TEXT_MAX], double *value)
+{
+    const size_t length = strcspn(at, "=");
+    char *end;
+    if (length == 0 || length >= DB_RATE_TEXT_MAX || at[length] != '=' ||
+        !isxdigit((unsigned char)at[length + 1]))
+        return NULL;
+    memcpy(name, at, length);
+    name[length] = '\0';
+    const uint64_t word = strtoull(at + length + 1, &end, 16);
+    memcpy(value, &word, sizeof word);
+    if (end - at != (ptrdiff_t)length + 17 || !(*value > 0 && *value <= 1e9)) return NULL;
+    return *end == ' ' ? end + 1 : *end ? NULL : end;
+}
+
+static void read_rates(struct reader *r, struct gpu *gpu)
+{
+    char text[DB_RATES_TEXT_MAX], name[DB_RATE_TEXT_MAX];
+    double value;
+    if (read_is_null(r)) return;
+    read_text(r, "rates", text, sizeof text);
+    for (const char *at = text; !r->bad && *at;) {
+        if ((at = read_rate(at, name, &value))) set_rate(gpu, name, value);
+        else r->bad = "rates";
+        if (!at) break;
+    }
+}
+
+/* --- their figures --- */
+
+/* rates: as format_rates makes them. */
+static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g, const char *rates)
 {
     bind_int(b, gpu_id);
     bind_text(b, g->id);
@@ -60,43 +173,61 @@ static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g)
     bind_int(b, g->l2_bytes);
     bind_int(b, g->memory_bytes);
     bind_real(b, g->clock_mhz);
-    bind_real(b, g->memory_gb_per_s);
-    bind_real(b, g->fp32_tflops);
     bind_text(b, g->source);
+    if (rates[0]) bind_text(b, rates);
+    else bind_null(b);
 }
 
 #define FIGURES_VALUES                                                                                       \
     "(SELECT ?1 AS gpu_id, (SELECT hash FROM gpus WHERE id = ?1) AS gpu_hash, ?2 AS short_name, "            \
     "?3 AS threads_per_sm, ?4 AS blocks_per_sm, ?5 AS registers_per_sm, ?6 AS smem_per_sm_bytes, "           \
     "?7 AS smem_per_block_bytes, ?8 AS smem_reserved_bytes, ?9 AS l2_bytes, ?10 AS memory_bytes, ?11 AS "    \
-    "clock_mhz, "                                                                                            \
-    "?12 AS memory_gb_per_s, ?13 AS fp32_tflops, ?14 AS source)"
+    "clock_mhz, ?12 AS source, ?13 AS rates)"
+
+static enum status add_rates(struct db *db, int64_t figures_id, const struct gpu *gpu)
+{
+    struct rate rates[RATES_MAX];
+    enum status st = OK;
+    for (int i = 0, count = rates_of(gpu, rates); !st && i < count; i++) {
+        sqlite3_stmt *stmt = NULL;
+        st = db_prepare(db, "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)", &stmt);
+        if (st) return st;
+        struct binder b = bind_start(stmt);
+        bind_int(&b, figures_id);
+        bind_text(&b, rates[i].name);
+        bind_real(&b, rates[i].value);
+        st = db_run(db, &b, NULL, "store a GPU");
+    }
+    return st;
+}
 
 static enum status add_figures(struct db *db, int64_t gpu_id, const struct gpu *gpu, int64_t *id)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "INSERT INTO gpu_figures (hash, gpu_id, " DB_FIGURES_CONTENT ") "
-                   "SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT "), gpu_id, " DB_FIGURES_CONTENT " "
-                   "FROM " FIGURES_VALUES " "
-                   "WHERE true "
-                   "ON CONFLICT (hash) DO NOTHING",
-                   &stmt);
+    char rates[DB_RATES_TEXT_MAX];
+    format_rates(gpu, rates);
+    enum status st = db_prepare(db,
+                                "SELECT id "
+                                "FROM gpu_figures "
+                                "WHERE hash = (SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT ", rates) "
+                                "FROM " FIGURES_VALUES ")",
+                                &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_figures(&b, gpu_id, gpu);
-    if ((st = db_run(db, &b, NULL, "store a GPU"))) return st;
+    bind_figures(&b, gpu_id, gpu, rates);
+    if ((st = db_integer(db, &b, id, "look for a GPU")) || *id) return st;
     st = db_prepare(db,
-                    "SELECT id "
-                    "FROM gpu_figures "
-                    "WHERE hash = (SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT ") "
-                    "FROM " FIGURES_VALUES ")",
+                    "INSERT INTO gpu_figures (hash, gpu_id, " DB_FIGURES_CONTENT ") "
+                    "SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT
+                    ", rates), gpu_id, " DB_FIGURES_CONTENT " "
+                    "FROM " FIGURES_VALUES,
                     &stmt);
     if (st) return st;
     b = bind_start(stmt);
-    bind_figures(&b, gpu_id, gpu);
-    return db_integer(db, &b, id, "look for a GPU");
+    bind_figures(&b, gpu_id, gpu, rates);
+    if ((st = db_run(db, &b, NULL, "store a GPU"))) return st;
+    *id = sqlite3_last_insert_rowid(db->handle);
+    return add_rates(db, *id, gpu);
 }
 
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id)
@@ -131,9 +262,8 @@ void db_read_figures(struct reader *r, struct gpu *g)
     g->l2_bytes = read_long(r, "l2_bytes", 0, INT64_C(1) << 50);
     g->memory_bytes = read_long(r, "memory_bytes", 0, INT64_C(1) << 60);
     g->clock_mhz = read_real(r, "clock_mhz", 0, 1e6);
-    g->memory_gb_per_s = read_real(r, "memory_gb_per_s", 0, 1e9);
-    g->fp32_tflops = read_real(r, "fp32_tflops", 0, 1e9);
     read_text(r, "source", g->source, sizeof g->source);
+    read_rates(r, g);
 }
 
 /* "sm_90", "sm_90a", "90". */
@@ -240,13 +370,15 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
     sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "INSERT INTO problems (hash, text, m, n, k, batch) "
-                    "VALUES (content_hash(?1), ?1, ?2, ?3, ?4, ?5)",
-                    &stmt);
+    st =
+        db_prepare(db,
+                   "INSERT INTO problems (hash, text, type, op, epilogue, m, n, k, batch) "
+                   "VALUES (content_hash(?1), ?1, substr(?1, 1, instr(?1, ':') - 1), ?2, '', ?3, ?4, ?5, ?6)",
+                   &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_text(&b, text);
+    bind_text(&b, problem_op_name(problem));
     bind_int(&b, problem->m);
     bind_int(&b, problem->n);
     bind_int(&b, problem->k);
@@ -256,18 +388,19 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     return st;
 }
 
-void bind_config(struct binder *b, struct db *db, const struct config *config)
+void bind_config(struct binder *b, struct db *db, const struct config *config, const struct problem *problem,
+                 int arch)
 {
-    const struct db_kernel *kernel = db_kernel(db, config->template);
     char text[CONFIG_TEXT_MAX];
     config_format(config, text);
     bind_text(b, config->template->name);
-    bind_int(b, kernel->source);
-    bind_int(b, kernel->schema);
+    bind_int(b, db_kernel_hash(config, problem, arch));
+    bind_int(b, db_parameters_hash(db, config->template));
     bind_text(b, text);
 }
 
-enum status db_find_config(struct db *db, const struct config *config, int64_t *id)
+enum status db_find_config(struct db *db, const struct config *config, const struct problem *problem,
+                           int arch, int64_t *id)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = db_prepare(db,
@@ -277,22 +410,23 @@ enum status db_find_config(struct db *db, const struct config *config, int64_t *
                                 &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_config(&b, db, config);
+    bind_config(&b, db, config, problem, arch);
     return db_integer(db, &b, id, "look for a configuration");
 }
 
-enum status db_add_config(struct db *db, const struct config *config, int64_t *id)
+enum status db_add_config(struct db *db, const struct config *config, const struct problem *problem, int arch,
+                          int64_t *id)
 {
-    enum status st = db_find_config(db, config, id);
+    enum status st = db_find_config(db, config, problem, arch, id);
     if (st || *id) return st;
     sqlite3_stmt *stmt = NULL;
     st = db_prepare(db,
-                    "INSERT INTO configs (hash, template, template_hash, schema_hash, text) "
+                    "INSERT INTO configs (hash, template, kernel_hash, schema_hash, text) "
                     "VALUES (content_hash(?1, ?2, ?3, ?4), ?1, ?2, ?3, ?4)",
                     &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_config(&b, db, config);
+    bind_config(&b, db, config, problem, arch);
     st = db_run(db, &b, NULL, "store a configuration");
     *id = sqlite3_last_insert_rowid(db->handle);
     return st;

@@ -29,9 +29,11 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     enum status st =
         db_prepare(db,
                    "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
-                   "d.decided_us, d.hash, c.template_hash, c.schema_hash, c.text "
+                   "d.decided_us, d.hash, p.text, g.arch, c.kernel_hash, c.schema_hash, c.text "
                    "FROM decisions d "
                    "JOIN runs r ON r.id = d.run_id "
+                   "JOIN problems p ON p.id = d.problem_id "
+                   "JOIN gpus g ON g.id = d.gpu_id "
                    "LEFT JOIN configs c ON c.id = d.config_id "
                    "WHERE d.id = ?1",
                    &stmt);
@@ -43,6 +45,8 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     if (!row) return db_broken(db, "winner", decision);
     struct reader r = read_start(stmt);
     struct config config;
+    struct problem problem;
+    char text[PROBLEM_TEXT_MAX];
     memset(e, 0, sizeof *e);
     e->measured = !read_bool(&r, "predicted");
     e->current = read_int(&r, "protocol", 0, INT32_MAX) == DB_PROTOCOL;
@@ -54,7 +58,10 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     if (sqlite3_column_bytes(stmt, r.next) == DB_HASH_BYTES)
         memcpy(e->hash, sqlite3_column_blob(stmt, r.next), sizeof e->hash);
     r.next++;
-    e->usable = read_is_null(&r) || db_read_config(db, &r, e->text, &config);
+    read_text(&r, "problem", text, sizeof text);
+    if (problem_parse(text, &problem) && !r.bad) r.bad = "problem";
+    const int arch = read_int(&r, "arch", 10, 9999);
+    e->usable = read_is_null(&r) || db_read_config(db, &r, &problem, arch, e->text, &config);
     sqlite3_reset(stmt);
     return r.bad ? db_broken(db, r.bad, decision) : OK;
 }
@@ -205,20 +212,20 @@ static const struct table tables[TABLES] = {
                  "SELECT id, hash, gpu_id, " DB_FIGURES_CONTENT " FROM gpu_figures ORDER BY id",
                  "INSERT INTO gpu_figures (id, hash, gpu_id, " DB_FIGURES_CONTENT
                  ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
-                 "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (hash) DO NOTHING",
+                 "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (hash) DO NOTHING",
                  "SELECT id FROM gpu_figures WHERE hash = ?1",
                  {GPUS, -1},
                  false},
     [PROBLEMS] = {"problems",
-                  "SELECT id, hash, text, m, n, k, batch FROM problems ORDER BY id",
-                  "INSERT INTO problems (id, hash, text, m, n, k, batch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-                  "ON CONFLICT (hash) DO NOTHING",
+                  "SELECT id, hash, text, type, op, epilogue, m, n, k, batch FROM problems ORDER BY id",
+                  "INSERT INTO problems (id, hash, text, type, op, epilogue, m, n, k, batch) "
+                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (hash) DO NOTHING",
                   "SELECT id FROM problems WHERE hash = ?1",
                   {-1},
                   false},
     [CONFIGS] = {"configs",
-                 "SELECT id, hash, template, template_hash, schema_hash, text FROM configs ORDER BY id",
-                 "INSERT INTO configs (id, hash, template, template_hash, schema_hash, text) "
+                 "SELECT id, hash, template, kernel_hash, schema_hash, text FROM configs ORDER BY id",
+                 "INSERT INTO configs (id, hash, template, kernel_hash, schema_hash, text) "
                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (hash) DO NOTHING",
                  "SELECT id FROM configs WHERE hash = ?1",
                  {-1},
@@ -247,7 +254,7 @@ static const struct table tables[TABLES] = {
          " FROM decisions ORDER BY id",
          "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
          ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
-         "?20, ?21, ?22, ?23) ON CONFLICT (hash) DO NOTHING",
+         "?20, ?21, ?22, ?23, ?24) ON CONFLICT (hash) DO NOTHING",
          "SELECT id FROM decisions WHERE hash = ?1",
          {RUNS, GPUS, PROBLEMS, CONFIGS},
          true},
@@ -292,6 +299,7 @@ static enum status end_run(struct merge *m, sqlite3_stmt *from, int64_t run_id)
 }
 
 static enum status copy_race(struct merge *m, int64_t from, int64_t to);
+static enum status copy_rates(struct merge *m, int64_t from, int64_t to);
 
 static enum status find_row(struct merge *m, const struct table *t, sqlite3_stmt *from, int64_t *id)
 {
@@ -319,6 +327,7 @@ static enum status copy_row(struct merge *m, int number, sqlite3_stmt *from, int
         ++*added;
         if (t->numbered) ++*next;
         if (number == DECISIONS) st = copy_race(m, old, id);
+        if (number == FIGURES) st = copy_rates(m, old, id);
     } else {
         if (number == TRIALS || number == RUNS || number == DECISIONS) m->merged->known++;
         if (number != TRIALS) st = find_row(m, t, from, &id); /* nothing refers to a trial */
@@ -345,15 +354,16 @@ static enum status copy_table(struct merge *m, int number, int64_t *added)
     return !st && number == TRIALS && next > first ? db_used_trial_ids(m->to, next - 1) : st;
 }
 
-static enum status copy_race_rows(struct merge *m, int64_t from, int64_t to, const char *select,
-                                  const char *insert, bool runners)
+/* Rows that belong to one of the rows above, whose number is their first column. */
+static enum status copy_parts(struct merge *m, int64_t from, int64_t to, const char *select,
+                              const char *insert, bool runners)
 {
     sqlite3_stmt *read = NULL, *write = NULL;
     enum status st = db_prepare(m->from, select, &read);
     if (st) return st;
     sqlite3_bind_int64(read, 1, from);
     bool row;
-    while (!st && !(st = db_step(m->from, read, &row, "read a race")) && row) {
+    while (!st && !(st = db_step(m->from, read, &row, "read a part")) && row) {
         if ((st = db_prepare(m->to, insert, &write))) break;
         int rc = sqlite3_bind_int64(write, 1, to);
         for (int i = 0; !rc && i < sqlite3_column_count(read); i++) {
@@ -362,7 +372,7 @@ static enum status copy_race_rows(struct merge *m, int64_t from, int64_t to, con
             else rc = sqlite3_bind_value(write, i + 2, sqlite3_column_value(read, i));
         }
         struct binder b = {.stmt = write, .rc = rc};
-        st = db_run(m->to, &b, NULL, "copy a race");
+        st = db_run(m->to, &b, NULL, "copy a part");
     }
     sqlite3_reset(read);
     return st;
@@ -370,16 +380,26 @@ static enum status copy_race_rows(struct merge *m, int64_t from, int64_t to, con
 
 static enum status copy_race(struct merge *m, int64_t from, int64_t to)
 {
-    enum status st = copy_race_rows(
+    enum status st = copy_parts(
         m, from, to, "SELECT runner, config_id FROM decision_runners WHERE decision_id = ?1 ORDER BY runner",
         "INSERT INTO decision_runners (decision_id, runner, config_id) VALUES (?1, ?2, ?3)", true);
+    if (!st)
+        st = copy_parts(m, from, to, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1",
+                        "INSERT INTO decision_errors (decision_id, who, name, value) VALUES (?1, ?2, ?3, ?4)",
+                        false);
     if (st) return st;
-    return copy_race_rows(m, from, to,
-                          "SELECT position, runner, round, time_us FROM decision_samples WHERE decision_id = "
-                          "?1 ORDER BY position",
-                          "INSERT INTO decision_samples (decision_id, position, runner, round, time_us) "
-                          "VALUES (?1, ?2, ?3, ?4, ?5)",
-                          false);
+    return copy_parts(m, from, to,
+                      "SELECT position, runner, round, time_us FROM decision_samples WHERE decision_id = "
+                      "?1 ORDER BY position",
+                      "INSERT INTO decision_samples (decision_id, position, runner, round, time_us) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5)",
+                      false);
+}
+
+static enum status copy_rates(struct merge *m, int64_t from, int64_t to)
+{
+    return copy_parts(m, from, to, "SELECT name, value FROM gpu_rates WHERE figures_id = ?1",
+                      "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)", false);
 }
 
 static enum status copy_winners(struct merge *m)

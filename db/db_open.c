@@ -61,6 +61,7 @@ static int authorize(void *unused, int action, const char *table, const char *co
     case SQLITE_INSERT:
     case SQLITE_FUNCTION:
     case SQLITE_TRANSACTION:
+    case SQLITE_SAVEPOINT:
     case SQLITE_RECURSIVE:
     case SQLITE_PRAGMA:
         return SQLITE_OK;
@@ -204,22 +205,27 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
     }
 }
 
+static enum status read_copy(struct db *db, int version, int missing)
+{
+    sqlite3 *file = db->handle;
+    enum status st =
+        db_copy_up_to_date(file, db->path, &db_form, version, missing, db->mode == DB_GLANCE, &db->handle);
+    sqlite3_close(file);
+    return st;
+}
+
 static enum status open_reader(struct db *db, int64_t size)
 {
     enum status st = db_hold_read(db->path, &db->hold);
-    int version;
+    int version, missing;
     bool empty;
-    if (!st) st = connect_reader(db->path, db->mode == DB_GLANCE ? GLANCE_MS : BUSY_MS, &db->handle);
+    const bool glance = db->mode == DB_GLANCE;
+    if (!st) st = connect_reader(db->path, glance ? GLANCE_MS : BUSY_MS, &db->handle);
     if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
-    if (version < DB_VERSION)
-        return fail(
-            E_DB,
-            "%s has version %d, this program reads version %d; tune --shape ... --db %s brings it up to "
-            "date",
-            db->path, version, DB_VERSION, db->path);
-    if ((st = db_check_schema(db->handle, db->path))) return st;
-    return db->mode == DB_GLANCE ? OK : check_once(db->handle, db->path, db->mode, size);
+    if ((st = db_check_schema(db->handle, db->path, &db_form, version, &missing))) return st;
+    if (!glance && (st = check_once(db->handle, db->path, db->mode, size))) return st;
+    return version < DB_VERSION || missing ? read_copy(db, version, missing) : OK;
 }
 
 /* Look before locking, so that nothing appears beside a file that is not ours. */
@@ -253,14 +259,16 @@ static enum status choose_journal(struct db *db)
 static enum status open_writer(struct db *db, int64_t size)
 {
     enum status st = OK;
+    int missing;
     if (size > 0 && (st = refuse_foreign(db->path))) return st;
     if ((st = db_hold_write(db->path, &db->hold))) return st;
     db->writing = true;
     if ((st = db_connect(db->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db->handle))) return st;
     db->safe = db_on_network(db->path);
     if (db->safe && (st = choose_journal(db))) return st; /* before WAL's shared memory could be touched */
-    if ((st = db_create_or_migrate(db->handle, db->path))) return st;
-    if ((st = db_check_schema(db->handle, db->path))) return st;
+    if ((st = db_migrate(db->handle, db->path, &db_form))) return st;
+    if ((st = db_check_schema(db->handle, db->path, &db_form, DB_VERSION, &missing))) return st;
+    if ((st = db_grow(db->handle, db->path, &db_form, missing))) return st;
     if (size == 0) db_remember_checked(db->path);
     if ((st = check_once(db->handle, db->path, db->mode, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;

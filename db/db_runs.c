@@ -70,6 +70,20 @@ enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run
     return db_integer(db, &b, run_id, "look for a run");
 }
 
+enum status db_run_arch(struct db *db, int64_t run_id, int *arch)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(db, "SELECT g.arch FROM runs r JOIN gpus g ON g.id = r.gpu_id WHERE r.id = ?1", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, run_id);
+    int64_t value;
+    if ((st = db_integer(db, &b, &value, "look for a run"))) return st;
+    *arch = (int)value;
+    return value ? OK : fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
+}
+
 enum status db_run_start(struct db *db, const struct db_context *context, const char *command, uint64_t seed,
                          int64_t *run_id)
 {
@@ -112,8 +126,10 @@ static enum status insert_attempt(struct db *db, int64_t run_id, const struct pr
                                   const struct config *config, int64_t *attempt_id)
 {
     int64_t problem_id, config_id;
-    enum status st = db_add_problem(db, problem, &problem_id);
-    if (!st) st = db_add_config(db, config, &config_id);
+    int arch;
+    enum status st = db_run_arch(db, run_id, &arch);
+    if (!st) st = db_add_problem(db, problem, &problem_id);
+    if (!st) st = db_add_config(db, config, problem, arch, &config_id);
     if (st) return st;
     sqlite3_stmt *stmt = NULL;
     st = db_prepare(db,

@@ -7,20 +7,25 @@
 #define PARSED_MAX 512
 
 struct parsed {
-    int64_t id; /* of the configuration; 0: empty */
+    int64_t id;     /* of the configuration; 0: empty */
+    const char *op; /* whether its kernel has changed, was asked for this op and architecture */
+    enum gemm_type type;
+    int arch;
     struct config config;
     bool usable, changed;
 };
 
 #define BRIEF_COLUMNS                                                                                        \
     "d.id, p.text, w.gpu_id, w.cold, d.predicted, d.exact, d.time_us, d.anchor_us, d.ratio, d.ratio_low, "   \
-    "d.ratio_high, r.protocol, r.driver, d.decided_us, d.config_id, c.template_hash, c.schema_hash, c.text"
+    "d.ratio_high, r.protocol, r.driver, d.decided_us, g.arch, d.config_id, c.kernel_hash, c.schema_hash, "  \
+    "c.text"
 
-static void parse_config(struct db *db, struct reader *r, struct parsed *parsed)
+static void parse_config(struct db *db, struct reader *r, const struct problem *problem,
+                         struct parsed *parsed)
 {
     char text[CONFIG_TEXT_MAX];
     struct config config = {0};
-    parsed->changed = !db_read_config(db, r, text, &config);
+    parsed->changed = !db_read_config(db, r, problem, parsed->arch, text, &config);
     parsed->usable = !r->bad && config.template;
     parsed->config = config;
 }
@@ -49,13 +54,17 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     read_text(&r, "driver", brief->driver, sizeof brief->driver);
     db_time_text(read_long(&r, "decided_us", 0, DB_TIME_MAX), brief->when);
     if (r.bad) return false;
-    if (read_is_null(&r)) return true; /* no configuration: cuBLAS won */
+    const int arch = read_int(&r, "arch", 10, 9999);
+    if (r.bad) return false;
+    if (read_is_null(&r)) return true; /* no configuration: the rival won */
     int64_t config_id = read_long(&r, "config_id", 1, INT64_MAX);
     if (r.bad) return false;
     struct parsed *parsed = &table[(uint64_t)config_id % places];
-    if (parsed->id != config_id) {
-        parse_config(db, &r, parsed);
-        parsed->id = config_id;
+    const char *op = problem_op_name(&brief->problem);
+    if (parsed->id != config_id || parsed->arch != arch || parsed->type != brief->problem.type ||
+        strcmp(parsed->op, op) != 0) {
+        *parsed = (struct parsed){.id = config_id, .op = op, .type = brief->problem.type, .arch = arch};
+        parse_config(db, &r, &brief->problem, parsed);
     }
     brief->config = parsed->config;
     brief->changed = parsed->changed;

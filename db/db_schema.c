@@ -1,18 +1,19 @@
 #include "db_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-extern const char text_schema_sql[];
+extern const char text_schema_sql[], text_schema_1_sql[], text_version_2_begin_sql[],
+    text_version_2_rows_sql[];
 
-/* Step i brings a file from version i to i + 1. A step makes the new tables with the words of schema.sql and
- * copies the rows, so that a migrated file and a fresh one have the same schema, word for word. */
-static const struct db_migration steps[DB_VERSION] = {{text_schema_sql}};
+static const char *const schemas[DB_VERSION] = {text_schema_1_sql, text_schema_sql};
+static const struct db_migration steps[DB_VERSION] = {
+    {{NULL}}, {{text_version_2_begin_sql, text_schema_sql, text_version_2_rows_sql}}};
 
-/* One integer from a statement that gives one. */
-static int ask(sqlite3 *handle, const char *sql, int64_t *value)
+/* What version 2 has got since would be its growth; docs/database.md says what may be added so. */
+const struct db_form db_form = {.version = DB_VERSION, .schemas = schemas, .steps = steps};
+
+int db_ask(sqlite3 *handle, const char *sql, int64_t *value)
 {
     sqlite3_stmt *stmt;
     int rc = sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL);
@@ -26,9 +27,9 @@ static int ask(sqlite3 *handle, const char *sql, int64_t *value)
 enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty)
 {
     int64_t application = 0, user = 0, objects = 0;
-    int rc = ask(handle, "PRAGMA application_id", &application);
-    if (!rc) rc = ask(handle, "PRAGMA user_version", &user);
-    if (!rc) rc = ask(handle, "SELECT count(*) FROM sqlite_schema", &objects);
+    int rc = db_ask(handle, "PRAGMA application_id", &application);
+    if (!rc) rc = db_ask(handle, "PRAGMA user_version", &user);
+    if (!rc) rc = db_ask(handle, "SELECT count(*) FROM sqlite_schema", &objects);
     if (rc) return db_error(handle, path, rc, "read it");
     *version = 0;
     *empty = application == 0 && user == 0 && objects == 0;
@@ -41,7 +42,7 @@ enum status db_identify(sqlite3 *handle, const char *path, int newest, int *vers
             "%s has version %lld, this program knows versions up to %d; use a newer gemmtune, or another "
             "file with --db",
             path, (long long)user, newest);
-    if (user < 0)
+    if (user < 1)
         return fail(E_DB, "%s has the impossible version %lld: it is damaged", path, (long long)user);
     *version = (int)user;
     return OK;
@@ -66,136 +67,143 @@ enum status db_quick_check(sqlite3 *handle, const char *path)
                 finding);
 }
 
-/* --- migration --- */
-
-/* A copy of the whole file, made by SQLite itself, in place of an older one of the same name. */
-static enum status back_up(sqlite3 *handle, const char *path, int version)
-{
-    char name[PATH_MAX], fresh[PATH_MAX];
-    if (snprintf(name, sizeof name, "%s.v%d.backup", path, version) >= (int)sizeof name ||
-        snprintf(fresh, sizeof fresh, "%s.new", name) >= (int)sizeof fresh)
-        return fail(E_INPUT, "the path %.100s... is too long", path);
-    unlink(fresh);
-    sqlite3 *copy;
-    int rc = sqlite3_open_v2(fresh, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    if (!rc) rc = sqlite3_exec(copy, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
-    sqlite3_backup *backup = rc ? NULL : sqlite3_backup_init(copy, "main", handle, "main");
-    if (backup) {
-        sqlite3_backup_step(backup, -1);
-        rc = sqlite3_backup_finish(backup);
-    } else if (!rc) {
-        rc = sqlite3_errcode(copy);
-    }
-    /* WAL mode is copied with the content; leave one plain file. */
-    if (!rc) rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
-    enum status st = rc ? db_error(copy, fresh, rc, "make a backup") : OK;
-    sqlite3_close(copy);
-    if (!st && rename(fresh, name) != 0)
-        st = fail(E_IO, "cannot name the backup %s: %s", name, strerror(errno));
-    if (st) unlink(fresh);
-    return st;
-}
-
-/* Inside the transaction: the steps, the checks, the version. */
-static enum status migrate_steps(sqlite3 *handle, const char *path, const struct db_migration *list, int from,
-                                 int to)
-{
-    int rc = 0;
-    for (int i = from; !rc && i < to; i++) rc = sqlite3_exec(handle, list[i].sql, NULL, NULL, NULL);
-    if (rc) return db_error(handle, path, rc, from == 0 ? "make the tables" : "bring it up to date");
-    enum status st = db_quick_check(handle, path);
-    if (st) return st;
-    int64_t orphans = 0;
-    if ((rc = ask(handle, "SELECT count(*) FROM pragma_foreign_key_check", &orphans)))
-        return db_error(handle, path, rc, "check it");
-    if (orphans)
-        return fail(E_DB,
-                    "bringing %s up to date would leave %lld rows without what they refer to; nothing was "
-                    "changed",
-                    path, (long long)orphans);
-    char sql[64];
-    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", to);
-    rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
-    return rc ? db_error(handle, path, rc, "set the version") : OK;
-}
-
-enum status db_migrate(sqlite3 *handle, const char *path, const struct db_migration *list, int newest)
-{
-    int version;
-    bool empty;
-    enum status st = db_identify(handle, path, newest, &version, &empty);
-    if (st || (!empty && version == newest)) return st;
-    if (!empty && (st = back_up(handle, path, version))) return st;
-    int rc = sqlite3_exec(handle, "PRAGMA synchronous = FULL; BEGIN EXCLUSIVE", NULL, NULL, NULL);
-    if (rc) return db_error(handle, path, rc, "start a transaction");
-    st = migrate_steps(handle, path, list, version, newest);
-    if (!st && (rc = sqlite3_exec(handle, "COMMIT", NULL, NULL, NULL)))
-        st = db_error(handle, path, rc, "commit");
-    if (st && !sqlite3_get_autocommit(handle)) sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
-    return st;
-}
-
-enum status db_create_or_migrate(sqlite3 *handle, const char *path)
-{
-    return db_migrate(handle, path, steps, DB_VERSION);
-}
-
-/* --- the schema, word for word --- */
+/* --- is it the schema that we know? --- */
 
 #define SCHEMA_SQL "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
-static bool same_text(sqlite3_stmt *x, sqlite3_stmt *y, int column)
+enum likeness { SAME, MORE, OTHER };
+
+static const char *text_of(sqlite3_stmt *stmt, int column)
 {
-    int bytes = sqlite3_column_bytes(x, column);
-    if (sqlite3_column_type(x, column) != sqlite3_column_type(y, column)) return false;
-    if (sqlite3_column_type(x, column) == SQLITE_NULL) return true;
-    return bytes == sqlite3_column_bytes(y, column) &&
-           memcmp(sqlite3_column_blob(x, column), sqlite3_column_blob(y, column), (size_t)bytes) == 0;
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text ? text : "";
 }
 
-/* Walk two schemas side by side; *name: the first object that differs. */
-static int compare(sqlite3_stmt *ours, sqlite3_stmt *theirs, char name[100], bool *same)
+static bool begins(const char *text, const char *with)
 {
-    *same = true;
-    for (;;) {
-        int x = sqlite3_step(ours), y = sqlite3_step(theirs);
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Where ALTER TABLE puts a new column: before what is said of the table as a whole. */
+static const char *end_of_columns(const char *table)
+{
+    const char *key = strstr(table, "\n    PRIMARY KEY ("), *end = key;
+    if (!key) return strrchr(table, ')');
+    while (end > table && end[-1] != '\n') end--;
+    const char *comment = strstr(end, "--");
+    for (end = comment && comment < key ? comment : key; end > table && *end != ',';) end--;
+    return end;
+}
+
+/* Without parentheses and quotes nothing can be computed in what was added. */
+static bool has_plain_columns_more(const char *ours, const char *theirs)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ,.-'";
+    const char *end = end_of_columns(ours);
+    if (!end || strlen(theirs) <= strlen(ours)) return false;
+    const char *added = theirs + (end - ours);
+    const size_t more = strlen(theirs) - strlen(ours);
+    return strncmp(ours, theirs, (size_t)(end - ours)) == 0 && strcmp(end, added + more) == 0 &&
+           begins(added, ", ") && strspn(added, plain) >= more && !memmem(added, more, "--", 2);
+}
+
+/* Tables that this program does not know are never looked at, and indices of plain columns change no answer;
+ * views, triggers and virtual tables could. */
+static bool is_harmless(sqlite3 *model, sqlite3_stmt *stmt)
+{
+    const char *type = text_of(stmt, 0), *sql = text_of(stmt, 3);
+    sqlite3_stmt *known;
+    if (strcmp(type, "table") == 0) return begins(sql, "CREATE TABLE ");
+    if (strcmp(type, "index") != 0) return false;
+    if (sql[0]) {
+        const char *open = strchr(sql, '(');
+        return begins(sql, "CREATE INDEX ") && open && strcspn(open + 1, "(") == strlen(open + 1) &&
+               strcspn(open, ")") + 1 == strlen(open);
+    }
+    /* Made by a constraint: of a table of ours it would refuse rows. */
+    bool ours = true;
+    if (sqlite3_prepare_v2(model, "SELECT 1 FROM sqlite_schema WHERE name = ?1", -1, &known, NULL) ==
+            SQLITE_OK &&
+        sqlite3_bind_text(known, 1, text_of(stmt, 2), -1, SQLITE_TRANSIENT) == SQLITE_OK)
+        ours = sqlite3_step(known) != SQLITE_DONE;
+    sqlite3_finalize(known);
+    return !ours;
+}
+
+static enum likeness compare_object(sqlite3_stmt *ours, sqlite3_stmt *theirs)
+{
+    if (strcmp(text_of(ours, 2), text_of(theirs, 2)) != 0) return OTHER;
+    if (sqlite3_column_type(ours, 3) != sqlite3_column_type(theirs, 3)) return OTHER;
+    if (strcmp(text_of(ours, 3), text_of(theirs, 3)) == 0) return SAME;
+    const bool table = strcmp(text_of(ours, 0), "table") == 0;
+    return table && has_plain_columns_more(text_of(ours, 3), text_of(theirs, 3)) ? MORE : OTHER;
+}
+
+/* Walk two schemas side by side; *name: the first object that is not as it should be. */
+static int compare(sqlite3 *model, sqlite3_stmt *ours, sqlite3_stmt *theirs, char name[100],
+                   enum likeness *like)
+{
+    int x = sqlite3_step(ours), y = sqlite3_step(theirs);
+    *like = SAME;
+    while (*like != OTHER && (x == SQLITE_ROW || y == SQLITE_ROW)) {
         if (x != SQLITE_ROW && x != SQLITE_DONE) return x;
         if (y != SQLITE_ROW && y != SQLITE_DONE) return y;
-        if (x == SQLITE_DONE && y == SQLITE_DONE) return SQLITE_OK;
-        bool equal = x == y;
-        for (int i = 0; equal && i < 4; i++) equal = same_text(ours, theirs, i);
-        if (equal) continue;
-        *same = false;
-        snprintf(name, 100, "%s", (const char *)sqlite3_column_text(y == SQLITE_ROW ? theirs : ours, 1));
-        return SQLITE_OK;
+        int order = x != SQLITE_ROW ? 1 : y != SQLITE_ROW ? -1 : strcmp(text_of(ours, 0), text_of(theirs, 0));
+        if (!order) order = strcmp(text_of(ours, 1), text_of(theirs, 1));
+        enum likeness object = order < 0    ? OTHER
+                               : order == 0 ? compare_object(ours, theirs)
+                                            : (is_harmless(model, theirs) ? MORE : OTHER);
+        if (object > *like) *like = object;
+        if (object == OTHER) snprintf(name, 100, "%s", text_of(order < 0 ? ours : theirs, 1));
+        if (order <= 0) x = sqlite3_step(ours);
+        if (order >= 0) y = sqlite3_step(theirs);
     }
+    return x == SQLITE_ROW || x == SQLITE_DONE ? SQLITE_OK : x;
 }
 
-enum status db_check_schema(sqlite3 *handle, const char *path)
+int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int grown)
+{
+    int rc = sqlite3_exec(handle, form->schemas[version - 1], NULL, NULL, NULL);
+    for (int i = 0; !rc && i < grown; i++) rc = sqlite3_exec(handle, form->growth[i], NULL, NULL, NULL);
+    return rc;
+}
+
+static enum status compare_with(sqlite3 *handle, const char *path, const struct db_form *form, int version,
+                                int grown, char name[100], enum likeness *like)
 {
     sqlite3 *model = NULL;
     sqlite3_stmt *ours = NULL, *theirs = NULL;
-    char name[100] = "";
-    bool same = true;
     int rc = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    if (!rc) rc = sqlite3_exec(model, text_schema_sql, NULL, NULL, NULL);
+    if (!rc) rc = db_make_tables(model, form, version, grown);
     if (!rc) rc = sqlite3_prepare_v2(model, SCHEMA_SQL, -1, &ours, NULL);
-    if (rc) {
-        enum status st = db_error(model, path, rc, "build the schema to compare with");
-        sqlite3_close(model);
-        return st;
-    }
-    rc = sqlite3_prepare_v2(handle, SCHEMA_SQL, -1, &theirs, NULL);
-    if (!rc) rc = compare(ours, theirs, name, &same);
-    enum status st = rc ? db_error(handle, path, rc, "read its schema") : OK;
-    if (!st && !same)
-        st = fail(E_DB,
-                  "%s calls itself version %d of gemmtune's database, but its tables are others (%s): it was "
-                  "changed "
-                  "by something else; name another file with --db",
-                  path, DB_VERSION, name);
+    enum status st = rc ? db_error(model, path, rc, "build the schema to compare with") : OK;
+    if (!st) rc = sqlite3_prepare_v2(handle, SCHEMA_SQL, -1, &theirs, NULL);
+    if (!st && !rc) rc = compare(model, ours, theirs, name, like);
+    if (!st && rc) st = db_error(handle, path, rc, "read its schema");
     sqlite3_finalize(ours);
     sqlite3_finalize(theirs);
     sqlite3_close(model);
     return st;
+}
+
+enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_form *form, int version,
+                            int *missing)
+{
+    const int most = version == form->version ? form->growth_count : 0;
+    char first[100] = "", name[100];
+    enum likeness like = OTHER, full = OTHER;
+    enum status st = OK;
+    for (int grown = most; !st && like != SAME && grown >= 0; grown--) {
+        *missing = most - grown;
+        st = compare_with(handle, path, form, version, grown, grown == most ? first : name, &like);
+        if (grown == most) full = like;
+    }
+    if (st || like == SAME) return st;
+    *missing = 0;
+    if (full == MORE && version == form->version) return OK;
+    return fail(E_DB,
+                "%s calls itself version %d of gemmtune's database, but its tables are others (%s): it was "
+                "changed "
+                "by something else; name another file with --db",
+                path, version, first);
 }

@@ -70,11 +70,42 @@ static void content_hash(sqlite3_context *context, int count, sqlite3_value **va
     sqlite3_result_blob(context, hash.digest, sizeof hash.digest, SQLITE_TRANSIENT);
 }
 
+static void rate_text(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    char text[DB_RATE_TEXT_MAX];
+    const char *name = (const char *)sqlite3_value_text(values[0]);
+    const bool rate = name && sqlite3_value_type(values[1]) == SQLITE_FLOAT;
+    if (rate && db_rate_format(name, sqlite3_value_double(values[1]), text))
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    else sqlite3_result_text(context, "?", -1, SQLITE_STATIC);
+}
+
+static void migrated_kernel(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    const char *text = (const char *)sqlite3_value_text(values[1]);
+    const char *op = (const char *)sqlite3_value_text(values[2]);
+    const int64_t was = sqlite3_value_int64(values[0]);
+    sqlite3_result_int64(context,
+                         text && op ? db_migrated_kernel(was, text, op, sqlite3_value_int(values[3])) : was);
+}
+
 int db_register_functions(sqlite3 *handle)
 {
+    static const struct {
+        const char *name;
+        int arguments;
+        void (*function)(sqlite3_context *context, int count, sqlite3_value **values);
+    } functions[] = {{"content_hash", -1, content_hash},
+                     {"rate_text", 2, rate_text},
+                     {"migrated_kernel", 4, migrated_kernel}};
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-    return sqlite3_create_function_v2(handle, "content_hash", -1, flags, NULL, content_hash, NULL, NULL,
-                                      NULL);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; !rc && i < sizeof functions / sizeof *functions; i++)
+        rc = sqlite3_create_function_v2(handle, functions[i].name, functions[i].arguments, flags, NULL,
+                                        functions[i].function, NULL, NULL, NULL);
+    return rc;
 }
 
 /* --- errors --- */

@@ -121,6 +121,7 @@ static void read_samples(struct reader *r, struct outcome *o)
 void db_read_outcome(struct reader *r, struct outcome *o)
 {
     memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not looked at */
+    o->errors = accuracy_unknown();
     char verdict[24];
     o->cold = read_bool(r, "cold");
     read_text(r, "verdict", verdict, sizeof verdict);
@@ -174,7 +175,7 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
     if (st) return st;
     struct binder b = bind_start(stmt);
     bind_key(&b, context, problem);
-    bind_config(&b, db, config);
+    bind_config(&b, db, config, problem, context->gpu.arch);
     bool row;
     if ((st = db_step(db, stmt, &row, "look for a trial"))) return st;
     if (!row) return fail(E_ABSENT, "this configuration has not been tried yet");
@@ -186,14 +187,15 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
     return r.bad ? db_broken(db, r.bad, id) : OK;
 }
 
-bool db_read_config(struct db *db, struct reader *r, char text[CONFIG_TEXT_MAX], struct config *config)
+bool db_read_config(struct db *db, struct reader *r, const struct problem *problem, int arch,
+                    char text[CONFIG_TEXT_MAX], struct config *config)
 {
-    int64_t source = read_long(r, "template_hash", INT64_MIN, INT64_MAX);
+    int64_t kernel = read_long(r, "kernel_hash", INT64_MIN, INT64_MAX);
     int64_t schema = read_long(r, "schema_hash", INT64_MIN, INT64_MAX);
     read_text(r, "configuration", text, CONFIG_TEXT_MAX);
     if (r->bad || config_parse(text, config)) return false;
-    const struct db_kernel *kernel = db_kernel(db, config->template);
-    return kernel->source == source && kernel->schema == schema;
+    return db_parameters_hash(db, config->template) == schema &&
+           db_kernel_hash(config, problem, arch) == kernel;
 }
 
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
@@ -203,7 +205,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
     sqlite3_stmt *stmt = NULL;
     enum status st =
         db_prepare(db,
-                   "SELECT t.id, c.template_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
+                   "SELECT t.id, c.kernel_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
                    "FROM trials t INDEXED BY trials_fastest "
                    "CROSS JOIN configs c ON c.id = t.config_id "
                    "WHERE " OF_KEY " AND t.verdict IN ('measured', 'slow') AND t.recovered_us IS NULL "
@@ -222,7 +224,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
         struct reader r = read_start(stmt);
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         char text[CONFIG_TEXT_MAX];
-        bool current = db_read_config(db, &r, text, &best[*count].config);
+        bool current = db_read_config(db, &r, problem, context->gpu.arch, text, &best[*count].config);
         if (!current && !r.bad) continue;
         db_read_outcome(&r, &best[*count].outcome);
         if (r.bad && (st = db_broken(db, r.bad, id))) break;
@@ -237,21 +239,34 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
 {
     int64_t crashes = 0;
     sqlite3_stmt *stmt = NULL;
-    /* Trials cut off by one and the same kill count once. */
+    /* Of whatever op; trials cut off by one and the same kill count once. */
     enum status st = db_prepare(db,
                                 "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
                                 "FROM trials INDEXED BY trials_fatal "
                                 "WHERE gpu_id = (SELECT id "
                                 "FROM gpus "
-                                "WHERE hash = content_hash(?1, ?2, ?3)) AND config_id = (SELECT id "
+                                "WHERE hash = content_hash(?1, ?2, ?3)) AND config_id IN (SELECT id "
                                 "FROM configs "
-                                "WHERE hash = content_hash(?4, ?5, ?6, ?7)) "
+                                "WHERE hash IN (content_hash(?4, ?7, ?5, ?6), content_hash(?4, ?8, ?5, ?6), "
+                                "content_hash(?4, ?9, ?5, ?6), content_hash(?4, ?10, ?5, ?6))) "
                                 "AND verdict IN ('crashed', 'hung')",
                                 &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
+    char text[CONFIG_TEXT_MAX];
+    config_format(config, text);
     bind_gpu(&b, &context->gpu);
-    bind_config(&b, db, config);
+    bind_text(&b, config->template->name);
+    bind_int(&b, db_parameters_hash(db, config->template));
+    bind_text(&b, text);
+    for (int op = 0; op < 4; op++) {
+        struct problem problem = problem_make(1, 1, 1);
+        problem.type = config->template->delivers;
+        problem.type = config->template->delivers;
+        problem.trans_a = op & 1;
+        problem.trans_b = op & 2;
+        bind_int(&b, db_kernel_hash(config, &problem, context->gpu.arch));
+    }
     if ((st = db_integer(db, &b, &crashes, "count crashes"))) return st;
     *yes = crashes >= 2;
     return OK;

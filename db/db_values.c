@@ -58,6 +58,8 @@ static void check_decision(struct reader *r)
     read_bool(r, "tied");
     read_bool(r, "exact");
     read_time_us(r, "time_us");
+    char rival[sizeof((struct db_winner *)NULL)->rival];
+    read_text(r, "rival", rival, sizeof rival);
     read_time_us(r, "anchor_us");
     read_real(r, "ratio", 0, RATIO_MAX);
     read_real(r, "ratio_low", 0, RATIO_MAX);
@@ -78,6 +80,13 @@ static void check_sample(struct reader *r)
     read_real(r, "time_us", 0, INFINITY);
 }
 
+static void check_error(struct reader *r)
+{
+    char name[DB_TEXT_MAX];
+    read_text(r, "name", name, sizeof name);
+    read_real(r, "value", 0, INFINITY);
+}
+
 static const struct {
     const char *what, *sql; /* the first column names the row */
     void (*check)(struct reader *r);
@@ -96,6 +105,8 @@ static const struct {
     {"race of decision",
      "SELECT decision_id, runner, round, time_us FROM decision_samples ORDER BY decision_id, position",
      check_sample},
+    {"errors of decision",
+     "SELECT decision_id, name, value FROM decision_errors ORDER BY decision_id, who, name", check_error},
 };
 
 enum status db_check_values(struct db *db, char *finding, size_t room)

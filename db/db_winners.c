@@ -12,18 +12,20 @@
     "(SELECT ?1 AS id, r.id AS run_id, r.gpu_id AS gpu_id, ?3 AS problem_id, ?4 AS config_id, "              \
     "r.hash AS run_hash, (SELECT hash FROM problems WHERE id = ?3) AS problem_hash, "                        \
     "(SELECT hash FROM configs WHERE id = ?4) AS config_hash, ?5 AS cold, ?6 AS decided_us, "                \
-    "?7 AS predicted, ?8 AS tied, ?9 AS exact, ?10 AS time_us, ?11 AS anchor_us, ?12 AS ratio, "             \
+    "?7 AS predicted, ?8 AS tied, ?9 AS exact, ?10 AS time_us, ?22 AS rival, ?11 AS anchor_us, ?12 AS "      \
+    "ratio, "                                                                                                \
     "?13 AS ratio_low, ?14 AS ratio_high, ?15 AS rounds, ?16 AS trials, ?17 AS legal_count, "                \
     "?18 AS model_rank, ?19 AS model_first16_share, ?20 AS registers, ?21 AS smem_bytes "                    \
     "FROM runs r WHERE r.id = ?2)"
 
-static enum status insert_runners(struct db *db, int64_t decision, const struct config *runners, int count)
+static enum status insert_runners(struct db *db, int64_t decision, const struct problem *problem, int arch,
+                                  const struct config *runners, int count)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
         int64_t config_id;
-        if ((st = db_add_config(db, &runners[i], &config_id))) return st;
+        if ((st = db_add_config(db, &runners[i], problem, arch, &config_id))) return st;
         st = db_prepare(db,
                         "INSERT INTO decision_runners (decision_id, runner, config_id) "
                         "VALUES (?1, ?2, ?3)",
@@ -61,8 +63,32 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
     return st;
 }
 
-enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
-                            int64_t config_id, const struct db_winner *w, int64_t decided_us, bool *added)
+static enum status insert_error(struct db *db, int64_t decision, const char *who, const char *name,
+                                double value)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(
+        db, "INSERT INTO decision_errors (decision_id, who, name, value) VALUES (?1, ?2, ?3, ?4)", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision);
+    bind_text(&b, who);
+    bind_text(&b, name);
+    bind_real(&b, value);
+    return db_run(db, &b, NULL, "store the errors of a product");
+}
+
+static enum status insert_errors(struct db *db, int64_t decision, const char *who, const struct db_errors *e)
+{
+    if (!e->measured) return OK;
+    enum status st = insert_error(db, decision, who, "componentwise", e->componentwise);
+    if (!st) st = insert_error(db, decision, who, "max", e->max);
+    return st ? st : insert_error(db, decision, who, "rms", e->rms);
+}
+
+static enum status insert_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
+                                   int64_t config_id, const struct db_winner *w, int64_t decided_us,
+                                   bool *added)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st = db_prepare(
@@ -98,10 +124,24 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
     bind_finite(&b, w->model_first16_share);
     bind_int(&b, w->registers);
     bind_int(&b, w->smem_bytes);
+    bind_text(&b, w->rival);
     int64_t changes;
     st = db_run(db, &b, &changes, "store a decision");
     *added = changes == 1;
     return st;
+}
+
+enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
+                            int64_t config_id, const struct db_winner *w, int64_t decided_us, bool *added)
+{
+    const bool errors = w->errors.measured || w->rival_errors.measured;
+    enum status st = errors ? db_exec(db, "SAVEPOINT decision", "store a decision") : OK;
+    if (!st) st = insert_errors(db, decision, "winner", &w->errors);
+    if (!st) st = insert_errors(db, decision, "rival", &w->rival_errors);
+    if (!st) st = insert_decision(db, run_id, decision, problem_id, config_id, w, decided_us, added);
+    if (st || !errors) return st;
+    if (!*added) st = db_exec(db, "ROLLBACK TO decision", "store a decision");
+    return st ? st : db_exec(db, "RELEASE decision", "store a decision");
 }
 
 enum status db_next_decision(struct db *db, int64_t *decision)
@@ -157,13 +197,15 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
                                 const struct db_race_sample *samples, int sample_count)
 {
     int64_t problem_id, config_id = 0, stands = 0, decision;
+    int arch;
     bool added;
-    enum status st = db_add_problem(db, &w->problem, &problem_id);
+    enum status st = db_run_arch(db, run_id, &arch);
+    if (!st) st = db_add_problem(db, &w->problem, &problem_id);
     if (!st && w->predicted) st = measured_stands(db, run_id, problem_id, w->cold, &stands);
     if (st || stands) return st;
-    if (w->config.template && (st = db_add_config(db, &w->config, &config_id))) return st;
+    if (w->config.template && (st = db_add_config(db, &w->config, &w->problem, arch, &config_id))) return st;
     if ((st = db_next_decision(db, &decision))) return st;
-    if ((st = insert_runners(db, decision, runners, runner_count))) return st;
+    if ((st = insert_runners(db, decision, &w->problem, arch, runners, runner_count))) return st;
     if ((st = insert_samples(db, decision, samples, sample_count))) return st;
     if ((st = db_add_decision(db, run_id, decision, problem_id, config_id, w, db_now_us(), &added)))
         return st;
@@ -190,7 +232,7 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
         return;
     }
     struct config config = {0};
-    bool current = db_read_config(db, r, w->config_text, &config);
+    bool current = db_read_config(db, r, &w->problem, w->gpu.arch, w->config_text, &config);
     if (r->bad) return;
     const char *why = NULL;
     if (!config.template) {
@@ -236,6 +278,7 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->tied = read_bool(r, "tied");
     w->exact = read_bool(r, "exact");
     w->time_us = read_time_us(r, "time_us");
+    read_text(r, "rival", w->rival, sizeof w->rival);
     w->anchor_us = read_time_us(r, "anchor_us");
     w->ratio = read_real(r, "ratio", 0, RATIO_MAX);
     w->ratio_low = read_real(r, "ratio_low", 0, RATIO_MAX);
@@ -247,6 +290,36 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->model_first16_share = read_real(r, "model_first16_share", 0, RATIO_MAX);
     w->registers = read_int(r, "registers", 0, 1 << 20);
     w->smem_bytes = read_int(r, "smem_bytes", 0, INT_MAX);
+}
+
+static void set_error(struct db_errors *e, const char *name, double value)
+{
+    e->measured = true;
+    if (strcmp(name, "componentwise") == 0) e->componentwise = value;
+    if (strcmp(name, "max") == 0) e->max = value;
+    if (strcmp(name, "rms") == 0) e->rms = value;
+}
+
+static enum status read_errors(struct db *db, struct db_winner *w)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st =
+        db_prepare(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1", &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, w->decision_id);
+    bool row;
+    while (!(st = db_step(db, stmt, &row, "read the errors of a product")) && row) {
+        char who[16], name[DB_TEXT_MAX];
+        struct reader r = read_start(stmt);
+        read_text(&r, "who", who, sizeof who);
+        read_text(&r, "name of an error", name, sizeof name);
+        const double value = read_real(&r, "error", 0, INFINITY);
+        if (r.bad && (st = db_broken(db, r.bad, w->decision_id))) break;
+        set_error(strcmp(who, "winner") == 0 ? &w->errors : &w->rival_errors, name, value);
+    }
+    sqlite3_reset(stmt);
+    return st;
 }
 
 /* Columns: those of WINNER_COLUMNS. */
@@ -270,15 +343,15 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     if (!r.bad) judge_config(db, &r, w);
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
     judge_age(w, power, protocol, now);
-    return OK;
+    return read_errors(db, w);
 }
 
 #define WINNER_COLUMNS                                                                                       \
     "d.id, p.text, r.gpu_uuid, r.driver, r.nvrtc, r.cublas, r.power_limit_w, "                               \
-    "r.protocol, " DB_FIGURES_COLUMNS                                                                        \
-    ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, d.anchor_us, d.ratio, d.ratio_low, "   \
+    "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
+    "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, c.template_hash, c.schema_hash, c.text"
+    "d.smem_bytes, c.kernel_hash, c.schema_hash, c.text"
 
 static enum status list_winners(struct db *db, int64_t gpu_id, int64_t problem_id,
                                 const struct db_context *now,

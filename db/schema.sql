@@ -1,5 +1,8 @@
--- schema.sql — what gemmtune remembers, version 1. A new file is this text run in one transaction; db_schema.c
--- refuses a file whose schema is not this text. user_version is set last, by the code that runs it.
+-- schema.sql — what gemmtune remembers, version 2. A new file is this text run in one transaction, and then what the
+-- version has got since (growth in db_schema.c); db_schema.c refuses a file whose schema is neither that nor more.
+-- user_version is set last, by the code that runs it. This text does not change any more: docs/database.md says how a
+-- column is added. schema_1.sql is version 1, version_2_begin.sql and
+-- version_2_rows.sql make the one of the other.
 --
 -- hash: 16 bytes, XXH3-128 of the row's content (types and values; rows it refers to by their hashes), big endian. The
 --       same fact has the same hash in every file, so that merging twice or in any order adds nothing.
@@ -36,30 +39,39 @@ CREATE TABLE gpu_figures (
     l2_bytes INTEGER NOT NULL,              -- second-level cache
     memory_bytes INTEGER NOT NULL,          -- device memory
     clock_mhz REAL NOT NULL,                -- boost clock
-    memory_gb_per_s REAL NOT NULL,          -- bandwidth, 1e9 bytes a second
-    fp32_tflops REAL NOT NULL,              -- dense FFMA peak, 1e12 operations a second
     source TEXT NOT NULL                    -- where the figures come from
 ) STRICT;
+
+-- Peak rates of these figures; one that is unknown has no row.
+CREATE TABLE gpu_rates (
+    figures_id INTEGER NOT NULL REFERENCES gpu_figures (id),
+    name TEXT NOT NULL,         -- "memory_gb_per_s": 1e9 bytes a second; "fp32_tflops": dense, 1e12 operations a second
+    value REAL NOT NULL,
+    PRIMARY KEY (figures_id, name)
+) STRICT, WITHOUT ROWID;
 
 -- A GEMM problem.
 CREATE TABLE problems (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 16),
-    text TEXT NOT NULL UNIQUE,  -- canonical text form: "sgemm:nn:4096x4096x4096"
+    text TEXT NOT NULL UNIQUE,  -- canonical text form: "sgemm:nn:4096x4096x4096"; the rest is taken from it
+    type TEXT NOT NULL,         -- what is needed of the product: "sgemm"
+    op TEXT NOT NULL,           -- which operands are transposed: "nn", "nt", "tn", "tt"
+    epilogue TEXT NOT NULL,     -- what is done to the product before it is stored; empty: nothing
     m INTEGER NOT NULL,         -- rows of C
     n INTEGER NOT NULL,         -- columns of C
     k INTEGER NOT NULL,         -- length of the sums
     batch INTEGER NOT NULL      -- number of independent products
 ) STRICT;
 
--- A configuration of one version of a kernel template.
+-- A configuration of one version of a kernel.
 CREATE TABLE configs (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 16),
-    template TEXT NOT NULL,          -- name of the kernel template
-    template_hash INTEGER NOT NULL,  -- XXH64 of its sources (64 bits, as a signed number)
-    schema_hash INTEGER NOT NULL,    -- XXH64 of the names and kinds of its parameters
-    text TEXT NOT NULL               -- "simt BM=128 BN=128 ..."
+    template TEXT NOT NULL,        -- name of the kernel template
+    kernel_hash INTEGER NOT NULL,  -- XXH64 of what its compiler sees (64 bits, as a signed number)
+    schema_hash INTEGER NOT NULL,  -- XXH64 of the names and kinds of its parameters
+    text TEXT NOT NULL             -- "simt BM=128 BN=128 ..."
 ) STRICT;
 
 -- One start of the tuner for one GPU: all that its trials depend on beside problem and configuration.
@@ -71,7 +83,7 @@ CREATE TABLE runs (
     gpu_uuid TEXT NOT NULL,        -- the board; empty: predicted without a GPU
     driver TEXT NOT NULL,          -- version; empty: none
     nvrtc TEXT NOT NULL,           -- version of the compiler
-    cublas TEXT NOT NULL,          -- version of the rival; empty: none
+    cublas TEXT NOT NULL,          -- version of the library of the rivals; empty: none
     power_limit_w REAL NOT NULL,   -- watt; 0: unknown
     cold INTEGER NOT NULL CHECK (cold IN (0, 1)), -- bool: operands rotate beyond the L2 cache between launches
     protocol INTEGER NOT NULL,     -- version of the way of measuring; times of different ones do not compare
@@ -131,19 +143,20 @@ CREATE INDEX trials_fatal ON trials (gpu_id, config_id) WHERE verdict IN ('crash
 -- A decision for one problem: the race and who won it, or what the model predicts.
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 16), -- runners and samples included
+    hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 16), -- runners, samples and errors included
     run_id INTEGER NOT NULL REFERENCES runs (id),
     gpu_id INTEGER NOT NULL REFERENCES gpus (id),     -- that of the run
     problem_id INTEGER NOT NULL REFERENCES problems (id),
-    config_id INTEGER REFERENCES configs (id),        -- NULL: cuBLAS won
+    config_id INTEGER REFERENCES configs (id),        -- NULL: the rival won
     cold INTEGER NOT NULL CHECK (cold IN (0, 1)),     -- bool: cache policy
     decided_us INTEGER NOT NULL,
     predicted INTEGER NOT NULL CHECK (predicted IN (0, 1)), -- bool: from the model alone
     tied INTEGER NOT NULL CHECK (tied IN (0, 1)),     -- bool: others were within the tie share
     exact INTEGER NOT NULL CHECK (exact IN (0, 1)),   -- bool: integer data gave bit-equal C
     time_us REAL NOT NULL,                -- one call, median block of the race, or the prediction
-    anchor_us REAL NOT NULL,              -- cuBLAS in the same race; 0: none
-    ratio REAL NOT NULL,                  -- cuBLAS's time over the winner's; above 1: faster than cuBLAS; 0: none
+    rival TEXT NOT NULL,                  -- who was raced against: "cublasSgemm"; empty: nobody
+    anchor_us REAL NOT NULL,              -- the rival in the same race; 0: none
+    ratio REAL NOT NULL,                  -- the rival's time over the winner's; above 1: faster than the rival; 0: none
     ratio_low REAL NOT NULL,              -- 95 % interval of the ratio
     ratio_high REAL NOT NULL,
     rounds INTEGER NOT NULL,              -- blocks a runner
@@ -167,10 +180,20 @@ CREATE TABLE decision_runners (
 CREATE TABLE decision_samples (
     decision_id INTEGER NOT NULL REFERENCES decisions (id) DEFERRABLE INITIALLY DEFERRED,
     position INTEGER NOT NULL,            -- 0, 1, ...
-    runner INTEGER NOT NULL,              -- as above; -1: cuBLAS
+    runner INTEGER NOT NULL,              -- as above; -1: the rival
     round INTEGER NOT NULL,
     time_us REAL NOT NULL,                -- mean time of a call in the block
     PRIMARY KEY (decision_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- How far the products of a decision were from the reference, on the same data; no rows: not measured.
+CREATE TABLE decision_errors (
+    decision_id INTEGER NOT NULL REFERENCES decisions (id) DEFERRABLE INITIALLY DEFERRED,
+    who TEXT NOT NULL CHECK (who IN ('winner', 'rival')),
+    name TEXT NOT NULL,  -- "componentwise": largest |c - reference| / (|A||B|); "rms", "max": of c - reference, over the
+                         -- largest |reference|
+    value REAL NOT NULL, -- no unit
+    PRIMARY KEY (decision_id, who, name)
 ) STRICT, WITHOUT ROWID;
 
 -- The decision that holds now.

@@ -61,8 +61,8 @@ struct gemm_args gemm_args_of(const struct problem *p)
 
 void gemm_args_put(struct launch_plan *plan, const struct problem *p, const struct gemm_args *args)
 {
-    const int64_t a = element_bytes(ELEMENT_F32), b = element_bytes(ELEMENT_F32),
-                  c = element_bytes(ELEMENT_F32);
+    const struct gemm_type_row *type = gemm_type_row(p->type);
+    const int64_t a = element_bytes(type->a), b = element_bytes(type->b), c = element_bytes(type->c);
     plan->counters = args->counters;
     plan->batch = p->batch;
     plan->k = p->k;

@@ -45,7 +45,8 @@ static int64_t row(int64_t length)
 
 static enum status check_members(const struct gt_problem *from)
 {
-    if (from->type != GT_SGEMM) return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM", (int)from->type);
+    if (from->type != GT_SGEMM && from->type != GT_TF32)
+        return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM, 3 is GT_TF32", (int)from->type);
     if (from->flags & ~problem_flags)
         return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
                     (unsigned)from->flags, (unsigned)problem_flags);
@@ -81,7 +82,7 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
     enum status st = check_members(asked);
     if (st) return st;
     const struct gt_problem rows = by_rows(*asked), *from = &rows;
-    *p = (struct problem){.type = GEMM_SGEMM,
+    *p = (struct problem){.type = from->type == GT_TF32 ? GEMM_TF32 : GEMM_SGEMM,
                           .trans_a = from->trans_a,
                           .trans_b = from->trans_b,
                           .m = from->batch ? from->m : 0,

@@ -58,7 +58,11 @@ const char *gt_version(void);
 
 /* ---- the problem ---- */
 
-enum gt_type { GT_SGEMM = 0 }; /* strict FP32 */
+/* FP32 in and out. What computes a type may be stricter than that, and never less strict. */
+enum gt_type {
+    GT_SGEMM = 0, /* strict FP32 */
+    GT_TF32 = 3   /* operands may be rounded to TF32 (10 bits of fraction) */
+};
 
 /* flags of a problem */
 enum {

@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cmake --install "$build" --prefix "$scratch/usr" >/dev/null
 for file in bin/tune share/man/man1/tune.1 share/bash-completion/completions/tune \
-    share/gemmtune/configs/gpus/h200.conf share/gemmtune/configs/spaces/simt.conf \
+    share/gemmtune/configs/gpus/h200.conf share/gemmtune/configs/spaces/simt.conf share/gemmtune/configs/spaces/tall.conf \
     share/gemmtune/configs/suites/ladder.txt; do
     [ -s "$scratch/usr/$file" ] || {
         echo "$file was not installed"

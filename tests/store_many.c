@@ -45,6 +45,7 @@ static void put_winners(struct db *db, int64_t run, int64_t count)
         const struct db_winner w = {.problem = number_problem(i),
                                     .config = winner_config(i),
                                     .time_us = 10 + 1e-3 * (double)i,
+                                    .rival = "cublasSgemm",
                                     .anchor_us = 11,
                                     .ratio = 1.1,
                                     .cold = true,
@@ -90,7 +91,8 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
     must(db_begin(db));
     for (int64_t i = 0; i < each; i++) {
         const struct config config = store_config((int)i);
-        must(db_add_config(db, &config, &configs[i]));
+        const struct problem p = number_problem(0);
+        must(db_add_config(db, &config, &p, store_context().gpu.arch, &configs[i]));
     }
     for (int64_t i = 0, problem = 0; i < each * problems; i++) {
         const struct problem p = number_problem(i / each);

@@ -4,6 +4,8 @@
 #ifndef GT_ARRIVE_CUH
 #define GT_ARRIVE_CUH
 
+#include "gt_memory.cuh"
+
 /* True in all threads of the last of `blocks` blocks that count themselves with `counter`, which goes back to
  * 0 for the next launch. What the block has stored is seen by the last one. `flag` is a float of shared
  * memory, used until the block's next barrier. */

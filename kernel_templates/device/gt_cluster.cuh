@@ -19,6 +19,8 @@
 #ifndef GT_CLUSTER_CUH
 #define GT_CLUSTER_CUH
 
+#include "gt_barrier.cuh"
+#include "gt_cluster_ops.cuh"
 #include "gt_teams.cuh"
 
 /* BLOCK_COUNT: blocks of the cluster, which lie along y and are all of the grid there; 0: there is none. V:

@@ -3,6 +3,8 @@
 #ifndef GT_COMPUTE_CUH
 #define GT_COMPUTE_CUH
 
+#include "gt_memory.cuh"
+
 struct lane_place {
     int m, n;
 };

@@ -18,6 +18,9 @@
 #ifndef GT_LOAD_CUH
 #define GT_LOAD_CUH
 
+#include "gt_async_copy.cuh"
+#include "gt_memory.cuh"
+
 template <int TILE_X, int TILE_K, int STRIDE, int V, int THREAD_COUNT, bool TRANSPOSE> struct tile_loader;
 
 static __device__ __forceinline__ const float *moved(const float *p, long long bytes)

@@ -10,6 +10,7 @@
 #define GT_REDUCE_CUH
 
 #include "gemm_args.h"
+#include "gt_memory.cuh"
 #include "gt_reduce_rules.h"
 #include "gt_store.cuh"
 

@@ -3,6 +3,8 @@
 #ifndef GT_STORE_CUH
 #define GT_STORE_CUH
 
+#include "gt_memory.cuh"
+
 /* *device if there is one (alpha and beta may live on the device), else value. */
 static __device__ __forceinline__ float scalar_of(const float *device, float value)
 {

@@ -11,6 +11,7 @@
 #define GT_TEAMS_CUH
 
 #include "gt_load.cuh"
+#include "gt_memory.cuh"
 #include "gt_store.cuh"
 
 /* Where vectors of a tile go to: m x n elements of C from c on. */

@@ -1,6 +1,7 @@
 #include "ladder.h"
 
 #include "gemm_block.h"
+#include "model_tiled.h"
 
 #include <string.h>
 
@@ -10,31 +11,36 @@ extern const char text_naive_cu[], text_coalesced_cu[], text_shared_cu[], text_b
 
 /* Kinds of parameters, in the order in which every rung that has them lists them. */
 #define TILE                                                                                                 \
-    {"BM", PARAM_COMPILE, 1, 256, "rows of C a block: reuse of B against blocks to fill the GPU"},           \
     {                                                                                                        \
-        "BN", PARAM_COMPILE, 1, 256, "columns of C a block: reuse of A against blocks to fill the GPU"       \
+        "BM", PARAM_COMPILE, ROLE_TILE,                                                                      \
+        1,    256,           "rows of C a block: reuse of B against blocks to fill the GPU"},                \
+    {                                                                                                        \
+        "BN", PARAM_COMPILE, ROLE_TILE, 1, 256,                                                              \
+            "columns of C a block: reuse of A against blocks to fill the GPU"                                \
     }
 #define DEPTH                                                                                                \
     {                                                                                                        \
-        "BK", PARAM_COMPILE, 1, 128, "depth of a step: fewer barriers against more shared memory"            \
+        "BK", PARAM_COMPILE, ROLE_TILE, 1, 128, "depth of a step: fewer barriers against more shared memory" \
     }
 #define WARP_TILE                                                                                            \
-    {"WM", PARAM_COMPILE, 4, 256, "rows of C a warp: near a square, a warp reads the fewest floats"},        \
+    {"WM", PARAM_COMPILE, ROLE_DETAIL,                                                                       \
+     4,    256,           "rows of C a warp: near a square, a warp reads the fewest floats"},                \
     {                                                                                                        \
-        "WN", PARAM_COMPILE, 4, 256, "columns of C a warp: near a square, a warp reads the fewest floats"    \
+        "WN", PARAM_COMPILE, ROLE_DETAIL, 4, 256,                                                            \
+            "columns of C a warp: near a square, a warp reads the fewest floats"                             \
     }
 #define THREAD_ROWS                                                                                          \
     {                                                                                                        \
-        "TM", PARAM_COMPILE, 1, 16, "rows of C a thread: fewer loads against more registers"                 \
+        "TM", PARAM_COMPILE, ROLE_THREAD, 1, 16, "rows of C a thread: fewer loads against more registers"    \
     }
 #define THREAD_COLUMNS                                                                                       \
     {                                                                                                        \
-        "TN", PARAM_COMPILE, 1, 16, "columns of C a thread: fewer loads against more registers"              \
+        "TN", PARAM_COMPILE, ROLE_THREAD, 1, 16, "columns of C a thread: fewer loads against more registers" \
     }
 
 #define RESIDENCE                                                                                            \
     {                                                                                                        \
-        "MIN_BLOCKS", PARAM_COMPILE, 1, 8,                                                                   \
+        "MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 8,                                                      \
             "blocks an SM must hold: one computes while another waits, on fewer registers"                   \
     }
 
@@ -130,6 +136,7 @@ static const char *check(const struct config *config, const struct problem *prob
     if (why) return why;
     if (gpu && gpu->arch < 75) return "the kernels need compute capability 7.5";
     if (!problem) return NULL;
+    if (problem->type != t->delivers) return "the ladder shows sgemm";
     if (problem->trans_a || problem->trans_b || problem->batch != 1) return "the ladder shows nn, batch 1";
     if (tiles_of(&s, problem) > INT32_MAX) return "more tiles than a grid has blocks";
     return NULL;
@@ -155,6 +162,39 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .entry = "gemm", .grid = {(unsigned)tiles_of(&s, p), 1, 1}, .threads = (unsigned)threads_of(&s)};
 }
 
+static struct tile tile(const struct config *config)
+{
+    const struct sizes s = sizes_of(config);
+    return (struct tile){.m = s.bm, .n = s.bn, .k = s.bk};
+}
+
+/* As simt kernels without vectors and stages: none of it was fitted, and the order of the rungs is right. */
+static struct prediction predict(const struct config *config, const struct problem *problem,
+                                 const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    const struct sizes s = sizes_of(config);
+    const double depth = s.bk > 0 ? s.bk : 1;
+    const struct tiled_kernel t = {.threads = threads_of(&s),
+                                   .accumulators = s.tm * s.tn,
+                                   .min_blocks = s.min_blocks,
+                                   .bm = s.bm,
+                                   .bn = s.bn,
+                                   .bk = depth,
+                                   .tm = s.tm,
+                                   .tn = s.tn,
+                                   .stages = 1,
+                                   .unroll = depth,
+                                   .teams = 1,
+                                   .vc = 1,
+                                   .a = {.vector = 1, .across = true},
+                                   .b = {.vector = 1},
+                                   .group = 1,
+                                   .tiles = (double)tiles_of(&s, problem),
+                                   .splits = 1,
+                                   .k_block = (double)problem->k};
+    return tiled_predict(&t, problem, gpu, facts);
+}
+
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 /* One rung: its template row and the three texts it is compiled from. */
@@ -170,6 +210,7 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
         .source_name = #rung_name ".cu",                                                                     \
+        .delivers = GEMM_SGEMM,                                                                              \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
         .sources = rung_name##_sources,                                                                      \
@@ -177,6 +218,8 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .resources = resources,                                                                              \
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \
+        .tile = tile,                                                                                        \
+        .predict = predict,                                                                                  \
     };
 
 RUNG(naive, "one thread an element, lanes down a column of C", element_params)

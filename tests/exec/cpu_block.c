@@ -22,13 +22,17 @@ const float *gt_cluster_shared(const float *own, unsigned rank);
 float *gt_cluster_target(float *own, unsigned rank);
 void gt_warp_barrier(unsigned mask);
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
+void gt_warp_share(const void *value, int bytes, void *all);
+void gt_not_tf32(float value);
 float *gt_dynamic_shared(void);
 void gt_misaligned(const void *address, int bytes);
 
 struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
+enum { SLOT_BYTES = 32 }; /* what lanes hand each other */
+
 struct thread threads[THREADS_MAX];
-static unsigned char slots[WARPS_MAX][2][WARP][8];
+static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];
 static const struct grid *running;
 static struct cpu_argument argument_of_all;
 int self, thread_count, cluster;
@@ -129,6 +133,23 @@ void gt_warp_exchange(unsigned mask, void *value, int bytes, int from)
     bool there = from >= 0 && from < WARP && warp * WARP + from < cluster * thread_count;
     if (there && !(mask >> from & 1)) broken("reads lane %d, which its mask 0x%08x leaves out", from, mask);
     if (there) memcpy(value, slots[warp][turn][from], (size_t)bytes);
+}
+
+void gt_warp_share(const void *value, int bytes, void *all)
+{
+    if (bytes > SLOT_BYTES) broken("shares a value of %d bytes", bytes);
+    int turn = threads[self].exchanges++ % 2, warp = self / WARP;
+    if (thread_count % WARP)
+        broken("needs whole warps, but a block of %d threads ends in a part of one", thread_count);
+    memcpy(slots[warp][turn][lane_of_self()], value, (size_t)bytes);
+    gt_warp_barrier(0xffffffffU);
+    for (int lane = 0; lane < WARP; lane++)
+        memcpy((char *)all + (size_t)(lane * bytes), slots[warp][turn][lane], (size_t)bytes);
+}
+
+void gt_not_tf32(float value)
+{
+    broken("multiplies %a, which has not been rounded to TF32", (double)value);
 }
 
 float *gt_dynamic_shared(void)

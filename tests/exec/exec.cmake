@@ -55,6 +55,9 @@ foreach(part RANGE 1)
 endforeach()
 gt_exec_test(exec_resident exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list)
 gt_exec_test(exec_tall exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list)
+foreach(part RANGE 1)
+  gt_exec_test(exec_mma_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all ${part}/2)
+endforeach()
 # More batch items than a grid has layers.
 gt_exec_test(exec_long_batch exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
@@ -71,7 +74,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_ladder.c)
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_mma.c mutants/mutants_ladder.c)
 foreach(part RANGE 3)
   gt_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
 endforeach()

@@ -116,6 +116,7 @@ static void run_line(const char *line, const char *op, struct tally *tally)
     }
     for (int i = 0; i < 4; i++) {
         struct problem like = problem_make(1, 1, 1);
+        like.type = config.template->delivers;
         like.trans_a = i / 2;
         like.trans_b = i % 2;
         if (strcmp(op, "all") == 0 || strcmp(op, problem_op_name(&like)) == 0)

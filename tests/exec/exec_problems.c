@@ -19,7 +19,7 @@ const struct gpu *exec_gpu(void)
                                    .memory_bytes = INT64_C(1) << 36,
                                    .clock_mhz = 1000,
                                    .memory_gb_per_s = 1000,
-                                   .fp32_tflops = 50};
+                                   .rate = {{"fp32", 50}}};
     return &gpu;
 }
 

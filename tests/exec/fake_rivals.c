@@ -6,6 +6,11 @@
 
 enum { SUCCESS = 0, INVALID_VALUE = 7, NOT_SUPPORTED = 15, AUTOTUNE = 999, COMPUTE_32F = 68 };
 
+static int is_compute_of_fp32(int compute)
+{
+    return compute == COMPUTE_32F || compute == 69 || compute == 77 || compute == 78;
+}
+
 struct fake_rivals fake_rivals;
 
 struct blas {
@@ -30,6 +35,7 @@ int cublasGetProperty(int which, int *value);
 int cublasSetStream_v2(struct blas *handle, void *stream);
 int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes);
 int cublasSetMathMode(struct blas *handle, int mode);
+int cublasSetEmulationStrategy(struct blas *handle, int strategy);
 int cublasSetPointerMode_v2(struct blas *handle, int mode);
 int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
                    const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
@@ -122,7 +128,14 @@ int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes)
 
 int cublasSetMathMode(struct blas *handle, int mode)
 {
-    return handle && mode == 0 ? SUCCESS : INVALID_VALUE;
+    fake_rivals.math = mode;
+    return handle && (mode == 0 || mode == 2) ? SUCCESS : INVALID_VALUE;
+}
+
+int cublasSetEmulationStrategy(struct blas *handle, int strategy)
+{
+    fake_rivals.emulation = strategy;
+    return handle && !fake_rivals.no_emulation ? SUCCESS : NOT_SUPPORTED;
 }
 
 int cublasSetPointerMode_v2(struct blas *handle, int mode)
@@ -162,8 +175,9 @@ int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, i
                                int algorithm)
 {
     const struct fake_answer *answer = &fake_rivals.answer[0];
-    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || compute != COMPUTE_32F)
+    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || !is_compute_of_fp32(compute))
         return INVALID_VALUE;
+    fake_rivals.compute = compute;
     if (algorithm == AUTOTUNE) fake_rivals.autotune_calls++;
     if (algorithm == AUTOTUNE && answer->us <= 0) return NOT_SUPPORTED;
     run(&(struct product){op_a, op_b, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c}, alpha, a,
@@ -209,7 +223,8 @@ int cublasLtDestroy(struct object *handle)
 
 int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale)
 {
-    return compute == COMPUTE_32F && scale == 0 ? make(desc) : INVALID_VALUE;
+    fake_rivals.compute = compute;
+    return is_compute_of_fp32(compute) && scale == 0 ? make(desc) : INVALID_VALUE;
 }
 
 int cublasLtMatmulDescSetAttribute(struct object *desc, int what, const void *value, size_t bytes)

@@ -18,9 +18,11 @@ struct fake_answer {
 struct fake_rivals {
     struct fake_answer answer[FAKE_ANSWERS_MAX];
     int answers;
-    void (*spend)(double us); /* winds the clock */
-    int autotune_calls, open; /* open: what was created and not destroyed */
-    unsigned alignment_a;     /* bytes, as the program promised */
+    void (*spend)(double us);     /* winds the clock */
+    int autotune_calls, open;     /* open: what was created and not destroyed */
+    unsigned alignment_a;         /* bytes, as the program promised */
+    int compute, math, emulation; /* as the last product, handle and strategy asked for */
+    int no_emulation;             /* this cuBLAS does not know it on this GPU */
 };
 
 /* The name of the one that the library has; for dlsym. */

@@ -44,6 +44,10 @@ void gt_warp_barrier(unsigned mask);
 /* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp).
  */
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
+/* Hand in `bytes` (at most 32), get those of all lanes of this warp, which must be whole: 32 * bytes. */
+void gt_warp_share(const void *value, int bytes, void *all);
+/* A matrix instruction is given an operand that it does not take as it is: ends the test. */
+void gt_not_tf32(float value);
 
 /* `bytes` are written to `to`: the first `valid` from `from` (which is not read beyond them), the rest zeros;
  * when this thread waits. */
@@ -139,7 +143,8 @@ template <typename T> static inline void __stcg(T *p, T value)
     *p = value;
 }
 
-/* What gt_ptx.cuh gives the kernels: V floats at once, at an address that is a multiple of them. */
+/* What gt_memory.cuh and its likes give the kernels: V floats at once, at an address that is a multiple of
+ * them. */
 template <int V> static inline void gt_move(float *to, const float *from, const float *aligned)
 {
     if ((uintptr_t)aligned % (4 * V)) gt_misaligned(aligned, 4 * V);
@@ -332,6 +337,46 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T value, u
     int from = self + (int)by;
     gt_warp_exchange(mask, &value, sizeof value, from / width == self / width ? from : self);
     return value;
+}
+
+/* What gt_mma.cuh gives the kernels. */
+static inline void load_matrices(float (&v)[4], shared_place s)
+{
+    const float *row[32];
+    const int lane = (int)threadIdx.x % 32;
+    if ((uintptr_t)s % 16) gt_misaligned(s, 16);
+    gt_warp_share(&s, sizeof s, row);
+    for (int i = 0; i < 4; i++) v[i] = row[8 * i + lane / 4][lane % 4];
+}
+static inline float rounded_to_tf32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7f800000u) != 0x7f800000u) bits += 0x1000;
+    else if (bits & 0x7fffffu) bits |= 0x400000; /* a NaN, whichever bits say so */
+    bits &= 0xffffe000u;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static inline void multiply_add_tf32(float (&d)[4], float a0, float a1, float a2, float a3, float b0,
+                                     float b1)
+{
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const float mine[6] = {a0, a1, a2, a3, b0, b1};
+    float all[32][6];
+    for (int i = 0; i < 6; i++) {
+        uint32_t bits;
+        memcpy(&bits, &mine[i], sizeof bits);
+        if (bits & 0x1fffu) gt_not_tf32(mine[i]);
+    }
+    gt_warp_share(mine, sizeof mine, all);
+    for (int i = 0; i < 4; i++) { /* row g + 8 (i / 2), column 2 t + i % 2 */
+        double sum = d[i];
+        for (int k = 0; k < 8; k++)
+            sum +=
+                (double)all[4 * g + k % 4][i / 2 + k / 4 * 2] * all[4 * (2 * t + i % 2) + k % 4][4 + k / 4];
+        d[i] = (float)sum;
+    }
 }
 
 #endif

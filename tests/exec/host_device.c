@@ -217,7 +217,8 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
                              .EventRecord = event_record,
                              .EventSynchronize = event_synchronize,
                              .EventElapsedTime = event_elapsed};
-    *device = (struct device){.gpu = {.arch = 90, .sm_count = 1, .l2_bytes = 1 << 20, .fp32_tflops = 60}};
+    *device =
+        (struct device){.gpu = {.arch = 90, .sm_count = 1, .l2_bytes = 1 << 20, .rate = {{"fp32", 60}}}};
     CUfunction function[6];
     for (int i = 0; i < 6; i++) function[i] = (CUfunction)(void *)&entries[i];
     *kernels = (struct oracle_kernels){.device = device,

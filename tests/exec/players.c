@@ -3,6 +3,8 @@
 #include "host_device.h"
 #include "reference.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 float *host_memory(CUdeviceptr address)
 {
@@ -26,6 +28,27 @@ static void spoil(const struct player *player, double beta, float *c, float befo
     if (player->fault == ODD_M_WRONG && p->m % 4) *last += 1.0f;
 }
 
+/* The operands that a matrix instruction sees: without their last `bits` bits. malloc'ed. */
+static float *rounded(const float *from, int64_t count, int bits)
+{
+    float *to = malloc((size_t)(count + 1) * sizeof *to);
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t word;
+        memcpy(&word, &from[i], sizeof word);
+        word = (word + (1u << (bits - 1))) & ~((1u << bits) - 1);
+        memcpy(&to[i], &word, sizeof word);
+    }
+    return to;
+}
+
+static void multiply_rounded(const struct problem *p, const float *a, const float *b, float *c, int bits)
+{
+    float *a_rounded = rounded(a, problem_span_a(p), bits), *b_rounded = rounded(b, problem_span_b(p), bits);
+    reference_ijk(p, a_rounded, b_rounded, c);
+    free(a_rounded);
+    free(b_rounded);
+}
+
 enum status play(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct player *player = self;
@@ -40,7 +63,9 @@ enum status play(void *self, const struct operands *operands, double alpha, doub
     if (player->fault == LAST_K_MISSING) p.k--;
     if (player->fault == OP_SWAPPED) p.trans_b = !p.trans_b;
     if (player->fault == OPERANDS_OVERWRITTEN) a[0] = 1e6f;
-    reference_ijk(&p, a, b, c);
+    if (player->fault == ROUNDED_TF32) multiply_rounded(&p, a, b, c, 13);
+    else if (player->fault == ROUNDED_BF16) multiply_rounded(&p, a, b, c, 16);
+    else reference_ijk(&p, a, b, c);
     if (player->fault == ALPHA_0_READS && alpha == 0 && p.k > 0) c[0] += 0 * a[0];
     spoil(player, beta, c, before, real);
     return OK;

@@ -24,6 +24,8 @@ enum fault {
     UNSTEADY, /* every other call with random data differs in one last bit */
     LATE,     /* right in its first calls, wrong from the call `late` on */
     OPERANDS_OVERWRITTEN,
+    ROUNDED_TF32, /* operands are rounded to TF32: to nearest, ties away from 0 */
+    ROUNDED_BF16,
     ODD_M_WRONG,  /* right where M is a multiple of 4 */
     ALPHA_0_READS /* 0 * NaN where nothing was to be read */
 };

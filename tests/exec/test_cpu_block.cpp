@@ -53,6 +53,103 @@ static int status_of(void (*kernel)(struct gemm_args), unsigned threads, unsigne
     return WEXITSTATUS(ended);
 }
 
+/* ---- matrix instructions ---- */
+
+/* A is in[16 x 8], B in[128 + 8 x 8], D out[16 x 8], each row after row. */
+static void matrix_product(const struct gemm_args args)
+{
+    const float *a = args.a, *b = args.a + 128;
+    const int g = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
+    float d[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+    multiply_add_tf32(d, a[g * 8 + t], a[(g + 8) * 8 + t], a[g * 8 + t + 4], a[(g + 8) * 8 + t + 4],
+                      b[t * 8 + g], b[(t + 4) * 8 + g]);
+    for (int i = 0; i < 4; i++) args.c[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = d[i];
+}
+
+TEST(a_matrix_instruction_adds_the_product_of_what_all_lanes_hold)
+{
+    run(matrix_product, 32, ORDER_REVERSE);
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 8; j++) {
+            float sum = 1.0f;
+            for (int k = 0; k < 8; k++) sum += in[i * 8 + k] * in[128 + k * 8 + j];
+            assert_true(out[i * 8 + j] == sum);
+        }
+}
+
+static void product_of_thirds(const struct gemm_args args)
+{
+    float d[4] = {}, x = 1.0f / 3.0f;
+    if (args.m) x = rounded_to_tf32(x);
+    multiply_add_tf32(d, x, x, x, x, x, x);
+}
+
+static void product_of_rounded_thirds(const struct gemm_args args)
+{
+    struct gemm_args rounded = args;
+    rounded.m = 1;
+    product_of_thirds(rounded);
+}
+
+TEST(a_matrix_instruction_refuses_operands_that_have_not_been_rounded)
+{
+    assert_int_equal(status_of(product_of_thirds, 32), BROKEN_KERNEL);
+    assert_int_equal(status_of(product_of_rounded_thirds, 32), 0);
+}
+
+static void product_of_half_a_warp(const struct gemm_args)
+{
+    float d[4] = {};
+    if (threadIdx.x < 16) multiply_add_tf32(d, 0, 0, 0, 0, 0, 0);
+}
+
+TEST(a_matrix_instruction_wants_the_whole_warp)
+{
+    assert_int_equal(status_of(product_of_half_a_warp, 32), BROKEN_KERNEL);
+    assert_int_equal(status_of(product_of_half_a_warp, 16), BROKEN_KERNEL);
+}
+
+TEST(rounding_to_tf32_goes_to_nearest_and_keeps_what_is_not_finite)
+{
+    assert_true(rounded_to_tf32(0x1.001p0f) == 1.0f);
+    assert_true(rounded_to_tf32(0x1.002p0f) == 0x1.004p0f);
+    assert_true(rounded_to_tf32(-0x1.002p0f) == -0x1.004p0f);
+    assert_true(rounded_to_tf32(0x1.001ffep0f) == 1.0f);
+    assert_true(rounded_to_tf32(0x1.fffp3f) == 0x1p4f);
+    const uint32_t nan_bits[] = {0x7fffffff, 0xffffffff, 0x7f800001};
+    for (uint32_t bits : nan_bits) {
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        assert_true(is_nan(rounded_to_tf32(x)));
+    }
+    const float infinity = 2.0f * 0x1.fffffep127f;
+    assert_true(rounded_to_tf32(infinity) == infinity && rounded_to_tf32(-infinity) == -infinity);
+}
+
+/* Row r of matrix i is the four floats from (8 i + r) * 4 on; shared memory holds them backwards. */
+static void matrices_of_shared(const struct gemm_args args)
+{
+    float *const shared = gt_shared_memory(), v[4];
+    const int lane = (int)threadIdx.x;
+    for (int i = 0; i < 4; i++) shared[(31 - lane) * 4 + i] = args.a[lane * 4 + i];
+    __syncthreads();
+    load_matrices(v, place_in_shared(shared + (31 - lane) * 4));
+    for (int i = 0; i < 4; i++) args.c[i * 32 + lane] = v[i];
+}
+
+static void matrices_between_vectors(const struct gemm_args)
+{
+    float v[4];
+    load_matrices(v, place_in_shared(gt_shared_memory() + 2));
+}
+
+TEST(lanes_get_the_floats_of_matrices_whose_rows_others_point_at)
+{
+    run(matrices_of_shared, 32, ORDER_REVERSE, 1, 512);
+    for (int i = 0; i < 128; i++) assert_true(out[i] == (float)i);
+    assert_int_equal(status_of(matrices_between_vectors, 32, 512), BROKEN_KERNEL);
+}
+
 /* ---- shuffles and warp barriers ---- */
 
 static void sum_of_warp(const struct gemm_args args)
@@ -493,6 +590,11 @@ TEST(misused_barriers_in_two_steps_end_the_test)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_matrix_instruction_adds_the_product_of_what_all_lanes_hold),
+        cmocka_unit_test(a_matrix_instruction_refuses_operands_that_have_not_been_rounded),
+        cmocka_unit_test(a_matrix_instruction_wants_the_whole_warp),
+        cmocka_unit_test(rounding_to_tf32_goes_to_nearest_and_keeps_what_is_not_finite),
+        cmocka_unit_test(lanes_get_the_floats_of_matrices_whose_rows_others_point_at),
         cmocka_unit_test(a_butterfly_of_shuffles_adds_each_warp),
         cmocka_unit_test(a_shuffle_stays_in_its_width_and_in_a_short_warp),
         cmocka_unit_test(half_a_warp_may_shuffle_alone),

@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,78 @@ TEST(a_right_kernel_is_called_right_everywhere)
     }
     for (size_t i = 0; i < 2; i++) assert_true(judge(empty[i], NONE).right);
     assert_true(judge("nn:65x63x17", NONE).worst > 0);
+}
+
+TEST(a_kernel_that_rounds_its_operands_answers_for_tf32_alone_and_a_strict_one_for_both)
+{
+    for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++) {
+        char text[120];
+        snprintf(text, sizeof text, "tf32gemm:%s", ragged[i]);
+        for (int strict = 0; strict < 2; strict++) {
+            struct judgement j = judge(text, strict ? NONE : ROUNDED_TF32);
+            if (!j.right) fail_msg("%s: %s", text, j.detail);
+            assert_true(j.exact && j.worst <= 1);
+        }
+    }
+    assert_wrong("sgemm:nn:65x63x17", ROUNDED_TF32, "random data: ");
+    assert_true(judge("sgemm:nn:65x63x17", ROUNDED_TF32).exact);
+    assert_wrong("tf32gemm:nn:65x63x3", ROUNDED_BF16, "random data: ");
+}
+
+TEST(faults_are_found_in_tf32_too)
+{
+    static const enum fault faults[] = {ONE_OFF,        UNWRITTEN,      BEFORE_C,   BEHIND_C, IN_PADDING,
+                                        LAST_K_MISSING, BETA_TIMES_NAN, OP_SWAPPED, UNSTEADY};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        assert_wrong("tf32gemm:nn:17x17x17:ldc=20", faults[i], "");
+    assert_wrong("tf32gemm:nn:5x6x7:beta=1", BETA_IGNORED, "wrong");
+    assert_wrong("tf32gemm:nn:65x63x2000", LAST_K_MISSING, "whole-number data");
+}
+
+/* Against the definition: of C, and of the judge's own reference, which was checked above. */
+TEST(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off)
+{
+    static const enum fault faults[] = {NONE, ROUNDED_TF32};
+    double rms[2];
+    for (int f = 0; f < 2; f++) {
+        struct court court;
+        struct judgement j;
+        open_court("tf32gemm:tn:67x131x700:lda=70:beta=0.5", ROOM, &court);
+        struct player player = {.problem = court.work.problem, .fault = faults[f]};
+        const struct kernel kernel = {&player, play, NULL};
+        assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+        assert_true(j.right);
+        const double *value = (const double *)(const void *)host_memory(court.oracle.value.address);
+        const float *mass = host_memory(court.oracle.mass.address);
+        double componentwise = 0, squares = 0, max = 0, largest = 0;
+        /* The judge's last call left its C in one of the sets. */
+        const float *c = host_memory(workload_operands(&court.work, court.work.layout.sets > 1 ? 1 : 0).c);
+        for (int i = 0; i < 67 * 131; i++) {
+            const double error = fabs((double)c[i] - value[i]);
+            componentwise = fmax(componentwise, error / (double)mass[i]);
+            squares += error * error;
+            max = fmax(max, error);
+            largest = fmax(largest, fabs(value[i]));
+        }
+        rms[f] = sqrt(squares / (67 * 131)) / largest;
+        assert_true(fabs(j.errors.componentwise / componentwise - 1) < 1e-6);
+        assert_true(fabs(j.errors.rms / rms[f] - 1) < 1e-6);
+        assert_true(fabs(j.errors.max / (max / largest) - 1) < 1e-6);
+        assert_true(j.errors.rms < j.errors.max);
+        close_court(&court);
+    }
+    assert_true(rms[1] > 50 * rms[0]);
+}
+
+TEST(errors_of_what_was_refused_by_whole_numbers_are_unknown_and_those_of_nan_infinite)
+{
+    assert_false(accuracy_is_known(&(struct accuracy){NAN, 0, 0}));
+    struct judgement j = judge("nn:65x63x17", ONE_OFF);
+    assert_false(accuracy_is_known(&j.errors));
+    j = judge("nn:0x5x3", NONE);
+    assert_true(j.errors.rms == 0 && j.errors.max == 0 && j.errors.componentwise == 0);
+    j = judge("nn:65x63x17", RANDOM_ONLY);
+    assert_true(accuracy_is_known(&j.errors) && j.errors.max > 0);
 }
 
 TEST(a_wrong_element_is_named_with_what_it_is_and_should_be)
@@ -327,6 +400,10 @@ int main(void)
         cmocka_unit_test(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_shapes),
         cmocka_unit_test(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says),
         cmocka_unit_test(a_right_kernel_is_called_right_everywhere),
+        cmocka_unit_test(a_kernel_that_rounds_its_operands_answers_for_tf32_alone_and_a_strict_one_for_both),
+        cmocka_unit_test(faults_are_found_in_tf32_too),
+        cmocka_unit_test(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off),
+        cmocka_unit_test(errors_of_what_was_refused_by_whole_numbers_are_unknown_and_those_of_nan_infinite),
         cmocka_unit_test(a_wrong_element_is_named_with_what_it_is_and_should_be),
         cmocka_unit_test(an_unwritten_element_is_found),
         cmocka_unit_test(a_write_outside_c_is_found),

@@ -1,9 +1,11 @@
-/* The rivals of tune bench on the host device, with a cuBLAS and a cublasLt made of host memory: that
+/* The rivals on the host device, with a cuBLAS and a cublasLt made of host memory: that
  * operands and layouts are what these libraries understand, and that the best right answer is taken.
  */
 #include "fake_rivals.h"
 #include "host_device.h"
-#include "rivals.h"
+#include "kernel.h"
+#include "rival_open.h"
+#include "site.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -50,6 +52,14 @@ static void prepare(const char *text)
     fake->autotune_calls = 0;
 }
 
+/* The row of this role that fits the site's problem. */
+static enum status open_as(const char *role)
+{
+    const struct rival_row *row = rival_for(role, site.problem.type);
+    assert_non_null(row);
+    return row->open(&site, row, &kernel, detail);
+}
+
 static int nothing_is_left(void **state)
 {
     (void)state;
@@ -70,7 +80,7 @@ TEST(lt_is_asked_for_the_problem_itself)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct judgement judgement;
         prepare(texts[i]);
-        assert_ok(rival_lt_open(&site, &kernel, detail));
+        assert_ok(open_as("lt"));
         assert_ok(oracle_judge(&site.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
         kernel_close(&kernel);
@@ -89,7 +99,7 @@ TEST(the_fastest_answer_that_runs_and_is_right_is_taken)
     fake->answer[5] = (struct fake_answer){.us = 20, .workspace_bytes = (size_t)65 << 20};
     fake->answer[6] = (struct fake_answer){.us = 201};
     fake->answers = 7;
-    assert_ok(rival_lt_open(&site, &kernel, detail));
+    assert_ok(open_as("lt"));
     assert_string_equal(detail, "answer 4 of 7");
     struct timed timed;
     double us;
@@ -104,9 +114,9 @@ TEST(without_an_answer_that_is_right_there_is_no_rival)
 {
     prepare("17x9x5");
     fake->answer[0].wrong = 1;
-    assert_fails(rival_lt_open(&site, &kernel, detail), E_ABSENT, "none of the 1 answers");
+    assert_fails(open_as("lt"), E_ABSENT, "none of the 1 answers");
     fake->answers = 0;
-    assert_fails(rival_lt_open(&site, &kernel, detail), E_ABSENT, "propose");
+    assert_fails(open_as("lt"), E_ABSENT, "propose");
 }
 
 TEST(autotune_is_asked_for_the_problem_itself)
@@ -114,7 +124,7 @@ TEST(autotune_is_asked_for_the_problem_itself)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct judgement judgement;
         prepare(texts[i]);
-        assert_ok(rival_autotune_open(&site, &kernel, detail));
+        assert_ok(open_as("autotune"));
         assert_ok(oracle_judge(&site.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
         assert_true(fake->autotune_calls >= 6);
@@ -126,9 +136,77 @@ TEST(an_autotuner_that_fails_or_is_wrong_is_no_rival)
 {
     prepare("17x9x5");
     fake->answer[0].us = 0;
-    assert_fails(rival_autotune_open(&site, &kernel, detail), E_ABSENT, "CUBLAS_GEMM_AUTOTUNE");
+    assert_fails(open_as("autotune"), E_ABSENT, "CUBLAS_GEMM_AUTOTUNE");
     fake->answer[0] = (struct fake_answer){.us = 2000, .wrong = 1};
-    assert_fails(rival_autotune_open(&site, &kernel, detail), E_ABSENT, "wrong C");
+    assert_fails(open_as("autotune"), E_ABSENT, "wrong C");
+}
+
+TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
+{
+    static const struct {
+        const char *role;
+        enum gemm_type needed;
+        const char *name; /* NULL: there is none */
+    } rows[] = {
+        {"cublas", GEMM_SGEMM, "cublasSgemm"},
+        {"cublas", GEMM_SGEMM_ACCURATE, "cublasSgemm"},
+        {"cublas", GEMM_SGEMM_NORMWISE, "cublasSgemm"},
+        {"cublas", GEMM_TF32, "cublasGemmEx TF32"},
+        {"lt", GEMM_SGEMM, "cublasLt"},
+        {"lt", GEMM_TF32, "cublasLt TF32"},
+        {"autotune", GEMM_SGEMM_NORMWISE, "cublasGemmEx autotune"},
+        {"autotune", GEMM_TF32, "cublasGemmEx TF32 autotune"},
+        {"bf16x9", GEMM_SGEMM, NULL}, /* emulated FP32 answers for no strict problem */
+        {"bf16x9", GEMM_SGEMM_ACCURATE, "cublasGemmEx BF16x9"},
+        {"bf16x9", GEMM_TF32, "cublasGemmEx BF16x9"},
+        {"nobody", GEMM_SGEMM, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct rival_row *row = rival_for(rows[i].role, rows[i].needed);
+        if (rows[i].name) assert_string_equal(row->name, rows[i].name);
+        else assert_null(row);
+    }
+    for (int i = 0; i < RIVALS; i++) {
+        assert_true(strlen(rivals[i].name) < 32); /* as stored with a decision */
+        for (int j = 0; j < i; j++) assert_string_not_equal(rivals[i].name, rivals[j].name);
+    }
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) assert_non_null(rival_anchor((enum gemm_type)type));
+}
+
+/* What a row of the table asks for, in an environment that says nothing and in one that says TF32. */
+TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
+{
+    enum { PEDANTIC_MATH = 2, EAGER = 2 };
+    for (int relaxed = 0; relaxed < 2; relaxed++) {
+        if (relaxed) setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
+        for (int i = 0; i < RIVALS; i++) {
+            const struct rival_row *row = &rivals[i];
+            const bool strict = row->delivers == GEMM_SGEMM, lt = strcmp(row->role, "lt") == 0;
+            struct judgement judgement;
+            prepare("17x9x5");
+            site.problem.type = row->delivers;
+            fake->math = fake->compute = fake->emulation = -1;
+            assert_ok(row->open(&site, row, &kernel, detail));
+            assert_ok(oracle_judge(&site.oracle, &kernel, &judgement));
+            assert_true(judgement.right);
+            if (lt) assert_int_equal(fake->compute, strict && relaxed ? 69 : row->compute);
+            else assert_int_equal(fake->math, strict && relaxed ? PEDANTIC_MATH : 0);
+            if (!lt && row->compute) assert_int_equal(fake->compute, row->compute);
+            assert_int_equal(fake->emulation, row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9 ? EAGER : -1);
+            kernel_close(&kernel);
+        }
+    }
+    unsetenv("NVIDIA_TF32_OVERRIDE");
+}
+
+TEST(emulation_that_cublas_refuses_is_no_rival)
+{
+    prepare("17x9x5");
+    site.problem.type = GEMM_SGEMM_ACCURATE;
+    fake->no_emulation = 1;
+    assert_fails(open_as("bf16x9"), E_ABSENT, "could not emulate FP32");
+    fake->no_emulation = 0;
+    assert_ok(open_as("bf16x9"));
 }
 
 int main(void)
@@ -138,6 +216,10 @@ int main(void)
         cmocka_unit_test_teardown(the_fastest_answer_that_runs_and_is_right_is_taken, nothing_is_left),
         cmocka_unit_test_teardown(without_an_answer_that_is_right_there_is_no_rival, nothing_is_left),
         cmocka_unit_test_teardown(autotune_is_asked_for_the_problem_itself, nothing_is_left),
+        cmocka_unit_test_teardown(the_row_of_a_role_is_the_one_that_fits_the_type, nothing_is_left),
+        cmocka_unit_test_teardown(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict,
+                                  nothing_is_left),
+        cmocka_unit_test_teardown(emulation_that_cublas_refuses_is_no_rival, nothing_is_left),
         cmocka_unit_test_teardown(an_autotuner_that_fails_or_is_wrong_is_no_rival, nothing_is_left),
     };
     return cmocka_run_group_tests(tests, open_site, close_site);

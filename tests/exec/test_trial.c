@@ -4,7 +4,7 @@
 #include "ladder.h"
 #include "line_up.h"
 #include "players.h"
-#include "rivals.h"
+#include "rival_open.h"
 #include "unit.h"
 #include "verify.h"
 
@@ -56,39 +56,40 @@ void kernel_close(struct kernel *kernel)
     *kernel = (struct kernel){0};
 }
 
-enum status rival_open(struct device *on, const struct problem *problem, struct kernel *kernel,
-                       char version[16])
+enum status rival_sgemm_open(struct site *on, const struct rival_row *row, struct kernel *kernel,
+                             char detail[RIVAL_DETAIL_MAX])
 {
-    (void)on;
+    (void)row, (void)detail;
     *kernel = (struct kernel){0};
     if (!rival_there) return fail(E_ABSENT, "no cuBLAS");
-    snprintf(version, 16, "13.1.0");
-    give(problem, kernel);
+    give(&on->problem, kernel);
     return OK;
 }
 
 static bool searcher_there; /* a rival beyond cuBLAS */
 static int searched;
 
-static enum status search(struct site *on, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX],
-                          const char *what)
+static enum status search(struct site *on, const struct rival_row *row, struct kernel *kernel,
+                          char detail[RIVAL_DETAIL_MAX])
 {
     searched++;
     *kernel = (struct kernel){0};
-    if (!searcher_there) return fail(E_ABSENT, "no %s", what);
-    snprintf(detail, RIVAL_DETAIL_MAX, "%s", what);
+    if (!searcher_there) return fail(E_ABSENT, "no %s", row->name);
+    snprintf(detail, RIVAL_DETAIL_MAX, "%s", row->name);
     give(&on->problem, kernel);
     return OK;
 }
 
-enum status rival_lt_open(struct site *on, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+enum status rival_lt_open(struct site *on, const struct rival_row *row, struct kernel *kernel,
+                          char detail[RIVAL_DETAIL_MAX])
 {
-    return search(on, kernel, detail, "cublasLt");
+    return search(on, row, kernel, detail);
 }
 
-enum status rival_autotune_open(struct site *on, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+enum status rival_gemm_ex_open(struct site *on, const struct rival_row *row, struct kernel *kernel,
+                               char detail[RIVAL_DETAIL_MAX])
 {
-    return search(on, kernel, detail, "autotune");
+    return search(on, row, kernel, detail);
 }
 
 /* ---- ---- */
@@ -268,13 +269,12 @@ TEST(preparing_again_frees_what_the_former_problem_held)
 TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
 {
     static struct line_up line_up;
-    char cublas[16];
     struct timed *timed;
     prepare("17x9x5");
     rival_there = true;
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     assert_true(line_up.has_anchor);
-    assert_string_equal(cublas, "13.1.0");
+    assert_string_equal(line_up.anchor_row->name, "cublasSgemm");
     loaded = 0;
     for (int round = 0; round < 3; round++)
         for (int i = 1; i <= LINE_UP_MAX; i++) {
@@ -300,13 +300,12 @@ TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
 TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
 {
     static struct line_up line_up;
-    char cublas[16];
     struct timed *timed, *again;
     const char *detail;
     prepare("17x9x5");
     searcher_there = true;
     searched = 0;
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     assert_int_equal(searched, 0); /* nobody has asked */
     assert_ok(line_up_rival(&line_up, "lt", &timed, &detail));
     assert_string_equal(detail, "cublasLt");
@@ -315,8 +314,10 @@ TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
     assert_int_equal(searched, 1);
     searcher_there = false;
     for (int i = 0; i < 2; i++)
-        assert_fails(line_up_rival(&line_up, "autotune", &timed, &detail), E_ABSENT, "no autotune");
+        assert_fails(line_up_rival(&line_up, "autotune", &timed, &detail), E_ABSENT,
+                     "no cublasGemmEx autotune");
     assert_int_equal(searched, 2);
+    assert_fails(line_up_rival(&line_up, "bf16x9", &timed, &detail), E_ABSENT, "of type sgemm");
     assert_fails(line_up_rival(&line_up, "nobody", &timed, &detail), E_INPUT, "'nobody'");
     line_up_close(&line_up);
     assert_int_equal(open_kernels, 0);
@@ -325,12 +326,10 @@ TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
 TEST(without_cublas_there_is_no_anchor_and_no_error)
 {
     static struct line_up line_up;
-    char cublas[16] = "x";
     prepare("17x9x5");
     rival_there = false;
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     assert_false(line_up.has_anchor);
-    assert_string_equal(cublas, "");
     line_up_close(&line_up);
 }
 

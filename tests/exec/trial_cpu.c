@@ -137,6 +137,24 @@ static bool equals_reference(const struct problem *p, const struct operand *a, c
     return equal;
 }
 
+/* To nearest, ties away from zero; by so much of x at most. */
+static float rounded(float x, double roundoff)
+{
+    int exponent;
+    const double fraction = frexp((double)x, &exponent); /* in [0.5, 1) */
+    return (float)ldexp(round(fraction / roundoff) * roundoff, exponent);
+}
+
+/* The operand as kernels of the problem's type take it; to be freed. */
+static float *taken(const struct problem *p, const struct operand *o)
+{
+    const double roundoff = gemm_type_row(p->type)->operand_roundoff;
+    float *x = malloc((size_t)o->span * sizeof *x + 1);
+    if (!x) abort();
+    for (int64_t i = 0; i < o->span; i++) x[i] = roundoff > 0 ? rounded(o->x[i], roundoff) : o->x[i];
+    return x;
+}
+
 /* |c - ref| <= 4 u K g + u |c| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C|. */
 static bool is_near_reference(const struct problem *p, const struct operand *a, const struct operand *b,
                               const struct operand *c, const float *before, char *why)
@@ -144,7 +162,10 @@ static bool is_near_reference(const struct problem *p, const struct operand *a, 
     size_t count = (size_t)(p->m * p->n * p->batch);
     double *want = malloc(2 * count * sizeof *want + 1), *magnitude = want + count;
     if (!want) abort();
-    reference_double(p, a->x, b->x, before, want, magnitude);
+    float *const taken_a = taken(p, a), *const taken_b = taken(p, b);
+    reference_double(p, taken_a, taken_b, before, want, magnitude);
+    free(taken_a);
+    free(taken_b);
     bool near = true;
     for (size_t i = 0; near && i < count; i++) {
         int64_t item = (int64_t)i / (p->m * p->n), row = (int64_t)i / p->n % p->m, col = (int64_t)i % p->n;

@@ -10,7 +10,8 @@
 
 enum trial_data {
     DATA_INTEGERS, /* small ones: every sum is exact, the answer must be equal */
-    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound */
+    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound, of operands rounded as
+                      the problem's type says */
 };
 
 struct trial {

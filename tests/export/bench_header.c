@@ -15,22 +15,29 @@ static const struct gt_winner_gpu *gpu;
 static struct gt_winner_shape queries[QUERIES];
 
 struct key {
-    int32_t op, m, n, k, batch, align, adds_to_c, number;
+    int32_t type, op, m, n, k, batch, align, adds_to_c, number;
 };
 static struct key *keys;
 
 static int compare(const void *x, const void *y)
 {
     const int32_t *a = x, *b = y;
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 8; i++)
         if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
     return 0;
 }
 
 static struct key key_of(const struct gt_winner_shape *s)
 {
-    return (struct key){2 * s->trans_a + s->trans_b, (int32_t)s->m,      (int32_t)s->n, (int32_t)s->k,
-                        (int32_t)s->batch,           gt_winner_align(s), s->adds_to_c,  0};
+    return (struct key){s->type,
+                        2 * s->trans_a + s->trans_b,
+                        (int32_t)s->m,
+                        (int32_t)s->n,
+                        (int32_t)s->k,
+                        (int32_t)s->batch,
+                        gt_winner_align(s),
+                        s->adds_to_c,
+                        0};
 }
 
 static int by_header(const struct gt_winner_shape *s)
@@ -41,14 +48,14 @@ static int by_header(const struct gt_winner_shape *s)
 
 static int by_bsearch(const struct gt_winner_shape *s)
 {
-    const struct key key = key_of(s),
-                     *found = bsearch(&key, keys, (size_t)gpu->first[4], sizeof key, compare);
+    const struct key key = key_of(s), *found = bsearch(&key, keys, (size_t)gpu->count, sizeof key, compare);
     return found ? found->number : -1;
 }
 
 static void key_text(const struct key *k, char text[96])
 {
-    snprintf(text, 96, "%d %d %d %d %d %d %d", k->op, k->m, k->n, k->k, k->batch, k->align, k->adds_to_c);
+    snprintf(text, 96, "%d %d %d %d %d %d %d %d", k->type, k->op, k->m, k->n, k->k, k->batch, k->align,
+             k->adds_to_c);
 }
 
 static int by_hsearch(const struct gt_winner_shape *s)
@@ -97,13 +104,13 @@ static double time_of(int (*find)(const struct gt_winner_shape *), long *sum)
 int main(void)
 {
     gpu = gt_winner_gpu_find(&gt_many_winners, "NVIDIA H200", 90, 132);
-    const int32_t count = gpu->first[4];
+    const int32_t count = gpu->count;
     keys = calloc((size_t)count, sizeof *keys);
     if (!keys || !hcreate((size_t)count * 2)) return 2;
     for (int32_t i = 0; i < count; i++) {
         const struct gt_winner *w = &gpu->winners[i];
         char text[96];
-        keys[i] = (struct key){w->op, w->m, w->n, w->k, w->batch, w->align, w->adds_to_c, i};
+        keys[i] = (struct key){w->type, w->op, w->m, w->n, w->k, w->batch, w->align, w->adds_to_c, i};
         key_text(&keys[i], text);
         hsearch((ENTRY){.key = strdup(text), .data = (void *)(intptr_t)i}, ENTER);
     }
@@ -111,6 +118,7 @@ int main(void)
     for (int i = 0; i < QUERIES; i++) { /* one in eight is not there */
         const struct gt_winner *w = &gpu->winners[below((uint32_t)count)];
         queries[i] = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k + (i % 8 == 0));
+        queries[i].type = w->type;
         queries[i].batch = w->batch;
         queries[i].adds_to_c = w->adds_to_c;
     }

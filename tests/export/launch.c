@@ -161,6 +161,7 @@ static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner
     for (int i = 0; i < 8 * 8 * 8; i++) {
         struct gt_winner_shape s =
             gt_winner_shape_make(w->op / 2, w->op % 2, sizes[i % 8], sizes[i / 8 % 8], sizes[i / 64]);
+        s.type = w->type;
         check_shape(gpu, &loaded, w, &s);
         if (i % 10) continue;
         s.batch = 100000;
@@ -176,11 +177,11 @@ int main(void)
     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132);
     if (!gpu) return 2;
     CHECK(sizeof(struct gemm_args) == sizeof fake.launch[0].args);
-    for (int32_t i = 0; i < gpu->first[4]; i++) {
+    for (int32_t i = 0; i < gpu->count; i++) {
         check_winner(gpu, &gpu->winners[i]);
         kernels += gpu->winners[i].kernel >= 0;
     }
     CHECK(kernels > 3 && batches > 3 && slabs > 3);
-    printf("%d winners, %d with kernels, %d wrong\n", (int)gpu->first[4], kernels, failures);
+    printf("%d winners, %d with kernels, %d wrong\n", (int)gpu->count, kernels, failures);
     return failures != 0;
 }

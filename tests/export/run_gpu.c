@@ -169,19 +169,23 @@ int main(void)
         printf("skipped: no kernel for %s\n", name);
         return 77;
     }
-    for (int32_t i = 0; i < gpu->first[4]; i++) {
+    for (int32_t i = 0; i < gpu->count; i++) {
         const struct gt_winner *w = &gpu->winners[i];
         struct gt_winner_shape s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k);
+        s.type = w->type;
         run(gpu, w, s, stream);
         s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m < 100 ? w->m : w->m - 3, w->n - w->n / 8,
                                  w->k + 5);
+        s.type = w->type;
         run(gpu, w, s, stream);
         s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m < 100 ? w->m : 96, w->n < 100 ? w->n : 96, 160);
         s.batch = 7;
+        s.type = w->type;
         run(gpu, w, s, stream);
         s = gt_winner_shape_make(w->op / 2, w->op % 2, 1000, 1000, 20000); /* packed operands go in slabs */
+        s.type = w->type;
         run(gpu, w, s, stream);
     }
-    printf("%s: %d runs of %d winners, %d wrong\n", name, runs, (int)gpu->first[4], failures);
+    printf("%s: %d runs of %d winners, %d wrong\n", name, runs, (int)gpu->count, failures);
     return failures || runs == 0;
 }

@@ -40,7 +40,8 @@ static void check_gpu(const struct gpu *g)
     PROMISE(g->smem_per_block_bytes >= 1024 && g->smem_per_sm_bytes >= 1024 && g->smem_reserved_bytes >= 0,
             "memory");
     PROMISE(g->l2_bytes >= 0 && g->memory_bytes >= 1, "memory");
-    PROMISE(isfinite(g->clock_mhz) && g->clock_mhz > 0 && isfinite(g->fp32_tflops) && g->fp32_tflops > 0,
+    PROMISE(isfinite(g->clock_mhz) && g->clock_mhz > 0 && isfinite(gpu_rate(g, "fp32")) &&
+                gpu_rate(g, "fp32") > 0,
             "speed");
     PROMISE(isfinite(g->memory_gb_per_s) && g->memory_gb_per_s > 0, "speed");
     PROMISE(g->id[0] && g->name[0] && g->source[0], "a text is empty");

@@ -10,7 +10,7 @@
         .blocks_per_sm = 32, .registers_per_sm = 65536, .smem_per_sm_bytes = 233472,                         \
         .smem_per_block_bytes = 232448, .smem_reserved_bytes = 1024, .l2_bytes = 52428800,                   \
         .memory_bytes = INT64_C(141000000000), .clock_mhz = 1980, .memory_gb_per_s = 4800,                   \
-        .fp32_tflops = 66.9, .source = "test"                                                                \
+        .rate = {{"fp32", 66.9}}, .source = "test"                                                           \
     }
 
 static const struct gpu fuzz_gpu = FUZZ_H200;

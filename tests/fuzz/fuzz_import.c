@@ -4,9 +4,9 @@
  * changes. */
 #include "exchange_json.h"
 #include "fuzz.h"
+#include "fuzz_hash.h"
 #include "import_ours.h"
 #include "pretuned.h"
-#include "template.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -133,10 +133,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static int inputs;
     if (inputs++ % INPUTS_A_FILE == 0) open_fresh();
     if (memchr(data, 0, size)) return 0; /* fuzz_recorded's */
-    static char hash[17];
     char *text = fuzz_text(data, size);
-    if (!hash[0]) snprintf(hash, sizeof hash, "%016" PRIx64, template_hash(template_find("simt")));
-    for (char *at = text; (at = strstr(at, "HASH-OF-TEMPLATE"));) memcpy(at, hash, 16);
+    fuzz_put_hash(text);
     struct imported im, again;
     if (take_in(text, size, &im)) return 0;
     if (im.added == 0) return 0;

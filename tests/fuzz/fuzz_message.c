@@ -72,7 +72,8 @@ static void check_gpu(const json_t *json)
     PROMISE(said(json, "arch", g.arch) && said(json, "sm_count", g.sm_count) &&
                 said(json, "smem_per_block_bytes", g.smem_per_block_bytes),
             "another number than was sent");
-    PROMISE(isfinite(g.clock_mhz) && g.clock_mhz >= 0 && isfinite(g.fp32_tflops) && g.fp32_tflops >= 0,
+    PROMISE(isfinite(g.clock_mhz) && g.clock_mhz >= 0 && isfinite(gpu_rate(&g, "fp32")) &&
+                gpu_rate(&g, "fp32") >= 0,
             "impossible speed");
     PROMISE(isfinite(g.memory_gb_per_s) && g.memory_gb_per_s >= 0, "impossible speed");
     json_t *told = gpu_to_json(&g);

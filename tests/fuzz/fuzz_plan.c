@@ -80,10 +80,10 @@ static void check_layout(const char *text, const struct problem *p)
     for (int cold = 0; cold < 2; cold++) {
         const struct workload_layout l = workload_layout(p, cold, fuzz_gpu.l2_bytes, fuzz_gpu.memory_bytes);
         PROMISE(l.a >= WORKLOAD_GUARD && l.b >= l.a + a + WORKLOAD_GUARD && l.c >= l.b + b + WORKLOAD_GUARD &&
-                    l.set_floats >= l.c + c + WORKLOAD_GUARD,
+                    l.set_words >= l.c + c + WORKLOAD_GUARD,
                 "%s: operands overlap", text);
-        PROMISE(l.sets >= 1 || 8 * l.set_floats > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
-        PROMISE(4 * l.set_floats * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
+        PROMISE(l.sets >= 1 || 8 * l.set_words > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
+        PROMISE(4 * l.set_words * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
                 "%s: %d sets do not fit", text, l.sets);
     }
 }
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct shape shape = shape_of(&p);
     PROMISE(shape_distance(&shape, &shape) == 0 && isfinite(shape.log_m + shape.log_n + shape.log_k), "%s",
             name);
-    const double least_us = model_roofline_us(&p, fuzz_gpu.fp32_tflops, fuzz_gpu.memory_gb_per_s);
+    const double least_us = model_roofline_us(&p, gpu_rate(&fuzz_gpu, "fp32"), fuzz_gpu.memory_gb_per_s);
     PROMISE(isfinite(least_us) && least_us > 0, "%s: %g us", name, least_us);
     static const int64_t rooms[] = {0, 1 << 20, INT64_C(1) << 34};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) check_judged(name, &p, rooms[i]);

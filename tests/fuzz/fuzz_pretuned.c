@@ -1,8 +1,9 @@
 /* Winners that ship as text: what a folder's files say is checked line by line, and whatever would be
- * launched for it has passed the rules. HASH-OF-TEMPLATE stands for that of simt, as in fuzz_import.c. */
+ * launched for it has passed the rules. HASH-OF-TEMPLATE is in fuzz_hash.h. */
 #include "ask.h"
 #include "fuzz.h"
 #include "fuzz_h200.h"
+#include "fuzz_hash.h"
 #include "pretuned.h"
 #include "template.h"
 
@@ -58,14 +59,13 @@ static void look(void *self, const struct db_brief *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char hash[17], path[256];
+    static char path[256];
     static struct notices quiet = {.quiet = true};
     char broken_line[1400];
     int64_t broken = 0;
     struct known known;
     char *text = fuzz_text(data, size);
-    if (!hash[0]) snprintf(hash, sizeof hash, "%016" PRIx64, template_hash(template_find("simt")));
-    for (char *at = text; (at = strstr(at, "HASH-OF-TEMPLATE"));) memcpy(at, hash, 16);
+    fuzz_put_hash(text);
     const char *file = fuzz_file((const uint8_t *)text, size);
     snprintf(path, sizeof path, "%s/input.jsonl", fuzz_folder());
     PROMISE(rename(file, path) == 0, "%s", path);

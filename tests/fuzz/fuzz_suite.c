@@ -43,7 +43,7 @@ static void check_suite(const char *path, const uint8_t *data, size_t size)
     size_t count = 0, wanted = 0;
     if (!expected) abort();
     const bool good = each_line(data, size, expected, &wanted) && wanted > 0;
-    const enum status st = problem_read_suite(path, &problems, &count);
+    const enum status st = problem_read_suite(path, GEMM_SGEMM, &problems, &count);
     PROMISE(good == (st == OK), "%s", st ? status_text() : "what is no suite was read");
     PROMISE(st || count == wanted, "%zu problems instead of %zu", count, wanted);
     for (size_t i = 0; !st && i < count; i++)

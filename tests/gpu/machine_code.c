@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    INSTRUCTION = 16,
-    NO_SCOREBOARD = 7,
-    BYTES_16 = 6 /* width of loads, stores and copies */
-};
+enum { INSTRUCTION = 16, NO_SCOREBOARD = 7 };
 
 enum {
     SYNCS_EXCHANGE = 0x5b2, /* mbarrier.init */
@@ -21,7 +17,6 @@ enum {
     WARP_SYNC_ALL = 0x948,
     BRANCH = 0x947,
     END = 0x94d,
-    FMA = 0x223,
     STORE = 0x388, /* to shared memory */
     STORE_UNIFORM = 0x988,
     LOAD = 0x984,
@@ -105,16 +100,6 @@ bool machine_code_inbox(const char *cubin, size_t length, struct inbox_start *st
 
 /* ---- pairs that do no harm ---- */
 
-static unsigned width(struct instruction x)
-{
-    return (unsigned)(x.high >> (73 - 64)) & 7;
-}
-
-static bool jumps_back(struct instruction x)
-{
-    return operation(x) == BRANCH && (x.high >> (81 - 64) & 1);
-}
-
 struct code {
     const char *bytes;
     size_t length;
@@ -165,14 +150,6 @@ static bool before_arrival(struct code code, size_t at)
     return arrived < code.length && operation_at(code, arrived) == SYNCS_ARRIVE;
 }
 
-/* Between it and the jump back to the loop's beginning nothing is multiplied. */
-static bool ends_loop(struct code code, size_t at)
-{
-    static const unsigned set[] = {FMA, BRANCH, BARRIER, END, 0};
-    const size_t next = following(code, at, set);
-    return next < code.length && jumps_back(instruction_at(code.bytes, next));
-}
-
 static bool is_write(struct code code, enum harmless kind, size_t at)
 {
     const struct instruction x = instruction_at(code.bytes, at);
@@ -181,7 +158,6 @@ static bool is_write(struct code code, enum harmless kind, size_t at)
     case STORE_UNIFORM:
         return (kind == LANE_STORES || kind == LANE_BULK) && before_arrival(code, at);
     case COPY:
-        if (kind == READ_BEYOND) return width(x) == BYTES_16;
         return kind == LANE_COPIES && behind_wait(code, at);
     case BULK_COPY:
         return kind == LANE_BULK && behind_wait(code, at);
@@ -190,11 +166,9 @@ static bool is_write(struct code code, enum harmless kind, size_t at)
     }
 }
 
-static bool is_read(struct code code, enum harmless kind, size_t at)
+static bool is_read(struct code code, size_t at)
 {
-    const struct instruction x = instruction_at(code.bytes, at);
-    if (operation(x) != LOAD) return false;
-    return kind == READ_BEYOND ? width(x) == BYTES_16 && ends_loop(code, at) : behind_wait(code, at);
+    return operation(instruction_at(code.bytes, at)) == LOAD && behind_wait(code, at);
 }
 
 static bool has(struct code code, unsigned wanted)
@@ -210,14 +184,14 @@ const char *machine_code_harmless(const char *cubin, size_t length, enum harmles
     *places = (struct places){0};
     code.bytes = section(cubin, length, ".text.gemm", &code.length);
     if (!code.bytes || code.length % INSTRUCTION) return "this is no cubin with a kernel gemm";
-    if (kind != READ_BEYOND && (has(code, WARP_SYNC) || has(code, WARP_SYNC_ALL)))
+    if (has(code, WARP_SYNC) || has(code, WARP_SYNC_ALL))
         return "the assembler does not know that warps are whole where one lane arrives for all";
     places->writes = malloc(code.length);
     places->reads = malloc(code.length);
     if (!places->writes || !places->reads) return "out of memory";
     for (size_t at = 0; at < code.length; at += INSTRUCTION) {
         if (is_write(code, kind, at)) places->writes[places->write_count++] = (unsigned)at;
-        if (is_read(code, kind, at)) places->reads[places->read_count++] = (unsigned)at;
+        if (is_read(code, at)) places->reads[places->read_count++] = (unsigned)at;
     }
     return places->write_count && places->read_count ? NULL : "the kernel has no such writes and reads";
 }

@@ -28,7 +28,6 @@ enum harmless {
     LANE_STORES, /* stores of a warp for which one lane arrives at an mbarrier, and reads behind a wait */
     LANE_COPIES, /* asynchronous copies behind a wait, and reads of a warp for which one lane arrives */
     LANE_BULK,   /* stores and bulk copies likewise */
-    READ_BEYOND, /* copies of 16 bytes, and the vectors that a loop reads last and may not need */
     HARMLESS_COUNT
 };
 

@@ -7,6 +7,7 @@
 #define GT_ROUNDS_H
 
 #include "device.h"
+#include "kernel_hash.h"
 #include "template.h"
 
 #include <inttypes.h>
@@ -98,11 +99,13 @@ static inline void round_winner(FILE *file, const struct device *device, const c
 {
     char config_line[CONFIG_TEXT_MAX] = "cublas";
     if (config) config_format(config, config_line);
+    struct problem of;
+    if (problem_parse(problem, &of)) abort();
     fprintf(file,
             "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, \"config\": \"%s\", "
             "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 5, \"cublas_us\": 6, \"ratio\": 1.2}\n",
             problem, device->gpu.name, device->gpu.arch, device->gpu.sm_count, config_line,
-            config ? template_hash(config->template) : 0);
+            config ? kernel_hash_of(config, &of, device->gpu.arch) : 0);
 }
 
 #endif

@@ -172,10 +172,8 @@ static enum status print_harmless(const char *cubin, size_t length, enum harmles
 
 static enum status print_kind(const char *kind, const char *cubin, size_t length)
 {
-    static const char *const names[HARMLESS_COUNT] = {[LANE_STORES] = "lane-stores",
-                                                      [LANE_COPIES] = "lane-copies",
-                                                      [LANE_BULK] = "lane-bulk",
-                                                      [READ_BEYOND] = "read-beyond"};
+    static const char *const names[HARMLESS_COUNT] = {
+        [LANE_STORES] = "lane-stores", [LANE_COPIES] = "lane-copies", [LANE_BULK] = "lane-bulk"};
     if (strcmp(kind, "inbox") == 0) return print_inbox(cubin, length);
     for (int i = 0; i < HARMLESS_COUNT; i++)
         if (strcmp(kind, names[i]) == 0) return print_harmless(cubin, length, (enum harmless)i);

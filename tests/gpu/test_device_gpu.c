@@ -6,7 +6,8 @@
 #include "kernel.h"
 #include "nvml.h"
 #include "reference.h"
-#include "rival.h"
+#include "rivals.h"
+#include "site.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -105,6 +106,16 @@ static bool serves(const char *config_text, const struct problem *problem)
     return config.template->check(&config, problem, &device.gpu) == NULL;
 }
 
+/* The row that problems of this type are raced against. */
+static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
+{
+    static struct site site;
+    char detail[RIVAL_DETAIL_MAX];
+    site = (struct site){.device = &device, .problem = *problem};
+    const struct rival_row *row = rival_anchor(problem->type);
+    return row->open(&site, row, kernel, detail);
+}
+
 /* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are left out; most are not.
  */
 static void right_answers(const char *who, int least)
@@ -112,7 +123,7 @@ static void right_answers(const char *who, int least)
     int judged = 0;
     for (size_t o = 0; o < 4; o++)
         for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
-            char text[PROBLEM_TEXT_MAX], version[16];
+            char text[PROBLEM_TEXT_MAX];
             struct data data;
             struct kernel kernel;
             snprintf(text, sizeof text, "sgemm:%s:%s", ops[o], rests[r]);
@@ -123,7 +134,7 @@ static void right_answers(const char *who, int least)
             }
             judged++;
             if (who) load(who, &data.problem, &kernel);
-            else assert_ok(rival_open(&device, &data.problem, &kernel, version));
+            else assert_ok(open_anchor(&data.problem, &kernel));
             struct operands operands = data_operands(&data);
             assert_ok(kernel.launch(kernel.self, &operands, data.problem.alpha, data.problem.beta));
             data_check(&data, 1, text);
@@ -154,11 +165,10 @@ static void capture_is_right(const char *who)
 {
     struct data data;
     struct kernel kernel;
-    char version[16];
     data_make(&data, "sgemm:nn:100x60x30:alpha=1:beta=1");
     struct operands operands = data_operands(&data);
     if (who) load(who, &data.problem, &kernel);
-    else assert_ok(rival_open(&device, &data.problem, &kernel, version));
+    else assert_ok(open_anchor(&data.problem, &kernel));
     int calls = 1;
     assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* what is done once, is done now */
     CUgraph graph = NULL;
@@ -190,10 +200,10 @@ TEST(the_description_is_plausible)
     assert_true(gpu->arch >= 75 && gpu->sm_count > 0 && gpu->id[0]);
     assert_true(gpu->smem_per_block_bytes >= 48 << 10 && gpu->smem_per_block_bytes <= gpu->smem_per_sm_bytes);
     assert_true(gpu->clock_mhz > 300 && gpu->clock_mhz < 5000);
-    assert_true(gpu->memory_gb_per_s > 50 && gpu->fp32_tflops > 1);
+    assert_true(gpu->memory_gb_per_s > 50 && gpu_rate(gpu, "fp32") > 1);
     assert_true(device_driver_version() >= CUDA_VERSION / 1000 * 1000);
     print_message("%s (%s): %.0f MHz, %.0f GB/s, %.1f TFLOPS, %s\n", gpu->name, gpu->id, gpu->clock_mhz,
-                  gpu->memory_gb_per_s, gpu->fp32_tflops, device.uuid);
+                  gpu->memory_gb_per_s, gpu_rate(gpu, "fp32"), device.uuid);
 }
 
 TEST(nvml_knows_the_same_gpu)

@@ -140,15 +140,16 @@ TEST(a_long_k_in_slabs_is_right_and_adds_to_c_once)
 TEST(cublas_is_judged_right)
 {
     struct kernel rival;
-    char version[16];
+    char detail[RIVAL_DETAIL_MAX];
     struct judgement j;
     prepare("1024x1000x777:beta=1", true);
-    if (rival_open(&device, &site.problem, &rival, version)) {
+    const struct rival_row *row = rival_anchor(site.problem.type);
+    if (row->open(&site, row, &rival, detail)) {
         print_message("%s\n", status_text());
         skip();
     }
     assert_ok(oracle_judge(&site.oracle, &rival, &j));
-    print_message("cuBLAS %s: worst error %.3g of the bound\n", version, j.worst);
+    print_message("%s: worst error %.3g of the bound\n", row->name, j.worst);
     if (!j.right) fail_msg("%s", j.detail);
     kernel_close(&rival);
 }
@@ -195,7 +196,8 @@ TEST(a_trial_is_measured_and_repeats_within_a_few_percent)
                       o.state.power_w);
     }
     double flop = problem_flop(&site.problem);
-    assert_true(times[0] * 1e-6 > flop / (1.2e12 * device.gpu.fp32_tflops)); /* nothing beats the peak */
+    assert_true(times[0] * 1e-6 >
+                flop / (1.2e12 * gpu_rate(&device.gpu, "fp32"))); /* nothing beats the peak */
     assert_true(fabs(times[2] / times[1] - 1) < 0.1);
 }
 
@@ -232,9 +234,8 @@ TEST(twice_the_work_takes_twice_the_time)
 TEST(race_blocks_of_anchor_and_candidates_alternate)
 {
     static struct line_up line_up;
-    char cublas[16];
     prepare("256x256x256", true);
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     struct candidate candidate = compile(SIMT "1");
     double first = 0, us;
     int64_t calls;
@@ -256,11 +257,10 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
 TEST(warming_up_settles)
 {
     static struct line_up line_up;
-    char cublas[16];
     double medians[32], spent;
     int count;
     prepare("2048x2048x2048", true);
-    assert_ok(line_up_open(&site, &line_up, cublas));
+    assert_ok(line_up_open(&site, &line_up));
     if (!line_up.has_anchor) skip();
     assert_ok(timed_warm_up(&line_up.anchor, 4, medians, 32, &count, &spent));
     print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);
@@ -285,8 +285,8 @@ TEST(the_roofline_is_near_what_the_clocks_promise)
     struct roofline roofline;
     assert_ok(roofline_measure(&site.watch, folder, &roofline));
     print_message("%.1f TFLOPS, %.0f GB/s\n", roofline.fp32_tflops, roofline.gb_per_s);
-    assert_true(roofline.fp32_tflops > 0.5 * device.gpu.fp32_tflops);
-    assert_true(roofline.fp32_tflops < 1.2 * device.gpu.fp32_tflops);
+    assert_true(roofline.fp32_tflops > 0.5 * gpu_rate(&device.gpu, "fp32"));
+    assert_true(roofline.fp32_tflops < 1.2 * gpu_rate(&device.gpu, "fp32"));
     assert_true(roofline.gb_per_s > 0.3 * device.gpu.memory_gb_per_s);
     assert_true(roofline.gb_per_s < 1.1 * device.gpu.memory_gb_per_s);
 }

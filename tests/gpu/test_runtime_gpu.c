@@ -4,6 +4,7 @@
 #include "compile.h"
 #include "device.h"
 #include "gemmtune.h"
+#include "kernel_hash.h"
 #include "reference.h"
 #include "runtime_calls.h"
 #include "template.h"
@@ -726,13 +727,15 @@ static void write_winner(FILE *file, const char *problem, int split_k, int reduc
     for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         config_set(&config, values[i].name, values[i].value);
+    struct problem of;
+    assert_ok(problem_parse(problem, &of));
     config_format(&config, text);
     fprintf(file,
             "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, "
             "\"config\": \"%s\", "
             "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10}\n",
             problem, device.gpu.name, device.gpu.arch, device.gpu.sm_count, text,
-            template_hash(config.template));
+            kernel_hash_of(&config, &of, device.gpu.arch));
 }
 
 static int write_winners(void)

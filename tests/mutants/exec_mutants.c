@@ -31,8 +31,12 @@ static int run_here(const struct mutant *m, bool planted)
     like.trans_a = m->op[0] == 't';
     like.trans_b = m->op[1] == 't';
     alarm(DEADLINE_S);
-    if (config_parse(m->config, &config) ||
-        cpu_kernel_build(&config, &like, &m->edit, planted ? 1 : 0, &kernel)) {
+    enum status st = config_parse(m->config, &config);
+    if (!st) {
+        like.type = config.template->delivers;
+        st = cpu_kernel_build(&config, &like, &m->edit, planted ? 1 : 0, &kernel);
+    }
+    if (st) {
         fprintf(stderr, "unfit: %s\n", status_text());
         return UNFIT;
     }
@@ -165,6 +169,7 @@ int main(int argc, char **argv)
     runs += run_family(mutants_skinny, mutants_skinny_count, &share, &failures);
     runs += run_family(mutants_resident, mutants_resident_count, &share, &failures);
     runs += run_family(mutants_tall, mutants_tall_count, &share, &failures);
+    runs += run_family(mutants_mma, mutants_mma_count, &share, &failures);
     printf("%d mutants, %d failures\n", runs, failures);
     return failures > 0 || runs == 0;
 }

@@ -1,5 +1,7 @@
 #include "bench.h"
 
+#include "rivals.h"
+
 #include "stats.h"
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #define BLOCK_DEADLINE_S 60.0
 #define SEED             1 /* of the operands */
 
-const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune"};
+const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune", "bf16x9"};
 
 /* ---- who runs ---- */
 
@@ -98,7 +100,8 @@ static enum status line_up(struct crew *crew, const struct bench_plan *plan, str
     for (int runner = 0; runner < BENCH_RUNNERS; runner++) {
         bool there = runner == BENCH_OWN      ? row->known && outcome_usable(&row->outcome)
                      : runner == BENCH_CUBLAS ? cublas
-                                              : cublas && plan->wanted[runner];
+                                              : cublas && plan->wanted[runner] &&
+                                                    rival_for(bench_names[runner], row->problem.type);
         if (!there) continue;
         double ignored;
         enum status st = block(crew, plan, row, runner, FIRST_DEADLINE_S, &ignored);

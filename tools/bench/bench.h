@@ -10,9 +10,9 @@
 
 #define BENCH_ROUNDS_MAX 101
 
-/* OWN is the tuned kernel, CUBLAS cublasSgemm; the others are those of rivals.h. */
-enum bench_runner { BENCH_OWN, BENCH_CUBLAS, BENCH_LT, BENCH_AUTOTUNE, BENCH_RUNNERS };
-extern const char *const bench_names[BENCH_RUNNERS]; /* "own", "cublas", "lt", "autotune" */
+/* OWN is the tuned kernel; the others are the roles of rivals.h, CUBLAS the anchor. */
+enum bench_runner { BENCH_OWN, BENCH_CUBLAS, BENCH_LT, BENCH_AUTOTUNE, BENCH_BF16X9, BENCH_RUNNERS };
+extern const char *const bench_names[BENCH_RUNNERS]; /* "own", "cublas", "lt", "autotune", "bf16x9" */
 
 struct bench_plan {
     int rounds; /* 1 .. BENCH_ROUNDS_MAX */

@@ -4,13 +4,24 @@
 #include "plot.h"
 #include "print.h"
 #include "reading.h"
+#include "rivals.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const titles[BENCH_RUNNERS] = {"tuned kernel", "cublasSgemm", "the best of cublasLt",
-                                                  "CUBLAS_GEMM_AUTOTUNE"};
+/* The rows of rivals.h that a role had among these problems, if it is one and the same, else the role. */
+static const char *title_of(const struct bench_row *rows, size_t count, int runner)
+{
+    const struct rival_row *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct rival_row *row = rival_for(bench_names[runner], rows[i].problem.type);
+        if (!row || !(rows[i].times[runner].ratio > 0)) continue;
+        if (found && found != row) return bench_names[runner];
+        found = row;
+    }
+    return found ? found->what : bench_names[runner];
+}
 
 static const struct column columns[] = {
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
@@ -23,6 +34,7 @@ static const struct column columns[] = {
     {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(6), 3},
     {"lt_ratio", "x best Lt", COLUMN_NUMBER | COLUMN_RANK(2), 3},
     {"autotune_ratio", "x autotune", COLUMN_NUMBER | COLUMN_RANK(3), 3},
+    {"bf16x9_ratio", "x BF16x9", COLUMN_NUMBER | COLUMN_RANK(3), 3},
     {"mark", "note", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(1), 0},
     {"time_low_us", NULL, COLUMN_NUMBER, 0},
     {"time_high_us", NULL, COLUMN_NUMBER, 0},
@@ -50,6 +62,11 @@ static const struct column columns[] = {
     {"gpu", NULL, COLUMN_TEXT, 0},
     {"driver", NULL, COLUMN_TEXT, 0},
     {"cublas", NULL, COLUMN_TEXT, 0},
+    {"rival", NULL, COLUMN_TEXT, 0},
+    {"bf16x9_us", NULL, COLUMN_NUMBER, 0},
+    {"bf16x9_ratio_low", NULL, COLUMN_NUMBER, 0},
+    {"bf16x9_ratio_high", NULL, COLUMN_NUMBER, 0},
+    {"bf16x9", NULL, COLUMN_TEXT, 0},
 };
 
 static double or_empty(double x)
@@ -85,6 +102,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
 {
     const struct bench_times *own = &row->times[BENCH_OWN], *cublas = &row->times[BENCH_CUBLAS];
     const struct bench_times *lt = &row->times[BENCH_LT], *autotune = &row->times[BENCH_AUTOTUNE];
+    const struct bench_times *bf16x9 = &row->times[BENCH_BF16X9];
     char problem[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX] = "";
     problem_format(&row->problem, problem);
     if (row->known) config_format(&row->fastest.config, config);
@@ -99,6 +117,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, or_empty(cublas->ratio_high));
     table_number(t, or_empty(lt->ratio));
     table_number(t, or_empty(autotune->ratio));
+    table_number(t, or_empty(bf16x9->ratio));
     table_text(t, mark(row));
     table_number(t, or_empty(own->low_us));
     table_number(t, or_empty(own->high_us));
@@ -125,6 +144,11 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_text(t, place->worker->gpu.name);
     table_text(t, or_null(place->worker->driver));
     table_text(t, or_null(place->worker->cublas));
+    table_text(t, cublas->time_us > 0 ? rival_anchor(row->problem.type)->name : NULL);
+    table_number(t, or_empty(bf16x9->time_us));
+    table_number(t, or_empty(bf16x9->ratio_low));
+    table_number(t, or_empty(bf16x9->ratio_high));
+    table_text(t, or_null(bf16x9->detail));
 }
 
 static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
@@ -136,7 +160,7 @@ static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
         for (size_t i = 0; i < count; i++) faster += rows[i].times[runner].ratio >= 1;
         print_line(stream,
                    "geometric mean %.3f times as fast as %s over %zu problems, at least as fast on %zu", mean,
-                   titles[runner], with, faster);
+                   title_of(rows, count, runner), with, faster);
     }
 }
 
@@ -187,12 +211,15 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
         size_t with;
         bench_mean(rows, count, (enum bench_runner)runner, &with);
         if (!with) continue;
-        serie[series] = titles[runner];
+        serie[series] = title_of(rows, count, runner);
         runner_of[series++] = runner;
     }
     if (series == 0)
         return fail(E_ABSENT, "nothing was measured beside a rival, so there is nothing to draw");
-    serie[series] = "what the roofline allows, against cublasSgemm";
+    char reached[120];
+    snprintf(reached, sizeof reached, "what the roofline allows, against %s",
+             title_of(rows, count, BENCH_CUBLAS));
+    serie[series] = reached;
     int width = series + 1;
     char title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
     const char **group = calloc(count, sizeof *group);

@@ -47,7 +47,8 @@ static const struct argp_option option_list[] = {
     {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
     {"rival", KEY_RIVAL, "NAME", 0,
      "run against this one, too: lt (the best of all that cublasLt's heuristic proposes), autotune "
-     "(CUBLAS_GEMM_AUTOTUNE) or all; may be repeated",
+     "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (FP32 emulated, for problems that need no strict FP32) or all; may be "
+     "repeated",
      0},
     {"plot", KEY_PLOT, "FILE", 0, "draw the ratios into FILE.svg or FILE.png (by gnuplot)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
@@ -89,7 +90,7 @@ static enum status add_rival(struct bench_plan *plan, const char *name)
     bool known = strcmp(name, "cublas") == 0; /* runs in any case */
     for (int i = BENCH_LT; i < BENCH_RUNNERS; i++)
         if (strcmp(name, bench_names[i]) == 0 || strcmp(name, "all") == 0) known = plan->wanted[i] = true;
-    return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune and all", name);
+    return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune, bf16x9 and all", name);
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)

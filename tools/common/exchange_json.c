@@ -1,6 +1,7 @@
 #include "exchange_json.h"
 
 #include "fields.h"
+#include "kernel_hash.h"
 #include "messages.h"
 #include "table.h"
 #include "template.h"
@@ -60,13 +61,29 @@ static json_t *json_text(const char *text)
 
 /* ---- winners ---- */
 
+static json_t *errors_to_json(const struct db_errors *e)
+{
+    return json_pack("{s:f, s:f, s:f}", "componentwise", e->componentwise, "rms", e->rms, "max", e->max);
+}
+
+static enum status errors_from_json(const json_t *json, struct db_errors *e)
+{
+    if (!json) return OK;
+    struct fields f = {.object = json};
+    e->measured = true;
+    e->componentwise = field_number(&f, "componentwise", true, 0, DBL_MAX);
+    e->rms = field_number(&f, "rms", true, 0, DBL_MAX);
+    e->max = field_number(&f, "max", true, 0, DBL_MAX);
+    return fields_check(&f);
+}
+
 json_t *winner_to_json(const struct db_winner *w, bool figures)
 {
     char problem[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX] = "cublas", hash[24] = "";
     problem_format(&w->problem, problem);
     if (w->config.template) {
         config_format(&w->config, config);
-        snprintf(hash, sizeof hash, "%016" PRIx64, template_hash(w->config.template));
+        snprintf(hash, sizeof hash, "%016" PRIx64, kernel_hash_of(&w->config, &w->problem, w->gpu.arch));
     }
     /* What a reader needs comes first, in the order of docs/runtime.md. */
     json_t *json = json_pack(
@@ -83,6 +100,11 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
                   "model_first16_share", w->model_first16_share, "registers", w->registers, "smem_bytes",
                   w->smem_bytes, "gpu_uuid", json_text(w->gpu_uuid));
     bool good = json && more && json_object_update(json, more) == 0;
+    if (good && w->rival[0]) good = json_object_set_new(json, "rival", json_text(w->rival)) == 0;
+    if (good && w->errors.measured)
+        good = json_object_set_new(json, "errors", errors_to_json(&w->errors)) == 0;
+    if (good && w->rival_errors.measured)
+        good = json_object_set_new(json, "rival_errors", errors_to_json(&w->rival_errors)) == 0;
     if (good && figures) good = json_object_set_new(json, "figures", gpu_to_json(&w->gpu)) == 0;
     json_decref(more);
     if (good) return json;
@@ -126,7 +148,7 @@ static enum status find_config(const json_t *json, struct db_winner *w)
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    snprintf(now, sizeof now, "%016" PRIx64, template_hash(w->config.template));
+    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&w->config, &w->problem, w->gpu.arch));
     if (strcmp(hash, now) != 0)
         return fail(E_ABSENT, "the kernel template %s has changed since", w->config.template->name);
     const char *why = w->config.template->check(&w->config, &w->problem, &w->gpu);
@@ -153,6 +175,7 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     field_copy(&f, "driver", false, w->driver, sizeof w->driver);
     field_copy(&f, "nvrtc", false, w->nvrtc, sizeof w->nvrtc);
     field_copy(&f, "cublas", false, w->cublas, sizeof w->cublas);
+    field_copy(&f, "rival", false, w->rival, sizeof w->rival);
     field_copy(&f, "when", false, w->when, sizeof w->when);
     field_copy(&f, "gpu_uuid", false, w->gpu_uuid, sizeof w->gpu_uuid);
     w->rounds = (int)field_integer(&f, "rounds", false, 0, 1 << 20);
@@ -167,7 +190,13 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     *decided_us = 0;
     if (!st && w->when[0]) st = time_parse(w->when, decided_us);
     if (!st) st = find_gpu(json, descriptors, &w->gpu);
-    return st ? st : find_config(json, w);
+    if (!st) st = errors_from_json(json_object_get(json, "errors"), &w->errors);
+    if (!st) st = errors_from_json(json_object_get(json, "rival_errors"), &w->rival_errors);
+    if (!st) st = find_config(json, w);
+    /* Until rivals had names there was one. */
+    if (!st && !w->rival[0] && (w->anchor_us > 0 || !w->config.template))
+        snprintf(w->rival, sizeof w->rival, "cublasSgemm");
+    return st;
 }
 
 /* ---- trials ---- */
@@ -176,7 +205,7 @@ json_t *trial_to_json(const struct db_full_trial *t, int gpu)
 {
     char problem[PROBLEM_TEXT_MAX], hash[24];
     problem_format(&t->problem, problem);
-    snprintf(hash, sizeof hash, "%016" PRIx64, t->template_hash);
+    snprintf(hash, sizeof hash, "%016" PRIx64, t->kernel_hash);
     return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:f, s:i, s:I, s:I, s:b, s:o}", "problem",
                      problem, "config", json_text(t->config_text), "template_hash", hash, "gpu", gpu,
                      "gpu_uuid", json_text(t->context.gpu_uuid), "driver", json_text(t->context.driver),
@@ -215,7 +244,7 @@ enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_fu
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    snprintf(now, sizeof now, "%016" PRIx64, template_hash(t->config.template));
+    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&t->config, &t->problem, t->context.gpu.arch));
     if (strcmp(hash, now) != 0)
         return fail(E_ABSENT, "the kernel template %s has changed since", t->config.template->name);
     return OK;

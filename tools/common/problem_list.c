@@ -24,7 +24,7 @@ enum status problem_list_add_suite(struct problem_list *list, const char *path)
 {
     struct problem *suite = NULL;
     size_t count = 0;
-    enum status st = problem_read_suite(path, &suite, &count);
+    enum status st = problem_read_suite(path, GEMM_SGEMM, &suite, &count);
     if (!st) st = append(list, suite, count);
     free(suite);
     return st;

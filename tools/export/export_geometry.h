@@ -1,8 +1,8 @@
 /* export_geometry.h — how a configuration is launched, in numbers that a header can carry instead of the
  * template's code.
  *
- * Asks the template what it would do for shapes chosen to reveal one number each, then whether the formula of
- * winner_lookup_code.h with these numbers does the same for hundreds of others. Knows no template by name.
+ * The numbers are those that the template declares (launch_geometry.h), as the formula of
+ * winner_lookup_code.h wants them. Knows no template by name.
  */
 #ifndef GT_EXPORT_GEOMETRY_H
 #define GT_EXPORT_GEOMETRY_H
@@ -13,13 +13,15 @@
 /* The same problem as the header's caller gives it. */
 struct gt_winner_shape geometry_shape(const struct problem *problem);
 
+/* A winner that says what it was measured for, and no more: there is no launch, it has no numbers. */
+struct gt_winner geometry_winner(const struct problem *problem);
+
 /* The least alignment of A, B and C with which a legal configuration may run problem, as gt_winner_align. */
 int32_t geometry_needs(const struct config *config, const struct problem *problem, const struct gpu *gpu);
 
-/* False if the formula does not express how the configuration is launched: then it serves problem alone, as
- * geometry_plan says. config must be legal for problem on gpu. *entries, in both cases: the names of the
- * kernels that may be launched, constants of the template, in the places of struct
- * gt_winner_plan; NULL where there is none. */
+/* False if the template declares no geometry: then the configuration serves problem alone, as geometry_plan
+ * says. config must be legal for problem on gpu. *entries: the names of the kernels that may be launched,
+ * constants of the template, in the places of struct gt_winner_plan; NULL where there is none. */
 bool geometry_find(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                    struct gt_winner_geometry *geometry, const char *entries[3]);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_winner_lookup_h[], text_winner_lookup_code_h[], text_winner_launch_h[],
-    text_winner_launch_code_h[];
+extern const char text_shape_weights_h[], text_winner_lookup_h[], text_winner_lookup_code_h[],
+    text_winner_launch_h[], text_winner_launch_code_h[];
 
 /* ---- names ---- */
 
@@ -61,8 +61,9 @@ struct found {
 
 static bool same_launch(const struct pick *x, const struct pick *y)
 {
-    return x->gpu == y->gpu && x->problem.trans_a == y->problem.trans_a &&
-           x->problem.trans_b == y->problem.trans_b && config_equal(&x->config, &y->config);
+    return x->gpu == y->gpu && x->problem.type == y->problem.type &&
+           x->problem.trans_a == y->problem.trans_a && x->problem.trans_b == y->problem.trans_b &&
+           config_equal(&x->config, &y->config);
 }
 
 static bool find_launch(struct header *h, const struct pick *pick, struct found *found)
@@ -90,23 +91,6 @@ static bool find_launch(struct header *h, const struct pick *pick, struct found 
     return number >= 0;
 }
 
-static void describe(const struct pick *pick, struct gt_winner *w)
-{
-    const struct problem *p = &pick->problem;
-    w->m = (int32_t)p->m;
-    w->n = (int32_t)p->n;
-    w->k = (int32_t)p->k;
-    w->batch = (int32_t)p->batch;
-    w->op = 2 * p->trans_a + p->trans_b;
-    w->adds_to_c = p->beta != 0;
-    w->align = pick->align;
-    w->log_m = gt_winner_log(p->m);
-    w->log_n = gt_winner_log(p->n);
-    w->log_k = gt_winner_log(p->k);
-    w->log_batch = gt_winner_log(p->batch);
-    w->source = pick->source;
-}
-
 /* What the launcher that a header carries can do: no tensor maps, no attributes. */
 static bool launches_plainly(const struct pick *pick)
 {
@@ -130,8 +114,8 @@ enum status header_prepare(struct header *h)
     for (size_t i = 0; enough && i < h->picks->count; i++) {
         const struct pick *pick = &h->picks->list[i];
         struct gt_winner *w = &h->winners[i];
-        *w = (struct gt_winner){.geometry = -1, .plan = -1, .kernel = -1, .needs = 0x111};
-        describe(pick, w);
+        *w = geometry_winner(&pick->problem);
+        w->source = pick->source;
         if (!pick->config.template) continue;
         struct found *found = &recent[config_hash(&pick->config) % RECENT];
         if (!found->pick || !same_launch(found->pick, pick) || found->winner.geometry < 0)
@@ -296,12 +280,14 @@ static const int32_t value_of[LAUNCH_VALUES] = {
     [VALUE_BETA] = GT_WINNER_BETA,
 };
 
-static void write_block(const struct launch_block *block, FILE *f)
+static void write_block(const struct template *t, FILE *f)
 {
-    const int bytes = element_bytes(ELEMENT_F32);
+    const struct launch_block *block = t->block;
+    const struct gemm_type_row *type = gemm_type_row(t->delivers);
     int fields = 0;
     for (int i = 0; i < LAUNCH_VALUES; i++) fields += block->field[i].bytes > 0;
-    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, bytes, bytes, bytes, fields);
+    fprintf(f, "{%d, {%d, %d, %d}, %d, {", block->bytes, element_bytes(type->a), element_bytes(type->b),
+            element_bytes(type->c), fields);
     for (int i = 0; i < LAUNCH_VALUES; i++) {
         const struct launch_field *field = &block->field[i];
         if (field->bytes == 0) continue;
@@ -319,7 +305,7 @@ static void write_blocks(const struct header *h, FILE *f)
         for (int j = 0; j < i; j++) written = written || h->kernels.list[j].key.config.template == t;
         if (written) continue;
         fprintf(f, "static const struct gt_winner_block gt_%s_block_%s = ", h->name, t->name);
-        write_block(t->block, f);
+        write_block(t, f);
     }
 }
 
@@ -351,9 +337,10 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     char config[CONFIG_TEXT_MAX] = "cublas";
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
-            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32
-            ", 0x%" PRIx32 ", ",
-            w->m, w->n, w->k, w->batch, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
+            "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32
+            ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
+            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, w->tight, w->scalars,
+            (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -376,7 +363,8 @@ static enum status write_slots(const struct header *h, int gpu, size_t begin, si
     if (!slot) return fail(E_MEMORY, "out of memory for a table of %u", slots);
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
-        uint32_t at = gt_winner_hash(w->m, w->n, w->k, w->batch, w->op, w->align, w->adds_to_c) & (slots - 1);
+        uint32_t at =
+            gt_winner_hash(w->m, w->n, w->k, w->batch, w->type, w->op, w->align, w->adds_to_c) & (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }
@@ -403,11 +391,12 @@ static void write_gpu(const struct header *h, size_t begin, size_t end, uint32_t
     const struct gpu *gpu = &h->picks->gpus[number];
     fprintf(f, "    {");
     text_c_string(gpu->name, f);
-    fprintf(f, ", %d, %d, %d, gt_%s_table%d, {", gpu->arch, gpu->sm_count, substitute, h->name, number);
-    for (int op = 0; op <= 4; op++) {
+    fprintf(f, ", %d, %d, %d, gt_%s_table%d, %zu, {", gpu->arch, gpu->sm_count, substitute, h->name, number,
+            end - begin);
+    for (int range = 0; range <= 4 * GT_WINNER_TYPES; range++) {
         size_t first = begin;
-        while (first < end && h->winners[first].op < op) first++;
-        fprintf(f, "%s%zu", op ? ", " : "", first - begin);
+        while (first < end && 4 * h->winners[first].type + h->winners[first].op < range) first++;
+        fprintf(f, "%s%zu", range ? ", " : "", first - begin);
     }
     fprintf(f, "}, %" PRIu32 "u, gt_%s_slots%d, ", mask, h->name, number);
     const struct {
@@ -463,8 +452,8 @@ static enum status write_definitions(const struct header *h, FILE *f)
     fprintf(f,
             "#if (defined(GT_WINNERS_IMPLEMENTATION) || defined(GT_WINNERS_STATIC)) && "
             "!defined(%s_IMPLEMENTED)\n"
-            "#define %s_IMPLEMENTED\n\n%s\n",
-            h->guard, h->guard, text_winner_lookup_code_h);
+            "#define %s_IMPLEMENTED\n\n%s\n%s\n",
+            h->guard, h->guard, text_shape_weights_h, text_winner_lookup_code_h);
     if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_code_h);
     enum status st = write_tables(h, f);
     fprintf(f,

@@ -100,6 +100,7 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
+    {"rival", NULL, COLUMN_TEXT, 0},
 };
 
 /* The same values under the same names as in the JSON form, out of that. */
@@ -161,7 +162,7 @@ static bool same_gpu(const struct gpu *x, const struct gpu *y)
                                 {x->memory_bytes, y->memory_bytes}};
     bool same = strcmp(x->name, y->name) == 0 && strcmp(x->id, y->id) == 0 &&
                 strcmp(x->source, y->source) == 0 && x->clock_mhz == y->clock_mhz &&
-                x->memory_gb_per_s == y->memory_gb_per_s && x->fp32_tflops == y->fp32_tflops;
+                x->memory_gb_per_s == y->memory_gb_per_s && gpu_rate(x, "fp32") == gpu_rate(y, "fp32");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) same = same && pairs[i][0] == pairs[i][1];
     return same;
 }

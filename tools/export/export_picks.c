@@ -131,6 +131,7 @@ static int compare(int64_t x, int64_t y)
 static int compare_key(const struct pick *x, const struct pick *y)
 {
     const int64_t pairs[][2] = {{x->gpu, y->gpu},
+                                {(int64_t)x->problem.type, (int64_t)y->problem.type},
                                 {x->problem.trans_a, y->problem.trans_a},
                                 {x->problem.trans_b, y->problem.trans_b},
                                 {x->problem.m, y->problem.m},

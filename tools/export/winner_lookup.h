@@ -8,11 +8,12 @@
  *     shape.adds_to_c = beta != 0;
  *     if (gt_winner_find(gpu, &shape, &match)) puts(match.winner->config);
  *
- * A product is row-major C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32. Column-major callers pass
- * n for m and m for n, B as A and A as B, with their ops and leading dimensions.
+ * A product is row-major C[m,n] = alpha * op(A) * op(B) + beta * C, of FP32 in and out. The type of a shape
+ * says how exact it must be; gt_winner_shape_make asks for strict FP32. Column-major callers pass n for m and
+ * m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 3 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 4 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,16 @@
 #define GT_WINNERS_API
 #endif
 
+/* How exact a product must be. A kernel of strict FP32 also answers TF32GEMM; one that was measured against
+ * the limits of an accuracy class also answers the classes after it. Never the reverse. */
+enum gt_winner_type {
+    GT_WINNER_SGEMM = 0,          /* strict FP32: every product and every sum by FFMA */
+    GT_WINNER_SGEMM_ACCURATE = 1, /* by any means that are as exact in every element */
+    GT_WINNER_SGEMM_NORMWISE = 2, /* by any means that are as exact against the largest element */
+    GT_WINNER_TF32GEMM = 3,       /* operands rounded to TF32 */
+    GT_WINNER_TYPES = 4
+};
+
 /* A: m x k with lda >= k, or if trans_a: k x m with lda >= m. B: k x n, or if trans_b: n x k. C: m x n.
  * Elements, not bytes. Item i of the batch starts i * stride_x elements after the first. */
 struct gt_winner_shape {
@@ -34,6 +45,7 @@ struct gt_winner_shape {
     int64_t batch;
     int64_t stride_a, stride_b, stride_c;
     int adds_to_c; /* 1: beta is not 0, C is read as well as written, which takes longer */
+    int type;      /* an enum gt_winner_type: what is needed */
 };
 
 /* How a configuration is launched for any shape. Up to three kernels, in this order: one that packs operands
@@ -84,8 +96,11 @@ struct gt_winner_plan {
 
 struct gt_winner {
     int32_t m, n, k, batch;               /* measured for */
+    int32_t type;                         /* an enum gt_winner_type: measured for */
     int32_t op;                           /* 2 * trans_a + trans_b */
     int32_t adds_to_c;                    /* as in struct gt_winner_shape */
+    int32_t tight;                        /* 1: with rows without padding */
+    int32_t scalars;                      /* with alpha = 1, and beta of this 0 or 1; 2: with others */
     int32_t align;                        /* of the operands it was measured with: gt_winner_align */
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
@@ -150,16 +165,18 @@ struct gt_winner_kernel {
     const struct gt_winner_block *block; /* what its functions take */
 };
 
-/* The winners of one GPU, by op, m, n, k, batch, alignment and adds_to_c. */
+/* The winners of one GPU, by type, op, m, n, k, batch, alignment and adds_to_c. */
 struct gt_winner_gpu {
     const char *name; /* as the driver gives it */
     int32_t arch;     /* compute capability, 10 * major + minor */
     int32_t sm_count;
     int32_t substitute; /* 1: asked for another GPU, which has no table of its own: nothing here is exact */
     const struct gt_winner *winners;
-    int32_t first[5];      /* winners of op i: first[i] .. first[i + 1] - 1 */
-    uint32_t slot_mask;    /* slots - 1 */
-    const uint32_t *slots; /* hash table: number of a winner + 1; 0: empty */
+    int32_t count; /* of winners */
+    int32_t
+        first[4 * GT_WINNER_TYPES + 1]; /* of type t and op i: first[4 * t + i] .. first[4 * t + i + 1] - 1 */
+    uint32_t slot_mask;                 /* slots - 1 */
+    const uint32_t *slots;              /* hash table: number of a winner + 1; 0: empty */
     const struct gt_winner_geometry *geometries;
     const struct gt_winner_plan *plans;
     const struct gt_winner_source *sources;
@@ -179,7 +196,7 @@ struct gt_winner_match {
     const struct gt_winner *winner;
     int exact;      /* 1: found for this shape, alignment and adds_to_c on this GPU (its source says how);
                        0: for the nearest that may run it, or on another GPU */
-    float distance; /* to that shape, in octaves: 1 is one size doubled */
+    float distance; /* to that shape: gt_winner_distance */
 };
 
 #ifdef __cplusplus
@@ -190,7 +207,7 @@ extern "C" {
  * (2^31 - 2^16 for m, n, k and batch; 2^31 for a leading dimension, that is no less than its row; 2^60
  * elements for an operand; a batch of overlapping C) there is no table, no winner and no plan. */
 
-/* A shape without padding, one item, beta = 0. */
+/* A shape without padding, one item, beta = 0, in strict FP32. */
 GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
                                                            int64_t k);
 
@@ -204,14 +221,21 @@ GT_WINNERS_API int32_t gt_winner_align(const struct gt_winner_shape *shape);
 GT_WINNERS_API const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_winner_set *set,
                                                               const char *name, int arch, int sm_count);
 
-/* The winner found for this very shape with operands so aligned; NULL if there is none, or none on this GPU.
- */
+/* 1 if what won for one type (an enum gt_winner_type) may answer for another that is needed. */
+GT_WINNERS_API int gt_winner_answers(int tuned, int needed);
+
+/* The winner found for this very shape with operands so aligned, of its type or else the fastest of one that
+ * answers it; NULL if there is none, or none on this GPU. */
 GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
                                                        const struct gt_winner_shape *shape);
 
-/* The winner of the same op that may run the shape and is nearest to it: by the squares of the differences of
- * the logarithms of m, n, k and batch, and 1/16 each for operands aligned and C treated in another way.
- * NULL if there is none. */
+/* How far the shape is from what a winner was measured for: the root of the summed squares of log2 of the
+ * ratio of m, n, k and batch, 1 where one size has doubled; to that 0.25 for each operand that is aligned in
+ * another way, 0.02 each for another type, for padding that only one of them has, and for another alpha or
+ * beta. */
+GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape);
+
+/* The winner of the same op that may run the shape and is nearest to it. NULL if there is none. */
 GT_WINNERS_API const struct gt_winner *
 gt_winner_nearest(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape, float *distance);
 
@@ -228,6 +252,6 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 3
+#elif GT_WINNER_LOOKUP != 4
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

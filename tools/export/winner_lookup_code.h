@@ -35,6 +35,7 @@ GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int tran
     s.stride_b = gt_winner_times(k, n);
     s.stride_c = gt_winner_times(m, n);
     s.adds_to_c = 0;
+    s.type = GT_WINNER_SGEMM;
     return s;
 }
 
@@ -62,7 +63,8 @@ static inline int gt_winner_operand_valid(int64_t rows, int64_t cols, int64_t ld
 
 static inline int gt_winner_valid(const struct gt_winner_shape *s)
 {
-    if (!s || !gt_winner_size_valid(s->m) || !gt_winner_size_valid(s->n) || !gt_winner_size_valid(s->k) ||
+    if (!s || s->type < 0 || s->type >= GT_WINNER_TYPES) return 0;
+    if (!gt_winner_size_valid(s->m) || !gt_winner_size_valid(s->n) || !gt_winner_size_valid(s->k) ||
         !gt_winner_size_valid(s->batch))
         return 0;
     return gt_winner_operand_valid(s->trans_a ? s->k : s->m, s->trans_a ? s->m : s->k, s->lda, s->batch,
@@ -70,6 +72,15 @@ static inline int gt_winner_valid(const struct gt_winner_shape *s)
            gt_winner_operand_valid(s->trans_b ? s->n : s->k, s->trans_b ? s->k : s->n, s->ldb, s->batch,
                                    s->stride_b, 0) &&
            gt_winner_operand_valid(s->m, s->n, s->ldc, s->batch, s->stride_c, 1);
+}
+
+/* ---- types ---- */
+
+GT_WINNERS_API int gt_winner_answers(int tuned, int needed)
+{
+    static const unsigned char answers[GT_WINNER_TYPES] = {9, 14, 12, 8}; /* bit t: type t */
+    if (tuned < 0 || tuned >= GT_WINNER_TYPES || needed < 0 || needed >= GT_WINNER_TYPES) return 0;
+    return answers[tuned] >> needed & 1;
 }
 
 /* ---- alignment and logarithms ---- */
@@ -95,13 +106,13 @@ static inline int gt_winner_aligned(int32_t have, int32_t need)
     return (have & 15) >= (need & 15) && (have >> 4 & 15) >= (need >> 4 & 15) && have >> 8 >= need >> 8;
 }
 
-/* Logarithm to base 2, right to 0.0002 (a least-maximum polynomial of 4th degree); of 0 and less it is that
- * of 1. */
+/* Logarithm to base 2 of 1 + x, right to 0.0002 (a least-maximum polynomial of 4th degree); of 0 and less
+ * it is that of 1. */
 static inline float gt_winner_log(int64_t x)
 {
     int32_t whole = 0;
     float rest;
-    uint64_t one = x > 1 ? (uint64_t)x : 1;
+    uint64_t one = x > 0 ? (uint64_t)x + 1 : 1;
     while (one >> (whole + 1)) whole++;
     rest = (float)(one - ((uint64_t)1 << whole)) / (float)((uint64_t)1 << whole);
     return (float)whole + rest * (1.4387f + rest * (-0.6778f + rest * (0.3212f - 0.0821f * rest)));
@@ -300,6 +311,7 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
     gt_winner_plan_clear(plan);
     if (!gpu || !winner || !gt_winner_valid(shape)) return 0;
     if (2 * (shape->trans_a != 0) + (shape->trans_b != 0) != winner->op) return 0;
+    if (!gt_winner_answers(winner->type, shape->type)) return 0;
     if (!gt_winner_aligned(gt_winner_align(shape), winner->needs)) return 0;
     if (winner->geometry >= 0) return gt_winner_plan_from(&gpu->geometries[winner->geometry], shape, plan);
     if (winner->plan < 0) return 1;
@@ -312,31 +324,45 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 
 /* ---- lookup ---- */
 
-static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t op,
-                                      int32_t align, int32_t adds_to_c)
+static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t type,
+                                      int32_t op, int32_t align, int32_t adds_to_c)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t h = (((uint64_t)(uint32_t)m << 32) | (uint32_t)n) * factor;
     h = ((h ^ h >> 32) + (((uint64_t)(uint32_t)k << 32) | (uint32_t)batch)) * factor;
-    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(align << 3 | adds_to_c << 2 | op)) * factor;
+    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(type << 16 | align << 3 | adds_to_c << 2 | op)) * factor;
     return (uint32_t)(h >> 32);
+}
+
+static inline const struct gt_winner *gt_winner_same_of(const struct gt_winner_gpu *gpu,
+                                                        const struct gt_winner_shape *s, int32_t type)
+{
+    const int32_t op = 2 * (s->trans_a != 0) + (s->trans_b != 0), align = gt_winner_align(s);
+    const int32_t adds_to_c = s->adds_to_c != 0;
+    uint32_t slot = gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, type, op,
+                                   align, adds_to_c);
+    for (slot &= gpu->slot_mask; gpu->slots[slot]; slot = (slot + 1) & gpu->slot_mask) {
+        const struct gt_winner *w = &gpu->winners[gpu->slots[slot] - 1];
+        if (w->m == s->m && w->n == s->n && w->k == s->k && w->batch == s->batch && w->type == type &&
+            w->op == op && w->align == align && w->adds_to_c == adds_to_c)
+            return w;
+    }
+    return NULL;
 }
 
 /* On whichever GPU the table is of. The shape is valid. */
 static inline const struct gt_winner *gt_winner_same(const struct gt_winner_gpu *gpu,
                                                      const struct gt_winner_shape *s)
 {
-    const int32_t op = 2 * (s->trans_a != 0) + (s->trans_b != 0), align = gt_winner_align(s);
-    const int32_t adds_to_c = s->adds_to_c != 0;
-    uint32_t slot =
-        gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, op, align, adds_to_c);
-    for (slot &= gpu->slot_mask; gpu->slots[slot]; slot = (slot + 1) & gpu->slot_mask) {
-        const struct gt_winner *w = &gpu->winners[gpu->slots[slot] - 1];
-        if (w->m == s->m && w->n == s->n && w->k == s->k && w->batch == s->batch && w->op == op &&
-            w->align == align && w->adds_to_c == adds_to_c)
-            return w;
+    const struct gt_winner *best = gt_winner_same_of(gpu, s, s->type);
+    int32_t type;
+    if (best) return best;
+    for (type = 0; type < GT_WINNER_TYPES; type++) {
+        const struct gt_winner *w = NULL;
+        if (type != s->type && gt_winner_answers(type, s->type)) w = gt_winner_same_of(gpu, s, type);
+        if (w && (!best || w->time_us < best->time_us)) best = w;
     }
-    return NULL;
+    return best;
 }
 
 GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
@@ -360,56 +386,105 @@ static inline float gt_winner_root(float square)
     return root;
 }
 
-/* Squares of the differences in octaves, m aside; what is aligned or added in another way is 1/4 away. */
-static inline float gt_winner_far(const struct gt_winner *w, const struct gt_winner_shape *shape,
-                                  int32_t align, float n, float k, float batch)
+/* What is asked, and the best so far. */
+struct gt_winner_search {
+    const struct gt_winner_gpu *gpu;
+    const struct gt_winner_shape *shape;
+    int32_t align, tight, scalars;
+    float m, n, k, batch;
+    const struct gt_winner *best;
+    float best_distance, reach; /* reach: farther ones are farther by their sizes alone; squared */
+};
+
+static inline int gt_winner_tight(const struct gt_winner_shape *s)
 {
-    const int32_t other = w->align ^ align;
-    return gt_winner_square(w->log_n - n) + gt_winner_square(w->log_k - k) +
-           gt_winner_square(w->log_batch - batch) +
-           (float)(!!(other & 15) + !!(other & 240) + !!(other >> 8) +
-                   (w->adds_to_c != (shape->adds_to_c != 0))) /
-               16;
+    return s->lda == (s->trans_a ? s->m : s->k) && s->ldb == (s->trans_b ? s->k : s->n) && s->ldc == s->n;
 }
 
-/* Winners are in the order of m, so the search goes outwards from the shape's own m until m alone is too far.
- */
-GT_WINNERS_API const struct gt_winner *gt_winner_nearest(const struct gt_winner_gpu *gpu,
-                                                         const struct gt_winner_shape *shape, float *distance)
+static inline struct gt_winner_search gt_winner_search_for(const struct gt_winner_gpu *gpu,
+                                                           const struct gt_winner_shape *shape)
 {
-    const int32_t align = gt_winner_align(shape);
-    const struct gt_winner *best = NULL;
-    float best_square = 1e30f, m, n, k, batch;
-    int32_t op, first, end, low, high;
-    if (distance) *distance = 0;
-    if (!gpu || !gt_winner_valid(shape)) return NULL;
-    m = gt_winner_log(shape->m);
-    n = gt_winner_log(shape->n);
-    k = gt_winner_log(shape->k);
-    batch = gt_winner_log(shape->batch);
-    op = 2 * (shape->trans_a != 0) + (shape->trans_b != 0);
-    low = first = gpu->first[op];
-    high = end = gpu->first[op + 1];
+    struct gt_winner_search s;
+    s.gpu = gpu;
+    s.shape = shape;
+    s.align = gt_winner_align(shape);
+    s.tight = gt_winner_tight(shape);
+    s.scalars = shape->adds_to_c != 0;
+    s.m = gt_winner_log(shape->m);
+    s.n = gt_winner_log(shape->n);
+    s.k = gt_winner_log(shape->k);
+    s.batch = gt_winner_log(shape->batch);
+    s.best = NULL;
+    s.best_distance = s.reach = 1e30f;
+    return s;
+}
+
+/* The part of the distance that the sizes make, squared. */
+static inline float gt_winner_sizes(const struct gt_winner *w, const struct gt_winner_search *s)
+{
+    return gt_winner_square(w->log_m - s->m) + gt_winner_square(w->log_n - s->n) +
+           gt_winner_square(w->log_k - s->k) + gt_winner_square(w->log_batch - s->batch);
+}
+
+static inline float gt_winner_rest(const struct gt_winner *w, const struct gt_winner_search *s)
+{
+    const int32_t other = w->align ^ s->align;
+    const int aligned = (other & 15) != 0, and_b = (other & 240) != 0, and_c = other >> 8 != 0;
+    const int details = (w->type != s->shape->type) + (w->tight != s->tight) + (w->scalars != s->scalars);
+    return (float)GT_SHAPE_ALIGNMENT * (float)(aligned + and_b + and_c) +
+           (float)GT_SHAPE_DETAIL * (float)details;
+}
+
+GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape)
+{
+    if (!winner || !gt_winner_valid(shape)) return 1e30f;
+    const struct gt_winner_search s = gt_winner_search_for(NULL, shape);
+    return gt_winner_root(gt_winner_sizes(winner, &s)) + gt_winner_rest(winner, &s);
+}
+
+/* Winners of one type and op, from first to end, are in the order of m, so the search goes outwards from the
+ * shape's own m until m alone is too far. */
+static inline void gt_winner_search_in(struct gt_winner_search *s, int32_t first, int32_t end)
+{
+    const struct gt_winner *winners = s->gpu->winners;
+    int32_t low = first, high = end;
     while (low < high) {
         const int32_t middle = low + (high - low) / 2;
-        if (gpu->winners[middle].log_m < m) low = middle + 1;
+        if (winners[middle].log_m < s->m) low = middle + 1;
         else high = middle;
     }
     for (low--; low >= first || high < end;) {
         const int down =
-            low >= first && (high >= end || m - gpu->winners[low].log_m < gpu->winners[high].log_m - m);
-        const struct gt_winner *w = &gpu->winners[down ? low-- : high++];
+            low >= first && (high >= end || s->m - winners[low].log_m < winners[high].log_m - s->m);
+        const struct gt_winner *w = &winners[down ? low-- : high++];
         struct gt_winner_plan plan;
-        float square = gt_winner_square(w->log_m - m);
-        if (square > best_square) break;
-        square += gt_winner_far(w, shape, align, n, k, batch);
-        if (square > best_square || (best && square == best_square && w > best)) continue;
-        if (!gt_winner_plan_make(gpu, w, shape, &plan)) continue;
-        best = w;
-        best_square = square;
+        float sizes, distance;
+        if (gt_winner_square(w->log_m - s->m) > s->reach) break;
+        sizes = gt_winner_sizes(w, s);
+        if (sizes > s->reach) continue;
+        distance = gt_winner_root(sizes) + gt_winner_rest(w, s);
+        if (distance > s->best_distance || (s->best && distance == s->best_distance && w > s->best)) continue;
+        if (!gt_winner_plan_make(s->gpu, w, s->shape, &plan)) continue;
+        s->best = w;
+        s->best_distance = distance;
+        s->reach = gt_winner_square(distance) * 1.001f; /* the root is rounded */
     }
-    if (best && distance) *distance = gt_winner_root(best_square);
-    return best;
+}
+
+GT_WINNERS_API const struct gt_winner *gt_winner_nearest(const struct gt_winner_gpu *gpu,
+                                                         const struct gt_winner_shape *shape, float *distance)
+{
+    struct gt_winner_search s;
+    int32_t type, op;
+    if (distance) *distance = 0;
+    if (!gpu || !gt_winner_valid(shape)) return NULL;
+    s = gt_winner_search_for(gpu, shape);
+    op = 2 * (shape->trans_a != 0) + (shape->trans_b != 0);
+    for (type = 0; type < GT_WINNER_TYPES; type++)
+        if (gt_winner_answers(type, shape->type))
+            gt_winner_search_in(&s, gpu->first[4 * type + op], gpu->first[4 * type + op + 1]);
+    if (s.best && distance) *distance = s.best_distance;
+    return s.best;
 }
 
 GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape,

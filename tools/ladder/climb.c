@@ -5,7 +5,6 @@
 #include "field.h"
 #include "ladder.h"
 #include "model.h"
-#include "paths.h"
 #include "space.h"
 #include "stats.h"
 #include "workspace.h"
@@ -81,15 +80,13 @@ static enum status from_database(const char *path, const struct worker_info *wor
 static enum status from_model(struct crew *crew, const struct gpu *gpu, const struct problem *problem,
                               struct config *config)
 {
-    char path[4096];
     struct space *space = NULL;
     struct field field = {0};
     struct kernel_key kernels[MODEL_FIRST];
     struct build builds[MODEL_FIRST];
     int count = 0, best = -1;
     double best_us = 0;
-    enum status st = paths_default_space(path, sizeof path);
-    if (!st) st = space_load(path, &space);
+    enum status st = field_space("", &space);
     if (!st) st = field_open(space, problem, gpu, WORKSPACE_DEFAULT_BYTES, &field);
     if (st) goto out;
     count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;

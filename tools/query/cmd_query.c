@@ -125,6 +125,7 @@ static const struct column columns[] = {
     {"gpu_id", NULL, COLUMN_TEXT, 0},
     {"gpu_arch", NULL, COLUMN_TEXT, 0},
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
+    {"rival", "rival", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
     {"cublas_us", NULL, COLUMN_NUMBER, 2},
     {"exact", NULL, COLUMN_BOOL, 0},
     {"rounds", NULL, COLUMN_NUMBER, 0},
@@ -179,6 +180,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, said(w->gpu.id));
     table_text(t, arch);
     table_text(t, said(w->gpu_uuid));
+    table_text(t, said(w->rival));
     table_number(t, known(w->anchor_us));
     table_bool(t, w->exact);
     table_number(t, w->rounds);

@@ -47,13 +47,3 @@ enum status paths_configs(const char *what, char *path, size_t room)
                 "the folder configs%s%s is neither in %s/%s nor in %s: set GEMMTUNE_CONFIGS to where it is",
                 join, what, folder, GT_SHARE_FROM_BIN, GT_SOURCE_DIR);
 }
-
-enum status paths_default_space(char *path, size_t room)
-{
-    char folder[4096];
-    enum status st = paths_configs("spaces", folder, sizeof folder);
-    if (st) return st;
-    if ((size_t)snprintf(path, room, "%s/simt.conf", folder) >= room)
-        return fail(E_IO, "the path of the folder of spaces is too long: %s", folder);
-    return OK;
-}

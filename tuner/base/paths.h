@@ -10,7 +10,4 @@
  * Errors: E_IO naming the places tried. */
 enum status paths_configs(const char *what, char *path, size_t room);
 
-/* The space file that is searched unless another is named. Errors: E_IO. */
-enum status paths_default_space(char *path, size_t room);
-
 #endif

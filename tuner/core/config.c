@@ -58,57 +58,59 @@ void config_format(const struct config *config, char *text)
                                  config->value[i]);
 }
 
-/* How people say it: sizes that belong together, and counts. */
-struct phrase {
-    const char
-        *names[3]; /* those that a template has of them are joined by x, and stand where the first does */
+/* How people say the values of a role: those of all its parameters joined by x, where the first of them
+ * stands. Without `always` only if it differs from its least value. */
+static const struct {
     const char *before, *after;
+    bool always;
+} phrases[] = {
+    [ROLE_TILE] = {"tile ", "", true},        [ROLE_THREAD] = {"thread ", "", true},
+    [ROLE_LANES] = {"lanes ", "", false},     [ROLE_WARPS] = {"warps ", "", true},
+    [ROLE_TEAMS] = {"", " teams", false},     [ROLE_STAGES] = {"", " stages", true},
+    [ROLE_BUFFERS] = {"", " buffers", false}, [ROLE_SPLIT] = {"split ", "", false},
 };
-static const struct phrase phrases[] = {
-    {{"BM", "BN", "BK"}, "tile ", ""}, {{"TM", "TN"}, "thread ", ""},
-    {{"LANES_X"}, "lanes ", ""},       {{"WARPS_X", "WARPS_K", "WARPS_R"}, "warps ", ""},
-    {{"WARPS_K"}, "", " teams"},       {{"STAGES"}, "", " stages"},
-    {{"BUFFERS"}, "", " buffers"},     {{"SPLIT_K"}, "split ", ""},
-};
-enum { PHRASES = sizeof phrases / sizeof *phrases };
 
-static bool is_detail(const char *name)
+/* "LANES_X" as "lanes x". */
+static void lower_name(const char *name, char lower[32])
 {
-    static const char *const names[] = {"WM", "WN",  "VA",     "VB",       "VC",    "VX",
-                                        "VS", "SMS", "UNROLL", "STORE_AT", "ORDER", "MIN_BLOCKS"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
+    size_t length = 0;
+    for (; name[length] && length + 1 < 32; length++)
+        lower[length] = name[length] == '_' ? ' ' : (char)tolower((unsigned char)name[length]);
+    lower[length] = '\0';
 }
 
-/* The phrase that begins with this parameter; all: its values joined. NULL: it has none. */
-static const struct phrase *phrase_of(const struct config *config, const char *name, char all[64])
+/* The values of all parameters of a role, joined. */
+static void join_role(const struct config *config, enum param_role role, char all[64])
 {
-    for (int i = 0; i < PHRASES; i++) {
-        if (strcmp(phrases[i].names[0], name) != 0) continue;
-        size_t used = 0;
-        for (int j = 0; j < 3 && phrases[i].names[j]; j++)
-            if (template_param(config->template, phrases[i].names[j]) >= 0)
-                used += (size_t)snprintf(all + used, 64 - used, "%s%d", j ? "x" : "",
-                                         config_get(config, phrases[i].names[j]));
-        return &phrases[i];
+    const struct template *t = config->template;
+    size_t used = 0;
+    for (int i = 0; i < t->param_count && used < 64; i++)
+        if (t->params[i].role == role)
+            used += (size_t)snprintf(all + used, 64 - used, "%s%d", used ? "x" : "", config->value[i]);
+}
+
+static bool is_first_of_role(const struct template *t, int param)
+{
+    for (int i = 0; i < param; i++)
+        if (t->params[i].role == t->params[param].role) return false;
+    return true;
+}
+
+/* How a parameter is said; false: it is not. */
+static bool say(const struct config *config, int i, char text[128])
+{
+    const struct param *param = &config->template->params[i];
+    const bool least = config->value[i] == param->least;
+    char words[64];
+    if (param->role == ROLE_DETAIL || param->role == ROLE_VECTOR) return false;
+    if (param->role == ROLE_NAMED) {
+        lower_name(param->name, words);
+        snprintf(text, 128, "%s %d", words, config->value[i]);
+        return !least;
     }
-    return NULL;
-}
-
-/* It is said with the parameter that begins its phrase. */
-static bool is_said_before(const struct template *t, const char *name)
-{
-    for (int i = 0; i < PHRASES; i++)
-        for (int j = 1; j < 3 && phrases[i].names[j]; j++)
-            if (strcmp(phrases[i].names[j], name) == 0 && template_param(t, phrases[i].names[0]) >= 0)
-                return true;
-    return false;
-}
-
-static bool joins_several(const struct phrase *phrase)
-{
-    return phrase && phrase->names[1];
+    join_role(config, param->role, words);
+    snprintf(text, 128, "%s%s%s", phrases[param->role].before, words, phrases[param->role].after);
+    return (!least || phrases[param->role].always) && is_first_of_role(config->template, i);
 }
 
 void config_summary(const struct config *config, char *text)
@@ -117,23 +119,9 @@ void config_summary(const struct config *config, char *text)
     size_t used = (size_t)snprintf(text, CONFIG_TEXT_MAX, "%s", t->name);
     const char *between = " ";
     for (int i = 0; i < t->param_count && used < CONFIG_TEXT_MAX; i++) {
-        const char *name = t->params[i].name;
-        char value[64], lower[32];
-        if (is_detail(name) || is_said_before(t, name)) continue;
-        const struct phrase *phrase = phrase_of(config, name, value);
-        if (config->value[i] == t->params[i].least && !joins_several(phrase) && strcmp(name, "STAGES") != 0)
-            continue;
-        if (!phrase) {
-            size_t length = 0;
-            for (; name[length] && length + 1 < sizeof lower; length++)
-                lower[length] = name[length] == '_' ? ' ' : (char)tolower((unsigned char)name[length]);
-            lower[length] = '\0';
-            used += (size_t)snprintf(text + used, CONFIG_TEXT_MAX - used, "%s%s %d", between, lower,
-                                     config->value[i]);
-        } else {
-            used += (size_t)snprintf(text + used, CONFIG_TEXT_MAX - used, "%s%s%s%s", between, phrase->before,
-                                     value, phrase->after);
-        }
+        char words[128];
+        if (!say(config, i, words)) continue;
+        used += (size_t)snprintf(text + used, CONFIG_TEXT_MAX - used, "%s%s", between, words);
         between = ", ";
     }
 }

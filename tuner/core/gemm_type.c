@@ -1,6 +1,7 @@
 #include "gemm_type.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -91,6 +92,14 @@ bool gemm_type_find(const char *name, enum gemm_type *type)
         return true;
     }
     return false;
+}
+
+const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX])
+{
+    size_t used = 0;
+    for (int i = 0; i < GEMM_TYPE_COUNT && used < GEMM_TYPE_NAMES_MAX; i++)
+        used += (size_t)snprintf(text + used, GEMM_TYPE_NAMES_MAX - used, "%s%s", i ? " " : "", rows[i].name);
+    return text;
 }
 
 bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed)

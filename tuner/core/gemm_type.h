@@ -37,6 +37,10 @@ const struct gemm_type_row *gemm_type_row(enum gemm_type type);
 /* False: no type has this name. */
 bool gemm_type_find(const char *name, enum gemm_type *type);
 
+/* All of them, a blank between, for messages. Returns text. */
+#define GEMM_TYPE_NAMES_MAX 128
+const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX]);
+
 /* May a kernel that delivers one type compete for a problem that needs another? Where the needed type has
  * limits, the errors of the kernel decide in the end. */
 bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed);

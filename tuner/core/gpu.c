@@ -26,6 +26,39 @@ bool gpu_has_tma(const struct gpu *gpu)
     return gpu->arch >= 90;
 }
 
+double gpu_rate(const struct gpu *gpu, const char *name)
+{
+    for (int i = 0; i < GPU_RATES_MAX && gpu->rate[i].name[0]; i++)
+        if (strcmp(gpu->rate[i].name, name) == 0) return gpu->rate[i].value;
+    return 0;
+}
+
+bool gpu_set_rate(struct gpu *gpu, const char *name, double value)
+{
+    int i = 0;
+    if (!name[0] || strlen(name) >= sizeof gpu->rate[0].name) return false;
+    while (i < GPU_RATES_MAX && gpu->rate[i].name[0] && strcmp(gpu->rate[i].name, name) != 0) i++;
+    if (i == GPU_RATES_MAX) return false;
+    memcpy(gpu->rate[i].name, name, strlen(name) + 1);
+    gpu->rate[i].value = value;
+    return true;
+}
+
+/* FMAs a clock and SM of the tensor cores over FP32 lanes (NVIDIA's whitepapers of the architectures; where
+ * its parts differ, the slower). */
+static double tf32_over_fp32(int arch)
+{
+    return arch == 100 || arch == 103 ? 16 : arch == 80 || arch == 87 || arch == 90 ? 8 : 1;
+}
+
+double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type)
+{
+    const char *name = gemm_type_row(type)->rate;
+    const double known = gpu_rate(gpu, name);
+    if (known > 0) return known;
+    return gpu_rate(gpu, "fp32") * (strcmp(name, "tf32") == 0 ? tf32_over_fp32(gpu->arch) : 1);
+}
+
 /* One key of a descriptor: where it goes and what it may be. */
 struct field {
     const char *key;
@@ -66,7 +99,6 @@ static const struct field fields[] = {
     LONG_FIELD(memory_bytes, 1, 1e15),
     REAL_FIELD(clock_mhz, 1, 1e5),
     REAL_FIELD(memory_gb_per_s, 1, 1e6),
-    REAL_FIELD(fp32_tflops, 0.01, 1e5),
     TEXT_FIELD(source),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -111,6 +143,25 @@ static char *read_line(char *text, int room, void *stream)
     return text;
 }
 
+#define RATE_SUFFIX "_tflops"
+
+static bool names_rate(const char *key)
+{
+    const size_t length = strlen(key), suffix = strlen(RATE_SUFFIX);
+    return length > suffix && strcmp(key + length - suffix, RATE_SUFFIX) == 0;
+}
+
+static int read_rate(struct reading *r, const char *key, const char *value)
+{
+    const double least = 0.01, most = 1e5;
+    char name[64], *end;
+    const double number = strtod(value, &end);
+    if (end == value || *end != '\0' || !(number >= least && number <= most))
+        return refuse(r, "%s = %.40s is not a number in %g..%g", key, value, least, most);
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(key) - strlen(RATE_SUFFIX)), key);
+    return gpu_set_rate(r->gpu, name, number) ? 1 : refuse(r, "no room for the rate %.40s", key);
+}
+
 /* Called by the INI library for each line; 0 stops it and makes it report the line. */
 static int read_field(void *user, const char *section, const char *key, const char *value)
 {
@@ -139,7 +190,7 @@ static int read_field(void *user, const char *section, const char *key, const ch
         if (f->kind == NUMBER) *(double *)(void *)target = number;
         return 1;
     }
-    return refuse(r, "unknown key %.40s", key);
+    return names_rate(key) ? read_rate(r, key, value) : refuse(r, "unknown key %.40s", key);
 }
 
 enum status gpu_read(const char *path, struct gpu *gpu)
@@ -158,6 +209,7 @@ enum status gpu_read(const char *path, struct gpu *gpu)
     if (line != 0) return fail(E_INPUT, "%s:%d: not a 'key = value' line", path, line);
     for (int i = 0; i < FIELD_COUNT; i++)
         if (!r.seen[i]) return fail(E_INPUT, "%s: the key %s is missing", path, fields[i].key);
+    if (!(gpu_rate(&fresh, "fp32") > 0)) return fail(E_INPUT, "%s: the key fp32_tflops is missing", path);
     *gpu = fresh;
     return OK;
 }

@@ -6,12 +6,21 @@
 #ifndef GT_GPU_H
 #define GT_GPU_H
 
+#include "gemm_type.h"
 #include "status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define GPU_NAME_MAX 96
+#define GPU_NAME_MAX  96
+#define GPU_RATES_MAX 8
+
+/* What a GPU computes at most with one kind of unit, dense, 1e12 operations a second: "fp32" (FFMA), "tf32".
+ */
+struct gpu_rate {
+    char name[16]; /* "": no more of them */
+    double value;
+};
 
 struct gpu {
     char id[32];             /* short name used on the command line and as file name: "h200" */
@@ -25,9 +34,19 @@ struct gpu {
     int64_t l2_bytes, memory_bytes;
     double clock_mhz;       /* boost */
     double memory_gb_per_s; /* published or measured, 1e9 bytes */
-    double fp32_tflops;     /* sm_count * 2 * lanes * clock: dense FFMA peak */
-    char source[160];       /* where the figures come from */
+    struct gpu_rate rate[GPU_RATES_MAX];
+    char source[160]; /* where the figures come from */
 };
+
+/* A rate by its name; 0: unknown. */
+double gpu_rate(const struct gpu *gpu, const char *name);
+
+/* Add a rate or change it. False: its name is too long, or there is no room. */
+bool gpu_set_rate(struct gpu *gpu, const char *name, double value);
+
+/* The rate that bounds a type. Where it is unknown, that of FP32 times how much wider such units of the
+ * architecture are. */
+double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type);
 
 /* The target handed to the compiler: 75 -> "sm_75", 90 -> "sm_90a", 100 -> "sm_100a", 120 -> "sm_120a". */
 void gpu_arch_name(int arch, char name[16]);
@@ -36,7 +55,8 @@ void gpu_arch_name(int arch, char name[16]);
 bool gpu_has_cp_async(const struct gpu *gpu); /* sm_80 and later */
 bool gpu_has_tma(const struct gpu *gpu);      /* sm_90 and later */
 
-/* Read one descriptor (INI; every key of the struct by its name). Errors: E_IO, E_INPUT (file:line, reason).
+/* Read one descriptor (INI; every key of the struct by its name, a rate as NAME_tflops, of which fp32_tflops
+ * must be there). Errors: E_IO, E_INPUT (file:line, reason).
  */
 enum status gpu_read(const char *path, struct gpu *gpu);
 

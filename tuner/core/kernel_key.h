@@ -37,7 +37,7 @@ const char *kernel_key_check(const struct kernel_key *key, const struct gpu *gpu
 #define KERNEL_DEFINITIONS_MAX (CONFIG_PARAMS_MAX + 8)
 
 /* The one place that turns a kernel into compiler definitions: "-DBM=128" ... then the op as "-DTRANS_A=0"
- * "-DTRANS_B=0", then what the template asks for (templates.h). options[i] point into text (room bytes).
+ * "-DTRANS_B=0", then what the template asks for (template.h). options[i] point into text (room bytes).
  * Returns the number, 0 if room or limit is too small. The configuration must have passed check(). */
 int kernel_key_definitions(const struct kernel_key *key, const char **options, int limit, char *text,
                            size_t room);

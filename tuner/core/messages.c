@@ -74,6 +74,8 @@ enum status kernel_from_json(const json_t *json, struct kernel_key *kernel)
     return OK;
 }
 
+#define RATE_SUFFIX "_tflops"
+
 json_t *gpu_to_json(const struct gpu *g)
 {
     char id[sizeof g->id], name[sizeof g->name],
@@ -81,13 +83,39 @@ json_t *gpu_to_json(const struct gpu *g)
     utf8_copy(id, sizeof id, g->id);
     utf8_copy(name, sizeof name, g->name);
     utf8_copy(source, sizeof source, g->source);
-    return json_pack(
-        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f, s:f, s:s}", "id", id, "name",
-        name, "arch", g->arch, "sm_count", g->sm_count, "threads_per_sm", g->threads_per_sm, "blocks_per_sm",
+    json_t *json = json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "id", id, "name", name,
+        "arch", g->arch, "sm_count", g->sm_count, "threads_per_sm", g->threads_per_sm, "blocks_per_sm",
         g->blocks_per_sm, "registers_per_sm", g->registers_per_sm, "smem_per_sm_bytes", g->smem_per_sm_bytes,
         "smem_per_block_bytes", g->smem_per_block_bytes, "smem_reserved_bytes", g->smem_reserved_bytes,
         "l2_bytes", (json_int_t)g->l2_bytes, "memory_bytes", (json_int_t)g->memory_bytes, "clock_mhz",
-        g->clock_mhz, "memory_gb_per_s", g->memory_gb_per_s, "fp32_tflops", g->fp32_tflops, "source", source);
+        g->clock_mhz, "memory_gb_per_s", g->memory_gb_per_s);
+    for (int i = 0; json && i < GPU_RATES_MAX && g->rate[i].name[0]; i++) {
+        char key[sizeof g->rate[i].name + sizeof RATE_SUFFIX];
+        snprintf(key, sizeof key, "%s" RATE_SUFFIX, g->rate[i].name);
+        json_object_set_new(json, key, json_real(g->rate[i].value));
+    }
+    json_object_set_new(json, "source", json_string(source));
+    return json;
+}
+
+/* Members of this form, as in a descriptor. False: one is no rate. */
+static bool rates_from_json(const json_t *json, struct gpu *gpu)
+{
+    const size_t suffix = strlen(RATE_SUFFIX);
+    const char *key;
+    const json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)json, key, member)
+    {
+        const size_t length = strlen(key);
+        char name[sizeof gpu->rate[0].name];
+        double value;
+        if (length <= suffix || strcmp(key + length - suffix, RATE_SUFFIX) != 0) continue;
+        if (length - suffix >= sizeof name || !message_real(json, key, &value)) return false;
+        snprintf(name, sizeof name, "%.*s", (int)(length - suffix), key);
+        if (!gpu_set_rate(gpu, name, value)) return false;
+    }
+    return true;
 }
 
 enum status gpu_from_json(const json_t *json, struct gpu *gpu)
@@ -115,8 +143,8 @@ enum status gpu_from_json(const json_t *json, struct gpu *gpu)
     if (!id || !name || !source) return fail(E_INPUT, "malformed GPU description: a text is missing");
     if (!json_is_integer(l2) || !json_is_integer(memory) || json_integer_value(l2) < 0 ||
         json_integer_value(memory) < 0 || !message_real(json, "clock_mhz", &g.clock_mhz) ||
-        !message_real(json, "memory_gb_per_s", &g.memory_gb_per_s) ||
-        !message_real(json, "fp32_tflops", &g.fp32_tflops))
+        !message_real(json, "memory_gb_per_s", &g.memory_gb_per_s) || !rates_from_json(json, &g) ||
+        !json_is_number(json_object_get(json, "fp32_tflops")))
         return fail(E_INPUT, "malformed GPU description: a figure is missing or negative");
     snprintf(g.id, sizeof g.id, "%s", id);
     snprintf(g.name, sizeof g.name, "%s", name);

@@ -10,13 +10,16 @@
  * GPU worker (argv: _worker --device N --cache DIR)
  *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
  *                                                power_limit_w (0: unknown)
- *   prepare problem cold seed warm_s          -> anchor_us (0: no cuBLAS), anchor_samples_us [], warm_s,
- *                                                sets, anchor_right anchor_detail, judged_rows rows (of C)
+ *   prepare problem cold seed warm_s          -> anchor_us (0: no rival), rival (its name),
+ *                                                anchor_samples_us [], warm_s, sets,
+ *                                                anchor_right anchor_detail
+ *                                                anchor_errors (accuracy.h), judged_rows rows (of C)
  *   trial config cubin checksum facts best_us -> outcome {}
  *   block who block_ms                        -> time_us launches state {} detail
- *         who = "anchor" | "config" (then also config cubin checksum) | "lt" | "autotune" (rivals.h: their
- *         first block takes as long as their own search; E_ABSENT where there is no such rival)
+ *         who = "anchor" | "config" (then also config cubin checksum) | a role of rivals.h (the first block
+ *         may take as long as a search of its own; E_ABSENT where there is no such rival)
  *   verify config cubin checksum              -> verdict detail shapes skipped
+ *                                                errors (of the problem itself)
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *

@@ -32,7 +32,7 @@ bool outcome_usable(const struct outcome *outcome)
 
 struct outcome outcome_failed(enum verdict verdict, const char *format, ...)
 {
-    struct outcome o = {.verdict = verdict};
+    struct outcome o = {.verdict = verdict, .errors = accuracy_unknown()};
     va_list args;
     va_start(args, format);
     vsnprintf(o.detail, sizeof o.detail, format, args);
@@ -53,27 +53,28 @@ json_t *outcome_to_json(const struct outcome *o)
         json_array_append_new(samples, json_real(bounded(o->samples_us[i])));
     char detail[OUTCOME_DETAIL_MAX]; /* cut to fit, perhaps within a character */
     utf8_copy(detail, sizeof detail, o->detail);
-    return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:b, s:b, s:{s:i, s:i, s:f, s:i, s:I}, s:f}", "verdict",
-                     verdict_name(o->verdict), "detail", detail, "facts", facts_to_json(&o->facts), "time_us",
-                     bounded(o->time_us), "samples_us", samples, "worst_error", bounded(o->worst_error),
-                     "exact", o->exact, "cold", o->cold, "state", "sm_clock_mhz", o->state.sm_clock_mhz,
-                     "memory_clock_mhz", o->state.memory_clock_mhz, "power_w", bounded(o->state.power_w),
-                     "temperature_c", o->state.temperature_c, "throttle_reasons",
-                     (json_int_t)o->state.throttle_reasons, "wall_ms", bounded(o->wall_ms));
+    return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:b, s:b, s:{s:i, s:i, s:f, s:i, s:I}, s:f, s:o*}",
+                     "verdict", verdict_name(o->verdict), "detail", detail, "facts", facts_to_json(&o->facts),
+                     "time_us", bounded(o->time_us), "samples_us", samples, "worst_error",
+                     bounded(o->worst_error), "exact", o->exact, "cold", o->cold, "state", "sm_clock_mhz",
+                     o->state.sm_clock_mhz, "memory_clock_mhz", o->state.memory_clock_mhz, "power_w",
+                     bounded(o->state.power_w), "temperature_c", o->state.temperature_c, "throttle_reasons",
+                     (json_int_t)o->state.throttle_reasons, "wall_ms", bounded(o->wall_ms), "errors",
+                     accuracy_to_json(&o->errors));
 }
 
 enum status outcome_from_json(const json_t *json, struct outcome *outcome)
 {
-    struct outcome o = {0};
+    struct outcome o = {.errors = accuracy_unknown()};
     const char *verdict, *detail;
-    json_t *facts, *samples, *state;
+    json_t *facts, *samples, *state, *errors = NULL;
     int exact, cold;
     json_error_t error;
     if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0,
-                       "{s:s, s:s, s:o, s:F, s:o, s:F, s:b, s:b, s:o, s:F}", "verdict", &verdict, "detail",
-                       &detail, "facts", &facts, "time_us", &o.time_us, "samples_us", &samples, "worst_error",
-                       &o.worst_error, "exact", &exact, "cold", &cold, "state", &state, "wall_ms",
-                       &o.wall_ms))
+                       "{s:s, s:s, s:o, s:F, s:o, s:F, s:b, s:b, s:o, s:F, s?o}", "verdict", &verdict,
+                       "detail", &detail, "facts", &facts, "time_us", &o.time_us, "samples_us", &samples,
+                       "worst_error", &o.worst_error, "exact", &exact, "cold", &cold, "state", &state,
+                       "wall_ms", &o.wall_ms, "errors", &errors))
         return fail(E_INPUT, "malformed outcome: %s", error.text);
     enum status st;
     if ((st = verdict_parse(verdict, &o.verdict))) return st;
@@ -98,6 +99,8 @@ enum status outcome_from_json(const json_t *json, struct outcome *outcome)
     }
     if (o.time_us < 0.0 || o.worst_error < 0.0 || o.wall_ms < 0.0)
         return fail(E_INPUT, "malformed outcome: negative time or error");
+    if (!accuracy_from_json(errors, &o.errors))
+        return fail(E_INPUT, "malformed outcome: errors must be three numbers from 0 on");
     if (outcome_usable(&o) && (o.time_us <= 0.0 || o.sample_count == 0))
         return fail(E_INPUT, "malformed outcome: %s without a time", verdict);
     snprintf(o.detail, sizeof o.detail, "%s", detail);

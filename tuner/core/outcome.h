@@ -5,6 +5,7 @@
 #ifndef GT_OUTCOME_H
 #define GT_OUTCOME_H
 
+#include "accuracy.h"
 #include "status.h"
 #include <jansson.h>
 #include <stdbool.h>
@@ -52,6 +53,7 @@ struct outcome {
     double
         samples_us[OUTCOME_SAMPLES_MAX]; /* raw, in the order taken: one block's mean time of a call each */
     double worst_error;                  /* max |c - ref| / bound over random data; <= 1 is right */
+    struct accuracy errors;              /* over random data, whatever the bound is; or unknown */
     bool exact;                          /* integer data gave bit-equal C */
     bool cold;                           /* cache policy: operands rotated beyond L2 */
     struct gpu_state state;

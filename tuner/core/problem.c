@@ -54,26 +54,26 @@ int64_t problem_span_c(const struct problem *p)
     return span(p->m, p->n, p->ldc, p->batch, p->stride_c);
 }
 
-static int alignment(int64_t cols, int64_t ld, int64_t batch, int64_t stride)
+static int alignment(enum element element, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
 {
-    for (int width = 4; width > 1; width /= 2)
+    for (int width = element_vector(element); width > 1; width /= 2)
         if (cols % width == 0 && ld % width == 0 && (batch == 1 || stride % width == 0)) return width;
     return 1;
 }
 
 int problem_align_a(const struct problem *p)
 {
-    return alignment(problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    return alignment(gemm_type_row(p->type)->a, problem_cols_a(p), p->lda, p->batch, p->stride_a);
 }
 
 int problem_align_b(const struct problem *p)
 {
-    return alignment(problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    return alignment(gemm_type_row(p->type)->b, problem_cols_b(p), p->ldb, p->batch, p->stride_b);
 }
 
 int problem_align_c(const struct problem *p)
 {
-    return alignment(p->n, p->ldc, p->batch, p->stride_c);
+    return alignment(gemm_type_row(p->type)->c, p->n, p->ldc, p->batch, p->stride_c);
 }
 
 double problem_flop(const struct problem *p)
@@ -83,8 +83,11 @@ double problem_flop(const struct problem *p)
 
 double problem_bytes(const struct problem *p)
 {
-    double a = (double)p->m * (double)p->k, b = (double)p->k * (double)p->n, c = (double)p->m * (double)p->n;
-    return 4.0 * (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c));
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double a = m * k * element_bytes(row->a), b = k * n * element_bytes(row->b),
+                 c = m * n * element_bytes(row->c);
+    return (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c));
 }
 
 const char *problem_op_name(const struct problem *p)
@@ -241,8 +244,13 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
 
 enum status problem_parse(const char *text, struct problem *problem)
 {
+    return problem_parse_as(text, GEMM_SGEMM, problem);
+}
+
+enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem)
+{
     const char *at = text;
-    struct problem p = {.type = GEMM_SGEMM, .batch = 1, .alpha = 1.0};
+    struct problem p = {.type = type, .batch = 1, .alpha = 1.0};
     if (strlen(text) >= PROBLEM_TEXT_MAX)
         return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
 
@@ -254,11 +262,12 @@ enum status problem_parse(const char *text, struct problem *problem)
             at = colon + 1;
             break;
         }
-        if (at == text && strlen("sgemm") == (size_t)length && strncmp(at, "sgemm", (size_t)length) == 0)
-            at = colon + 1;
-        else
-            return fail(E_INPUT, "'%s': unknown type or op '%.*s'; types: sgemm, ops: nn nt tn tt", text,
-                        length, at);
+        char name[PROBLEM_TEXT_MAX], names[GEMM_TYPE_NAMES_MAX];
+        snprintf(name, sizeof name, "%.*s", length, at);
+        if (at != text || !gemm_type_find(name, &p.type))
+            return fail(E_INPUT, "'%s': unknown type or op '%s'; types: %s, ops: nn nt tn tt", text, name,
+                        gemm_type_names(names));
+        at = colon + 1;
     }
 
     unsigned seen = 0;
@@ -329,7 +338,8 @@ void problem_format(const struct problem *problem, char *text)
     }
 }
 
-enum status problem_read_suite(const char *path, struct problem **problems, size_t *count)
+enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
+                               size_t *count)
 {
     FILE *file = fopen(path, "r");
     if (!file) return fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
@@ -360,7 +370,7 @@ enum status problem_read_suite(const char *path, struct problem **problems, size
             }
             list = grown;
         }
-        if (problem_parse(text, &list[used])) {
+        if (problem_parse_as(text, type, &list[used])) {
             char why[900];
             snprintf(why, sizeof why, "%s", status_text());
             st = fail(E_INPUT, "%s:%d: %s", path, number, why);

@@ -6,7 +6,7 @@
  * C is stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0.
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
- * [:alpha=..][:beta=..], TYPE = sgemm, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
+ * [:alpha=..][:beta=..], TYPE of gemm_type.h, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
  * Left out: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1,
  * beta 0.
  */
@@ -40,6 +40,9 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k);
  * Errors: E_INPUT with one sentence that names the text, the place and the limit. */
 enum status problem_parse(const char *text, struct problem *problem);
 
+/* The same with the type of texts that name none. */
+enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem);
+
 /* Check ranges, leading dimensions (2^31 at most), strides and that no operand exceeds 2^62 bytes: what
  * passes has a text form. Errors: E_INPUT. */
 enum status problem_check(const struct problem *problem);
@@ -61,21 +64,23 @@ int64_t problem_span_a(const struct problem *p);
 int64_t problem_span_b(const struct problem *p);
 int64_t problem_span_c(const struct problem *p);
 
-/* The widest vector access (4, 2 or 1 elements) that is safe on an operand whose base is 16-byte aligned: the
- * stored row length, the leading dimension and the batch stride are all multiples of it. */
+/* The widest vector access that is safe on an operand whose base is 16-byte aligned, in elements (of FP32 4,
+ * 2 or 1): the stored row length, the leading dimension and the batch stride are all multiples of it. */
 int problem_align_a(const struct problem *p);
 int problem_align_b(const struct problem *p);
 int problem_align_c(const struct problem *p);
 
-/* Floating-point operations (2 M N K batch) and the fewest bytes moved through device memory. */
+/* Floating-point operations (2 M N K batch), and the fewest bytes moved through device memory. */
 double problem_flop(const struct problem *p);
 double problem_bytes(const struct problem *p);
 
 /* "nn", "nt", "tn" or "tt". */
 const char *problem_op_name(const struct problem *p);
 
-/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped.
- * *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with file:line). */
-enum status problem_read_suite(const char *path, struct problem **problems, size_t *count);
+/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped. type:
+ * of the lines that name none. *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with
+ * file:line). */
+enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
+                               size_t *count);
 
 #endif

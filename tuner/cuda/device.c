@@ -295,7 +295,7 @@ static enum status read_attributes(struct device *device)
     gpu->clock_mhz = clock_khz > 0 ? clock_khz / 1e3 : 1000;
     /* Two transfers a clock and wire, in bytes. */
     gpu->memory_gb_per_s = memory_khz > 0 && bus_bits > 0 ? 2e3 * memory_khz * (bus_bits / 8.0) / 1e9 : 100;
-    gpu->fp32_tflops = gpu->sm_count * 2.0 * fp32_lanes(gpu->arch) * gpu->clock_mhz * 1e6 / 1e12;
+    gpu_set_rate(gpu, "fp32", gpu->sm_count * 2.0 * fp32_lanes(gpu->arch) * gpu->clock_mhz * 1e6 / 1e12);
     return OK;
 }
 

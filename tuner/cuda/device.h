@@ -102,7 +102,7 @@ struct device {
     CUcontext context; /* the primary one, current in this thread after device_open */
     CUstream stream;   /* all our work runs here */
     struct gpu
-        gpu; /* filled from attributes; memory_gb_per_s and fp32_tflops derived from clocks and width */
+        gpu; /* filled from attributes; memory_gb_per_s and the fp32 rate derived from clocks and width */
     char uuid[48];
 };
 

@@ -2,6 +2,7 @@
 #include "cmd_tune.h"
 
 #include "clock.h"
+#include "field.h"
 #include "paths.h"
 #include "predict.h"
 #include "print.h"
@@ -127,7 +128,7 @@ enum status cmd_tune(int argc, char **argv)
     session.results = calloc(options.problem_count, sizeof *session.results);
     if (!session.results) st = fail(E_MEMORY, "out of memory for %zu problems", options.problem_count);
 
-    if (!st) st = space_load(options.space, &space);
+    if (!st) st = field_space(options.space, &space);
     if (!st) st = db_open(options.db, DB_WRITE, &session.db);
     if (!st) st = options.gpu ? use_named(&options, &where) : use_present(&options, &where);
     if (st) goto out;

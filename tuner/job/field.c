@@ -1,9 +1,18 @@
 #include "field.h"
 
 #include "model.h"
+#include "paths.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum status field_space(const char *path, struct space **space)
+{
+    char folder[4096];
+    if (*path) return space_load(path, space);
+    enum status st = paths_configs("spaces", folder, sizeof folder);
+    return st ? st : space_load_all(folder, space);
+}
 
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                        int64_t workspace_bytes, struct field *field)

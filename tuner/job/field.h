@@ -18,8 +18,12 @@ struct field {
     double *time_us;       /* 0: untried; INFINITY: tried and unusable; else what was measured */
     uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
     size_t count;
-    double raw_count; /* combinations that the space file spans */
+    double raw_count; /* combinations that the space spans */
 };
+
+/* What is worth trying: of the file, or if `path` is "" of the files that ship, one a family. Errors: as
+ * space_load; E_IO where the folder of those is not found. */
+enum status field_space(const char *path, struct space **space);
 
 /* Errors: as space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,

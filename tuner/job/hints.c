@@ -1,14 +1,15 @@
 #include "hints.h"
 
 #include "pretuned.h"
+#include "shape.h"
 #include "template.h"
-#include <math.h>
 #include <stdlib.h>
 
-#define OTHER_OP        1.0 /* as far as one size doubled: the same tiles, other loads */
-#define OTHER_ALIGNMENT 0.5
+/* Beside the distance of the problems. */
+#define OTHER_OP   1.0 /* as far as one size doubled: the same tiles, other loads */
+#define OTHER_TYPE 1.0
 
-/* In values that differ: others compile to another kernel, these two kinds nearly to the same. */
+/* In values that differ: others compile to another kernel, widths of accesses nearly to the same. */
 #define VECTOR_COST 1
 #define OTHER_COST  8
 
@@ -23,19 +24,11 @@ struct hints {
     int count;
 };
 
-static double octaves(int64_t x, int64_t y)
+double hints_distance(const struct problem *p, const struct problem *q)
 {
-    return fabs(log2((1 + (double)x) / (1 + (double)y)));
-}
-
-static double distance(const struct problem *p, const struct problem *q)
-{
-    double sizes =
-        octaves(p->m, q->m) + octaves(p->n, q->n) + octaves(p->k, q->k) + octaves(p->batch, q->batch);
-    int ops = (p->trans_a != q->trans_a) + (p->trans_b != q->trans_b);
-    int alignments = (problem_align_a(p) != problem_align_a(q)) + (problem_align_b(p) != problem_align_b(q)) +
-                     (problem_align_c(p) != problem_align_c(q));
-    return sizes + OTHER_OP * ops + OTHER_ALIGNMENT * alignments;
+    const struct shape x = shape_of(p), y = shape_of(q);
+    const int ops = (p->trans_a != q->trans_a) + (p->trans_b != q->trans_b);
+    return shape_distance(&x, &y) + OTHER_OP * ops + OTHER_TYPE * (p->type != q->type);
 }
 
 /* Of equally near ones that which came first stays first. */
@@ -52,17 +45,18 @@ static void insert(struct hints *h, const struct hint *hint)
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     struct hints *h = self;
-    struct hint hint = {.distance = distance(h->problem, &winner->problem)};
+    struct hint hint = {.distance = hints_distance(h->problem, &winner->problem)};
     if (winner->predicted || config_parse(winner->config_text, &hint.config)) return true; /* cuBLAS, too */
-    insert(h, &hint);
+    if (template_serves(hint.config.template, h->problem)) insert(h, &hint);
     return true;
 }
 
 static void take_pretuned(void *self, const struct db_brief *brief)
 {
     struct hints *h = self;
-    const struct hint hint = {brief->config, distance(h->problem, &brief->problem)};
-    if (!brief->predicted && brief->config.template) insert(h, &hint);
+    const struct hint hint = {brief->config, hints_distance(h->problem, &brief->problem)};
+    if (!brief->predicted && brief->config.template && template_serves(brief->config.template, h->problem))
+        insert(h, &hint);
 }
 
 /* None, or some that cannot be read, are no reason not to search. */
@@ -79,8 +73,9 @@ static enum status take_all_pretuned(struct hints *h, const struct gpu *gpu)
 static void costs_of(const struct template *t, int launch_cost, int cost[CONFIG_PARAMS_MAX])
 {
     for (int p = 0; p < t->param_count; p++) {
-        bool vector = t->params[p].name[0] == 'V';
-        cost[p] = t->params[p].kind == PARAM_LAUNCH ? launch_cost : vector ? VECTOR_COST : OTHER_COST;
+        const struct param *param = &t->params[p];
+        int compiled = param->role == ROLE_VECTOR ? VECTOR_COST : OTHER_COST;
+        cost[p] = param->kind == PARAM_LAUNCH ? launch_cost : compiled;
     }
 }
 

@@ -10,8 +10,12 @@
 
 #define HINTS_WINNERS_MAX 16 /* the nearest problems whose winners are looked at */
 
+/* How far apart two problems are for a hint: shape_distance, and 1 for each other op and another type. */
+double hints_distance(const struct problem *x, const struct problem *y);
+
 /* Suggest to the search the candidates most like the winners of the nearest problems, nearest first. A winner
- * of an older kernel, or one that is out of date, still is a hint. pretuned: those that ship count, too. May
+ * of an older kernel, or one that is out of date, still is a hint; one of a template that cannot answer the
+ * problem's type is none. pretuned: those that ship count, too. May
  * be called again when more winners are known: nothing is given twice. *given: how many were suggested that
  * had not been tried. Errors: those of the database, E_MEMORY. */
 enum status hints_give(const struct field *field, struct db *db, const struct db_context *context,

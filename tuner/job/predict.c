@@ -57,7 +57,7 @@ static enum status tell(struct forecast *f, size_t i)
     const struct built *built = f->built[i];
     struct outcome outcome = outcome_failed(built->verdict, "%s", built->detail);
     if (built->ok) {
-        outcome = (struct outcome){.verdict = VERDICT_PREDICTED};
+        outcome = (struct outcome){.verdict = VERDICT_PREDICTED, .errors = accuracy_unknown()};
         outcome.time_us = model_predict(config, f->problem, &f->context.gpu, &built->facts).time_us;
     }
     outcome.facts = built->facts;

@@ -167,7 +167,8 @@ static bool is_ahead(const struct state *x, size_t at)
 static double weight_of(const struct state *x, const struct gpu *gpu, size_t at)
 {
     const struct tune_options *o = x->s->options;
-    double call_us = model_roofline_us(&o->problems[at], gpu->fp32_tflops, gpu->memory_gb_per_s);
+    double call_us =
+        model_roofline_us(&o->problems[at], gpu_peak_tflops(gpu, o->problems[at].type), gpu->memory_gb_per_s);
     return budget_weight(o->weights ? o->weights[at] : 1, call_us);
 }
 

@@ -5,7 +5,6 @@
 #include "compile.h"
 #include "db.h"
 #include "options.h"
-#include "paths.h"
 #include "search.h"
 #include "workspace.h"
 #include <errno.h>
@@ -43,7 +42,7 @@ static const struct argp_option rows[] = {
     {"from-capture", KEY_CAPTURE, "FILE", 0,
      "what a program was seen to compute (GEMMTUNE_CAPTURE), by the share of its time", 0},
     {"op", KEY_OP, "nn|nt|tn|tt", 0, "op of the shapes that name none (nn)", 0},
-    {"type", KEY_TYPE, "sgemm", 0, "type of the shapes that name none (sgemm: strict FP32)", 0},
+    {"type", KEY_TYPE, "sgemm", 0, "type of the problems that name none (sgemm: strict FP32)", 0},
     {NULL, 0, NULL, 0, "Where", 2},
     {"gpu", KEY_GPU, "NAME", 0, "a GPU by name (h200, a100 ...): measured if it is here, else predicted", 0},
     {"gpus", KEY_GPUS, "0,1|all", 0, "GPUs of this machine, one problem at a time on each (0)", 0},
@@ -56,7 +55,7 @@ static const struct argp_option rows[] = {
     {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, gp, random or exhaustive (ils)",
      0},
     {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
-    {"space", KEY_SPACE, "FILE", 0, "values worth trying (configs/spaces/simt.conf)", 0},
+    {"space", KEY_SPACE, "FILE", 0, "values worth trying, in place of those in configs/spaces", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
     {"hot", KEY_HOT, NULL, 0, "time with operands in the cache", 0},
     {"workspace", KEY_WORKSPACE, "SIZE", 0,
@@ -227,36 +226,39 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
     return OK;
 }
 
-/* The defaults of --op and --type go before a text that has none of its own: it starts with its sizes. */
-static enum status add_text(const struct reading *r, const char *text)
+/* --op goes before a text that has none of its own: it starts with its sizes. */
+static enum status add_text(const struct reading *r, enum gemm_type type, const char *text)
 {
     char full[PROBLEM_TEXT_MAX * 2];
     bool bare = strchr("+-.0123456789", *text) != NULL;
-    snprintf(full, sizeof full, "%s%s%s%s%s", bare && r->type ? r->type : "", bare && r->type ? ":" : "",
-             bare && r->op ? r->op : "", bare && r->op ? ":" : "", text);
+    snprintf(full, sizeof full, "%s%s%s", bare && r->op ? r->op : "", bare && r->op ? ":" : "", text);
     struct problem problem;
-    enum status st = problem_parse(bare ? full : text, &problem);
+    enum status st = problem_parse_as(full, type, &problem);
     return st ? st : add_problem(r->o, &problem);
 }
 
-/* A line of nothing but sizes gets the default op too. */
+/* A line without an op gets the default one too, if it has nothing but a type and sizes. */
 static enum status add_suite_problem(const struct reading *r, const struct problem *problem)
 {
     struct problem plain = problem_make(problem->m, problem->n, problem->k);
+    plain.type = problem->type;
     if (!r->op || !problem_equal(problem, &plain)) return add_problem(r->o, problem);
     char text[96];
     snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)plain.m, (long long)plain.n, (long long)plain.k);
-    return add_text(r, text);
+    return add_text(r, plain.type, text);
 }
 
-static enum status check_op_and_type(const struct reading *r)
+/* *type: of problems that name none. */
+static enum status check_op_and_type(const struct reading *r, enum gemm_type *type)
 {
+    char names[GEMM_TYPE_NAMES_MAX];
+    *type = GEMM_SGEMM;
     static const char *const ops[] = {"nn", "nt", "tn", "tt"};
     bool known = !r->op;
     for (int i = 0; i < 4 && !known; i++) known = strcmp(r->op, ops[i]) == 0;
     if (!known) return fail(E_INPUT, "unknown op '%.40s'; there are nn, nt, tn and tt", r->op);
-    if (r->type && strcmp(r->type, "sgemm") != 0)
-        return fail(E_INPUT, "unknown type '%.40s'; there is sgemm", r->type);
+    if (r->type && !gemm_type_find(r->type, type))
+        return fail(E_INPUT, "unknown type '%.40s'; there are %s", r->type, gemm_type_names(names));
     return OK;
 }
 
@@ -288,12 +290,13 @@ static enum status add_capture(const struct reading *r)
 
 static enum status collect_problems(const struct reading *r)
 {
-    enum status st = check_op_and_type(r);
-    for (size_t i = 0; i < r->shape_count && !st; i++) st = add_text(r, r->shapes[i]);
+    enum gemm_type type;
+    enum status st = check_op_and_type(r, &type);
+    for (size_t i = 0; i < r->shape_count && !st; i++) st = add_text(r, type, r->shapes[i]);
     if (r->suite && !st) {
         struct problem *suite = NULL;
         size_t count = 0;
-        st = problem_read_suite(r->suite, &suite, &count);
+        st = problem_read_suite(r->suite, type, &suite, &count);
         for (size_t i = 0; i < count && !st; i++) st = add_suite_problem(r, &suite[i]);
         free(suite);
     }
@@ -312,7 +315,6 @@ static enum status fill_defaults(struct tune_options *o)
 {
     enum status st = OK;
     if (o->workspace_bytes < 0) st = workspace_from_environment(&o->workspace_bytes);
-    if (!st && !*o->space) st = paths_default_space(o->space, sizeof o->space);
     if (!st && !*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
     bool known = false;

@@ -27,7 +27,8 @@ struct tune_options {
     bool cold, again;
     bool pretuned; /* begin from the winners that ship, too */
     enum table_format format;
-    char space[TUNE_PATH_MAX], db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
+    char space[TUNE_PATH_MAX]; /* "": those that ship */
+    char db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
     char command[1024]; /* as typed, for the record */
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What is found goes to slots on the device, so that several checks share one wait. */
-enum slot { SLOT_VALUES, SLOT_GUARDS, SLOT_HASH, SLOT_MASS, SLOT_COUNT };
+enum slot { SLOT_VALUES, SLOT_GUARDS, SLOT_HASH, SLOT_REFERENCE, SLOT_COUNT };
 
 #define HASHES_MAX 64 /* further slots, one a set, for oracle_recheck */
 
@@ -45,7 +45,7 @@ static double *device_double(struct device_buffer buffer)
 }
 
 static enum status compute_set(struct oracle *o, int set, struct device_buffer value,
-                               struct device_buffer partial, double *largest_mass)
+                               struct device_buffer partial, double *largest_mass, double *largest_value)
 {
     const struct workload *w = o->work;
     struct reference_args args = {.a = workload_a(w, set),
@@ -54,7 +54,8 @@ static enum status compute_set(struct oracle *o, int set, struct device_buffer v
                                   .partial = (struct partial *)(uintptr_t)partial.address,
                                   .value = device_double(value),
                                   .mass = (float *)(uintptr_t)o->mass.address,
-                                  .largest_mass = &slot_address(o, SLOT_MASS)->worst,
+                                  .largest_mass = &slot_address(o, SLOT_REFERENCE)->worst,
+                                  .largest_value = &slot_address(o, SLOT_REFERENCE)->largest,
                                   .trans_a = w->problem.trans_a,
                                   .trans_b = w->problem.trans_b,
                                   .k = w->problem.k,
@@ -70,7 +71,9 @@ static enum status compute_set(struct oracle *o, int set, struct device_buffer v
     }
     struct finding findings[SLOT_COUNT];
     if (!st) st = read_findings(o, findings, SLOT_COUNT);
-    if (!st) *largest_mass = as_ratio(findings[SLOT_MASS].worst);
+    if (st) return st;
+    *largest_mass = as_ratio(findings[SLOT_REFERENCE].worst);
+    *largest_value = as_ratio(findings[SLOT_REFERENCE].largest);
     return st;
 }
 
@@ -79,7 +82,7 @@ static struct matrices as_words(struct device_buffer buffer)
 {
     long long words = (long long)(buffer.bytes / 4);
     return (struct matrices){
-        .data = (float *)(uintptr_t)buffer.address, .rows = 1, .cols = words, .ld = words, .batch = 1};
+        .data = (void *)(uintptr_t)buffer.address, .rows = 1, .cols = words, .ld = words, .batch = 1};
 }
 
 static enum status hash_answers(const struct oracle *o, uint64_t *hash)
@@ -97,13 +100,14 @@ static enum status hash_answers(const struct oracle *o, uint64_t *hash)
 enum status oracle_compute(struct oracle *oracle)
 {
     struct device_buffer partial = {0};
-    double mass = 0, exact_mass = 0;
+    double mass = 0, exact_mass = 0, exact_value = 0;
     enum status st = device_allocate(&partial, (size_t)oracle->plan.partial_bytes);
     /* The exact test needs no masses: the random test's overwrite them. */
-    if (!st) st = compute_set(oracle, WORKLOAD_EXACT, oracle->exact_value, partial, &exact_mass);
-    if (!st) st = compute_set(oracle, 0, oracle->value, partial, &mass);
+    if (!st)
+        st = compute_set(oracle, WORKLOAD_EXACT, oracle->exact_value, partial, &exact_mass, &exact_value);
+    if (!st) st = compute_set(oracle, 0, oracle->value, partial, &mass, &oracle->largest_value);
     device_free(&partial);
-    oracle->exact_holds = exact_mass < (1 << 24);
+    oracle->exact_holds = exact_mass < oracle->work->exact.limit;
     return st ? st : hash_answers(oracle, &oracle->answers_hash);
 }
 
@@ -141,8 +145,8 @@ static enum status call_over_poison(struct oracle *o, const struct kernel *kerne
     enum status st = workload_poison(o->work, set, poison, beta);
     if (!st) st = kernel->launch(kernel->self, &operands, alpha, beta);
     if (!st)
-        st = oracle_untouched(o->kernels, workload_c(o->work, set), WORKLOAD_GUARD, poison,
-                              slot_address(o, SLOT_GUARDS));
+        st = oracle_untouched(o->kernels, workload_c(o->work, set), workload_guard(o->work),
+                              workload_poison_word(o->work, poison), slot_address(o, SLOT_GUARDS));
     return st;
 }
 
@@ -169,13 +173,14 @@ static void describe_guard(const struct oracle *o, const struct finding *f, char
     const struct problem *p = &o->work->problem;
     int64_t span = problem_span_c(p);
     /* Counted from the guard's start, or, of the band behind a C without padding, from C's end. */
-    int64_t at = (int64_t)~f->not_first - WORKLOAD_GUARD;
+    int64_t at = (int64_t)~f->not_first - workload_guard(o->work);
     bool dense = p->ldc == p->n && (p->batch == 1 || p->stride_c == p->m * p->n);
     const char *where = dense       ? "in the guard bands around C"
                         : at < 0    ? "before C"
                         : at < span ? "in C's padding"
                                     : "behind C";
-    snprintf(detail, OUTCOME_DETAIL_MAX, "%" PRIu64 " words %s were written", (uint64_t)f->wrong, where);
+    snprintf(detail, OUTCOME_DETAIL_MAX, "%" PRIu64 " %s %s were written", (uint64_t)f->wrong,
+             element_bytes(gemm_type_row(p->type)->c) == 4 ? "words" : "elements", where);
 }
 
 /* The first wrong element with what it is and what it should be. */
@@ -187,12 +192,14 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
     int64_t item = 0, row = 0, col = 0;
     if (!oracle_place(&o->plan, p->n, answer, &item, &row, &col))
         return fail(E_GPU, "the judge found a wrong element at %" PRIu64 ", which does not exist", answer);
-    float got = 0;
+    unsigned bits = 0;
     double want = 0;
+    const int element = gemm_type_row(p->type)->c;
+    const size_t bytes = (size_t)element_bytes(gemm_type_row(p->type)->c);
     CUdeviceptr c =
-        workload_operands(o->work, set).c + 4 * (CUdeviceptr)(item * p->stride_c + row * p->ldc + col);
+        workload_operands(o->work, set).c + bytes * (CUdeviceptr)(item * p->stride_c + row * p->ldc + col);
     CUdeviceptr value = (exact ? o->exact_value : o->value).address + 8 * (CUdeviceptr)answer;
-    enum status st = device_check(cuda.MemcpyDtoH(&got, c, sizeof got), "reading a wrong element");
+    enum status st = device_check(cuda.MemcpyDtoH(&bits, c, bytes), "reading a wrong element");
     if (!st) st = device_check(cuda.MemcpyDtoH(&want, value, sizeof want), "reading a right element");
     char batch[40] = "";
     if (p->batch > 1) snprintf(batch, sizeof batch, " of item %" PRId64, item);
@@ -200,7 +207,7 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
              "%s data: %" PRIu64 " of %" PRId64 " elements wrong, first C[%" PRId64 ",%" PRId64
              "]%s = %.9g, not %.9g",
              exact ? "whole-number" : "random", (uint64_t)f->wrong, o->plan.elements, row, col, batch,
-             (double)got, want);
+             (double)oracle_widened(element, bits), want);
     return st;
 }
 
@@ -245,9 +252,18 @@ static enum status judge_again(struct oracle *o, const struct kernel *kernel, in
     return conclude(o, set, findings, j);
 }
 
+static struct accuracy errors_of(const struct oracle *o, const struct finding *f)
+{
+    const double scale = o->largest_value > 0 ? o->largest_value : 1;
+    const double count = o->plan.elements > 0 ? (double)o->plan.elements : 1;
+    return (struct accuracy){.componentwise = as_ratio(f->componentwise),
+                             .rms = sqrt(f->squares / count) / scale,
+                             .max = as_ratio(f->largest) / scale};
+}
+
 enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
 {
-    struct judgement j = {.right = true};
+    struct judgement j = {.right = true, .errors = accuracy_unknown()};
     struct finding findings[SLOT_COUNT] = {{0}};
     enum status st = OK;
     if (oracle->exact_holds) {
@@ -258,6 +274,7 @@ enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, str
         st = judge_values(oracle, kernel, 0, findings, &j);
         j.hash = findings[SLOT_HASH].hash;
         j.worst = as_ratio(findings[SLOT_VALUES].worst);
+        j.errors = errors_of(oracle, &findings[SLOT_VALUES]);
     } else {
         j.worst = INFINITY;
     }

@@ -6,11 +6,18 @@
  *   fill         elements from a seed
  *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 a block, splits of K over the grid's y
  *   finish       adds the splits, applies alpha and beta
- *   compare      |c - value| against its bound
+ *   compare      |c - value| against its bound, and against |A||B| and the largest value
  *   fingerprint  a hash of all elements
  *   untouched    guard bands and padding still hold the poison
  */
 #include "oracle_args.h"
+
+/* What A, B and C are made of (oracle_kernels.c says it), so that the inner loop need not ask. */
+#ifndef ORACLE_A
+#define ORACLE_A ORACLE_F32
+#define ORACLE_B ORACLE_F32
+#define ORACLE_C ORACLE_F32
+#endif
 
 namespace
 {
@@ -38,37 +45,34 @@ __device__ bool is_finite(double x)
     return x - x == 0.0;
 }
 
-union both {
-    float number;
-    unsigned bits;
-};
-
-/* Non-negative floats are ordered as their bits are, infinity above all. */
-__device__ unsigned bits_of(float x)
-{
-    union both both;
-    both.number = x;
-    return both.bits;
-}
-
 __device__ float infinity()
 {
-    union both both;
-    both.bits = 0x7f800000;
-    return both.number;
+    return oracle_number(0x7f800000u);
+}
+
+template <int ELEMENT> __device__ double element_of(const struct matrices &x, long long at)
+{
+    return (double)oracle_widened(ELEMENT, oracle_load(ELEMENT, x.data, at));
+}
+
+/* Non-negative floats are ordered as their bits are, infinity above all. */
+__device__ void keep_largest(unsigned &largest, float x)
+{
+    if (oracle_bits(x) > largest) largest = oracle_bits(x);
 }
 
 /* to[kk][i] = the element (first + i, k + kk) of an operand whose depth runs along its rows or down its
  * columns; 0 beyond its ends. Neighbouring threads read neighbouring words in both cases. */
-__device__ void load_tile(double (*to)[TILE + 1], const float *from, long long ld, bool depth_in_row,
-                          long long first, long long end, long long k, long long k_end)
+template <int ELEMENT>
+__device__ void load_tile(double (*to)[TILE + 1], const struct matrices &from, long long item,
+                          bool depth_in_row, long long first, long long end, long long k, long long k_end)
 {
     for (int n = threadIdx.x; n < TILE * DEPTH; n += THREADS) {
         int kk = depth_in_row ? n % DEPTH : n / TILE;
         int i = depth_in_row ? n / DEPTH : n % TILE;
         bool inside = first + i < end && k + kk < k_end;
-        long long at = depth_in_row ? (first + i) * ld + k + kk : (k + kk) * ld + first + i;
-        to[kk][i] = inside ? (double)from[at] : 0.0;
+        long long at = depth_in_row ? (first + i) * from.ld + k + kk : (k + kk) * from.ld + first + i;
+        to[kk][i] = inside ? element_of<ELEMENT>(from, item * from.stride + at) : 0.0;
     }
 }
 
@@ -86,12 +90,18 @@ __device__ void merge(struct finding *total, const struct finding &mine)
             x.hash += y.hash;
             if (y.not_first > x.not_first) x.not_first = y.not_first;
             if (y.worst > x.worst) x.worst = y.worst;
+            if (y.componentwise > x.componentwise) x.componentwise = y.componentwise;
+            if (y.largest > x.largest) x.largest = y.largest;
+            x.squares += y.squares;
         }
         __syncthreads();
     }
     if (threadIdx.x != 0) return;
     atomicAdd(&total->hash, all[0].hash);
     atomicMax(&total->worst, all[0].worst);
+    atomicMax(&total->componentwise, all[0].componentwise);
+    atomicMax(&total->largest, all[0].largest);
+    if (all[0].squares != 0) atomicAdd(&total->squares, all[0].squares);
     if (all[0].wrong == 0) return;
     atomicAdd(&total->wrong, all[0].wrong);
     atomicMax(&total->not_first, all[0].not_first);
@@ -103,7 +113,8 @@ extern "C" __global__ void __launch_bounds__(256) fill(struct fill_args p)
 {
     each_element(p.to.batch, p.to.rows, p.to.cols, [&](long long item, long long row, long long col) {
         long long at = item * p.to.stride + row * p.to.ld + col;
-        p.to.data[at] = oracle_value(p.rule, (oracle_u64)at);
+        oracle_store(p.to.element, p.to.data, at,
+                     oracle_rounded(p.to.element, oracle_value(p.rule, (oracle_u64)at)));
     });
 }
 
@@ -119,12 +130,11 @@ extern "C" __global__ void __launch_bounds__(256) reference(struct reference_arg
     int ty = threadIdx.x / SIDE, tx = threadIdx.x % SIDE;
 
     for (long long z = blockIdx.z; z < p.piece.items; z += gridDim.z) {
-        const float *item_a = p.a.data + (p.piece.item + z) * p.a.stride;
-        const float *item_b = p.b.data + (p.piece.item + z) * p.b.stride;
+        const long long item = p.piece.item + z;
         double sum[EACH][EACH] = {}, mass[EACH][EACH] = {};
         for (long long k = k_begin; k < k_end; k += DEPTH) {
-            load_tile(a, item_a, p.a.ld, !p.trans_a, row0, row_end, k, k_end);
-            load_tile(b, item_b, p.b.ld, p.trans_b, col0, n, k, k_end);
+            load_tile<ORACLE_A>(a, p.a, item, !p.trans_a, row0, row_end, k, k_end);
+            load_tile<ORACLE_B>(b, p.b, item, p.trans_b, col0, n, k, k_end);
             __syncthreads();
 #pragma unroll 4
             for (int kk = 0; kk < DEPTH; kk++)
@@ -163,16 +173,20 @@ extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p
             mass *= fabs(p.alpha);
         }
         if (p.beta != 0) { /* else C is not looked at */
-            double c = p.c.data[(p.piece.item + z) * p.c.stride + (p.piece.row + r) * p.c.ld + col] * p.beta;
+            double c = element_of<ORACLE_C>(p.c, (p.piece.item + z) * p.c.stride +
+                                                     (p.piece.row + r) * p.c.ld + col) *
+                       p.beta;
             value += c;
             mass += fabs(c);
         }
         float rounded = (float)(mass * 1.0000002); /* never below mass */
         p.value[p.piece.offset + at] = value;
         p.mass[p.piece.offset + at] = rounded;
-        if (bits_of(rounded) > mine.worst) mine.worst = bits_of(rounded);
+        keep_largest(mine.worst, rounded);
+        if (is_finite(value)) keep_largest(mine.largest, (float)fabs(value));
     });
     atomicMax(p.largest_mass, mine.worst);
+    atomicMax(p.largest_value, mine.largest);
 }
 
 namespace
@@ -189,6 +203,17 @@ __device__ float judged(double got, double want, double allowed)
     return error > allowed && ratio <= 1.0f ? 1.0000002f : ratio;
 }
 
+/* How far it is from what is wanted, whatever is allowed. */
+__device__ void measure(struct finding &mine, double got, double want, double mass)
+{
+    if (got == want || (got != got && want != want)) return;
+    const bool known = is_finite(got) && is_finite(want);
+    const double error = known ? fabs(got - want) : (double)infinity();
+    keep_largest(mine.largest, (float)error);
+    keep_largest(mine.componentwise, known && mass > 0 ? (float)(error / mass) : infinity());
+    mine.squares += error * error;
+}
+
 } // namespace
 
 extern "C" __global__ void __launch_bounds__(256) compare(struct compare_args p)
@@ -197,10 +222,12 @@ extern "C" __global__ void __launch_bounds__(256) compare(struct compare_args p)
     struct finding mine = {};
     each_element(p.piece.items, p.piece.rows, n, [&](long long z, long long r, long long col) {
         long long at = p.piece.offset + (z * p.piece.rows + r) * n + col;
-        double got = p.c.data[(p.piece.item + z) * p.c.stride + (p.piece.row + r) * p.c.ld + col];
+        double got =
+            element_of<ORACLE_C>(p.c, (p.piece.item + z) * p.c.stride + (p.piece.row + r) * p.c.ld + col);
         double allowed = p.mass ? p.slope * p.mass[at] + p.rounding * fabs(got) : 0.0;
         float ratio = judged(got, p.value[at], allowed);
-        if (bits_of(ratio) > mine.worst) mine.worst = bits_of(ratio);
+        keep_largest(mine.worst, ratio);
+        if (p.mass) measure(mine, got, p.value[at], p.mass[at]);
         if (ratio > 1.0f) {
             mine.wrong++;
             if (~(oracle_u64)at > mine.not_first) mine.not_first = ~(oracle_u64)at;
@@ -215,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(256) fingerprint(struct scan_args p
     struct finding mine = {};
     each_element(p.c.batch, p.c.rows, p.c.cols, [&](long long item, long long row, long long col) {
         long long at = item * p.c.stride + row * p.c.ld + col;
-        mine.hash += oracle_mix(oracle_mix((oracle_u64)at + 1) ^ bits_of(p.c.data[at]));
+        mine.hash += oracle_mix(oracle_mix((oracle_u64)at + 1) ^ oracle_load(p.c.element, p.c.data, at));
     });
     merge(p.finding, mine);
 }
@@ -229,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(256) untouched(struct scan_args p)
         long long item = at >= 0 && p.c.batch > 1 && p.c.stride > 0 ? at / p.c.stride : 0;
         long long row = (at - item * p.c.stride) / p.c.ld, col = (at - item * p.c.stride) % p.c.ld;
         bool element = at >= 0 && item < p.c.batch && row < p.c.rows && col < p.c.cols;
-        if (element || bits_of(p.c.data[at]) == p.poison) continue;
+        if (element || oracle_load(p.c.element, p.c.data, at) == p.poison) continue;
         mine.wrong++;
         oracle_u64 not_here = ~(oracle_u64)(at - p.begin);
         if (not_here > mine.not_first) mine.not_first = not_here;

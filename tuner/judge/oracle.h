@@ -7,6 +7,7 @@
 #ifndef GT_ORACLE_H
 #define GT_ORACLE_H
 
+#include "accuracy.h"
 #include "outcome.h"
 #include "workload.h"
 
@@ -16,15 +17,18 @@ struct oracle {
     struct oracle_plan plan;
     struct device_buffer exact_value, value, mass; /* one answer an element of the plan's pieces */
     struct device_buffer findings;
-    bool exact_holds; /* the exact test's magnitudes stay below 2^24, so its answer is exact in any order */
+    bool exact_holds; /* the exact test's magnitudes stay below its limit, so its answer is exact in any order
+                       */
+    double largest_value; /* |reference| of the random data */
     uint64_t answers_hash;
 };
 
 struct judgement {
     bool right;
-    bool exact;    /* whole-number data gave an equal C */
-    double worst;  /* max over judged elements of |c - ref| / bound; NaN in C gives infinity */
-    uint64_t hash; /* of all elements of C for the random data: equal bits give equal hashes */
+    bool exact;             /* whole-number data gave an equal C */
+    double worst;           /* max over judged elements of |c - ref| / bound; NaN in C gives infinity */
+    struct accuracy errors; /* for the random data; unknown where C was refused before */
+    uint64_t hash;          /* of all elements of C for the random data: equal bits give equal hashes */
     char detail[OUTCOME_DETAIL_MAX]; /* what is wrong; for a right C of which only rows were judged: how many
                                       */
 };

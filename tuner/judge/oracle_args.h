@@ -11,11 +11,69 @@
 
 typedef unsigned long long oracle_u64;
 
+/* What an element is made of, as enum element (gemm_type.h) counts them. */
+enum { ORACLE_F32, ORACLE_F16, ORACLE_BF16 };
+
 /* A batch of row-major matrices in device memory, in elements. */
 struct matrices {
-    float *data;
+    void *data;
     long long rows, cols, ld, batch, stride;
+    int element;
 };
+
+union oracle_word {
+    float number;
+    unsigned bits;
+};
+
+ORACLE_INLINE unsigned oracle_bits(float x)
+{
+    union oracle_word word;
+    word.number = x;
+    return word.bits;
+}
+
+ORACLE_INLINE float oracle_number(unsigned bits)
+{
+    union oracle_word word;
+    word.bits = bits;
+    return word.number;
+}
+
+/* The nearest element, ties to even. */
+ORACLE_INLINE unsigned oracle_rounded(int element, float x)
+{
+    const unsigned bits = oracle_bits(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    if (element == ORACLE_F32) return bits;
+    if (size > 0x7f800000u) return sign | (element == ORACLE_F16 ? 0x7e00u : 0x7fc0u); /* NaN */
+    if (element == ORACLE_BF16) return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    if (size >= 0x477ff000u) return sign | 0x7c00u; /* infinity from 65520 on */
+    /* Below 2^-14 an element is a multiple of 2^-24, as a float is from 0.5 to 1. */
+    if (size < 0x38800000u) return sign | (oracle_bits(oracle_number(size) + 0.5f) - 0x3f000000u);
+    return sign | ((size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
+}
+
+ORACLE_INLINE float oracle_widened(int element, unsigned bits)
+{
+    const unsigned sign = (bits & 0x8000u) << 16, size = bits & 0x7fffu;
+    if (element == ORACLE_F32) return oracle_number(bits);
+    if (element == ORACLE_BF16) return oracle_number(bits << 16);
+    if (size >= 0x7c00u) return oracle_number(sign | 0x7f800000u | (size & 0x3ffu) << 13);
+    /* The bits are those of the number times 2^-112; subnormal ones, too. */
+    return oracle_number(sign | oracle_bits(oracle_number(size << 13) * 0x1p112f));
+}
+
+/* Elements as their bits. */
+ORACLE_INLINE unsigned oracle_load(int element, const void *data, long long at)
+{
+    return element == ORACLE_F32 ? ((const unsigned *)data)[at] : ((const unsigned short *)data)[at];
+}
+
+ORACLE_INLINE void oracle_store(int element, void *data, long long at, unsigned bits)
+{
+    if (element == ORACLE_F32) ((unsigned *)data)[at] = bits;
+    else ((unsigned short *)data)[at] = (unsigned short)bits;
+}
 
 /* What the elements of an operand are. An element depends on the seed and on where it lies, counted from the
  * first one, so that batch items that overlap agree. */
@@ -62,6 +120,7 @@ struct reference_args {
     double *value;           /* out, at piece.offset: the right C */
     float *mass;             /* out, at piece.offset: |alpha| |A||B| + |beta C|, not rounded down */
     unsigned *largest_mass;  /* out: bits of the largest mass as a float */
+    unsigned *largest_value; /* out: bits of the largest |value| as a float, rounded to nearest */
     int trans_a, trans_b;
     long long k;
     int splits;
@@ -72,25 +131,29 @@ struct reference_args {
 /* All zero: nothing found. */
 struct finding {
     oracle_u64 wrong;     /* how many elements */
-    oracle_u64 not_first; /* complement of the first one's index: of an answer, or of a word from where a scan
-                             began */
+    oracle_u64 not_first; /* complement of the first one's index: of an answer, or of an element from
+                             where a scan began */
     oracle_u64 hash;      /* of all elements with their places; equal bits give equal hashes */
     unsigned worst;       /* bits of the largest error / bound as a float */
+    /* Errors: bits of the largest |c - ref| / mass and of the largest |c - ref|, and the sum of their
+     * squares. */
+    unsigned componentwise, largest;
+    double squares;
 };
 
 struct compare_args {
     struct matrices c;
     struct piece piece;
     const double *value;
-    const float *mass;      /* null: exactly equal is asked for */
+    const float *mass;      /* null: exactly equal is asked for, and errors are not measured */
     double slope, rounding; /* bound = slope * mass + rounding * |c| */
     struct finding *finding;
 };
 
 struct scan_args {
     struct matrices c;
-    long long begin, end; /* words, counted from C's first element; begin may be negative */
-    unsigned poison;      /* what every word that is no element must still be */
+    long long begin, end; /* elements, counted from C's first one; begin may be negative */
+    unsigned poison;      /* what everything that is no element must still be: bits of an element */
     struct finding *finding;
 };
 

@@ -2,18 +2,20 @@
 
 #include "compile.h"
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 extern const char text_oracle_cu[], text_oracle_args_h[];
 
 enum { TILE = 64, GRID_LIMIT = 65535 };
 
-enum status oracle_module_load(struct device *device, const char *cache, const char *name, const char *text,
-                               CUmodule *module)
+static enum status load_module(struct device *device, const char *cache, const char *name, const char *text,
+                               const char *const *definitions, int definition_count, CUmodule *module)
 {
     const struct source_text sources[] = {{name, text}, {"oracle_args.h", text_oracle_args_h}};
     struct compiled built;
-    enum status st = compile_sources(sources, 2, NULL, 0, device->gpu.arch, cache, &built);
+    enum status st =
+        compile_sources(sources, 2, definitions, definition_count, device->gpu.arch, cache, &built);
     if (st) return st;
     if (!built.built) return fail(E_COMPILER, "the compiler refused the judge's own %s: %s", name, built.log);
     char *bytes = NULL;
@@ -24,15 +26,36 @@ enum status oracle_module_load(struct device *device, const char *cache, const c
     return st;
 }
 
+enum status oracle_module_load(struct device *device, const char *cache, const char *name, const char *text,
+                               CUmodule *module)
+{
+    return load_module(device, cache, name, text, NULL, 0, module);
+}
+
 enum status oracle_module_entry(CUmodule module, const char *name, CUfunction *function)
 {
     return device_check(cuda.ModuleGetFunction(function, module, name), name);
 }
 
-enum status oracle_kernels_load(struct device *device, const char *cache, struct oracle_kernels *kernels)
+bool oracle_kernels_serve(const struct oracle_kernels *kernels, enum gemm_type type)
 {
-    struct oracle_kernels k = {.device = device};
-    enum status st = oracle_module_load(device, cache, "oracle.cu", text_oracle_cu, &k.module);
+    const struct gemm_type_row *own = gemm_type_row(kernels->type), *row = gemm_type_row(type);
+    return own->a == row->a && own->b == row->b && own->c == row->c;
+}
+
+enum status oracle_kernels_load(struct device *device, const char *cache, enum gemm_type type,
+                                struct oracle_kernels *kernels)
+{
+    const struct gemm_type_row *row = gemm_type_row(type);
+    const enum element elements[] = {row->a, row->b, row->c};
+    struct oracle_kernels k = {.device = device, .type = type};
+    char texts[3][32];
+    const char *definitions[3];
+    for (int i = 0; i < 3; i++) {
+        snprintf(texts[i], sizeof texts[i], "-DORACLE_%c=%d", "ABC"[i], (int)elements[i]);
+        definitions[i] = texts[i];
+    }
+    enum status st = load_module(device, cache, "oracle.cu", text_oracle_cu, definitions, 3, &k.module);
     if (st) return st;
     const struct {
         const char *name;
@@ -128,7 +151,8 @@ static enum status scan(const struct oracle_kernels *kernels, struct scan_args *
 enum status oracle_untouched(const struct oracle_kernels *kernels, struct matrices c, int64_t guard,
                              unsigned poison, struct finding *finding)
 {
-    struct scan_args args = {.c = c, .poison = poison, .finding = finding};
+    struct scan_args args = {
+        .c = c, .poison = c.element == ORACLE_F32 ? poison : poison & 0xffffu, .finding = finding};
     bool empty = c.rows == 0 || c.cols == 0;
     int64_t span = empty ? 0 : (c.batch - 1) * c.stride + (c.rows - 1) * c.ld + c.cols;
     bool dense = c.cols == c.ld && (c.batch == 1 || c.stride == c.rows * c.ld);

@@ -8,16 +8,21 @@
 #define GT_ORACLE_KERNELS_H
 
 #include "device.h"
+#include "gemm_type.h"
 #include "oracle_args.h"
 
 struct oracle_kernels {
     struct device *device;
+    enum gemm_type type; /* whose elements they know */
     CUmodule module;
     CUfunction fill, reference, finish, compare, fingerprint, untouched;
 };
 
 /* cache: folder of compiled kernels. */
-enum status oracle_kernels_load(struct device *device, const char *cache, struct oracle_kernels *kernels);
+enum status oracle_kernels_load(struct device *device, const char *cache, enum gemm_type type,
+                                struct oracle_kernels *kernels);
+/* Whether A, B and C of the type are made of what the kernels know. */
+bool oracle_kernels_serve(const struct oracle_kernels *kernels, enum gemm_type type);
 void oracle_kernels_unload(struct oracle_kernels *kernels); /* takes a zeroed struct too */
 
 enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule);
@@ -31,7 +36,7 @@ enum status oracle_compare(const struct oracle_kernels *kernels, const struct co
 enum status oracle_fingerprint(const struct oracle_kernels *kernels, struct matrices c,
                                struct finding *finding);
 
-/* Guard words before and after, and all padding between the elements, must still hold the poison. */
+/* `guard` elements before and after, and all padding in between, must still hold the poison. */
 enum status oracle_untouched(const struct oracle_kernels *kernels, struct matrices c, int64_t guard,
                              unsigned poison, struct finding *finding);
 

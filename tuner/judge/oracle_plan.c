@@ -3,8 +3,6 @@
 #include "stats.h"
 #include <math.h>
 
-#define UNIT (1.0 / (1 << 24)) /* unit roundoff of FP32 */
-
 enum {
     TILE = 64,                /* of the reference kernel */
     DEPTH = 16,               /* k_per_split is a multiple */
@@ -28,7 +26,10 @@ static int64_t divide_up(int64_t x, int64_t y)
 
 struct error_bound oracle_bound(const struct problem *problem)
 {
-    return (struct error_bound){.slope = 4 * UNIT * (double)problem->k, .rounding = UNIT};
+    const struct gemm_type_row *row = gemm_type_row(problem->type);
+    return (struct error_bound){.slope =
+                                    4 * row->sum_roundoff * (double)problem->k + 2 * row->operand_roundoff,
+                                .rounding = row->c_roundoff};
 }
 
 static double small_whole(double x, double otherwise)
@@ -45,14 +46,18 @@ static struct fill_rule rule(uint64_t seed, int which, int range, uint32_t keep)
 struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed)
 {
     enum { RANGE_MAX = 32, RANGE_C = 8 };
-    struct exact_test t = {.alpha = small_whole(problem->alpha, 1), .beta = small_whole(problem->beta, 1)};
-    /* |alpha| K r^2 + |beta| RANGE_C < 2^24, each part rounded on its own */
-    double room = ((1 << 24) - 1 - fabs(t.beta) * RANGE_C) / fmax(fabs(t.alpha), 1);
+    const struct gemm_type_row *row = gemm_type_row(problem->type);
+    struct exact_test t = {.alpha = small_whole(problem->alpha, 1),
+                           .beta = small_whole(problem->beta, 1),
+                           .limit = 1 / fmax(row->sum_roundoff, row->c_roundoff)};
+    /* |alpha| K r^2 + |beta| RANGE_C < limit, each part rounded on its own */
+    double room = (t.limit - 1 - fabs(t.beta) * RANGE_C) / fmax(fabs(t.alpha), 1);
     double each = room / (double)most(problem->k, 1);
-    int range = (int)fmin(sqrt(each), RANGE_MAX);
+    double widest = row->operand_roundoff > 0 ? fmin(1 / row->operand_roundoff, RANGE_MAX) : RANGE_MAX;
+    int range = (int)fmin(sqrt(each), widest);
     uint32_t keep = UINT32_MAX;
-    if (range <
-        1) { /* K above 2^24: most of A is zero, so that the sum of magnitudes stays far below the limit */
+    if (range < 1) { /* a K beyond the limit: most of A is zero, so that the sum of magnitudes stays far below
+                        the limit */
         range = 1;
         keep = (uint32_t)(each / 4 * (double)UINT32_MAX);
     }
@@ -74,7 +79,7 @@ struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
     /* FP64 units against FP32 ones: half on the data-centre parts, 1/64 elsewhere (1/32 before sm_80). Two
      * FMAs a product, at 40 % of peak, for 20 s. */
     bool full = gpu->arch == 60 || gpu->arch == 70 || gpu->arch == 80 || gpu->arch == 90 || gpu->arch == 100;
-    double tflops = gpu->fp32_tflops / (full ? 2 : 64);
+    double tflops = gpu_rate(gpu, "fp32") / (full ? 2 : 64);
     return (struct oracle_limits){
         .products = 20 * 0.4 * tflops * 1e12 / 4, .bytes = bytes, .blocks = 4 * gpu->sm_count};
 }

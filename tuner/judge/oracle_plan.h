@@ -12,16 +12,19 @@
 #define ORACLE_PIECES_MAX  256
 #define ORACLE_SAMPLE_ROWS 64
 
-/* |c - ref| <= slope * g + rounding * |c| with g = |alpha| |A||B| + |beta||C|: slope = 4 u K, u = 2^-24. */
+/* |c - ref| <= slope * g + rounding * |c| with g = |alpha| |A||B| + |beta||C|. slope = 4 u K + 2 v, where u
+ * is the roundoff of a sum in the problem's type and v that of an operand: the reference is of the operands
+ * as they are stored, so that a kernel which does not round them is as right as one that does. */
 struct error_bound {
     double slope, rounding;
 };
 struct error_bound oracle_bound(const struct problem *problem);
 
-/* The exact test: whole numbers so small that every partial sum in any order is below 2^24 and so exact in
- * FP32. alpha and beta are the problem's where they are small whole numbers; else alpha = 1, and beta = 1. */
+/* The exact test: whole numbers so small that operands are not rounded, and that every partial sum in any
+ * order is below `limit` and so exact: 2^24 where C and its sums are FP32. alpha and beta are the problem's
+ * where they are small whole numbers; else alpha = 1, and beta = 1. */
 struct exact_test {
-    double alpha, beta;
+    double alpha, beta, limit;
     struct fill_rule a, b, c;
 };
 struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed);

@@ -1,5 +1,7 @@
 #include "verify_cases.h"
 
+#include "template.h"
+
 enum { SIZES = 7 };
 
 /* How leading dimensions and strides exceed what they must be. */
@@ -29,10 +31,9 @@ static struct problem make(const struct problem *tuned, int64_t m, int64_t n, in
     return p;
 }
 
-static int64_t tile(const struct config *config, const char *name, int otherwise)
+static int64_t extent(int tile, int otherwise)
 {
-    int value = config_get(config, name);
-    return value > 1 && value <= 1024 ? value : otherwise;
+    return tile > 1 && tile <= 1024 ? tile : otherwise;
 }
 
 static void add(struct verify_case *cases, int *count, struct problem problem, double alpha, double beta,
@@ -77,7 +78,8 @@ static void add_corners(struct verify_case *cases, int *count, const struct prob
 
 int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases)
 {
-    int64_t bm = tile(config, "BM", 32), bn = tile(config, "BN", 32), bk = tile(config, "BK", 16);
+    const struct tile tile = config->template->tile(config);
+    int64_t bm = extent(tile.m, 32), bn = extent(tile.n, 32), bk = extent(tile.k, 16);
     const int64_t m[SIZES] = {1, 2, 3, 7, bm - 1, bm + 1, 61};
     const int64_t n[SIZES] = {1, 2, 3, 7, bn - 1, bn + 1, 67};
     const int64_t k[SIZES] = {1, 2, 3, 7, bk - 1, bk + 1, 2 * bk + 53};

@@ -5,22 +5,29 @@ static int64_t round_up(int64_t x, int64_t to)
     return (x + to - 1) / to * to;
 }
 
+static int64_t words_of(int64_t elements, enum element element)
+{
+    return (elements * element_bytes(element) + 3) / 4;
+}
+
 struct workload_layout workload_layout(const struct problem *problem, bool cold, int64_t l2_bytes,
                                        int64_t room_bytes)
 {
-    enum { LINE = 64 }; /* floats: 256 bytes, the alignment of an allocation */
+    enum { LINE = 64 }; /* words: 256 bytes, the alignment of an allocation */
     const struct problem *p = problem;
-    int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p);
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    int64_t a = words_of(problem_span_a(p), row->a), b = words_of(problem_span_b(p), row->b),
+            c = words_of(problem_span_c(p), row->c);
     struct workload_layout l = {.a = WORKLOAD_GUARD};
     l.b = l.a + round_up(a, LINE) + WORKLOAD_GUARD;
     l.c = l.b + round_up(b, LINE) + WORKLOAD_GUARD;
-    l.set_floats = l.c + round_up(c, LINE) + WORKLOAD_GUARD;
+    l.set_words = l.c + round_up(c, LINE) + WORKLOAD_GUARD;
 
     int64_t wanted = 1, bytes = 4 * (a + b + c);
     if (cold) wanted = bytes > 0 ? 2 * l2_bytes / bytes + (2 * l2_bytes % bytes != 0) : 2;
     if (cold && wanted < 2) wanted = 2;
     if (wanted > WORKLOAD_SETS_MAX) wanted = WORKLOAD_SETS_MAX;
-    int64_t fit = room_bytes / (4 * l.set_floats) - 1;
+    int64_t fit = room_bytes / (4 * l.set_words) - 1;
     l.sets = (int)(fit < wanted ? (fit < 0 ? 0 : fit) : wanted);
     return l;
 }
@@ -35,8 +42,8 @@ enum status workload_open(const struct oracle_kernels *kernels, const struct pro
     w.layout = workload_layout(problem, cold, kernels->device->gpu.l2_bytes, room_bytes);
     if (w.layout.sets < 1)
         return fail(E_GPU, "two sets of operands need %.2f GiB on the GPU, and %.2f GiB are left for them",
-                    8.0 * (double)w.layout.set_floats / (1 << 30), (double)room_bytes / (1 << 30));
-    enum status st = device_allocate(&w.slab, (size_t)(4 * w.layout.set_floats * (w.layout.sets + 1)));
+                    8.0 * (double)w.layout.set_words / (1 << 30), (double)room_bytes / (1 << 30));
+    enum status st = device_allocate(&w.slab, (size_t)(4 * w.layout.set_words * (w.layout.sets + 1)));
     if (!st) st = workload_fill(&w);
     if (st) device_free(&w.slab);
     else *work = w;
@@ -52,7 +59,7 @@ void workload_close(struct workload *work)
 static CUdeviceptr set_address(const struct workload *work, int set)
 {
     int64_t index = set == WORKLOAD_EXACT ? work->layout.sets : set;
-    return work->slab.address + (CUdeviceptr)(4 * index * work->layout.set_floats);
+    return work->slab.address + (CUdeviceptr)(4 * index * work->layout.set_words);
 }
 
 struct operands workload_operands(const struct workload *work, int set)
@@ -66,7 +73,8 @@ struct operands workload_operands(const struct workload *work, int set)
 struct matrices workload_a(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    return (struct matrices){.data = (float *)(uintptr_t)workload_operands(work, set).a,
+    return (struct matrices){.data = (void *)(uintptr_t)workload_operands(work, set).a,
+                             .element = gemm_type_row(p->type)->a,
                              .rows = problem_rows_a(p),
                              .cols = problem_cols_a(p),
                              .ld = p->lda,
@@ -77,7 +85,8 @@ struct matrices workload_a(const struct workload *work, int set)
 struct matrices workload_b(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    return (struct matrices){.data = (float *)(uintptr_t)workload_operands(work, set).b,
+    return (struct matrices){.data = (void *)(uintptr_t)workload_operands(work, set).b,
+                             .element = gemm_type_row(p->type)->b,
                              .rows = problem_rows_b(p),
                              .cols = problem_cols_b(p),
                              .ld = p->ldb,
@@ -88,7 +97,8 @@ struct matrices workload_b(const struct workload *work, int set)
 struct matrices workload_c(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    return (struct matrices){.data = (float *)(uintptr_t)workload_operands(work, set).c,
+    return (struct matrices){.data = (void *)(uintptr_t)workload_operands(work, set).c,
+                             .element = gemm_type_row(p->type)->c,
                              .rows = p->m,
                              .cols = p->n,
                              .ld = p->ldc,
@@ -109,7 +119,7 @@ static enum status fill_set(const struct workload *work, int set)
     const struct oracle_kernels *k = work->kernels;
     bool exact = set == WORKLOAD_EXACT;
     enum status st = device_check(cuda.MemsetD32Async(set_address(work, set), POISON_NAN,
-                                                      (size_t)work->layout.set_floats, k->device->stream),
+                                                      (size_t)work->layout.set_words, k->device->stream),
                                   "clearing the operands");
     if (!st) st = oracle_fill(k, workload_a(work, set), exact ? work->exact.a : work->random.a);
     if (!st) st = oracle_fill(k, workload_b(work, set), exact ? work->exact.b : work->random.b);
@@ -123,18 +133,30 @@ enum status workload_fill(const struct workload *work)
     if (!st) st = fill_set(work, 0);
     for (int set = 1; set < work->layout.sets && !st; set++)
         st = device_check(cuda.MemcpyDtoDAsync(set_address(work, set), set_address(work, 0),
-                                               (size_t)(4 * work->layout.set_floats),
+                                               (size_t)(4 * work->layout.set_words),
                                                work->kernels->device->stream),
                           "copying the operands");
     return st;
 }
 
+int64_t workload_guard(const struct workload *work)
+{
+    return 4 * WORKLOAD_GUARD / element_bytes(gemm_type_row(work->problem.type)->c);
+}
+
+unsigned workload_poison_word(const struct workload *work, unsigned poison)
+{
+    const bool words = element_bytes(gemm_type_row(work->problem.type)->c) == 4;
+    return words ? poison : (poison >> 16) * 0x10001u;
+}
+
 enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta)
 {
-    int64_t words = work->layout.set_floats - work->layout.c + WORKLOAD_GUARD;
+    int64_t words = work->layout.set_words - work->layout.c + WORKLOAD_GUARD;
     CUdeviceptr start = workload_operands(work, set).c - 4 * WORKLOAD_GUARD;
-    enum status st = device_check(
-        cuda.MemsetD32Async(start, poison, (size_t)words, work->kernels->device->stream), "poisoning C");
+    enum status st = device_check(cuda.MemsetD32Async(start, workload_poison_word(work, poison),
+                                                      (size_t)words, work->kernels->device->stream),
+                                  "poisoning C");
     if (st || beta == 0) return st;
     return oracle_fill(work->kernels, workload_c(work, set),
                        set == WORKLOAD_EXACT ? work->exact.c : work->random.c);

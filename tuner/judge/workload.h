@@ -12,14 +12,17 @@
 #include "oracle_plan.h"
 
 #define WORKLOAD_SETS_MAX 1024
-#define WORKLOAD_GUARD    1024 /* floats before and after each operand */
+#define WORKLOAD_GUARD    1024 /* words before and after each operand */
 #define WORKLOAD_EXACT    (-1) /* the set of the exact test */
-#define POISON_NAN        0x7fc0beefu
-#define POISON_NUMBER     0x4b1dbeefu /* about 1e7: larger than any right answer to random data for K < 1e7 */
 
-/* Where things lie, in floats from the start of a set. */
+/* What C holds before a judged call, where its elements are words: NaN, or about 1e7, which is larger than
+ * any right answer to random data for K < 1e7. */
+#define POISON_NAN    0x7fc0beefu
+#define POISON_NUMBER 0x4b1dbeefu
+
+/* Where things lie, in words of 4 bytes from the start of a set. */
 struct workload_layout {
-    int64_t a, b, c, set_floats;
+    int64_t a, b, c, set_words;
     int sets; /* timed ones; the exact one comes after them */
 };
 
@@ -52,6 +55,12 @@ struct matrices workload_c(const struct workload *work, int set);
 
 /* The set's alpha and beta: the problem's, or those of the exact test. */
 void workload_scalars(const struct workload *work, int set, double *alpha, double *beta);
+
+/* Elements of C in a guard band. */
+int64_t workload_guard(const struct workload *work);
+
+/* A poison as a word of C's elements: itself, or where they are halves of a word its upper half twice. */
+unsigned workload_poison_word(const struct workload *work, unsigned poison);
 
 /* Before a judged call: poison all of C with its guard bands and padding; where beta != 0, its elements get
  * the values that the reference was computed with. */

@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum status line_up_open(struct site *site, struct line_up *line_up, char cublas[16])
+enum status line_up_open(struct site *site, struct line_up *line_up)
 {
-    *line_up = (struct line_up){.site = site};
-    cublas[0] = '\0';
-    enum status st = rival_open(site->device, &site->problem, &line_up->anchor_kernel, cublas);
+    char detail[RIVAL_DETAIL_MAX];
+    *line_up = (struct line_up){.site = site, .anchor_row = rival_anchor(site->problem.type)};
+    if (!line_up->anchor_row) return OK;
+    enum status st = line_up->anchor_row->open(site, line_up->anchor_row, &line_up->anchor_kernel, detail);
     if (!st) st = timed_start(&site->watch, &site->work, &line_up->anchor_kernel, &line_up->anchor);
     line_up->has_anchor = st == OK;
     if (!st) return OK;
@@ -26,7 +27,7 @@ static void leave(struct line_up_place *place)
 void line_up_close(struct line_up *line_up)
 {
     for (int i = 0; i < LINE_UP_MAX; i++) leave(&line_up->place[i]);
-    for (int i = 0; i < LINE_UP_RIVALS; i++) {
+    for (int i = 0; i < RIVALS; i++) {
         timed_stop(&line_up->rival[i].timed);
         kernel_close(&line_up->rival[i].kernel);
     }
@@ -70,17 +71,12 @@ enum status line_up_find(struct line_up *line_up, const struct candidate *candid
     return OK;
 }
 
-static const struct {
-    const char *name;
-    enum status (*open)(struct site *site, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX]);
-} rivals[LINE_UP_RIVALS] = {{"lt", rival_lt_open}, {"autotune", rival_autotune_open}};
-
 /* As with the anchor, a rival that cannot take the problem is one that is not there. */
-static enum status admit(struct line_up *line_up, int i)
+static enum status admit(struct line_up *line_up, const struct rival_row *row)
 {
     struct site *site = line_up->site;
-    struct line_up_rival *rival = &line_up->rival[i];
-    enum status st = rivals[i].open(site, &rival->kernel, rival->detail);
+    struct line_up_rival *rival = &line_up->rival[row - rivals];
+    enum status st = row->open(site, row, &rival->kernel, rival->detail);
     if (!st) st = timed_start(&site->watch, &site->work, &rival->kernel, &rival->timed);
     if (st) kernel_close(&rival->kernel);
     if (st == E_GPU && !device_lost()) st = fail(E_ABSENT, "%s", status_text());
@@ -90,17 +86,19 @@ static enum status admit(struct line_up *line_up, int i)
     return st;
 }
 
-enum status line_up_rival(struct line_up *line_up, const char *name, struct timed **timed,
+enum status line_up_rival(struct line_up *line_up, const char *role, struct timed **timed,
                           const char **detail)
 {
-    for (int i = 0; i < LINE_UP_RIVALS; i++) {
-        if (strcmp(rivals[i].name, name) != 0) continue;
-        struct line_up_rival *rival = &line_up->rival[i];
-        enum status st = rival->asked ? rival->st : admit(line_up, i);
-        if (st) return fail(st, "%s", rival->why);
-        *timed = &rival->timed;
-        *detail = rival->detail;
-        return OK;
-    }
-    return fail(E_INPUT, "there is no rival '%.40s'", name);
+    const enum gemm_type needed = line_up->site->problem.type;
+    const struct rival_row *row = rival_for(role, needed);
+    if (!row && !rival_is_known(role)) return fail(E_INPUT, "there is no rival '%.40s'", role);
+    if (!row)
+        return fail(E_ABSENT, "there is no rival '%.40s' for problems of type %s", role,
+                    gemm_type_row(needed)->name);
+    struct line_up_rival *rival = &line_up->rival[row - rivals];
+    enum status st = rival->asked ? rival->st : admit(line_up, row);
+    if (st) return fail(st, "%s", rival->why);
+    *timed = &rival->timed;
+    *detail = rival->detail;
+    return OK;
 }

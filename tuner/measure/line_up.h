@@ -26,21 +26,21 @@ struct line_up_rival {
     struct kernel kernel;
     struct timed timed;
 };
-enum { LINE_UP_RIVALS = 2 }; /* "lt", "autotune" */
 
 struct line_up {
     struct site *site;
     bool has_anchor;
+    const struct rival_row *anchor_row;
     struct kernel anchor_kernel;
     struct timed anchor;
-    struct line_up_rival rival[LINE_UP_RIVALS];
+    struct line_up_rival rival[RIVALS];
     struct line_up_place place[LINE_UP_MAX];
     uint64_t requests;
 };
 
-/* For the problem just prepared; the line-up must stay where it is. Opens cuBLAS; where there is none, or it
- * does not take the problem, has_anchor stays false. cublas: its version, "" without. Errors: E_GPU. */
-enum status line_up_open(struct site *site, struct line_up *line_up, char cublas[16]);
+/* For the problem just prepared; the line-up must stay where it is. Opens the anchor; where there is no
+ * cuBLAS, or it does not take the problem, has_anchor stays false. Errors: E_GPU. */
+enum status line_up_open(struct site *site, struct line_up *line_up);
 
 /* Before the site's problem is forgotten; takes a zeroed struct too. */
 void line_up_close(struct line_up *line_up);
@@ -48,9 +48,9 @@ void line_up_close(struct line_up *line_up);
 /* The candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */
 enum status line_up_find(struct line_up *line_up, const struct candidate *candidate, struct timed **timed);
 
-/* The rival of this name, ready; *detail: what it is. Errors: E_INPUT (no such name), E_ABSENT (there is none
- * for this problem; asked again, the same answer at once), E_GPU. */
-enum status line_up_rival(struct line_up *line_up, const char *name, struct timed **timed,
+/* The rival of this role, ready; *detail: what it is. Errors: E_ABSENT (there is none for this problem; asked
+ * again, the same answer at once), E_GPU. */
+enum status line_up_rival(struct line_up *line_up, const char *role, struct timed **timed,
                           const char **detail);
 
 #endif

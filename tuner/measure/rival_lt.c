@@ -1,4 +1,8 @@
-#include "rivals.h"
+#include "kernel.h"
+#include "measure.h"
+#include "oracle.h"
+#include "rival_open.h"
+#include "site.h"
 
 #include "library.h"
 #include "stats.h"
@@ -21,7 +25,7 @@ enum {
  * the header. */
 typedef struct lt_context *lt_handle;
 typedef struct lt_opaque *lt_object;
-enum { LT_SUCCESS = 0, LT_COMPUTE_32F = 68, LT_R_32F = 0, LT_OP_N = 0, LT_OP_T = 1 };
+enum { LT_SUCCESS = 0, LT_R_32F = 0, LT_OP_N = 0, LT_OP_T = 1 };
 enum { LT_DESC_TRANSA = 3, LT_DESC_TRANSB = 4 };
 enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_STRIDE = 6 };
 enum {
@@ -82,10 +86,7 @@ static const struct library_symbol entries[] = {
 static enum status load(void)
 {
     if (lt.Matmul) return OK;
-    /* cuBLAS first: that sees to it that no setting of the environment turns FP32 into something else. */
-    char version[16], path[8], why[LIBRARY_WHY_MAX];
-    enum status st = rival_version(version, path, sizeof path);
-    if (st) return st;
+    char why[LIBRARY_WHY_MAX];
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
     const struct library_names library = {"GEMMTUNE_LIBCUBLASLT", names, 3, true};
     void *handle = library_open(&library, why);
@@ -188,12 +189,13 @@ static enum status prefer(const struct lt_rival *r, const struct workload *work)
 }
 
 /* Operands change places, as in blas.c. */
-static enum status set_up(struct lt_rival *r, const struct site *site)
+static enum status set_up(struct lt_rival *r, const struct site *site, int compute)
 {
     const struct problem *p = &site->problem;
     int op_a = p->trans_a ? LT_OP_T : LT_OP_N, op_b = p->trans_b ? LT_OP_T : LT_OP_N;
+    if (compute == RIVAL_COMPUTE_32F && rival_must_be_pedantic()) compute = RIVAL_COMPUTE_32F_PEDANTIC;
     enum status st = check(lt.Create(&r->handle), "start");
-    if (!st) st = check(lt.DescCreate(&r->desc, LT_COMPUTE_32F, LT_R_32F), "describe the product");
+    if (!st) st = check(lt.DescCreate(&r->desc, compute, LT_R_32F), "describe the product");
     if (!st) st = check(lt.DescSet(r->desc, LT_DESC_TRANSA, &op_b, sizeof op_b), "take the first op");
     if (!st) st = check(lt.DescSet(r->desc, LT_DESC_TRANSB, &op_a, sizeof op_a), "take the second op");
     if (!st) st = describe(&r->a, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
@@ -272,7 +274,8 @@ static enum status choose(struct site *site, struct kernel *kernel, char *detail
     return st ? st : fail(E_ABSENT, "none of the %d answers of cublasLt runs and is right", proposed);
 }
 
-enum status rival_lt_open(struct site *site, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX])
+enum status rival_lt_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+                          char detail[RIVAL_DETAIL_MAX])
 {
     *kernel = (struct kernel){0};
     enum status st = load();
@@ -281,7 +284,7 @@ enum status rival_lt_open(struct site *site, struct kernel *kernel, char detail[
     if (!r) return fail(E_MEMORY, "out of memory while opening cublasLt");
     r->device = site->device;
     *kernel = (struct kernel){r, lt_launch, lt_close};
-    st = set_up(r, site);
+    st = set_up(r, site, row->compute);
     if (!st) st = choose(site, kernel, detail);
     if (st) kernel_close(kernel);
     return st;

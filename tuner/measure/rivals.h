@@ -1,21 +1,51 @@
-/* rivals.h — what a program can get out of NVIDIA's libraries beyond cublasSgemm if it takes the trouble to
- * search. For tune bench: a tuned kernel should beat a tuned rival, too. All strict FP32, like the anchor.
+/* rivals.h — what NVIDIA's libraries offer for a problem, as a table: each row a way to compute it, opened as
+ * a kernel. One of them is the anchor that every winner is raced against; the others are for tune bench.
+ *
+ * Each is asked for the arithmetic that it promises, by the mode of its handle or its compute type, and the
+ * environment of this process is left alone. What would change the meaning of FP32 for a whole process
+ * (crew.h) the supervisor keeps from its children; where it is set nevertheless, strict FP32 is asked for in
+ * cuBLAS's pedantic mode, which knows neither TF32 nor emulation.
  */
 #ifndef GT_RIVALS_H
 #define GT_RIVALS_H
 
-#include "rival.h"
-#include "site.h"
+#include "gemm_type.h"
+#include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct site;
+struct kernel;
 
 #define RIVAL_DETAIL_MAX 96
 
-/* The fastest of all that cublasLt's heuristic proposes for the site's problem (GEMMTUNE_LIBCUBLASLT,
- * toolkit, usual names), timed here and judged like a candidate. detail: which of how many. E_ABSENT: no
- * cublasLt, or none of its answers takes the problem or is right. Errors: E_GPU, E_MEMORY. */
-enum status rival_lt_open(struct site *site, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX]);
+struct rival_row {
+    const char *name;        /* in decisions and reports: "cublasSgemm" */
+    const char *role;        /* "cublas", the anchor; "lt", "autotune", "bf16x9": tune bench --rival */
+    const char *what;        /* as a sentence speaks of it: "the best of cublasLt" */
+    enum gemm_type delivers; /* a rival for what it satisfies */
+    int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for those that take them */
 
-/* cublasGemmEx with CUBLAS_GEMM_AUTOTUNE, which lets cuBLAS itself time its kernels at the first call.
- * E_ABSENT: a cuBLAS that lacks it or refuses the problem. Errors: E_GPU, E_MEMORY. */
-enum status rival_autotune_open(struct site *site, struct kernel *kernel, char detail[RIVAL_DETAIL_MAX]);
+    /* Ready for the site's problem. detail: which of how many, or "". E_ABSENT: the library lacks it, refuses
+     * the problem, or what it offers is not right. Errors: E_GPU, E_MEMORY. */
+    enum status (*open)(struct site *site, const struct rival_row *row, struct kernel *kernel,
+                        char detail[RIVAL_DETAIL_MAX]);
+};
+
+enum { RIVALS = 7 };
+extern const struct rival_row rivals[RIVALS];
+
+bool rival_is_known(const char *role); /* for problems of some type */
+
+/* The row of this role for problems that need this type: the one that delivers it, else the first that
+ * satisfies it; NULL if there is none. */
+const struct rival_row *rival_for(const char *role, enum gemm_type needed);
+
+/* The row whose product every winner of this type is raced against. */
+const struct rival_row *rival_anchor(enum gemm_type needed);
+
+/* Version of cuBLAS, "13.1.0", and where it was found, without opening a device. E_ABSENT when there is none,
+ * with where it was looked for. */
+enum status rival_version(char version[16], char *path, size_t room);
 
 #endif

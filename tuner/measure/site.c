@@ -2,8 +2,8 @@
 
 enum status site_open(struct device *device, const char *cache, struct site *site)
 {
-    *site = (struct site){.device = device};
-    enum status st = oracle_kernels_load(device, cache, &site->kernels);
+    *site = (struct site){.device = device, .cache = cache};
+    enum status st = oracle_kernels_load(device, cache, GEMM_SGEMM, &site->kernels);
     if (!st) st = stopwatch_open(device, &site->watch);
     if (st) site_close(site);
     return st;
@@ -35,8 +35,10 @@ static enum status share_memory(const struct site *site, const struct problem *p
     if (reserve < INT64_C(256) << 20) reserve = INT64_C(256) << 20;
     int64_t room = left - reserve;
     /* In floating point first: the largest legal operands overflow 64 bits when added. */
-    double wanted = 8.0 * ((double)problem_span_a(problem) + (double)problem_span_b(problem) +
-                           (double)problem_span_c(problem) + 8.0 * WORKLOAD_GUARD);
+    const struct gemm_type_row *row = gemm_type_row(problem->type);
+    double wanted = 2.0 * ((double)problem_span_a(problem) * element_bytes(row->a) +
+                           (double)problem_span_b(problem) * element_bytes(row->b) +
+                           (double)problem_span_c(problem) * element_bytes(row->c) + 32.0 * WORKLOAD_GUARD);
     if (wanted > (double)room) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(problem, text);
@@ -44,13 +46,25 @@ static enum status share_memory(const struct site *site, const struct problem *p
                     (wanted + (double)reserve) / (1 << 30), (double)free_bytes / (1 << 30),
                     (double)total_bytes / (1 << 30));
     }
-    int64_t two_sets = 8 * workload_layout(problem, false, 0, room).set_floats;
+    int64_t two_sets = 8 * workload_layout(problem, false, 0, room).set_words;
     struct oracle_limits limits = oracle_limits(&site->device->gpu, room - two_sets);
     struct oracle_plan plan;
     oracle_plan(problem, &limits, site->seed, &plan);
     *for_answers = limits.bytes;
     *for_sets = room - oracle_answer_bytes(&plan) - plan.partial_bytes;
     if (*for_sets < two_sets) *for_sets = two_sets;
+    return OK;
+}
+
+/* The judge's kernels are compiled for what A, B and C are made of. */
+static enum status load_judge(struct site *site, enum gemm_type type)
+{
+    if (oracle_kernels_serve(&site->kernels, type)) return OK;
+    struct oracle_kernels kernels;
+    enum status st = oracle_kernels_load(site->device, site->cache, type, &kernels);
+    if (st) return st;
+    oracle_kernels_unload(&site->kernels);
+    site->kernels = kernels;
     return OK;
 }
 
@@ -61,7 +75,8 @@ enum status site_prepare(struct site *site, const struct problem *problem, bool 
     site->cold = cold;
     site->seed = seed;
     int64_t for_answers = 0, for_sets = 0;
-    enum status st = share_memory(site, problem, &for_answers, &for_sets);
+    enum status st = load_judge(site, problem->type);
+    if (!st) st = share_memory(site, problem, &for_answers, &for_sets);
     if (!st) st = workload_open(&site->kernels, problem, cold, seed, for_sets, &site->work);
     if (!st) st = oracle_open(&site->work, seed, for_answers, &site->oracle);
     site->ready = st == OK;

@@ -10,6 +10,7 @@
 
 struct site {
     struct device *device;
+    const char *cache; /* the caller's */
     struct oracle_kernels kernels;
     struct stopwatch watch;
     bool ready; /* a problem is prepared: what follows is valid */
@@ -21,7 +22,7 @@ struct site {
 };
 
 /* Load the judge's kernels and the clock. site must stay where it is from then on. cache: folder of compiled
- * kernels. */
+ * kernels; it must stay, too. */
 enum status site_open(struct device *device, const char *cache, struct site *site);
 void site_close(struct site *site); /* takes a zeroed struct too */
 

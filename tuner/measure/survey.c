@@ -4,7 +4,7 @@
 #include "compile.h"
 #include "device.h"
 #include "nvml.h"
-#include "rival.h"
+#include "rivals.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -44,9 +44,9 @@ static void look_at_gpu(json_t *findings, int ordinal)
     struct nvml nvml;
     struct gpu_state now;
     gpu_arch_name(gpu->arch, arch);
-    int used =
-        snprintf(detail, sizeof detail, "%s: %d SMs, %lld GiB, %.0f GB/s, %.1f TFLOPS in FP32", gpu->name,
-                 gpu->sm_count, (long long)(gpu->memory_bytes >> 30), gpu->memory_gb_per_s, gpu->fp32_tflops);
+    int used = snprintf(detail, sizeof detail, "%s: %d SMs, %lld GiB, %.0f GB/s, %.1f TFLOPS in FP32",
+                        gpu->name, gpu->sm_count, (long long)(gpu->memory_bytes >> 30), gpu->memory_gb_per_s,
+                        gpu_rate(gpu, "fp32"));
     if (nvml_open(&nvml, device.uuid) && nvml_read(&nvml, &now))
         snprintf(detail + used, sizeof detail - (size_t)used, "; now %d MHz, %d C, %.0f W", now.sm_clock_mhz,
                  now.temperature_c, now.power_w);

@@ -60,6 +60,7 @@ static enum status judge_and_time(struct site *site, const struct kernel *kernel
     if (st) return st;
     o->exact = judgement.exact;
     o->worst_error = judgement.worst;
+    o->errors = judgement.errors;
     snprintf(o->detail, sizeof o->detail, "%s", judgement.detail);
     if (judgement.right) return time_and_recheck(site, kernel, &judgement, best_us, o);
     o->verdict = VERDICT_WRONG;
@@ -70,7 +71,7 @@ enum status trial_run(struct site *site, const struct candidate *candidate, doub
                       struct outcome *outcome)
 {
     double start = now_s();
-    struct outcome o = {.facts = candidate->facts, .cold = site->cold};
+    struct outcome o = {.facts = candidate->facts, .cold = site->cold, .errors = accuracy_unknown()};
     struct kernel kernel = {0};
     enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
                                  candidate->checksum, &kernel);

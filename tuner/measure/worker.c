@@ -142,7 +142,7 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
     double warm_s, spent_s, samples[ANCHOR_SAMPLES];
     json_error_t error;
     struct problem problem;
-    struct judgement judgement = {.right = true};
+    struct judgement judgement = {.right = true, .errors = accuracy_unknown()};
     int count;
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F, s?b}", "problem", &text, "cold",
                        &cold, "seed", &seed, "warm_s", &warm_s, "one_by_one", &one_by_one))
@@ -154,7 +154,7 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
     line_up_close(&w->line_up);
     w->site.watch.one_by_one = one_by_one;
     st = site_prepare(&w->site, &problem, cold, (uint64_t)seed);
-    if (!st) st = line_up_open(&w->site, &w->line_up, w->cublas);
+    if (!st) st = line_up_open(&w->site, &w->line_up);
     if (!st) st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), samples, &count, &spent_s, &judgement);
     if (st) {
         json_t *failure = message_failure(st);
@@ -162,11 +162,12 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
         site_clear(&w->site);
         return failure;
     }
-    return json_pack("{s:b, s:f, s:o, s:f, s:i, s:b, s:s, s:I, s:I}", "ok", 1, "anchor_us",
-                     count ? samples[count - 1] : 0.0, "anchor_samples_us", samples_to_json(samples, count),
-                     "warm_s", spent_s, "sets", w->site.work.layout.sets, "anchor_right", judgement.right,
-                     "anchor_detail", judgement.detail, "judged_rows", (json_int_t)w->site.oracle.plan.rows,
-                     "rows", (json_int_t)w->site.oracle.plan.rows_all);
+    return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:o*, s:I, s:I}", "ok", 1, "anchor_us",
+                     count ? samples[count - 1] : 0.0, "rival", count ? w->line_up.anchor_row->name : "",
+                     "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
+                     w->site.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
+                     judgement.detail, "anchor_errors", accuracy_to_json(&judgement.errors), "judged_rows",
+                     (json_int_t)w->site.oracle.plan.rows, "rows", (json_int_t)w->site.oracle.plan.rows_all);
 }
 
 static json_t *answer_trial(struct worker *w, const json_t *request)
@@ -230,8 +231,9 @@ static json_t *answer_verify(struct worker *w, const json_t *request)
     enum status st = take_candidate(w, "verify", request, &candidate);
     if (!st) st = verify_run(&w->site, &candidate, &v);
     if (st) return message_failure(st);
-    return json_pack("{s:b, s:s, s:s, s:i, s:i}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
-                     v.detail, "shapes", v.shapes, "skipped", v.skipped);
+    return json_pack("{s:b, s:s, s:s, s:i, s:i, s:o*}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
+                     v.detail, "shapes", v.shapes, "skipped", v.skipped, "errors",
+                     accuracy_to_json(&v.errors));
 }
 
 static json_t *answer_roofline(struct worker *w, const json_t *request)
@@ -279,7 +281,6 @@ static void settle(void)
     signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the supervisor decides what it means */
     signal(SIGPIPE, SIG_IGN);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a core of a CUDA process is many GiB of nothing */
-    unsetenv("NVIDIA_TF32_OVERRIDE");               /* would put TF32 into strict FP32 */
 }
 
 static error_t take_option(int key, char *argument, struct argp_state *state)

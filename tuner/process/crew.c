@@ -167,6 +167,12 @@ static enum status start_worker(struct crew *crew, int device, const char *cache
     return st ? st : greet(crew, hand);
 }
 
+/* NVIDIA's libraries read them once for a whole process, and then what was asked for as FP32 would be
+ * something else, or TF32 would not be TF32. A user's program is not to be tuned for a setting of this shell.
+ */
+static const char *const kept_from_children[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
+                                                 "CUBLAS_EMULATION_STRATEGY", NULL};
+
 enum status crew_open(const struct crew_options *options, struct crew **out)
 {
     if (!utf8_valid(options->cache)) /* messages name its files, and JSON has no other characters */
@@ -179,6 +185,7 @@ enum status crew_open(const struct crew_options *options, struct crew **out)
     if (!(crew->worker = calloc(CREW_WORKERS_MAX, sizeof *crew->worker)))
         st = fail(E_MEMORY, "out of memory for the GPU workers");
     if (!st) st = pool_open(&crew->pool);
+    if (!st) pool_keep_from_children(crew->pool, kept_from_children);
     if (!st) st = start_compilers(crew, options);
     for (int i = 0; i < options->device_count && !st; i++)
         st = start_worker(crew, options->devices[i], options->cache);

@@ -43,7 +43,7 @@ struct crew_options {
 
 /* Start all children and wait until each has greeted. A GPU that fails its greeting is an error here (later
  * it is CREW_GONE). Errors: E_GPU (no driver, no such GPU, canary wrong), E_COMPILER (no NVRTC), E_CHILD,
- * E_INTERRUPTED. */
+ * E_INTERRUPTED. The children do not inherit the variables that change the meaning of FP32. */
 enum status crew_open(const struct crew_options *options, struct crew **crew);
 void crew_close(struct crew *crew); /* takes NULL */
 
@@ -119,7 +119,7 @@ json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed,
 json_t *request_trial(const struct config *config, const struct build *build, double best_us);
 json_t *request_block(const struct config *config, const struct build *build, double block_ms);
 json_t *request_anchor_block(double block_ms);
-json_t *request_rival_block(const char *who, double block_ms); /* "anchor", "lt", "autotune" */
+json_t *request_rival_block(const char *who, double block_ms); /* "anchor", or a role of rivals.h */
 json_t *request_verify(const struct config *config, const struct build *build);
 
 #endif

@@ -57,7 +57,8 @@ struct pool {
     uv_timer_t tick;
     bool ticked, closing;
     const char *program;
-    bool echo; /* GEMMTUNE_DEBUG: what children print goes to our standard error */
+    const char *const *kept; /* variables that children do not get; NULL: none */
+    bool echo;               /* GEMMTUNE_DEBUG: what children print goes to our standard error */
     struct child **children;
     int count;
     struct queued *first, **last;
@@ -250,6 +251,25 @@ static void on_failed_closed(uv_handle_t *handle)
     c->open_handles--;
 }
 
+static bool is_kept_from_children(const struct pool *pool, const char *assignment)
+{
+    const size_t length = strcspn(assignment, "=");
+    for (const char *const *name = pool->kept; name && *name; name++)
+        if (strlen(*name) == length && strncmp(*name, assignment, length) == 0) return true;
+    return false;
+}
+
+/* The environment of a child: an array to be freed, of strings that are ours. */
+static char **environment_of_child(const struct pool *pool)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count]) count++;
+    char **environment = calloc(count + 1, sizeof *environment);
+    for (size_t i = 0; environment && i < count; i++)
+        if (!is_kept_from_children(pool, environ[i])) environment[kept++] = environ[i];
+    return environment;
+}
+
 /* Run the program anew. A failure leaves the child gone, with the reason. */
 static void spawn(struct child *c)
 {
@@ -274,7 +294,9 @@ static void spawn(struct child *c)
         .stdio_count = CHILD_FD + 1,
         .stdio = stdio,
     };
-    int error = uv_spawn(&pool->loop, &c->process, &options);
+    options.env = environment_of_child(pool);
+    int error = options.env ? uv_spawn(&pool->loop, &c->process, &options) : UV_ENOMEM;
+    free(options.env);
     c->open_handles = 3;
     if (error) {
         c->gone = true;
@@ -359,6 +381,11 @@ static void free_child(struct child *c)
     for (int i = 0; c->argv[i]; i++) free(c->argv[i]);
     free(c->bytes);
     free(c);
+}
+
+void pool_keep_from_children(struct pool *pool, const char *const *variables)
+{
+    pool->kept = variables;
 }
 
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child)

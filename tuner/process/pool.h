@@ -34,6 +34,10 @@ struct pool_event {
  * Errors: E_CHILD. */
 enum status pool_open(struct pool **pool);
 
+/* Variables that children started from now on do not inherit; NULL-terminated, must stay. Ours stay as they
+ * are. */
+void pool_keep_from_children(struct pool *pool, const char *const *variables);
+
 /* Start a child: argv[0] is ignored (the program itself is run), NULL-terminated, copied. nice_level > 0
  * lowers its priority by so much below ours, so that compilers do not disturb the worker. *child is its
  * number from now on, also after restarts. */

@@ -1,6 +1,6 @@
-/* model.h — predicted time of a configuration, from arithmetic alone: tile and wave quantisation, registers,
- * shared memory, occupancy, bytes, FLOP. It orders the search and gives predicted rows; it never decides a
- * winner that can be measured.
+/* model.h — predicted time of a configuration, from arithmetic alone: each family has its own model
+ * (template.h: predict). It orders the search and gives predicted rows; it never decides a winner that can
+ * be measured.
  */
 #ifndef GT_MODEL_H
 #define GT_MODEL_H
@@ -10,14 +10,8 @@
 #include "outcome.h"
 #include "problem.h"
 #include "status.h"
+#include "template.h"
 #include <stddef.h>
-
-struct prediction {
-    double time_us;
-    double compute_us, memory_us, overhead_us; /* what the model saw as the parts */
-    int blocks_per_sm;                         /* occupancy */
-    double waves;
-};
 
 /* facts may be NULL (before compiling: registers are estimated). */
 struct prediction model_predict(const struct config *config, const struct problem *problem,

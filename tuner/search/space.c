@@ -140,11 +140,11 @@ static int read_parameter(void *user, const char *section_name, const char *key,
 }
 
 /* What a section leaves out is as in the first one of its template; what that leaves out has its least value,
- * if texts may lack it. */
-static enum status complete(const char *path, struct space *space)
+ * if texts may lack it. Of sections from `first` on, those of one file. */
+static enum status complete(const char *path, struct space *space, int first)
 {
-    if (space->section_count == 0) return fail(E_INPUT, "%s holds no [template] with values", path);
-    for (int i = 0; i < space->section_count; i++) {
+    if (space->section_count == first) return fail(E_INPUT, "%s holds no [template] with values", path);
+    for (int i = first; i < space->section_count; i++) {
         struct space_section *section = &space->section[i], *base = space->section;
         const struct template *t = section->template;
         while (base->template != t) base++;
@@ -160,17 +160,15 @@ static enum status complete(const char *path, struct space *space)
     return OK;
 }
 
-enum status space_load(const char *path, struct space **space)
+/* The sections of a file behind those that there are. Errors: E_ABSENT: there is no such file. */
+static enum status read_file(const char *path, struct space *space)
 {
-    struct reading r = {.file = fopen(path, "r")};
-    if (!r.file) return fail(E_IO, "cannot read the space file %s: %s", path, strerror(errno));
+    struct reading r = {.file = fopen(path, "r"), .space = space};
+    const int first = space->section_count;
+    if (!r.file)
+        return fail(errno == ENOENT ? E_ABSENT : E_IO, "cannot read the space file %s: %s", path,
+                    strerror(errno));
     enum status st = OK;
-    r.space = calloc(1, sizeof *r.space);
-    if (!r.space) {
-        st = fail(E_MEMORY, "out of memory while reading %s", path);
-        goto out;
-    }
-    snprintf(r.space->path, sizeof r.space->path, "%s", path);
     errno = 0;
     int line = ini_parse_stream(read_line, &r, read_parameter, &r);
     if (ferror(r.file)) st = fail(E_IO, "cannot read the space file %s: %s", path, strerror(errno));
@@ -178,12 +176,57 @@ enum status space_load(const char *path, struct space **space)
         st = r.wrong && (line <= 0 || r.wrong_line <= line)
                  ? fail(E_INPUT, "%s:%d: %s", path, r.wrong_line, r.why)
                  : fail(E_INPUT, "%s:%d: not a [template] or NAME = VALUES line", path, line);
-    else st = complete(path, r.space);
-out:
+    else st = complete(path, space, first);
     fclose(r.file);
     free(r.line);
-    if (st) space_free(r.space);
-    else *space = r.space;
+    return st;
+}
+
+static enum status make_space(const char *path, struct space **space)
+{
+    *space = calloc(1, sizeof **space);
+    if (!*space) return fail(E_MEMORY, "out of memory while reading %s", path);
+    snprintf((*space)->path, sizeof(*space)->path, "%s", path);
+    return OK;
+}
+
+enum status space_load(const char *path, struct space **out)
+{
+    struct space *space;
+    enum status st = make_space(path, &space);
+    if (st) return st;
+    st = read_file(path, space);
+    if (st) space_free(space);
+    else *out = space;
+    return st == E_ABSENT ? E_IO : st;
+}
+
+/* The space file of a template in the folder, or in that of its family outside of the tree. */
+static enum status read_family(const char *folder, const char *name, struct space *space)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    enum status st = read_file(path, space);
+    for (int i = 0; st == E_ABSENT && template_folders[i]; i++) {
+        snprintf(path, sizeof path, "%s/%s", template_folders[i], name);
+        st = read_file(path, space);
+    }
+    return st;
+}
+
+enum status space_load_all(const char *folder, struct space **out)
+{
+    struct space *space;
+    enum status st = make_space(folder, &space);
+    for (size_t i = 0; i < template_count && !st; i++) {
+        if (!templates[i]->space) continue;
+        st = read_family(folder, templates[i]->space, space);
+        if (st == E_ABSENT) st = OK;
+    }
+    if (!st && space->section_count == 0)
+        st = fail(E_IO, "%s holds no space file of any kernel family", folder);
+    if (st) space_free(space);
+    else *out = space;
     return st;
 }
 

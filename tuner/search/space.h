@@ -5,7 +5,7 @@
  * v ; reason`; an indented line continues the one above. Each section spans the product of its lines, and the
  * space is the union of its sections: few rows want other tiles than many. What a later section of a template
  * leaves out is as in the template's first, which must list every parameter but those that its texts may
- * lack, too (templates.h: optional). `NAME = first 4 2 1` takes, for each combination of the parameters that
+ * lack, too (template.h: optional). `NAME = first 4 2 1` takes, for each combination of the parameters that
  * the template lists before it, the first value with which something legal is left (the widest legal vector).
  * Taste only: what is correct is said by the template.
  */
@@ -15,6 +15,7 @@
 #include "config.h"
 #include "gpu.h"
 #include "problem.h"
+#include "status.h"
 
 #define SPACE_VALUES_MAX     64      /* values a parameter */
 #define SPACE_CANDIDATES_MAX 1000000 /* about 100 MiB: a bound on memory, far above what a search can try */
@@ -32,6 +33,11 @@ struct candidates {
 /* Errors: E_IO, E_INPUT with file:line and reason (unknown template or parameter, value out of range, missing
  * line), E_MEMORY. */
 enum status space_load(const char *path, struct space **space);
+
+/* The union of the space files of all families (struct template: space) in the order of the table. A file
+ * that is not in the folder is looked for in the folders of families from outside of the tree; what has none
+ * anywhere is not searched. Errors: as of space_load; E_IO, too, if no family has one. */
+enum status space_load_all(const char *folder, struct space **space);
 void space_free(struct space *space); /* takes NULL */
 
 /* Enumerate in a fixed order: sections as in the file, values as in their lines, the template's last

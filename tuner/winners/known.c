@@ -227,13 +227,12 @@ static const struct known_winner *find_pretuned(const struct known *known, const
     return best;
 }
 
-enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
-                        struct config *config)
+static enum status exact_of_type(struct known *known, const struct problem *problem,
+                                 struct known_winner *winner, struct config *config)
 {
     struct db_brief brief;
-    open_waiting(known);
     enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, &brief) : E_ABSENT;
-    known->held = st == E_BUSY;
+    known->held |= st == E_BUSY;
     if (st && st != E_ABSENT && st != E_BUSY) lose_database(known);
     bool own = !st && !brief.changed;
     const struct known_winner *pretuned = own && !brief.predicted ? NULL : find_pretuned(known, problem);
@@ -247,6 +246,43 @@ enum status known_exact(struct known *known, const struct problem *problem, stru
     if (!brief.config.template) return OK;
     *config = brief.config;
     return add_config(known, config, &winner->config);
+}
+
+/* The fastest measured for the same problem of another type that answers. E_ABSENT: none. */
+static enum status exact_of_others(struct known *known, const struct problem *problem,
+                                   struct known_winner *winner, struct config *config)
+{
+    enum status answer = E_ABSENT;
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+        struct problem other = *problem;
+        struct known_winner found;
+        struct config its;
+        other.type = (enum gemm_type)type;
+        if (other.type == problem->type || !gemm_type_answers(other.type, problem->type)) continue;
+        enum status st = exact_of_type(known, &other, &found, &its);
+        if (st && st != E_ABSENT) return st;
+        if (st || found.predicted || (!answer && winner->time_us <= found.time_us)) continue;
+        *winner = found;
+        if (found.config != KNOWN_CUBLAS) *config = its;
+        answer = OK;
+    }
+    return answer;
+}
+
+enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
+                        struct config *config)
+{
+    struct known_winner other;
+    struct config its;
+    open_waiting(known);
+    known->held = false;
+    const enum status own = exact_of_type(known, problem, winner, config);
+    if (own ? own != E_ABSENT : !winner->predicted) return own;
+    const enum status st = exact_of_others(known, problem, &other, &its);
+    if (st) return st == E_ABSENT ? own : st;
+    *winner = other;
+    if (other.config != KNOWN_CUBLAS) *config = its;
+    return OK;
 }
 
 /* ---- what is near ---- */
@@ -317,7 +353,7 @@ enum status known_read_near(struct known *known, const struct shape *shape, doub
     int count = 0;
     for (size_t i = 0; i < known->problem_count; i++) {
         struct known_problem *p = &known->problems[i];
-        if (p->read) continue;
+        if (p->read || !shape_answers(&p->shape, shape)) continue;
         const double distance = shape_distance(&p->shape, shape);
         if (!(distance < (count == READ_TOGETHER ? distances[count - 1] : within))) continue;
         int at = count < READ_TOGETHER ? count++ : count - 1;

@@ -66,8 +66,8 @@ void known_close(struct known *known); /* takes a zeroed struct */
 bool known_is_held(const struct known *known);
 
 /* The winner for exactly this problem: measured on this GPU with the kernels of now, the user's before a
- * pretuned one; else what a model predicted for it. config is filled unless cuBLAS won. E_ABSENT: there is
- * none. */
+ * pretuned one; else the fastest one measured for the same problem of a type that answers this one's; else
+ * what a model predicted for it. config is filled unless cuBLAS won. E_ABSENT: there is none. */
 enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
                         struct config *config);
 

@@ -22,19 +22,6 @@
 /* Share lost for each unit of distance from what was measured, beside what the model sees. */
 #define LOSS_PER_DISTANCE 0.03
 
-/* Legal for any problem on any GPU with 46 KiB of shared memory a block; VA, VB and VC are widened to the
- * problem, and a parameter that is not named has its least value. */
-static const struct {
-    const char *name;
-    int value[4];
-} plain[] = {
-    {"BM", {128, 64, 64, 32}},  {"BN", {128, 64, 64, 64}}, {"BK", {16, 16, 16, 16}},
-    {"WM", {64, 32, 32, 16}},   {"WN", {32, 32, 32, 32}},  {"TM", {8, 4, 4, 4}},
-    {"TN", {8, 8, 8, 4}},       {"STAGES", {2, 2, 2, 2}},  {"UNROLL", {16, 16, 16, 16}},
-    {"STORE_AT", {8, 8, 8, 8}}, {"GROUP", {8, 1, 1, 1}},   {"SPLIT_K", {1, 1, 8, 1}},
-};
-enum { PLAIN_COUNT = 4 };
-
 static void copy_text(char *to, size_t room, const char *from)
 {
     snprintf(to, room, "%.*s", (int)room - 1, from);
@@ -164,8 +151,10 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
         const struct known_winner *w = near[i].winner;
         if (w->config == KNOWN_CUBLAS) return near[i];
         if (w->anchor_us <= 0) continue;
-        double here = model_roofline_us(l->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
-        double there = model_roofline_us(&w->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
+        const double tflops =
+            gpu_peak_tflops(gpu, w->problem.type); /* it computed there what it would here */
+        double here = model_roofline_us(l->problem, tflops, gpu->memory_gb_per_s);
+        double there = model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
         return (struct neighbour){w, near[i].distance, w->anchor_us * here / there};
     }
     return (struct neighbour){NULL, 0, INFINITY};
@@ -238,47 +227,37 @@ static void list_cublas(struct listing *l, const char *why)
     list(l, &c);
 }
 
-static bool make_plain(int number, struct config *config)
+/* The widest accesses to the operands that are legal. */
+static void widen(struct config *config, const struct listing *l)
 {
-    *config = (struct config){.template = template_find("simt")};
-    if (!config->template) return false;
-    for (int i = 0; i < config->template->param_count; i++)
-        config->value[i] = config->template->params[i].least;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (!config_set(config, plain[i].name, plain[i].value[number])) return false;
-    return true;
-}
-
-/* The widest access to an operand that is legal. */
-static void widen(struct config *config, const char *name, int width, const struct listing *l)
-{
-    for (; width > 1; width /= 2) {
+    const struct template *t = config->template;
+    for (int p = 0; p < t->param_count; p++) {
         struct config wider = *config;
-        if (!config_set(&wider, name, width) || nearest_illegal(l->known, &wider, l->problem, l->alignment))
-            continue;
-        *config = wider;
-        return;
+        if (t->params[p].role != ROLE_VECTOR) continue;
+        for (wider.value[p] = t->params[p].most; wider.value[p] > config->value[p]; wider.value[p] /= 2)
+            if (!nearest_illegal(l->known, &wider, l->problem, l->alignment)) *config = wider;
     }
 }
 
+/* The plain configurations of all families, the model's best first. */
 static void list_plain(struct listing *l)
 {
-    struct choice found[PLAIN_COUNT];
+    struct choice found[CHOICES_MAX];
+    struct config plain;
     int count = 0;
-    for (int i = 0; i < PLAIN_COUNT; i++) {
-        struct choice c = {.source = CHOICE_FALLBACK, .loss = -1};
-        if (!make_plain(i, &c.config) || nearest_illegal(l->known, &c.config, l->problem, l->alignment))
-            continue;
-        widen(&c.config, "VA", 4, l);
-        widen(&c.config, "VB", 4, l);
-        widen(&c.config, "VC", 4, l);
-        c.time_us = model_us(l, &c.config);
-        snprintf(c.why, sizeof c.why,
-                 "nothing is known of this GPU that could be used: a plain configuration");
-        int at = count++;
-        for (; at > 0 && found[at - 1].time_us > c.time_us; at--) found[at] = found[at - 1];
-        found[at] = c;
-    }
+    for (size_t t = 0; t < template_count; t++)
+        for (int i = 0; templates[t]->plain && templates[t]->plain(i, &plain); i++) {
+            if (nearest_illegal(l->known, &plain, l->problem, l->alignment)) continue;
+            widen(&plain, l);
+            struct choice c = {
+                .source = CHOICE_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
+            snprintf(c.why, sizeof c.why,
+                     "nothing is known of this GPU that could be used: a plain configuration");
+            if (count == CHOICES_MAX && found[count - 1].time_us <= c.time_us) continue;
+            int at = count < CHOICES_MAX ? count++ : count - 1;
+            for (; at > 0 && found[at - 1].time_us > c.time_us; at--) found[at] = found[at - 1];
+            found[at] = c;
+        }
     for (int i = 0; i < count; i++) list(l, &found[i]);
 }
 
@@ -296,7 +275,8 @@ enum status lookup_others(struct known *known, const struct problem *problem, in
     int modelled = ask_model(&l, best);
     list_nearest(&l, near, near_count);
     list_predicted(&l);
-    double least = model_roofline_us(problem, known->gpu.fp32_tflops, known->gpu.memory_gb_per_s);
+    double least =
+        model_roofline_us(problem, gpu_peak_tflops(&known->gpu, problem->type), known->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");

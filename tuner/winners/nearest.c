@@ -52,8 +52,10 @@ static void transfer(const struct known *known, const struct problem *problem, s
     const struct known_winner *w = n->winner;
     const struct gpu *gpu = &known->gpu;
     if (w->config == KNOWN_CUBLAS) {
-        n->time_us = w->time_us * model_roofline_us(problem, gpu->fp32_tflops, gpu->memory_gb_per_s) /
-                     model_roofline_us(&w->problem, gpu->fp32_tflops, gpu->memory_gb_per_s);
+        const double tflops =
+            gpu_peak_tflops(gpu, w->problem.type); /* it computed there what it would here */
+        n->time_us = w->time_us * model_roofline_us(problem, tflops, gpu->memory_gb_per_s) /
+                     model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
         return;
     }
     const struct config *config = &known->configs[w->config];
@@ -78,7 +80,7 @@ static int list_read(const struct known *known, const struct shape *shape, struc
     int listed = 0;
     for (size_t i = 0; i < known->count; i++) {
         const struct known_winner *w = &known->winners[i];
-        if (!serves_others(w)) continue;
+        if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* Of equals the user's own goes first. */

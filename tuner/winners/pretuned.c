@@ -2,8 +2,8 @@
 
 #include "env.h"
 #include "fields.h"
+#include "kernel_hash.h"
 #include "loaded_from.h"
-#include "template.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ enum status pretuned_folder(char *path, size_t room)
 
 /* ---- one line ---- */
 
-static enum status parse_config(struct fields *f, struct db_brief *brief)
+static enum status parse_config(struct fields *f, int arch, struct db_brief *brief)
 {
     const char *text = field_text(f, "config", true, CONFIG_TEXT_MAX);
     if (f->bad || strcmp(text, "cublas") == 0) return OK;
@@ -62,7 +62,7 @@ static enum status parse_config(struct fields *f, struct db_brief *brief)
     if (st) return st;
     const char *hash = field_text(f, "template_hash", true, 17);
     char now[17];
-    snprintf(now, sizeof now, "%016" PRIx64, template_hash(brief->config.template));
+    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&brief->config, &brief->problem, arch));
     brief->changed = strcmp(hash, now) != 0;
     return OK;
 }
@@ -93,7 +93,7 @@ static enum status parse_object(const json_t *object, const struct gpu *gpu, str
     const char *problem = field_text(&f, "problem", true, PROBLEM_TEXT_MAX);
     st = fields_check(&f);
     if (!st) st = problem_parse(problem, &brief->problem);
-    if (!st) st = parse_config(&f, brief);
+    if (!st) st = parse_config(&f, arch, brief);
     return st ? st : fields_check(&f);
 }
 

@@ -1,5 +1,7 @@
 #include "shape.h"
 
+#include "shape_weights.h"
+
 #include <math.h>
 
 static bool is_tight(const struct problem *p)
@@ -21,7 +23,8 @@ struct shape shape_of(const struct problem *p)
         .log_batch = log_size(p->batch),
         .alpha = (float)p->alpha,
         .beta = (float)p->beta,
-        .kind = (uint8_t)(4 * (int)p->type + 2 * p->trans_a + p->trans_b),
+        .type = (uint8_t)p->type,
+        .op = (uint8_t)(2 * p->trans_a + p->trans_b),
         .align = {(uint8_t)problem_align_a(p), (uint8_t)problem_align_b(p), (uint8_t)problem_align_c(p)},
         .tight = is_tight(p)};
 }
@@ -31,13 +34,19 @@ static float square(float x)
     return x * x;
 }
 
+bool shape_answers(const struct shape *tuned, const struct shape *asked)
+{
+    return tuned->op == asked->op &&
+           gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)asked->type);
+}
+
 double shape_distance(const struct shape *x, const struct shape *y)
 {
-    if (x->kind != y->kind) return INFINITY;
     const float sizes = square(x->log_m - y->log_m) + square(x->log_n - y->log_n) +
                         square(x->log_k - y->log_k) + square(x->log_batch - y->log_batch);
-    const int differ =
+    const int aligned =
         (x->align[0] != y->align[0]) + (x->align[1] != y->align[1]) + (x->align[2] != y->align[2]);
     const bool other_scalars = x->alpha != y->alpha || x->beta != y->beta;
-    return sqrt((double)sizes) + 0.25 * differ + 0.02 * (x->tight != y->tight) + 0.02 * other_scalars;
+    const int small = (x->type != y->type) + (x->tight != y->tight) + other_scalars;
+    return sqrt((double)sizes) + GT_SHAPE_ALIGNMENT * aligned + GT_SHAPE_DETAIL * small;
 }

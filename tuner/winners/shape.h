@@ -7,16 +7,21 @@
 struct shape {
     float log_m, log_n, log_k, log_batch; /* base 2 of 1 + size */
     float alpha, beta;
-    uint8_t kind;     /* type and op: those of another kind are no neighbours */
-    uint8_t align[3]; /* of A, B and C: 4, 2 or 1 elements */
+    uint8_t type, op; /* an enum gemm_type; 2 * trans_a + trans_b */
+    uint8_t align[3]; /* of A, B and C: in elements */
     bool tight;       /* rows without padding */
 };
 
 struct shape shape_of(const struct problem *problem);
 
-/* How far two problems are from each other: the root of the summed squares of log2 of the ratio of each size,
- * 1 where one size has doubled. To that 0.25 for each operand whose alignment differs, 0.02 each for other
- * leading dimensions and another alpha or beta. INFINITY for those of another kind. */
+/* How far apart two problems are, the only such measure here: the root of the summed squares of log2 of the
+ * ratio of each size, 1 where one size has doubled. To that GT_SHAPE_ALIGNMENT for each operand whose
+ * alignment differs, GT_SHAPE_DETAIL each for another type, for padding that only one of them has, and for
+ * another alpha or beta. The op counts nothing. An exported header has the same formula
+ * (gt_winner_distance). */
 double shape_distance(const struct shape *x, const struct shape *y);
+
+/* What won for the one may compute the other: of the same op, and of a type that answers the other's. */
+bool shape_answers(const struct shape *tuned, const struct shape *asked);
 
 #endif

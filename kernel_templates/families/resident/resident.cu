@@ -23,14 +23,13 @@
  * Parameters (-D), each against what: template_resident.c; which go together: resident_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
-#ifdef GT_CPU
-#include "gt_cpu.h"
-#else
-#include "gt_ptx.cuh"
-#endif
 #include "gemm_args.h"
+#include "gt_async_copy.cuh"
+#include "gt_barrier.cuh"
+#include "gt_bulk_copy.cuh"
 #include "gt_compute.cuh"
 #include "gt_load.cuh"
+#include "gt_memory.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
 

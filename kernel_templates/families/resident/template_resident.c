@@ -1,22 +1,27 @@
 /* The resident family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "resident_host.h"
+
 #include "gemm_block.h"
 #include "launch_limits.h"
-#include "template.h"
 
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
 extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[],
-    text_resident_flow_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
-    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+    text_resident_flow_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_bulk_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[],
+    text_gt_compute_cuh[], text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"resident.cu", text_resident_cu},
     {"resident_rules.h", text_resident_rules_h},
     {"resident_copy.cuh", text_resident_copy_cuh},
     {"resident_flow.cuh", text_resident_flow_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_bulk_copy.cuh", text_gt_bulk_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
@@ -24,80 +29,41 @@ static const struct source_text sources[] = {
     {"gt_store.cuh", text_gt_store_cuh},
 };
 
-/* In the order of params. */
-enum {
-    P_SIDE,
-    P_BM,
-    P_BN,
-    P_BK,
-    P_WM,
-    P_WN,
-    P_TM,
-    P_TN,
-    P_STAGES,
-    P_LOADER,
-    P_ORDER,
-    P_VS,
-    P_VC,
-    P_UNROLL,
-    P_MIN_BLOCKS,
-    P_SMS,
-    P_COUNT
-};
-
 static const struct param params[P_COUNT] = {
-    {"SIDE", PARAM_COMPILE, 0, 1, "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
-    {"BM", PARAM_COMPILE, 1, 1024,
+    {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1,
+     "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
+    {"BM", PARAM_COMPILE, ROLE_TILE, 1, 1024,
      "rows of C a block: with SIDE 0 all of them, or B is streamed more than once"},
-    {"BN", PARAM_COMPILE, 1, 1024,
+    {"BN", PARAM_COMPILE, ROLE_TILE, 1, 1024,
      "columns of C a block: with SIDE 1 all of them; streamed ones read memory in "
      "longer pieces the more they are"},
-    {"BK", PARAM_COMPILE, 1, 128,
+    {"BK", PARAM_COMPILE, ROLE_TILE, 1, 128,
      "k a stage: a divisor of K wastes nothing; longer means fewer barriers, but more "
      "shared memory and code"},
-    {"WM", PARAM_COMPILE, 1, 1024, "rows of C a warp"},
-    {"WN", PARAM_COMPILE, 1, 1024, "columns of C a warp: square warps read shared memory least"},
-    {"TM", PARAM_COMPILE, 1, 32,
+    {"WM", PARAM_COMPILE, ROLE_DETAIL, 1, 1024, "rows of C a warp"},
+    {"WN", PARAM_COMPILE, ROLE_DETAIL, 1, 1024, "columns of C a warp: square warps read shared memory least"},
+    {"TM", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
-    {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
-    {"STAGES", PARAM_COMPILE, 2, 16,
+    {"TN", PARAM_COMPILE, ROLE_THREAD, 1, 32, "columns of C a thread: the same, and the width of its stores"},
+    {"STAGES", PARAM_COMPILE, ROLE_STAGES, 2, 16,
      "tiles of the streamed operand in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"LOADER", PARAM_COMPILE, 1, 3,
+    {"LOADER", PARAM_COMPILE, ROLE_NAMED, 1, 3,
      "1: cp.async, and the block meets at every stage; 2: cp.async, and warps wait for a stage one by one; "
      "3: the "
      "same with bulk copies (sm_90), a row of k each"},
-    {"ORDER", PARAM_COMPILE, 0, 4,
+    {"ORDER", PARAM_COMPILE, ROLE_DETAIL, 0, 4,
      "how a step's products follow each other: another draw of the assembler's registers"},
-    {"VS", PARAM_COMPILE, 1, 4,
+    {"VS", PARAM_COMPILE, ROLE_VECTOR, 1, 4,
      "floats a copy of the streamed operand: wide is fast; 1 suits any alignment, and is all there is along "
      "k"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
-    {"UNROLL", PARAM_COMPILE, 2, 128,
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats an access to C: the same"},
+    {"UNROLL", PARAM_COMPILE, ROLE_DETAIL, 2, 128,
      "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"SMS", PARAM_LAUNCH, 1, 4096,
+    {"SMS", PARAM_LAUNCH, ROLE_DETAIL, 1, 4096,
      "SMs to fill with MIN_BLOCKS blocks each, which walk along C: as many as the GPU has"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define SIDE       (config->value[P_SIDE])
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define WM         (config->value[P_WM])
-#define WN         (config->value[P_WN])
-#define TM         (config->value[P_TM])
-#define TN         (config->value[P_TN])
-#define STAGES     (config->value[P_STAGES])
-#define LOADER     (config->value[P_LOADER])
-#define ORDER      (config->value[P_ORDER])
-#define VS         (config->value[P_VS])
-#define VC         (config->value[P_VC])
-#define UNROLL     (config->value[P_UNROLL])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define SMS        (config->value[P_SMS])
-#include "resident_rules.h"
 
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
@@ -119,21 +85,8 @@ static struct resources resident_resources(const struct config *config)
         .threads = THREADS, .smem_bytes = (int)smem_bytes(config, P_COUNT, NULL), .accumulators = TM * TN};
 }
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
-{
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "resident_rules.h"
-#undef RULE
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "resident_rules.h"
-#undef RULE_OP
-    return NULL;
-}
+#define RULES "resident_rules.h"
+#include "check_rules.h"
 
 static const char *check_smem(const struct config *config, int known, const struct problem *problem,
                               const struct gpu *gpu)
@@ -143,9 +96,7 @@ static const char *check_smem(const struct config *config, int known, const stru
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (bytes > (gpu ? gpu->smem_per_block_bytes : SMEM_BYTES_MAX))
         return "the resident operand and the stages do not fit in a block's shared memory";
-    if (gpu && (bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
-    return NULL;
+    return gpu ? check_blocks_smem(gpu, bytes, blocks) : NULL;
 }
 
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
@@ -155,11 +106,9 @@ static const char *check_gpu(const struct config *config, int known, const struc
     if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
     if (!KNOWN(TN)) return NULL;
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
-    const int64_t registers =
-        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)THREADS * blocks) / 8 * 8);
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)THREADS * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    const int64_t registers = registers_a_thread(gpu, (int64_t)THREADS * blocks);
+    const char *why = check_blocks(gpu, THREADS, blocks);
+    if (why) return why;
     if (TM * TN + 2 * (TM + TN) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -167,7 +116,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the resident family computes sgemm";
+    if (!template_serves(config->template, p)) return "the resident family computes sgemm";
     if (KNOWN(VS) && VS > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
         return "VS is wider than the streamed operand is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
@@ -183,12 +132,6 @@ static const char *resident_check_prefix(const struct config *config, int known,
     if (!why && problem) why = check_problem(config, known, problem);
     if (!why) why = check_smem(config, known, problem, gpu);
     return why;
-}
-
-static const char *resident_check(const struct config *config, const struct problem *problem,
-                                  const struct gpu *gpu)
-{
-    return resident_check_prefix(config, P_COUNT, problem, gpu);
 }
 
 static void resident_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -212,20 +155,60 @@ static void resident_plan(const struct config *config, const struct problem *p, 
         .smem_bytes = (unsigned)smem_bytes(config, P_COUNT, p)};
 }
 
+/* The resident operand grows with k, until a block's shared memory is full. k = 0 is not declared: its
+ * launches are told of no step at all. */
+static bool resident_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                              struct launch_geometry *g)
+{
+    struct problem one = *p, two = *p;
+    one.k = 1;
+    two.k = K_STEP + 1;
+    const int64_t first = smem_bytes(config, P_COUNT, &one);
+    const int64_t step = smem_bytes(config, P_COUNT, &two) - first;
+    const int64_t room =
+        smaller(gpu->smem_per_block_bytes, gpu->smem_per_sm_bytes / MIN_BLOCKS - gpu->smem_reserved_bytes);
+    *g = (struct launch_geometry){
+        .entry = {NULL, "gemm", NULL},
+        .align = {SIDE == 0 ? 1 : VS, SIDE == 0 ? VS : 1, VC},
+        .m = BM,
+        .n = BN,
+        .k = BK,
+        .split = 1,
+        .group = 1,
+        .walk = SIDE == 0 ? 1 : 2,
+        .walkers = SMS * MIN_BLOCKS,
+        .threads = THREADS,
+        .smem_bytes = (int32_t)(first - step),
+        .smem_step = (int32_t)step,
+        .smem_k = K_STEP,
+        .least = {0, 0, 1},
+        .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, (int32_t)((room - (first - step)) / step * K_STEP)}};
+    return true;
+}
+
+static struct tile resident_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
 extern const struct template template_resident;
 const struct template template_resident = {
     .name = "resident",
     .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
     .source_name = "resident.cu",
-    .tuned = true,
+    .space = "resident.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_LOADER | 1u << P_ORDER,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = resident_resources,
-    .check = resident_check,
+    .check = template_check_all,
     .check_prefix = resident_check_prefix,
     .plan = resident_plan,
+    .geometry = resident_geometry,
+    .tile = resident_tile,
+    .predict = resident_predict,
     .block = &gemm_block,
 };

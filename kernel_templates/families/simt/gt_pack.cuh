@@ -16,6 +16,7 @@
 #ifndef GT_PACK_CUH
 #define GT_PACK_CUH
 
+#include "gt_memory.cuh"
 #include "simt_workspace.h"
 
 /* Where a matrix lies, and where it goes. */

@@ -1,10 +1,11 @@
 /* The simt family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "simt_host.h"
+
 #include "gemm_block.h"
 #include "gt_reduce_rules.h"
 #include "launch_limits.h"
 #include "simt_workspace.h"
-#include "template.h"
 
 #include <math.h>
 
@@ -13,15 +14,19 @@
 #define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
 #define SLAB_K_MIN      512
 
-extern const char text_simt_cu[], text_simt_rules_h[], text_gt_ptx_cuh[], text_gemm_args_h[],
-    text_gt_schedule_cuh[], text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[],
-    text_gt_reduce_cuh[], text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[],
-    text_gt_pack_cuh[], text_gt_teams_cuh[], text_simt_workspace_h[];
+extern const char text_simt_cu[], text_simt_rules_h[], text_gt_memory_cuh[], text_gt_async_copy_cuh[],
+    text_gt_barrier_cuh[], text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
+    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[], text_gt_pack_cuh[],
+    text_gt_teams_cuh[], text_simt_workspace_h[];
 
 static const struct source_text sources[] = {
     {"simt.cu", text_simt_cu},
     {"simt_rules.h", text_simt_rules_h},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_load.cuh", text_gt_load_cuh},
@@ -36,95 +41,50 @@ static const struct source_text sources[] = {
     {"simt_workspace.h", text_simt_workspace_h},
 };
 
-/* In the order of params. */
-enum {
-    P_BM,
-    P_BN,
-    P_BK,
-    P_WM,
-    P_WN,
-    P_TM,
-    P_TN,
-    P_WARPS_K,
-    P_STAGES,
-    P_LOADER,
-    P_PACK,
-    P_VA,
-    P_VB,
-    P_VC,
-    P_UNROLL,
-    P_STORE_AT,
-    P_ORDER,
-    P_MIN_BLOCKS,
-    P_REDUCE,
-    P_GROUP,
-    P_SPLIT_K,
-    P_COUNT
-};
-
 static const struct param params[P_COUNT] = {
-    {"BM", PARAM_COMPILE, 1, 512, "rows of C a block: larger reads B less often, smaller fills more SMs"},
-    {"BN", PARAM_COMPILE, 1, 512, "columns of C a block: larger reads A less often, smaller fills more SMs"},
-    {"BK", PARAM_COMPILE, 2, 128, "k a tile: longer means fewer barriers, but more shared memory and code"},
-    {"WM", PARAM_COMPILE, 1, 512, "rows of C a warp"},
-    {"WN", PARAM_COMPILE, 1, 512, "columns of C a warp: square warps read shared memory least"},
-    {"TM", PARAM_COMPILE, 1, 32,
+    {"BM", PARAM_COMPILE, ROLE_TILE, 1, 512,
+     "rows of C a block: larger reads B less often, smaller fills more SMs"},
+    {"BN", PARAM_COMPILE, ROLE_TILE, 1, 512,
+     "columns of C a block: larger reads A less often, smaller fills more SMs"},
+    {"BK", PARAM_COMPILE, ROLE_TILE, 2, 128,
+     "k a tile: longer means fewer barriers, but more shared memory and code"},
+    {"WM", PARAM_COMPILE, ROLE_DETAIL, 1, 512, "rows of C a warp"},
+    {"WN", PARAM_COMPILE, ROLE_DETAIL, 1, 512, "columns of C a warp: square warps read shared memory least"},
+    {"TM", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
-    {"TN", PARAM_COMPILE, 1, 32, "columns of C a thread: the same, and the width of its stores"},
-    {"WARPS_K", PARAM_COMPILE, 1, 16,
+    {"TN", PARAM_COMPILE, ROLE_THREAD, 1, 32, "columns of C a thread: the same, and the width of its stores"},
+    {"WARPS_K", PARAM_COMPILE, ROLE_TEAMS, 1, 16,
      "teams of warps that share out the k of a tile: more warps an SM without smaller tiles, but their sums "
      "are added"},
-    {"STAGES", PARAM_COMPILE, 2, 8,
+    {"STAGES", PARAM_COMPILE, ROLE_STAGES, 2, 8,
      "tiles in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"LOADER", PARAM_COMPILE, 0, 3,
+    {"LOADER", PARAM_COMPILE, ROLE_NAMED, 0, 3,
      "0: through registers; 1: cp.async for operands that need no transposing (sm_80); 2: the same, and the "
      "barrier of a tile in two "
      "steps; 3: cp.async for both, the others by single floats"},
-    {"PACK", PARAM_COMPILE, 0, 3,
+    {"PACK", PARAM_COMPILE, ROLE_NAMED, 0, 3,
      "operands copied into the workspace first: 0 none, 1 A, 2 B, 3 both; any then takes wide loads and "
      "cp.async"},
-    {"VA", PARAM_COMPILE, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
-    {"VB", PARAM_COMPILE, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, narrow suits any alignment"},
-    {"UNROLL", PARAM_COMPILE, 2, 128,
+    {"VA", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a load of A: wide is fast, narrow suits any alignment"},
+    {"VB", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a load of B: wide is fast, narrow suits any alignment"},
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4,
+     "floats an access to C: wide is fast, narrow suits any alignment"},
+    {"UNROLL", PARAM_COMPILE, ROLE_DETAIL, 2, 128,
      "k steps of straight code: all of BK saves branches, fewer fit the instruction cache"},
-    {"STORE_AT", PARAM_COMPILE, 0, 126,
+    {"STORE_AT", PARAM_COMPILE, ROLE_DETAIL, 0, 126,
      "step of the last UNROLL at which registers go to shared memory and are refilled"},
-    {"ORDER", PARAM_COMPILE, 0, 3,
+    {"ORDER", PARAM_COMPILE, ROLE_DETAIL, 0, 3,
      "how a step's products follow each other: another draw of the assembler's registers"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"REDUCE", PARAM_COMPILE, 0, 8,
+    {"REDUCE", PARAM_COMPILE, ROLE_NAMED, 0, 8,
      "who adds the parts of SPLIT_K: 0 a second kernel; 1 a tile's last block; 2-8 a cluster of as many "
      "(sm_90)"},
-    {"GROUP", PARAM_LAUNCH, 1, 1024, "rows of tiles walked together: reuse of B in L2 against reuse of A"},
-    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+    {"GROUP", PARAM_LAUNCH, ROLE_NAMED, 1, 1024,
+     "rows of tiles walked together: reuse of B in L2 against reuse of A"},
+    {"SPLIT_K", PARAM_LAUNCH, ROLE_SPLIT, 1, 1024,
      "blocks that share a tile of C along k: fill the GPU, but add a pass over C"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define WM         (config->value[P_WM])
-#define WN         (config->value[P_WN])
-#define TM         (config->value[P_TM])
-#define TN         (config->value[P_TN])
-#define WARPS_K    (config->value[P_WARPS_K])
-#define STAGES     (config->value[P_STAGES])
-#define LOADER     (config->value[P_LOADER])
-#define PACK       (config->value[P_PACK])
-#define VA         (config->value[P_VA])
-#define VB         (config->value[P_VB])
-#define VC         (config->value[P_VC])
-#define UNROLL     (config->value[P_UNROLL])
-#define STORE_AT   (config->value[P_STORE_AT])
-#define ORDER      (config->value[P_ORDER])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define REDUCE     (config->value[P_REDUCE])
-#define GROUP      (config->value[P_GROUP])
-#define SPLIT_K    (config->value[P_SPLIT_K])
-#include "simt_rules.h"
 
 static struct resources simt_resources(const struct config *config)
 {
@@ -140,21 +100,16 @@ static int registers_needed(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+#define RULES "simt_rules.h"
+#include "check_rules.h"
+
+/* What the kernel takes, but means nothing, or only a launch can get wrong. */
+static const char *check_meaning(const struct config *config, int known, const struct problem *problem)
 {
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "simt_rules.h"
-#undef RULE
     if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
         return "SPLIT_K must be the size of the cluster (REDUCE)";
     if (!problem) return NULL;
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "simt_rules.h"
-#undef RULE_OP
     if (KNOWN(STORE_AT) && ASYNC_A && ASYNC_B && !TWO_STEPS && STORE_AT != UNROLL / 2)
         return "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken";
     return NULL;
@@ -167,17 +122,14 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     if (!KNOWN(REDUCE)) REDUCE = 0;
     const struct resources need = simt_resources(config);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
-    const int64_t registers =
-        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
+    const int64_t registers = registers_a_thread(gpu, (int64_t)need.threads * blocks);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
     if (KNOWN(LOADER) && LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
-    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    const char *why = check_blocks(gpu, need.threads, blocks);
+    if (!why) why = check_blocks_smem(gpu, need.smem_bytes, blocks);
+    if (why) return why;
     if (registers_needed(config) > registers) return "accumulators and fragments do not fit in the registers";
     return NULL;
 }
@@ -237,7 +189,7 @@ static struct slabs cut_slabs(const struct config *config, const struct problem 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the simt family computes sgemm";
+    if (!template_serves(config->template, p)) return "the simt family computes sgemm";
     if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
@@ -259,15 +211,10 @@ static const char *simt_check_prefix(const struct config *config, int known, con
 {
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
+    if (!why) why = check_meaning(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);
     return why;
-}
-
-static const char *simt_check(const struct config *config, const struct problem *problem,
-                              const struct gpu *gpu)
-{
-    return simt_check_prefix(config, P_COUNT, problem, gpu);
 }
 
 static unsigned blocks_that_pack(const struct config *config, const struct problem *p, int64_t k)
@@ -347,21 +294,102 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     if (cut.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(config, &args, slice);
 }
 
+static void declare_pack(const struct config *config, const struct problem *p, struct launch_geometry *g)
+{
+    const int across[2] = {!p->trans_a, p->trans_b}, operands = PACK_A && PACK_B ? 2 : 1;
+    const int64_t floats = PACK_BYTES_MAX / 4;
+    g->entry[0] = "gemm_pack";
+    g->pack = PACK;
+    g->pack_line = PACK_LINE;
+    g->pack_threads = PACK_THREADS;
+    g->pack_bytes = PACK_BYTES_MAX;
+    for (int i = 0; i < 2; i++) {
+        if (!(PACK >> i & 1)) continue;
+        g->pack_x[i] = PACK_TILE_X(across[i]);
+        g->pack_k[i] = PACK_TILE_K(across[i]);
+        if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
+        g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
+    }
+    if (SPLIT_K > 1) {
+        g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
+        return;
+    }
+    g->slab_k = (int32_t)common_multiple(BK, 32);
+    g->slab_least = SLAB_K_MIN;
+}
+
+static bool simt_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    const struct resources need = simt_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", SPLIT_K > 1 && !REDUCE ? "gemm_reduce" : NULL},
+                                  .align = {PACK_A ? 1 : VA, PACK_B ? 1 : VB, VC},
+                                  .m = BM,
+                                  .n = BN,
+                                  .k = BK,
+                                  .split = SPLIT_K,
+                                  .group = GROUP,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    if (SPLIT_K > 1) {
+        g->parts = CLUSTER ? PARTS_IN_CLUSTER : LAST_BLOCK ? PARTS_OF_TILES : PARTS_OF_C;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->counter_unit = COUNTERS_UNIT;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    if (PACK) declare_pack(config, p, g);
+    return true;
+}
+
 extern const struct template template_simt;
+
+static struct tile simt_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
+/* Legal for any problem on any GPU with 46 KiB of shared memory a block. */
+static bool simt_plain(int number, struct config *config)
+{
+    static const int16_t values[][P_COUNT] = {
+        {[P_BM] = 128, [P_BN] = 128, [P_WM] = 64, [P_TM] = 8, [P_TN] = 8, [P_GROUP] = 8, [P_SPLIT_K] = 1},
+        {[P_BM] = 64, [P_BN] = 64, [P_WM] = 32, [P_TM] = 4, [P_TN] = 8, [P_GROUP] = 1, [P_SPLIT_K] = 1},
+        {[P_BM] = 64, [P_BN] = 64, [P_WM] = 32, [P_TM] = 4, [P_TN] = 8, [P_GROUP] = 1, [P_SPLIT_K] = 8},
+        {[P_BM] = 32, [P_BN] = 64, [P_WM] = 16, [P_TM] = 4, [P_TN] = 4, [P_GROUP] = 1, [P_SPLIT_K] = 1},
+    };
+    if (number >= (int)(sizeof values / sizeof *values)) return false;
+    *config = (struct config){.template = &template_simt};
+    for (int i = 0; i < P_COUNT; i++)
+        config->value[i] = values[number][i] ? values[number][i] : params[i].least;
+    BK = UNROLL = 16;
+    WN = 32;
+    STORE_AT = 8;
+    return true;
+}
+
 const struct template template_simt = {
     .name = "simt",
     .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
                "alignment",
     .source_name = "simt.cu",
-    .tuned = true,
+    .space = "simt.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_K | 1u << P_ORDER,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = simt_resources,
-    .check = simt_check,
+    .check = template_check_all,
     .check_prefix = simt_check_prefix,
     .plan = simt_plan,
+    .geometry = simt_geometry,
+    .tile = simt_tile,
+    .predict = simt_predict,
+    .plain = simt_plain,
     .block = &gemm_block,
 };

@@ -29,13 +29,12 @@
  * Parameters (-D), each against what: template_skinny.c; which go together: skinny_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
-#ifdef GT_CPU
-#include "gt_cpu.h"
-#else
-#include "gt_ptx.cuh"
-#endif
 #include "gemm_args.h"
 #include "gt_arrive.cuh"
+#include "gt_async_copy.cuh"
+#include "gt_barrier.cuh"
+#include "gt_cluster_ops.cuh"
+#include "gt_memory.cuh"
 #include "gt_reduce.cuh"
 #include "gt_store.cuh"
 

@@ -1,15 +1,17 @@
 /* The skinny family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "skinny_host.h"
+
 #include "gemm_block.h"
 #include "launch_limits.h"
-#include "template.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20) /* for one item of a batch */
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
 #define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
 extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
-    text_skinny_sum_cuh[], text_gt_ptx_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
+    text_skinny_sum_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
+    text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
     text_gt_reduce_rules_h[], text_gt_arrive_cuh[];
 
 static const struct source_text sources[] = {
@@ -18,7 +20,10 @@ static const struct source_text sources[] = {
     {"skinny_small.cuh", text_skinny_small_cuh},
     {"skinny_stream.cuh", text_skinny_stream_cuh},
     {"skinny_sum.cuh", text_skinny_sum_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
+    {"gt_barrier.cuh", text_gt_barrier_cuh},
+    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_store.cuh", text_gt_store_cuh},
     {"gt_reduce.cuh", text_gt_reduce_cuh},
@@ -26,76 +31,40 @@ static const struct source_text sources[] = {
     {"gt_arrive.cuh", text_gt_arrive_cuh},
 };
 
-/* In the order of params. */
-enum {
-    P_SIDE,
-    P_ROWS,
-    P_TX,
-    P_VX,
-    P_VS,
-    P_VC,
-    P_LANES_X,
-    P_WARPS_X,
-    P_WARPS_K,
-    P_WARPS_R,
-    P_DEPTH,
-    P_STEPS,
-    P_BUFFERS,
-    P_LOADER,
-    P_MIN_BLOCKS,
-    P_REDUCE,
-    P_SPLIT_K,
-    P_COUNT
-};
-
 static const struct param params[P_COUNT] = {
-    {"SIDE", PARAM_COMPILE, 0, 1, "0: few rows, B is streamed; 1: few columns, A is streamed"},
-    {"ROWS", PARAM_COMPILE, 1, 64, "rows (columns) of C at most: all of them, each costs TX registers"},
-    {"TX", PARAM_COMPILE, 1, 16,
+    {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1, "0: few rows, B is streamed; 1: few columns, A is streamed"},
+    {"ROWS", PARAM_COMPILE, ROLE_NAMED, 1, 64,
+     "rows (columns) of C at most: all of them, each costs TX registers"},
+    {"TX", PARAM_COMPILE, ROLE_NAMED, 1, 16,
      "columns of the streamed operand a lane: fewer reads of shared memory, more registers"},
-    {"VX", PARAM_COMPILE, 1, 4,
+    {"VX", PARAM_COMPILE, ROLE_VECTOR, 1, 4,
      "floats a load of the streamed operand: wide is fast, narrow suits any alignment"},
-    {"VS", PARAM_COMPILE, 1, 4, "floats a load of the small operand: the same"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: the same"},
-    {"LANES_X", PARAM_COMPILE, 1, 32,
+    {"VS", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats a load of the small operand: the same"},
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats an access to C: the same"},
+    {"LANES_X", PARAM_COMPILE, ROLE_LANES, 1, 32,
      "lanes side by side: many read long rows, few need fewer splits of k to fill the GPU"},
-    {"WARPS_X", PARAM_COMPILE, 1, 32, "warps side by side: the small operand is read by fewer blocks"},
-    {"WARPS_K", PARAM_COMPILE, 1, 32, "warps that divide k: fewer splits, but a longer sum within the block"},
-    {"WARPS_R", PARAM_COMPILE, 1, 8,
+    {"WARPS_X", PARAM_COMPILE, ROLE_WARPS, 1, 32,
+     "warps side by side: the small operand is read by fewer blocks"},
+    {"WARPS_K", PARAM_COMPILE, ROLE_WARPS, 1, 32,
+     "warps that divide k: fewer splits, but a longer sum within the block"},
+    {"WARPS_R", PARAM_COMPILE, ROLE_WARPS, 1, 8,
      "warps that share the columns and divide the rows: wider TX for many rows, but each reads the stream"},
-    {"DEPTH", PARAM_COMPILE, 1, 8, "fragments on their way: more hide latency, but take registers"},
-    {"STEPS", PARAM_COMPILE, 1, 64, "steps a chunk of the small operand: fewer barriers, more shared memory"},
-    {"BUFFERS", PARAM_COMPILE, 2, 8, "chunks in shared memory: more hide latency where chunks are short"},
-    {"LOADER", PARAM_COMPILE, 0, 2,
+    {"DEPTH", PARAM_COMPILE, ROLE_NAMED, 1, 8,
+     "fragments on their way: more hide latency, but take registers"},
+    {"STEPS", PARAM_COMPILE, ROLE_NAMED, 1, 64,
+     "steps a chunk of the small operand: fewer barriers, more shared memory"},
+    {"BUFFERS", PARAM_COMPILE, ROLE_BUFFERS, 2, 8,
+     "chunks in shared memory: more hide latency where chunks are short"},
+    {"LOADER", PARAM_COMPILE, ROLE_NAMED, 0, 2,
      "0: small operand through registers; 1: by cp.async, a chunk ahead (sm_80); 2: so, and as it lies "
      "across k"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"REDUCE", PARAM_COMPILE, 1, 8,
+    {"REDUCE", PARAM_COMPILE, ROLE_NAMED, 1, 8,
      "who adds the parts of SPLIT_K: 1 a tile's last block; 2-8 a cluster of as many blocks (sm_90)"},
-    {"SPLIT_K", PARAM_LAUNCH, 1, 1024,
+    {"SPLIT_K", PARAM_LAUNCH, ROLE_SPLIT, 1, 1024,
      "blocks that share columns along k: fill the GPU evenly, but their parts must be added"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define SIDE       (config->value[P_SIDE])
-#define ROWS       (config->value[P_ROWS])
-#define TX         (config->value[P_TX])
-#define VX         (config->value[P_VX])
-#define VS         (config->value[P_VS])
-#define VC         (config->value[P_VC])
-#define LANES_X    (config->value[P_LANES_X])
-#define WARPS_X    (config->value[P_WARPS_X])
-#define WARPS_K    (config->value[P_WARPS_K])
-#define DEPTH      (config->value[P_DEPTH])
-#define STEPS      (config->value[P_STEPS])
-#define BUFFERS    (config->value[P_BUFFERS])
-#define LOADER     (config->value[P_LOADER])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define WARPS_R    (config->value[P_WARPS_R])
-#define REDUCE     (config->value[P_REDUCE])
-#define SPLIT_K    (config->value[P_SPLIT_K])
-#include "skinny_rules.h"
 
 static struct resources skinny_resources(const struct config *config)
 {
@@ -105,21 +74,14 @@ static struct resources skinny_resources(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+#define RULES "skinny_rules.h"
+#include "check_rules.h"
+
+/* What only a launch can get wrong. */
+static const char *check_cluster(const struct config *config, int known)
 {
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "skinny_rules.h"
-#undef RULE
     if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
         return "SPLIT_K must be the size of the cluster (REDUCE)";
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "skinny_rules.h"
-#undef RULE_OP
     return NULL;
 }
 
@@ -130,17 +92,14 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     if (!KNOWN(REDUCE)) REDUCE = 1;
     const struct resources need = skinny_resources(config);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
-    const int64_t registers =
-        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
+    const int64_t registers = registers_a_thread(gpu, (int64_t)need.threads * blocks);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
     if (LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
-    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    const char *why = check_blocks(gpu, need.threads, blocks);
+    if (!why) why = check_blocks_smem(gpu, need.smem_bytes, blocks);
+    if (why) return why;
     if (TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -163,10 +122,15 @@ struct k_cut {
     int64_t k_per_split, splits;
 };
 
-static struct k_cut cut_k(const struct config *config, const struct problem *p)
+static int k_unit(const struct config *config, const struct problem *p)
 {
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
-    const int64_t unit = STREAM_ALONG_K ? 32 : K_LANE;
+    return STREAM_ALONG_K ? 32 : K_LANE;
+}
+
+static struct k_cut cut_k(const struct config *config, const struct problem *p)
+{
+    const int64_t unit = k_unit(config, p);
     const int64_t units = p->k > 0 ? ceil_div(p->k, unit) : 1;
     struct k_cut cut = {.k_per_split = ceil_div(units, smaller(SPLIT_K, units)) * unit};
     cut.splits = ceil_div(p->k > 0 ? p->k : 1, cut.k_per_split);
@@ -185,7 +149,7 @@ static int64_t item_bytes(const struct config *config, const struct problem *p, 
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the skinny family computes sgemm";
+    if (!template_serves(config->template, p)) return "the skinny family computes sgemm";
     if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
         return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
     if (KNOWN(VX) && VX > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
@@ -205,15 +169,10 @@ static const char *skinny_check_prefix(const struct config *config, int known, c
 {
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
+    if (!why) why = check_cluster(config, known);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);
     return why;
-}
-
-static const char *skinny_check(const struct config *config, const struct problem *problem,
-                                const struct gpu *gpu)
-{
-    return skinny_check_prefix(config, P_COUNT, problem, gpu);
 }
 
 static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -243,20 +202,55 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
         .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
+static bool skinny_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                            struct launch_geometry *g)
+{
+    const struct resources need = skinny_resources(config);
+    (void)gpu;
+    *g = (struct launch_geometry){.entry = {NULL, "gemm", NULL},
+                                  .align = {SIDE == 0 ? VS : VX, SIDE == 0 ? VX : VS, VC},
+                                  .m = SIDE == 0 ? 0 : TILE_X,
+                                  .n = SIDE == 0 ? TILE_X : 0,
+                                  .k = k_unit(config, p),
+                                  .split = SPLIT_K,
+                                  .group = 1,
+                                  .threads = need.threads,
+                                  .smem_bytes = need.smem_bytes,
+                                  .batch_bytes = BATCH_WORKSPACE_BYTES,
+                                  .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
+    g->most[SIDE == 0 ? 0 : 1] = ROWS;
+    if (SPLIT_K == 1) return true;
+    g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
+    g->part_elements = PART_FLOATS;
+    g->counter_unit = g->counter_share = COUNTERS_UNIT;
+    g->parts_bytes = WORKSPACE_BYTES_MAX;
+    return true;
+}
+
+static struct tile skinny_tile(const struct config *config)
+{
+    const int x = TILE_X;
+    return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
+}
+
 extern const struct template template_skinny;
 const struct template template_skinny = {
     .name = "skinny",
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .source_name = "skinny.cu",
-    .tuned = true,
+    .space = "skinny.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = skinny_resources,
-    .check = skinny_check,
+    .check = template_check_all,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
+    .geometry = skinny_geometry,
+    .tile = skinny_tile,
+    .predict = skinny_predict,
     .block = &gemm_block,
 };

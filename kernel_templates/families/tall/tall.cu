@@ -27,13 +27,10 @@
  * Parameters (-D), each against what: template_tall.c; which go together: tall_rules.h; what should limit
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
-#ifdef GT_CPU
-#include "gt_cpu.h"
-#else
-#include "gt_ptx.cuh"
-#endif
 #include "gemm_args.h"
+#include "gt_async_copy.cuh"
 #include "gt_compute.cuh"
+#include "gt_memory.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store.cuh"
 
@@ -128,7 +125,7 @@ struct walk {
     {
         const struct thread_place place = place_of(thread_index());
         float *const small = gt_shared_memory();
-        stages = small + v.length * STRIDE_SMALL;
+        stages = small + SMALL_ROWS(v.length) * STRIDE_SMALL;
         copy_small(small, v);
         in.start(v);
 #pragma unroll

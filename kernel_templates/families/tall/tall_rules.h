@@ -37,7 +37,11 @@
 #define STRIDE_TALL  (4 * (VECTORS | 1))
 #define STRIDE_SMALL ((SMALL_X + 3) / 4 * 4)
 #define STAGE_FLOATS (TALL_X * STRIDE_TALL)
-#define SPARE_FLOATS STRIDE_SMALL /* fragments are read one step ahead, beyond all rows, too */
+
+/* Fragments are read one step ahead, and nothing is copied to where the last ones come from: a row behind the
+ * small operand, a vector behind the stages. */
+#define SMALL_ROWS(k) ((k) + 1)
+#define SPARE_FLOATS  4
 
 /* Threads along a row, when it is copied, and rows side by side. */
 #define ALONG     (VECTORS > 16 ? 32 : VECTORS > 8 ? 16 : VECTORS > 4 ? 8 : VECTORS > 2 ? 4 : VECTORS)

@@ -1,68 +1,55 @@
 /* The tall family on the host: parameters, what they need, which are correct where, and how they are
  * launched. */
+#include "tall_host.h"
+
 #include "gemm_block.h"
 #include "launch_limits.h"
-#include "template.h"
 
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_ptx_cuh[],
-    text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[];
+extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_memory_cuh[],
+    text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[],
+    text_gt_store_cuh[];
 
 static const struct source_text sources[] = {
     {"tall.cu", text_tall_cu},
     {"tall_rules.h", text_tall_rules_h},
     {"tall_copy.cuh", text_tall_copy_cuh},
-    {"gt_ptx.cuh", text_gt_ptx_cuh},
+    {"gt_memory.cuh", text_gt_memory_cuh},
+    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
     {"gemm_args.h", text_gemm_args_h},
     {"gt_schedule.cuh", text_gt_schedule_cuh},
     {"gt_compute.cuh", text_gt_compute_cuh},
     {"gt_store.cuh", text_gt_store_cuh},
 };
 
-/* In the order of params. */
-enum { P_SIDE, P_BM, P_BN, P_BK, P_TM, P_TN, P_STAGES, P_VC, P_UNROLL, P_MIN_BLOCKS, P_SMS, P_COUNT };
-
 static const struct param params[P_COUNT] = {
-    {"SIDE", PARAM_COMPILE, 0, 1, "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
-    {"BM", PARAM_COMPILE, 1, 1024,
+    {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1,
+     "0: A stays in shared memory, B is streamed; 1: B stays, A is streamed"},
+    {"BM", PARAM_COMPILE, ROLE_TILE, 1, 1024,
      "rows of C a block: with SIDE 0 no fewer than C has; streamed ones are so many warps, and bytes on "
      "their "
      "way"},
-    {"BN", PARAM_COMPILE, 1, 1024, "columns of C a block: with SIDE 1 no fewer than C has"},
-    {"BK", PARAM_COMPILE, 1, 128,
+    {"BN", PARAM_COMPILE, ROLE_TILE, 1, 1024, "columns of C a block: with SIDE 1 no fewer than C has"},
+    {"BK", PARAM_COMPILE, ROLE_TILE, 1, 128,
      "k a stage: a divisor of K leaves no short stage; longer means fewer barriers, and fewer vectors that "
      "two stages need"},
-    {"TM", PARAM_COMPILE, 1, 32,
+    {"TM", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "rows of C a thread: more arithmetic for each read of shared memory, more registers"},
-    {"TN", PARAM_COMPILE, 1, 32,
+    {"TN", PARAM_COMPILE, ROLE_THREAD, 1, 32,
      "columns of C a thread: the same; those of the small side are read four at a time, of the other one by "
      "one"},
-    {"STAGES", PARAM_COMPILE, 2, 16,
+    {"STAGES", PARAM_COMPILE, ROLE_STAGES, 2, 16,
      "tiles of the streamed operand in shared memory: more hide a longer latency, fewer let more blocks in"},
-    {"VC", PARAM_COMPILE, 1, 4, "floats an access to C: wide is fast, 1 suits any alignment"},
-    {"UNROLL", PARAM_COMPILE, 2, 128,
+    {"VC", PARAM_COMPILE, ROLE_VECTOR, 1, 4, "floats an access to C: wide is fast, 1 suits any alignment"},
+    {"UNROLL", PARAM_COMPILE, ROLE_DETAIL, 2, 128,
      "k steps of straight code: more save branches, fewer fit the instruction cache"},
-    {"MIN_BLOCKS", PARAM_COMPILE, 1, 16,
+    {"MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 16,
      "blocks an SM must hold: more hide latency, but leave each thread fewer registers"},
-    {"SMS", PARAM_LAUNCH, 1, 4096,
+    {"SMS", PARAM_LAUNCH, ROLE_DETAIL, 1, 4096,
      "SMs to fill with MIN_BLOCKS blocks each, which walk along C: as many as the GPU has"},
 };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define SIDE       (config->value[P_SIDE])
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define TM         (config->value[P_TM])
-#define TN         (config->value[P_TN])
-#define STAGES     (config->value[P_STAGES])
-#define VC         (config->value[P_VC])
-#define UNROLL     (config->value[P_UNROLL])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define SMS        (config->value[P_SMS])
-#include "tall_rules.h"
 
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
@@ -71,7 +58,7 @@ static const struct param params[P_COUNT] = {
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
     const int64_t k = p ? p->k : 1;
-    return 4 * (k * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
+    return 4 * (SMALL_ROWS(k) * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
@@ -81,21 +68,8 @@ static struct resources tall_resources(const struct config *config)
         .threads = THREADS, .smem_bytes = (int)smem_bytes(config, NULL), .accumulators = TM * TN};
 }
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
-{
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "tall_rules.h"
-#undef RULE
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "tall_rules.h"
-#undef RULE_OP
-    return NULL;
-}
+#define RULES "tall_rules.h"
+#include "check_rules.h"
 
 static const char *check_smem(const struct config *config, int known, const struct problem *problem,
                               const struct gpu *gpu)
@@ -105,9 +79,7 @@ static const char *check_smem(const struct config *config, int known, const stru
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (bytes > (gpu ? gpu->smem_per_block_bytes : SMEM_BYTES_MAX))
         return "the small operand and the stages do not fit in a block's shared memory";
-    if (gpu && (bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
-    return NULL;
+    return gpu ? check_blocks_smem(gpu, bytes, blocks) : NULL;
 }
 
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
@@ -118,10 +90,9 @@ static const char *check_gpu(const struct config *config, int known, const struc
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     /* An SM's four parts have a quarter of the registers each. */
     const int64_t threads = ceil_div((int64_t)THREADS * blocks, 128) * 128;
-    const int64_t registers = smaller(REGISTERS_MAX, gpu->registers_per_sm / threads / 8 * 8);
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)THREADS * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    const int64_t registers = registers_a_thread(gpu, threads);
+    const char *why = check_blocks(gpu, THREADS, blocks);
+    if (why) return why;
     if (TM * TN + 2 * (TM + TN) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -131,7 +102,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_problem(const struct config *config, int known, const struct problem *p)
 {
-    if (p->type != GEMM_SGEMM) return "the tall family computes sgemm";
+    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, small = SIDE == 0 ? p->m : p->n;
     const int64_t tall = SIDE == 0 ? p->n : p->m;
@@ -154,12 +125,6 @@ static const char *tall_check_prefix(const struct config *config, int known, con
     return why;
 }
 
-static const char *tall_check(const struct config *config, const struct problem *problem,
-                              const struct gpu *gpu)
-{
-    return tall_check_prefix(config, P_COUNT, problem, gpu);
-}
-
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
     launch_plan_clear(plan);
@@ -177,19 +142,37 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
                                .smem_bytes = (unsigned)smem_bytes(config, p)};
 }
 
+/* Only rows that vectors do not fit: no number says so. */
+static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                          struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {1, 1, VC}};
+    return false;
+}
+
+static struct tile tall_tile(const struct config *config)
+{
+    return (struct tile){.m = BM, .n = BN, .k = BK};
+}
+
 extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
     .source_name = "tall.cu",
-    .tuned = true,
+    .space = "tall.conf",
+    .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = tall_resources,
-    .check = tall_check,
+    .check = template_check_all,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
+    .geometry = tall_geometry,
+    .tile = tall_tile,
+    .predict = tall_predict,
     .block = &gemm_block,
 };

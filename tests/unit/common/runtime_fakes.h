@@ -7,6 +7,7 @@
 #include "device.h"
 #include "fake_gpu.h"
 #include "gemmtune.h"
+#include "kernel_hash.h"
 #include "reference.h"
 #include "runtime_calls.h"
 #include "store.h"
@@ -154,6 +155,8 @@ static inline void pretuned_line(char *line, size_t room, const char *problem, c
                                  double time_us)
 {
     struct config parsed = {0};
+    struct problem of;
+    assert_ok(problem_parse(problem, &of));
     bool kernel = strcmp(config, "cublas") != 0;
     if (kernel) assert_ok(config_parse(config, &parsed));
     snprintf(line, room,
@@ -161,7 +164,7 @@ static inline void pretuned_line(char *line, size_t room, const char *problem, c
              "\"%s\", "
              "\"template_hash\": \"%016llx\", \"time_us\": %g, \"cublas_us\": %g, \"ratio\": 1.1, \"more\": "
              "[1]}\n",
-             problem, config, kernel ? (unsigned long long)template_hash(parsed.template) : 0, time_us,
+             problem, config, kernel ? (unsigned long long)kernel_hash_of(&parsed, &of, 90) : 0, time_us,
              1.1 * time_us);
 }
 
@@ -189,6 +192,7 @@ static inline struct gt_problem problem_of(const char *text)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     return (struct gt_problem){.size = sizeof(struct gt_problem),
+                               .type = p.type == GEMM_TF32 ? GT_TF32 : GT_SGEMM,
                                .trans_a = p.trans_a,
                                .trans_b = p.trans_b,
                                .m = p.m,

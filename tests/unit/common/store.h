@@ -59,7 +59,7 @@ static inline struct db_context store_context(void)
                                        .memory_bytes = INT64_C(150000000000),
                                        .clock_mhz = 1980,
                                        .memory_gb_per_s = 4800,
-                                       .fp32_tflops = 66.9,
+                                       .rate = {{"fp32", 66.9}},
                                        .source = "test"},
                                .gpu_uuid = "GPU-1",
                                .driver = "580.95.05",

@@ -100,7 +100,7 @@ TEST(what_is_saved_is_added_to_what_the_file_holds)
         strstr(get(), "\nsgemm:nn:8x8x8  # count=20 time_us=3\nsgemm:tn:5x6x7:lda=12  # count=4\n"));
     struct problem *suite;
     size_t count;
-    assert_ok(problem_read_suite(path, &suite, &count)); /* it is a suite, too */
+    assert_ok(problem_read_suite(path, GEMM_SGEMM, &suite, &count)); /* it is a suite, too */
     assert_int_equal(count, 2);
     free(suite);
     capture_free(&c);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FOLDER GT_SOURCE_DIR "/configs/gpus"
 
@@ -58,12 +59,72 @@ static void peak_follows_from_lanes(const struct gpu *gpu)
 {
     int lanes = gpu->arch == 75 || gpu->arch == 80 ? 64 : 128; /* FP32 lanes an SM */
     double peak = 2e-6 * gpu->sm_count * lanes * gpu->clock_mhz;
-    assert_true(fabs(gpu->fp32_tflops / peak - 1) < 0.01);
+    assert_true(fabs(gpu_rate(gpu, "fp32") / peak - 1) < 0.01);
 }
 
 TEST(the_published_peak_is_that_of_lanes_and_clock)
 {
     for_each(peak_follows_from_lanes);
+}
+
+/* Tensor cores compute at least what the lanes do, and have come with sm_80. */
+static void tf32_is_published_where_it_exists(const struct gpu *gpu)
+{
+    assert_int_equal(gpu_rate(gpu, "tf32") > 0, gpu->arch >= 80);
+    assert_true(gpu_peak_tflops(gpu, GEMM_TF32) >= gpu_rate(gpu, "fp32"));
+    assert_true(gpu_peak_tflops(gpu, GEMM_SGEMM) == gpu_rate(gpu, "fp32"));
+    if (gpu->arch < 80) return;
+    /* Without the figure it is estimated: within a factor of two, and never better than it is by much. */
+    struct gpu unknown = *gpu;
+    memset(unknown.rate, 0, sizeof unknown.rate);
+    assert_true(gpu_set_rate(&unknown, "fp32", gpu_rate(gpu, "fp32")));
+    const double estimate = gpu_peak_tflops(&unknown, GEMM_TF32) / gpu_rate(gpu, "tf32");
+    assert_true(estimate > 0.49 && estimate < 1.1);
+}
+
+TEST(the_rate_of_a_type_is_published_or_estimated)
+{
+    for_each(tf32_is_published_where_it_exists);
+}
+
+TEST(rates_have_names_and_there_is_room_for_some)
+{
+    struct gpu gpu = {.arch = 90};
+    char name[] = "r0";
+    assert_true(gpu_rate(&gpu, "fp32") == 0);
+    for (int i = 0; i < GPU_RATES_MAX; i++, name[1]++) assert_true(gpu_set_rate(&gpu, name, i));
+    assert_false(gpu_set_rate(&gpu, name, 1));
+    assert_true(gpu_set_rate(&gpu, "r1", 42));
+    assert_true(gpu_rate(&gpu, "r1") == 42);
+    assert_true(gpu_rate(&gpu, "r7") == 7);
+    assert_false(gpu_set_rate(&gpu, "", 1));
+    assert_false(gpu_set_rate(&gpu, "a_name_that_is_too_long", 1));
+}
+
+/* A descriptor with other words for the line of the rate. */
+static enum status read_with(const char *line, struct gpu *gpu)
+{
+    char path[] = "/tmp/gemmtune-gpu-XXXXXX", text[200];
+    FILE *out = fdopen(mkstemp(path), "w"), *in = fopen(FOLDER "/h200.conf", "r");
+    assert_true(out && in);
+    while (fgets(text, sizeof text, in)) fputs(strncmp(text, "fp32_tflops", 11) == 0 ? line : text, out);
+    fclose(in);
+    fclose(out);
+    enum status st = gpu_read(path, gpu);
+    unlink(path);
+    return st;
+}
+
+TEST(any_rate_may_be_in_a_descriptor_and_that_of_fp32_must)
+{
+    struct gpu gpu;
+    assert_ok(read_with("fp32_tflops = 66.9\nbf16_tflops = 989\n", &gpu));
+    assert_true(gpu_rate(&gpu, "bf16") == 989);
+    assert_true(gpu_rate(&gpu, "fp32") == 66.9);
+    assert_fails(read_with("", &gpu), E_INPUT, "the key fp32_tflops is missing");
+    assert_fails(read_with("fp32_tflops = fast\n", &gpu), E_INPUT,
+                 "fp32_tflops = fast is not a number in 0.01..100000");
+    assert_fails(read_with("_tflops = 1\n", &gpu), E_INPUT, "unknown key _tflops");
 }
 
 static void limits_fit_the_compute_capability(const struct gpu *gpu)
@@ -107,6 +168,9 @@ int main(void)
         cmocka_unit_test(a_gpu_is_found_by_the_name_of_its_driver),
         cmocka_unit_test(each_descriptor_is_the_file_of_its_id),
         cmocka_unit_test(the_published_peak_is_that_of_lanes_and_clock),
+        cmocka_unit_test(the_rate_of_a_type_is_published_or_estimated),
+        cmocka_unit_test(rates_have_names_and_there_is_room_for_some),
+        cmocka_unit_test(any_rate_may_be_in_a_descriptor_and_that_of_fp32_must),
         cmocka_unit_test(limits_are_those_of_the_compute_capability),
         cmocka_unit_test(each_names_where_its_figures_come_from),
     };

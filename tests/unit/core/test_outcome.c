@@ -13,6 +13,7 @@ static struct outcome sample_outcome(void)
                             .sample_count = 3,
                             .samples_us = {2620.5, 2622.25, 2630.125},
                             .worst_error = 0.125,
+                            .errors = {0x1p-22, 0x1p-25, 0x1p-24},
                             .exact = true,
                             .cold = true,
                             .state = {.sm_clock_mhz = 1980, .power_w = 545.5, .throttle_reasons = 4},
@@ -38,6 +39,28 @@ TEST(infinite_error_survives_as_more_than_any_bound)
     assert_ok(outcome_from_json(json, &after));
     assert_true(after.worst_error > 1e300);
     assert_string_equal(after.detail, "NaN in C at 7");
+    json_decref(json);
+}
+
+TEST(errors_that_nobody_measured_are_left_out_and_impossible_ones_refused)
+{
+    struct outcome before = sample_outcome(), after;
+    before.errors = accuracy_unknown();
+    json_t *json = outcome_to_json(&before);
+    assert_null(json_object_get(json, "errors"));
+    assert_ok(outcome_from_json(json, &after));
+    assert_false(accuracy_is_known(&after.errors));
+    static const char *const wrong[] = {"{}", "[1, 2, 3]", "{\"componentwise\": 1, \"rms\": 1}",
+                                        "{\"componentwise\": 1, \"rms\": -1, \"max\": 1}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        json_object_set_new(json, "errors", json_loads(wrong[i], 0, NULL));
+        assert_fails(outcome_from_json(json, &after), E_INPUT, "errors");
+    }
+    json_decref(json);
+    before.errors = (struct accuracy){INFINITY, 0, INFINITY};
+    json = outcome_to_json(&before);
+    assert_ok(outcome_from_json(json, &after));
+    assert_true(after.errors.componentwise > 1e300 && after.errors.rms == 0);
     json_decref(json);
 }
 
@@ -104,7 +127,7 @@ TEST(gpu_survives_json)
                          .memory_bytes = INT64_C(150000000000),
                          .clock_mhz = 1980,
                          .memory_gb_per_s = 4800,
-                         .fp32_tflops = 66.9,
+                         .rate = {{"fp32", 66.9}, {"tf32", 494.7}},
                          .source = "test"},
                after;
     json_t *json = gpu_to_json(&before);
@@ -116,6 +139,7 @@ TEST(gpu_survives_json)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_that_nobody_measured_are_left_out_and_impossible_ones_refused),
         cmocka_unit_test(outcome_survives_json),
         cmocka_unit_test(infinite_error_survives_as_more_than_any_bound),
         cmocka_unit_test(a_measured_outcome_without_a_time_is_refused),

@@ -66,6 +66,45 @@ TEST(zero_sizes_are_problems)
     assert_int_equal(problem_span_c(&p), 16);
 }
 
+TEST(each_type_reads_back_as_what_was_written)
+{
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+        struct problem p = problem_make(3, 5, 7), again;
+        char text[PROBLEM_TEXT_MAX], wanted[PROBLEM_TEXT_MAX];
+        p.type = (enum gemm_type)type;
+        problem_format(&p, text);
+        snprintf(wanted, sizeof wanted, "%s:nn:3x5x7", gemm_type_row(p.type)->name);
+        assert_string_equal(text, wanted);
+        assert_ok(problem_parse(text, &again));
+        assert_int_equal(again.type, type);
+        assert_true(problem_equal(&p, &again));
+        p.type = (enum gemm_type)((type + 1) % GEMM_TYPE_COUNT);
+        assert_false(problem_equal(&p, &again));
+    }
+}
+
+/* By the row of the type: all rows of today are FP32, whose numbers must stay. */
+TEST(bytes_and_vectors_are_those_of_the_elements)
+{
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+        struct problem p = problem_make(8, 16, 32);
+        p.type = (enum gemm_type)type;
+        const struct gemm_type_row *row = gemm_type_row(p.type);
+        assert_true(problem_bytes(&p) ==
+                    256 * element_bytes(row->a) + 512 * element_bytes(row->b) + 128 * element_bytes(row->c));
+        assert_int_equal(problem_align_a(&p), element_vector(row->a));
+        assert_int_equal(problem_align_c(&p), element_vector(row->c));
+    }
+}
+
+TEST(there_is_no_epilogue_yet)
+{
+    struct problem p = problem_make(4, 4, 4);
+    assert_ok(problem_check(&p));
+    p.epilogue = 1;
+    assert_fails(problem_check(&p), E_INPUT, "epilogue 1");
+}
+
 TEST(bad_text_gives_a_sentence_that_names_it)
 {
     static const struct {
@@ -81,6 +120,8 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"2147483648x1x1", "limit"},
         {"xx:4x4x4", "unknown type or op"},
         {"hgemm:4x4x4", "unknown type or op"},
+        {"nn:tf32gemm:4x4x4", "M must be"},
+        {"tf32gemm:sgemm:4x4x4", "unknown type or op 'sgemm'"},
         {"nn:tn:4x4x4", "M must be"},
         {"4x4x4:lda=3", "smaller than the stored row"},
         {"4x4x4:lda=99999999999", "limit"},
@@ -172,16 +213,36 @@ TEST(suite_errors_name_file_and_line)
     close(fd);
     struct problem *problems;
     size_t count;
-    assert_fails(problem_read_suite(path, &problems, &count), E_INPUT, ":5:");
+    assert_fails(problem_read_suite(path, GEMM_SGEMM, &problems, &count), E_INPUT, ":5:");
     unlink(path);
-    assert_fails(problem_read_suite("/nonexistent/suite", &problems, &count), E_IO, "/nonexistent/suite");
+    assert_fails(problem_read_suite("/nonexistent/suite", GEMM_SGEMM, &problems, &count), E_IO,
+                 "/nonexistent/suite");
+}
+
+TEST(lines_of_a_suite_that_name_no_type_take_the_given_one)
+{
+    static const enum gemm_type wanted[] = {GEMM_TF32, GEMM_TF32, GEMM_SGEMM, GEMM_SGEMM_NORMWISE};
+    struct problem *problems;
+    size_t count;
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+    assert_non_null(file);
+    fputs("4x5x6\nnt:4x5x6\nsgemm:tt:4x5x6\nsgemm_normwise:4x5x6\n", file);
+    fclose(file);
+    assert_ok(problem_read_suite(path, GEMM_TF32, &problems, &count));
+    unlink(path);
+    assert_int_equal(count, 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(problems[i].type, wanted[i]);
+    assert_true(problems[1].trans_b && problems[2].trans_a);
+    free(problems);
 }
 
 TEST(public_suite_has_33_problems)
 {
     struct problem *problems;
     size_t count;
-    assert_ok(problem_read_suite(GT_SOURCE_DIR "/configs/suites/public.txt", &problems, &count));
+    assert_ok(problem_read_suite(GT_SOURCE_DIR "/configs/suites/public.txt", GEMM_SGEMM, &problems, &count));
     assert_int_equal(count, 33);
     free(problems);
 }
@@ -193,12 +254,16 @@ int main(void)
         cmocka_unit_test(leading_dimensions_follow_the_op),
         cmocka_unit_test(every_text_survives_a_round_trip),
         cmocka_unit_test(zero_sizes_are_problems),
+        cmocka_unit_test(each_type_reads_back_as_what_was_written),
+        cmocka_unit_test(bytes_and_vectors_are_those_of_the_elements),
+        cmocka_unit_test(there_is_no_epilogue_yet),
         cmocka_unit_test(bad_text_gives_a_sentence_that_names_it),
         cmocka_unit_test(alignment_is_the_widest_that_all_rows_share),
         cmocka_unit_test(spans_pass_two_to_the_31),
         cmocka_unit_test(random_bytes_never_crash_the_parser),
         cmocka_unit_test(fractions_have_a_point_in_any_locale),
         cmocka_unit_test(suite_errors_name_file_and_line),
+        cmocka_unit_test(lines_of_a_suite_that_name_no_type_take_the_given_one),
         cmocka_unit_test(public_suite_has_33_problems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

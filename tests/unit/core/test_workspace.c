@@ -73,7 +73,7 @@ static void enumerate(const char *shape, int64_t workspace_bytes, struct candida
     struct problem p;
     assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
     assert_ok(problem_parse(shape, &p));
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     assert_ok(space_enumerate(space, &p, &gpu, workspace_bytes, c));
     space_free(space);
 }

@@ -5,7 +5,8 @@
 #include "kernel.h"
 #include "nvml.h"
 #include "reference.h"
-#include "rival.h"
+#include "rivals.h"
+#include "site.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,7 @@ static struct device device;
 
 /* What the fake remembers, once it is loaded. */
 static struct fake_launch *launches;
-static int *launch_count, *attributes_set, *open_count, *blas_calls, *blas_wide_calls;
+static int *launch_count, *attributes_set, *open_count, *blas_calls, *blas_wide_calls, *blas_math;
 
 static int use_fake(void **state)
 {
@@ -45,6 +46,7 @@ static int open_fake(void **state)
     open_count = dlsym(fake, "fake_open");
     blas_calls = dlsym(fake, "fake_blas_calls");
     blas_wide_calls = dlsym(fake, "fake_blas_wide_calls");
+    blas_math = dlsym(fake, "fake_blas_math");
     *launch_count = 0;
     *open_count = 2; /* context and stream: one test's leak is not the next one's */
     memset(attributes_set, 0, 8 * sizeof *attributes_set);
@@ -119,7 +121,7 @@ TEST(attributes_become_the_gpu)
     assert_true(gpu->memory_bytes == (int64_t)140 << 30);
     assert_true(fabs(gpu->clock_mhz - 1980) < 1e-9);
     assert_true(fabs(gpu->memory_gb_per_s - 4916.736) < 1e-6); /* published: 4.8 TB/s */
-    assert_true(fabs(gpu->fp32_tflops - 66.9) < 0.05);
+    assert_true(fabs(gpu_rate(gpu, "fp32") - 66.9) < 0.05);
     assert_string_equal(device.uuid, "GPU-f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff");
 }
 
@@ -340,15 +342,23 @@ static float *random_floats(int64_t count)
     return x;
 }
 
+/* The row that problems of this type are raced against, without a site. */
+static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
+{
+    static struct site site;
+    char detail[RIVAL_DETAIL_MAX];
+    site = (struct site){.device = &device, .problem = *problem};
+    const struct rival_row *row = rival_anchor(problem->type);
+    return row->open(&site, row, kernel, detail);
+}
+
 /* Run the rival on whole numbers; its C must be the reference's, padding included. */
 static void rival_agrees(const char *text)
 {
     struct problem p;
     struct kernel kernel;
-    char version[16];
     assert_ok(problem_parse(text, &p));
-    assert_ok(rival_open(&device, &p, &kernel, version));
-    assert_string_equal(version, "13.1.2");
+    assert_ok(open_anchor(&p, &kernel));
     int64_t span_c = problem_span_c(&p);
     float *a = random_floats(problem_span_a(&p)), *b = random_floats(problem_span_b(&p));
     float *c = random_floats(span_c), *want = malloc((size_t)(span_c ? span_c : 1) * sizeof *want);
@@ -397,10 +407,9 @@ TEST(the_rival_uses_64_bit_sizes_only_where_an_int_does_not_hold_them)
 {
     struct problem p;
     struct kernel kernel;
-    char version[16];
     float one[1] = {1};
     assert_ok(problem_parse("sgemm:nn:1x1x1:lda=2147483648", &p));
-    assert_ok(rival_open(&device, &p, &kernel, version));
+    assert_ok(open_anchor(&p, &kernel));
     int before = *blas_wide_calls;
     struct operands operands = {(CUdeviceptr)(uintptr_t)one, (CUdeviceptr)(uintptr_t)one,
                                 (CUdeviceptr)(uintptr_t)one};
@@ -410,13 +419,28 @@ TEST(the_rival_uses_64_bit_sizes_only_where_an_int_does_not_hold_them)
     kernel_close(&kernel);
 }
 
+/* The environment stays as it is; where it says TF32 or emulation cuBLAS is asked for a mode that knows
+ * neither. */
 TEST(the_rival_is_strict_fp32_whatever_the_environment_says)
 {
+    static const char *const variables[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION"};
+    enum { DEFAULT_MATH = 0, PEDANTIC_MATH = 2 };
     char version[16], path[256];
-    assert_ok(rival_version(version, path,
-                            sizeof path)); /* loaded by the tests before, in an environment that said TF32 */
-    assert_string_equal(getenv("NVIDIA_TF32_OVERRIDE"), "0");
-    assert_null(getenv("CUBLAS_EMULATE_SINGLE_PRECISION"));
+    struct problem p = problem_make(4, 4, 4);
+    struct kernel kernel;
+    for (int set = 0; set < 4; set++) { /* bit i: variable i */
+        for (int i = 0; i < 2; i++)
+            if (set & 1 << i) setenv(variables[i], "1", 1);
+            else unsetenv(variables[i]);
+        assert_ok(open_anchor(&p, &kernel));
+        assert_int_equal(*blas_math, set ? PEDANTIC_MATH : DEFAULT_MATH);
+        kernel_close(&kernel);
+        for (int i = 0; i < 2; i++)
+            if (set & 1 << i) assert_string_equal(getenv(variables[i]), "1");
+            else assert_null(getenv(variables[i]));
+    }
+    assert_ok(rival_version(version, path, sizeof path));
+    assert_string_equal(version, "13.1.2");
     assert_string_equal(path, FAKE_GPU);
 }
 
@@ -458,8 +482,6 @@ TEST(only_results_that_end_the_process_lose_the_device)
 
 int main(void)
 {
-    setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
-    setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "1", 1);
     const struct CMUnitTest tests[] = {
         WITHOUT_GPU(without_a_driver_one_sentence_says_what_to_do),
         WITHOUT_GPU(a_library_that_is_no_driver_is_refused),

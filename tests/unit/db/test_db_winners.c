@@ -10,7 +10,10 @@ static struct db_winner winner_of(const struct config *config)
                           .ratio = 1.01,
                           .ratio_low = 1.005,
                           .ratio_high = 1.015,
+                          .rival = "a rival",
                           .anchor_us = 2626.5,
+                          .errors = {true, 1.25e-7, 3e-8, 1.0 / 3},
+                          .rival_errors = {true, 2.5e-7, 0, 0.5},
                           .rounds = 8,
                           .trials = 120,
                           .legal_count = INT64_C(5000000000),
@@ -68,6 +71,10 @@ TEST(a_winner_comes_back_with_its_evidence)
     assert_true(found.first.time_us == 2600.5 && found.first.ratio_high == 1.015 && found.first.tied);
     assert_true(found.first.legal_count == INT64_C(5000000000) && found.first.model_rank == 7);
     assert_int_equal(strlen(found.first.when), 20);
+    assert_string_equal(found.first.rival, "a rival");
+    assert_memory_equal(&found.first.errors, &w.errors, sizeof w.errors);
+    assert_memory_equal(&found.first.rival_errors, &w.rival_errors, sizeof w.errors);
+    assert_memory_equal(&found.first.gpu, &context.gpu, sizeof context.gpu);
     struct db_evidence evidence;
     assert_ok(db_evidence(db, found.first.decision_id, &evidence));
     assert_int_equal(evidence.runner_count, 2);

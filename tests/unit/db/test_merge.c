@@ -37,6 +37,10 @@ static char *content(const char *path)
         "SELECT group_concat(hex(hash)) FROM (SELECT d.hash FROM winners w JOIN decisions d ON d.id = "
         "w.decision_id "
         "ORDER BY d.hash)",
+        "SELECT group_concat(value) FROM (SELECT e.value FROM decision_errors e JOIN decisions d ON d.id = "
+        "e.decision_id ORDER BY d.hash, e.who, e.name)",
+        "SELECT group_concat(name || value) FROM (SELECT r.name, r.value FROM gpu_rates r JOIN gpu_figures f "
+        "ON f.id = r.figures_id ORDER BY f.hash, r.name)",
         "SELECT count(*) || ' runners' FROM decision_runners",
         "SELECT count(*) || ' samples' FROM decision_samples"};
     struct db *db = open_at(path, DB_READ);
@@ -89,7 +93,9 @@ static struct db_winner winner_of(int number, double time_us, double ratio, doub
                               .cold = true,
                               .exact = true,
                               .time_us = time_us,
+                              .rival = "cublasSgemm",
                               .anchor_us = time_us * ratio,
+                              .errors = {true, time_us * 1e-9, 1e-8, 2e-8},
                               .ratio = ratio,
                               .ratio_low = ratio - width / 2,
                               .ratio_high = ratio + width / 2,
@@ -228,8 +234,8 @@ TEST(a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used)
     predicted.ratio_low = predicted.ratio_high = 0;
     struct db_context context = store_context();
     struct db *db = open_at(paths[0], DB_WRITE);
-    db_kernel(db, raced.config.template);
-    db->kernels[0].source ^= 1; /* as an earlier version of the program had it */
+    db_parameters_hash(db, raced.config.template);
+    db->parameters[0].schema ^= 1; /* as an earlier version of the program had it */
     set_winner(db, store_run(db, &context), &raced);
     db_close(db);
     db = open_at(paths[1], DB_WRITE);
@@ -347,8 +353,8 @@ TEST(impossible_values_with_right_hashes_are_refused)
     static const char *const rehash[] = {
         "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
         "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
-        DB_FIGURES_CONTENT ")",
-        "UPDATE configs SET hash = content_hash(template, template_hash, schema_hash, text)",
+        DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")",
+        "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text)",
         "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
         "FROM "
         "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",

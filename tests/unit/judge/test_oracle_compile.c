@@ -1,5 +1,6 @@
 /* The judge's own kernels must compile wherever candidates do. */
 #include "compile.h"
+#include "gemm_type.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -20,8 +21,14 @@ TEST(judge_and_roofline_compile_without_spills_for_every_architecture)
     const struct source_text roofline[] = {{"roofline.cu", text_roofline_cu}};
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         struct compiled built;
-        assert_ok(compile_sources(judge, 2, NULL, 0, archs[i], folder, &built));
-        if (!built.built || built.facts.spill_bytes) fail_msg("sm_%d: %s", archs[i], built.log);
+        for (int element = 0; element < (archs[i] == 90 ? ELEMENT_COUNT : 1); element++) {
+            static const char *const all[ELEMENT_COUNT][3] = {
+                {"-DORACLE_A=0", "-DORACLE_B=0", "-DORACLE_C=0"},
+                {"-DORACLE_A=1", "-DORACLE_B=1", "-DORACLE_C=0"},
+                {"-DORACLE_A=2", "-DORACLE_B=2", "-DORACLE_C=2"}};
+            assert_ok(compile_sources(judge, 2, all[element], 3, archs[i], folder, &built));
+            if (!built.built || built.facts.spill_bytes) fail_msg("sm_%d: %s", archs[i], built.log);
+        }
         assert_ok(compile_sources(roofline, 1, NULL, 0, archs[i], folder, &built));
         if (!built.built || built.facts.spill_bytes) fail_msg("sm_%d: %s", archs[i], built.log);
     }

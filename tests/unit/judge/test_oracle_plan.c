@@ -24,6 +24,57 @@ TEST(the_bound_is_4_u_k_and_one_rounding_of_c)
     assert_true(bound.rounding == 1.0 / 16777216.0);
 }
 
+TEST(rounded_operands_widen_the_bound_by_their_two_roundoffs)
+{
+    const struct problem strict = parse("sgemm:nn:5x6x1000"), tf32 = parse("tf32gemm:nn:5x6x1000");
+    assert_true(oracle_bound(&tf32).slope == oracle_bound(&strict).slope + 2.0 / 2048);
+    assert_true(oracle_bound(&tf32).rounding == oracle_bound(&strict).rounding);
+}
+
+/* ---- elements ---- */
+
+TEST(elements_of_16_bits_are_rounded_to_nearest_and_widened_without_loss)
+{
+    static const struct {
+        float x;
+        unsigned f16, bf16;
+    } cases[] = {{1, 0x3c00, 0x3f80},
+                 {-2, 0xc000, 0xc000},
+                 {0, 0, 0},
+                 {65504, 0x7bff, 0x4780},
+                 {65519, 0x7bff, 0x4780},
+                 {65520, 0x7c00, 0x4780},
+                 {0x1p-24f, 1, 0x3380},
+                 {0x1p-25f, 0, 0x3300},
+                 {0x1.8p-24f, 2, 0x33c0},
+                 {0x1p-14f, 0x400, 0x3880},
+                 {0x1.ff8p-15f, 0x3ff, 0x3880},
+                 {1 + 0x1p-11f, 0x3c00, 0x3f80},
+                 {1 + 0x3p-11f, 0x3c02, 0x3f80},
+                 {1 + 0x1p-8f, 0x3c04, 0x3f80},
+                 {1 + 0x3p-8f, 0x3c0c, 0x3f82},
+                 {INFINITY, 0x7c00, 0x7f80},
+                 {-INFINITY, 0xfc00, 0xff80},
+                 {0x1.fffffep127f, 0x7c00, 0x7f80}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(oracle_rounded(ORACLE_F16, cases[i].x), cases[i].f16);
+        assert_int_equal(oracle_rounded(ORACLE_BF16, cases[i].x), cases[i].bf16);
+        assert_true(oracle_widened(ORACLE_F32, oracle_rounded(ORACLE_F32, cases[i].x)) == cases[i].x);
+    }
+    for (int element = ORACLE_F16; element <= ORACLE_BF16; element++) {
+        assert_true(isnan(oracle_widened(element, oracle_rounded(element, NAN))));
+        for (unsigned bits = 0; bits < 0x10000; bits++) {
+            const float x = oracle_widened(element, bits);
+            if (!isnan(x)) assert_int_equal(oracle_rounded(element, x), bits);
+        }
+        unsigned short data[3] = {0, 0, 0};
+        oracle_store(element, data, 1, 0x1234);
+        assert_true(data[0] == 0 && data[2] == 0 && oracle_load(element, data, 1) == 0x1234);
+    }
+    assert_true(ORACLE_F32 == (int)ELEMENT_F32 && ORACLE_F16 == (int)ELEMENT_F16 &&
+                ORACLE_BF16 == (int)ELEMENT_BF16);
+}
+
 /* ---- the exact test ---- */
 
 /* The largest sum of magnitudes that the rules allow. */
@@ -46,6 +97,19 @@ TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
             if (!(largest(&p, &t) < 16777216.0)) fail_msg("%s: %g", text, largest(&p, &t));
             assert_true(t.a.range >= 1);
         }
+}
+
+TEST(whole_numbers_of_every_type_are_exact_as_operands_and_sums)
+{
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+        const struct gemm_type_row *row = gemm_type_row((enum gemm_type)type);
+        struct problem p = parse("4x4x1000:alpha=3:beta=-1");
+        p.type = (enum gemm_type)type;
+        const struct exact_test t = oracle_exact_test(&p, 1);
+        assert_true(t.limit * row->sum_roundoff <= 1 && t.limit * row->c_roundoff <= 1);
+        assert_true(largest(&p, &t) < t.limit);
+        assert_true(t.a.range * row->operand_roundoff <= 1 && t.b.range * row->operand_roundoff <= 1);
+    }
 }
 
 TEST(the_range_is_as_wide_as_2_to_the_24_allows)
@@ -226,7 +290,7 @@ TEST(cold_sets_exceed_twice_l2_and_hot_is_one)
 TEST(sets_shrink_to_the_room_there_is_and_the_exact_set_counts)
 {
     struct problem p = parse("1024x1024x1024");
-    int64_t set = 4 * workload_layout(&p, true, 50 << 20, (int64_t)1 << 40).set_floats;
+    int64_t set = 4 * workload_layout(&p, true, 50 << 20, (int64_t)1 << 40).set_words;
     assert_int_equal(workload_layout(&p, true, 50 << 20, 4 * set).sets, 3);
     assert_int_equal(workload_layout(&p, true, 50 << 20, 2 * set).sets, 1);
     assert_int_equal(workload_layout(&p, true, 50 << 20, 2 * set - 1).sets, 0);
@@ -237,17 +301,20 @@ TEST(operands_are_aligned_and_their_guards_do_not_overlap_them)
 {
     struct problem p = parse("tn:33x65x7:batch=3:ldc=70");
     struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
-    assert_int_equal(l.a % 64 + l.b % 64 + l.c % 64 + l.set_floats % 64, 0);
+    assert_int_equal(l.a % 64 + l.b % 64 + l.c % 64 + l.set_words % 64, 0);
     assert_true(l.a >= WORKLOAD_GUARD);
     assert_true(l.b >= l.a + problem_span_a(&p) + WORKLOAD_GUARD);
     assert_true(l.c >= l.b + problem_span_b(&p) + WORKLOAD_GUARD);
-    assert_true(l.set_floats >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
+    assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bound_is_4_u_k_and_one_rounding_of_c),
+        cmocka_unit_test(rounded_operands_widen_the_bound_by_their_two_roundoffs),
+        cmocka_unit_test(elements_of_16_bits_are_rounded_to_nearest_and_widened_without_loss),
+        cmocka_unit_test(whole_numbers_of_every_type_are_exact_as_operands_and_sums),
         cmocka_unit_test(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta),
         cmocka_unit_test(the_range_is_as_wide_as_2_to_the_24_allows),
         cmocka_unit_test(a_k_beyond_2_to_the_24_is_thinned_to_a_quarter_of_the_limit),

@@ -21,7 +21,7 @@ TEST(eight_rungs_are_in_the_table_and_none_is_searched)
         assert_ptr_equal(template_find(ladder_rungs[i]->name), ladder_rungs[i]);
         assert_ptr_equal(ladder_find(ladder_rungs[i]->name), ladder_rungs[i]);
         assert_ptr_equal(ladder_find(ladder_rungs[i]->name + strlen("ladder_")), ladder_rungs[i]);
-        assert_false(ladder_rungs[i]->tuned);
+        assert_null(ladder_rungs[i]->space);
         assert_string_equal(ladder_rungs[i]->sources[0].name, ladder_rungs[i]->source_name);
     }
     assert_null(ladder_find("simt"));
@@ -44,6 +44,20 @@ TEST(the_shown_configuration_is_legal_on_every_gpu_and_survives_its_text)
         for (size_t g = 0; g < count; g++) assert_null(ladder_rungs[i]->check(&config, &problem, &gpus[g]));
     }
     free(gpus);
+}
+
+TEST(rungs_serve_sgemm_alone)
+{
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        struct config config;
+        struct problem problem = problem_make(8, 8, 8);
+        ladder_config(ladder_rungs[i], &config);
+        assert_null(ladder_rungs[i]->check(&config, &problem, NULL));
+        for (int type = GEMM_SGEMM + 1; type < GEMM_TYPE_COUNT; type++) {
+            problem.type = (enum gemm_type)type;
+            assert_string_equal(ladder_rungs[i]->check(&config, &problem, NULL), "the ladder shows sgemm");
+        }
+    }
 }
 
 TEST(only_nn_and_batch_1_are_served)
@@ -138,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_rungs_are_in_the_table_and_none_is_searched),
         cmocka_unit_test(the_shown_configuration_is_legal_on_every_gpu_and_survives_its_text),
+        cmocka_unit_test(rungs_serve_sgemm_alone),
         cmocka_unit_test(only_nn_and_batch_1_are_served),
         cmocka_unit_test(tile_sizes_that_do_not_fit_together_are_refused),
         cmocka_unit_test(values_from_a_foreign_database_are_refused_before_they_divide),

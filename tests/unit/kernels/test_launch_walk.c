@@ -125,6 +125,60 @@ TEST(without_slabs_everything_is_as_planned)
     assert_int_equal(items, 70000);
 }
 
+TEST(what_the_argument_lacks_is_written_nowhere)
+{
+    start("sgemm:nn:64x64x100", 0, 1);
+    struct launch_plan bare = plan;
+    struct launch_walk walk_bare;
+    struct launch launch;
+    bare.slots = (struct launch_slots){.a = LAUNCH_NOWHERE,
+                                       .b = LAUNCH_NOWHERE,
+                                       .c = LAUNCH_NOWHERE,
+                                       .workspace = LAUNCH_NOWHERE,
+                                       .alpha_device = LAUNCH_NOWHERE,
+                                       .beta_device = LAUNCH_NOWHERE,
+                                       .alpha = LAUNCH_NOWHERE,
+                                       .beta = LAUNCH_NOWHERE,
+                                       .k = LAUNCH_NOWHERE};
+    memset(bare.argument, 0x5a, sizeof bare.argument);
+    bare.argument_bytes = LAUNCH_ARGUMENT_MAX;
+    bare.k_slab = 60;
+    launch_walk_start(&walk_bare, &bare, &walk.call);
+    for (int slab = 0; slab < 2; slab++) {
+        assert_true(launch_walk_next(&walk_bare, &launch));
+        assert_memory_equal(launch.argument, bare.argument, LAUNCH_ARGUMENT_MAX);
+        assert_int_equal(launch.k, slab ? 40 : 60);
+        assert_int_equal(launch.operand[LAUNCH_B], at_b + (slab ? 4 * 60 * 64u : 0));
+    }
+    assert_false(launch_walk_next(&walk_bare, &launch));
+}
+
+/* Who launches without our code finds in a template's description what plans say. */
+TEST(a_block_says_where_the_slots_of_its_plans_are)
+{
+    start("sgemm:nn:64x64x100", 0, 1);
+    const struct launch_block *block = template_find("simt")->block;
+    const struct launch_slots *slots = &plan.slots;
+    const struct {
+        enum launch_value value;
+        unsigned slot, bytes;
+    } both[] = {{VALUE_A, slots->a, 8},
+                {VALUE_B, slots->b, 8},
+                {VALUE_C, slots->c, 8},
+                {VALUE_ALPHA, slots->alpha, 4},
+                {VALUE_BETA, slots->beta, 4},
+                {VALUE_K, slots->k, 4},
+                {VALUE_WORKSPACE, slots->workspace, 8}};
+    assert_int_equal(block->bytes, plan.argument_bytes);
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        assert_int_equal(block->field[both[i].value].offset, both[i].slot);
+        assert_int_equal(block->field[both[i].value].bytes, both[i].bytes);
+    }
+    unsigned told = 0; /* bytes; with the two scalars on the device and 4 of padding, all of them */
+    for (int i = 0; i < LAUNCH_VALUES; i++) told += block->field[i].bytes;
+    assert_int_equal(told + 2 * sizeof(void *) + 4, block->bytes);
+}
+
 TEST(nothing_is_launched_for_nothing)
 {
     struct launch launch;
@@ -142,6 +196,8 @@ int main(void)
         cmocka_unit_test(a_long_k_goes_in_slabs_that_leave_nothing_out),
         cmocka_unit_test(each_item_of_a_batch_goes_through_its_slabs),
         cmocka_unit_test(without_slabs_everything_is_as_planned),
+        cmocka_unit_test(what_the_argument_lacks_is_written_nowhere),
+        cmocka_unit_test(a_block_says_where_the_slots_of_its_plans_are),
         cmocka_unit_test(nothing_is_launched_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

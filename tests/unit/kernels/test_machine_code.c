@@ -99,7 +99,6 @@ TEST(a_store_is_no_copy)
 {
     struct places places;
     assert_non_null(said_of("0", "__syncwarp();", LANE_COPIES, &places));
-    assert_non_null(said_of("0", "__syncwarp();", READ_BEYOND, &places));
 }
 
 int main(void)

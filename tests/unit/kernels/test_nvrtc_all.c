@@ -116,13 +116,14 @@ static void keep_family(struct candidates *all, const char *name)
 }
 
 /* SPREAD legal configurations at even distances, others on each architecture. Of one family, or NULL. */
-static void add_spread(const struct space *space, const char *family, const char *shape, int op, size_t arch)
+static void add_spread_of(const char *type, const struct space *space, const char *family, const char *shape,
+                          int op, size_t arch)
 {
     struct gpu gpu = gpu_of(archs[arch]);
     struct candidates all;
     struct problem problem;
     char text[64];
-    snprintf(text, sizeof text, "sgemm:%s:%s", ops[op], shape);
+    snprintf(text, sizeof text, "%s:%s:%s", type, ops[op], shape);
     assert_ok(problem_parse(text, &problem));
     assert_ok(space_enumerate(space, &problem, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
     if (family) keep_family(&all, family);
@@ -134,10 +135,15 @@ static void add_spread(const struct space *space, const char *family, const char
     candidates_free(&all);
 }
 
+static void add_spread(const struct space *space, const char *family, const char *shape, int op, size_t arch)
+{
+    add_spread_of("sgemm", space, family, shape, op, arch);
+}
+
 TEST(a_spread_of_the_space_builds_for_every_architecture)
 {
     struct space *space = NULL;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
         for (int op = 0; op < 4; op++) {
             add_spread(space, NULL, "4096x4096x4096", op, arch);
@@ -147,6 +153,19 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
         if (archs[arch] < 80) continue;
         add_spread(space, "tall", "559104x64x147", 0, arch);
         add_spread(space, "tall", "32x200001x27", 2, arch);
+    }
+    space_free(space);
+    build_all();
+}
+
+TEST(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them)
+{
+    struct space *space = NULL;
+    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/mma.conf", &space));
+    for (size_t arch = 0; arch < ARCHS; arch++) {
+        if (archs[arch] < 80) continue;
+        for (int op = 0; op < 4; op++) add_spread_of("tf32gemm", space, NULL, "4096x4096x4096", op, arch);
+        add_spread_of("tf32gemm", space, NULL, "1001x333x77", (int)arch % 4, arch);
     }
     space_free(space);
     build_all();
@@ -192,6 +211,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
         cmocka_unit_test(operands_are_packed_and_parts_added_on_every_architecture),
         cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
+        cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

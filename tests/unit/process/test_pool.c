@@ -1,6 +1,7 @@
 /* The pool, with children that answer, die, hang and talk nonsense as they are told. */
 #include "unit.h"
 
+#include "crew.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -271,6 +272,71 @@ TEST(children_die_with_a_supervisor_that_is_killed)
     close(report[0]), close(report[1]);
 }
 
+/* The environment that a process was started with. */
+static bool was_given(int pid, const char *assignment)
+{
+    static char text[1 << 16];
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    for (const char *at = text; at < text + length; at += strlen(at) + 1)
+        if (strncmp(at, assignment, strlen(assignment)) == 0) return true;
+    return false;
+}
+
+TEST(a_variable_that_is_kept_from_children_is_ours_alone)
+{
+    static const char *const kept[] = {"GT_KEPT", NULL};
+    struct pool *pool;
+    int child;
+    setenv("GT_KEPT", "1", 1), setenv("GT_KEPT_NOT", "2", 1);
+    assert_ok(pool_open(&pool));
+    pool_keep_from_children(pool, kept);
+    assert_ok(pool_start(pool, worker_argv, 0, &child));
+    ask(pool, child, "hello", 5, NULL);
+    struct pool_event e = wait_for(pool);
+    json_decref(e.message);
+    assert_false(was_given(pool_pid(pool, child), "GT_KEPT="));
+    assert_true(was_given(pool_pid(pool, child), "GT_KEPT_NOT=2"));
+    assert_string_equal(getenv("GT_KEPT"), "1");
+    pool_close(pool);
+    unsetenv("GT_KEPT"), unsetenv("GT_KEPT_NOT");
+}
+
+/* Whatever the shell says of TF32 and emulation, the processes that load NVIDIA's libraries do not hear it.
+ */
+TEST(no_child_of_a_crew_is_told_to_compute_something_else_than_fp32)
+{
+    static const char *const variables[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
+                                            "CUBLAS_EMULATION_STRATEGY"};
+    static const int devices[] = {0};
+    char log[] = "/tmp/gemmtune-crew-XXXXXX", verb[32];
+    int fd = mkstemp(log), pid, children = 0;
+    assert_true(fd >= 0);
+    setenv("FAKE_LOG", log, 1);
+    for (int i = 0; i < 3; i++) setenv(variables[i], i == 0 ? "0" : "1", 1);
+    const struct crew_options options = {
+        .cache = "/tmp", .compilers = 1, .devices = devices, .device_count = 1};
+    struct crew *crew;
+    assert_ok(crew_open(&options, &crew));
+    FILE *file = fopen(log, "r");
+    while (fscanf(file, "%31s %d%*[^\n]", verb, &pid) == 2) {
+        children++;
+        assert_true(was_given(pid, "FAKE_LOG="));
+        for (int i = 0; i < 3; i++) assert_false(was_given(pid, variables[i]));
+    }
+    fclose(file);
+    assert_int_equal(children, 2);
+    crew_close(crew);
+    close(fd), unlink(log), unsetenv("FAKE_LOG");
+    assert_string_equal(getenv(variables[0]), "0");
+    for (int i = 0; i < 3; i++) unsetenv(variables[i]);
+}
+
 int main(void)
 {
     static const int expected[] = {SIGINT, SIGTERM, SIGHUP}; /* whoever started us may ignore them */
@@ -291,6 +357,8 @@ int main(void)
         cmocka_unit_test(each_interrupt_is_an_event_and_reaches_no_child),
         cmocka_unit_test(a_nice_child_is_nicer_than_we_are),
         cmocka_unit_test(closing_leaves_no_process_behind),
+        cmocka_unit_test(a_variable_that_is_kept_from_children_is_ours_alone),
+        cmocka_unit_test(no_child_of_a_crew_is_told_to_compute_something_else_than_fp32),
         cmocka_unit_test(children_die_with_a_supervisor_that_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

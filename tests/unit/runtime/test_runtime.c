@@ -88,6 +88,30 @@ TEST(the_user_s_winner_is_taken_for_its_problem)
     gt_close(handle); /* closes the plan, too */
 }
 
+TEST(a_strict_winner_answers_for_tf32_with_a_module_of_its_own)
+{
+    put_winner("sgemm:nn:512x256x128", SIMT, 12.5, false);
+    put_winner("tf32gemm:nn:256x256x128", SIMT, 12.5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *strict = make_plan(handle, "sgemm:nn:512x256x128");
+    assert_int_equal(*fake.loads, 1);
+    struct gt_plan *plan = make_plan(handle, "tf32gemm:nn:512x256x128");
+    assert_ptr_not_equal(plan, strict);
+    assert_int_equal(*fake.loads, 2); /* the problems may differ in what is compiled for them */
+    struct gt_plan_info info = info_of(plan);
+    assert_int_equal(info.source, GT_EXACT);
+    assert_string_equal(info.tuned_for, "sgemm:nn:512x256x128");
+    struct operand_set set = operands_make("tf32gemm:nn:512x256x128", 0);
+    assert_gt(launch_set(plan, &set));
+    operands_check(&set, 1, "a strict kernel for TF32");
+    operands_free(&set);
+    assert_int_equal(info_of(make_plan(handle, "tf32gemm:nn:256x256x128")).source, GT_EXACT);
+    info = info_of(make_plan(handle, "sgemm:nn:256x256x128"));
+    assert_int_not_equal(info.source, GT_EXACT); /* never the reverse */
+    assert_string_not_equal(info.tuned_for, "tf32gemm:nn:256x256x128");
+    gt_close(handle);
+}
+
 TEST(pretuned_winners_serve_until_the_user_has_measured)
 {
     put_pretuned("sgemm:nn:512x256x128", SIMT_LARGE, 12);
@@ -469,6 +493,7 @@ int main(void)
         ON_FAKES(cublas_gives_the_right_answer_for_every_op_layout_and_batch),
         ON_FAKES(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas),
         ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
+        ON_FAKES(a_strict_winner_answers_for_tf32_with_a_module_of_its_own),
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
         ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),
         ON_FAKES(where_cublas_won_cublas_runs),

@@ -150,7 +150,7 @@ TEST(hostile_rows_never_reach_the_compiler_or_the_gpu)
         "UPDATE configs SET text = 'simt'",
         "UPDATE configs SET text = '../../etc/passwd'",
         "UPDATE configs SET text = printf('%.*c', 100000, 'x')",
-        "UPDATE configs SET template_hash = 1",
+        "UPDATE configs SET kernel_hash = 1",
         "UPDATE decisions SET time_us = 9e999",
         "UPDATE decisions SET time_us = -5",
         "UPDATE decisions SET config_id = 77",

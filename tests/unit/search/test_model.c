@@ -38,7 +38,7 @@ static struct candidates sorted(const char *shape, const struct gpu *gpu)
     struct space *space;
     struct candidates c;
     struct problem p = problem(shape);
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, &c));
     space_free(space);
     assert_ok(model_sort(c.config, c.count, &p, gpu, NULL));
@@ -140,7 +140,7 @@ TEST(sorting_orders_by_predicted_time_and_loses_no_candidate)
     struct problem p = problem("512x512x512");
     struct candidates c = sorted("512x512x512", &gpu), plain;
     struct space *space;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &plain));
     space_free(space);
     assert_int_equal(plain.count, c.count);
@@ -170,7 +170,7 @@ TEST(no_prediction_beats_the_roofline)
         struct gpu gpu = gpu_of(cases[i].gpu);
         struct problem p = problem(cases[i].shape);
         struct candidates c = sorted(cases[i].shape, &gpu);
-        double least = model_roofline_us(&p, gpu.fp32_tflops, gpu.memory_gb_per_s);
+        double least = model_roofline_us(&p, gpu_rate(&gpu, "fp32"), gpu.memory_gb_per_s);
         assert_true(model_predict(&c.config[0], &p, &gpu, NULL).time_us >= least);
         candidates_free(&c);
     }

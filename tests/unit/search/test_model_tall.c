@@ -37,14 +37,14 @@ TEST(no_candidate_is_faster_than_arithmetic_and_memory_allow)
                                          "nn:290400x96x363", "nt:17x40001x45:batch=3:beta=1"};
     const struct gpu gpu = h200();
     struct space *space;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct candidates all;
         struct problem p;
         int seen = 0;
         assert_ok(problem_parse(shapes[i], &p));
         assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
-        const double ffma_us = problem_flop(&p) / (gpu.fp32_tflops * 1e6);
+        const double ffma_us = problem_flop(&p) / (gpu_rate(&gpu, "fp32") * 1e6);
         const double memory_us = problem_bytes(&p) / (gpu.memory_gb_per_s * 1e3);
         for (size_t j = 0; j < all.count; j++) {
             if (strcmp(all.config[j].template->name, "tall") != 0) continue;
@@ -66,7 +66,7 @@ TEST(rows_that_vectors_fit_and_a_wide_c_have_no_candidate)
                                          "nn:1001x64x147"};
     const struct gpu gpu = h200();
     struct space *space;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct candidates all;
         struct problem p;

@@ -10,10 +10,10 @@
 
 /* A small space with what makes real ones hard: coupled parameters and a launch-time one. */
 static const struct param params[] = {
-    {"TILE", PARAM_COMPILE, 1, 64, ""}, /* WARP must be TILE or TILE / 2 */
-    {"WARP", PARAM_COMPILE, 1, 64, ""},
-    {"DEPTH", PARAM_COMPILE, 1, 32, ""},
-    {"SPLIT", PARAM_LAUNCH, 1, 16, ""},
+    {"TILE", PARAM_COMPILE, ROLE_NAMED, 1, 64, ""}, /* WARP must be TILE or TILE / 2 */
+    {"WARP", PARAM_COMPILE, ROLE_NAMED, 1, 64, ""},
+    {"DEPTH", PARAM_COMPILE, ROLE_NAMED, 1, 32, ""},
+    {"SPLIT", PARAM_LAUNCH, ROLE_NAMED, 1, 16, ""},
 };
 static const struct template small = {.name = "small", .params = params, .param_count = 4};
 enum { TILE, WARP, DEPTH, SPLIT };

@@ -159,8 +159,12 @@ static void add_winner(struct db *db, int64_t run, const char *problem, bool cub
         const char *const text = aligned ? ALIGNED : UNALIGNED;
         assert_ok(config_parse(text, &w.config));
     }
-    if (!predicted)
+    if (!predicted) {
         w.ratio = 1.1, w.ratio_low = 1.05, w.ratio_high = 1.15, w.anchor_us = time_us * 1.1, w.rounds = 9;
+        snprintf(w.rival, sizeof w.rival, "%s", cublas ? "another" : "cublasSgemm");
+        w.errors = (struct db_errors){true, 1.25e-7, 3e-8, 1.0 / 3};
+        w.rival_errors = (struct db_errors){true, 0, 1e-30, 2};
+    }
     assert_ok(db_set_winner(db, run, &w, &w.config, cublas ? 0 : 1, NULL, 0));
 }
 
@@ -172,6 +176,23 @@ static int64_t run_on(struct db *db, const char *gpu, int sm_count, bool cold, c
     context.cold = cold;
     snprintf(context.driver, sizeof context.driver, "%s", driver);
     return store_run(db, &context);
+}
+
+TEST(two_types_of_one_shape_are_both_picked)
+{
+    struct db *db = store_open(DB_WRITE);
+    int64_t run = run_on(db, "NVIDIA H200", 132, true, "580.1");
+    add_winner(db, run, "64x64x64", false, true, false, 2);
+    add_winner(db, run, "tf32gemm:64x64x64", false, true, false, 1);
+    struct picks picks;
+    const struct db_filter filter = {.gpu = NULL};
+    const struct pick_rules rules = {false, false};
+    assert_ok(picks_read(db, &filter, &rules, &picks));
+    assert_int_equal(picks.count, 2);
+    assert_int_equal(picks.list[0].problem.type, GEMM_SGEMM);
+    assert_int_equal(picks.list[1].problem.type, GEMM_TF32);
+    picks_free(&picks);
+    db_close(db);
 }
 
 TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
@@ -499,6 +520,7 @@ int main(void)
         cmocka_unit_test(the_date_is_that_of_the_environment),
         cmocka_unit_test_setup_teardown(a_file_is_there_complete_or_as_it_was, store_setup, store_teardown),
         cmocka_unit_test(times_of_day_are_read_as_others_write_them),
+        cmocka_unit_test_setup_teardown(two_types_of_one_shape_are_both_picked, store_setup, store_teardown),
         cmocka_unit_test_setup_teardown(
             each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot, store_setup,
             store_teardown),

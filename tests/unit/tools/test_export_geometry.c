@@ -13,16 +13,33 @@
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=1"
 
-static struct gpu h200(void)
+static struct gpu gpu_of(const char *name)
 {
     struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
+    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", name, &gpu));
     return gpu;
+}
+
+static struct gpu h200(void)
+{
+    return gpu_of("h200");
 }
 
 static int in_slabs; /* shapes so far that go through k in slabs */
 
-/* The formula against the template itself, on shapes that geometry_find has not seen. */
+/* Around a power of two, a limit, or a multiple of a tile, and more or less aligned. */
+static int64_t some_size(uint64_t *random, int64_t tile, int64_t limit)
+{
+    int64_t size = (int64_t)stats_random_below(random, UINT64_C(1) << stats_random_below(random, 22));
+    if (tile < 1 << 20 && stats_random_below(random, 3) == 0)
+        size = size % 64 * tile + (int64_t)stats_random_below(random, 3) - 1;
+    if (limit < 1 << 21 && stats_random_below(random, 3) == 0)
+        size = limit - 5 + (int64_t)stats_random_below(random, 8);
+    if (stats_random_below(random, 4)) size = (size + 3) / 4 * 4;
+    return size < 0 ? 0 : size;
+}
+
+/* The formula against the template itself. */
 static void assert_like_template(const struct config *config, const struct problem *tuned,
                                  const struct gpu *gpu)
 {
@@ -35,15 +52,11 @@ static void assert_like_template(const struct config *config, const struct probl
     const int32_t needs = geometry_needs(config, tuned, gpu);
     uint64_t random = config_hash(config);
     int legal = 0;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 300; i++) {
         struct problem p = *tuned;
-        int64_t *const sizes[3] = {&p.m, &p.n, &p.k};
-        for (int j = 0; j < 3; j++) {
-            if (stats_random_below(&random, 4) == 0) continue;
-            *sizes[j] =
-                (int64_t)stats_random_below(&random, UINT64_C(1) << stats_random_below(&random, 15)) + 1;
-            if (stats_random_below(&random, 4)) *sizes[j] = (*sizes[j] + 3) / 4 * 4;
-        }
+        if (stats_random_below(&random, 4)) p.m = some_size(&random, g.bm, g.m_max);
+        if (stats_random_below(&random, 4)) p.n = some_size(&random, g.bn, g.n_max);
+        if (stats_random_below(&random, 4)) p.k = some_size(&random, g.bk, g.k_max);
         p.batch = stats_random_below(&random, 3) ? 1 : 1 + (int64_t)stats_random_below(&random, 70000);
         const int64_t pad = stats_random_below(&random, 4) ? 4 : 1;
         p.lda = problem_cols_a(&p) + pad * (int64_t)stats_random_below(&random, 3);
@@ -59,6 +72,7 @@ static void assert_like_template(const struct config *config, const struct probl
             gt_winner_aligned(gt_winner_align(&shape), needs) && gt_winner_plan_from(&g, &shape, &ours);
         char problem[PROBLEM_TEXT_MAX];
         problem_format(&p, problem);
+        if (taken && ours.kernels == 0) continue; /* nothing to launch: no rule is broken */
         if (taken && refused) fail_msg("%s must not run %s", text, problem);
         struct problem item = p;
         item.batch = 1;
@@ -66,6 +80,7 @@ static void assert_like_template(const struct config *config, const struct probl
         struct launch_plan plan;
         config->template->plan(config, &item, &plan);
         const bool fits = !refused && plan.workspace_bytes <= most;
+        if (p.m == 0 || p.n == 0 || (p.k == 0 && g.k_min > 0)) continue; /* needs no tuned kernel */
         if (!taken && fits) fail_msg("%s may run %s", text, problem);
         if (!taken) continue;
         /* Counters are not counted. */
@@ -101,16 +116,46 @@ TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
     static const char *const problems[] = {
         "sgemm:nn:512x512x512", "sgemm:nt:8x4096x4096",  "sgemm:tn:4096x4x1000", "sgemm:tt:1023x1025x1027",
         "sgemm:nn:3x333x4095",  "sgemm:nn:32x100000x27", "sgemm:tn:64x64x65536"};
-    const struct gpu gpu = h200();
+    static const char *const others[] = {"l40s", "t4", "a100"};
+    const size_t count = sizeof problems / sizeof *problems;
     struct space *space;
     uint64_t random = 1;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/simt.conf", &space));
+    int resident = 0, skinny = 0;
+    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
+    for (size_t i = 0; i < count + 3; i++) {
+        const struct gpu gpu = gpu_of(i < count ? "h200" : others[i - count]);
+        struct problem p;
+        struct candidates c;
+        assert_ok(problem_parse(problems[i % count], &p));
+        assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+        for (int j = 0; j < 60; j++) {
+            const struct config *config = &c.config[stats_random_below(&random, c.count)];
+            if (strcmp(config->template->name, "tall") == 0) continue; /* see below */
+            assert_like_template(config, &p, &gpu);
+            resident += strcmp(config->template->name, "resident") == 0;
+            skinny += strcmp(config->template->name, "skinny") == 0;
+        }
+        candidates_free(&c);
+    }
+    assert_true(resident > 5 && skinny > 20);
+    space_free(space);
+}
+
+TEST(products_on_tensor_cores_are_launched_for_any_shape_as_their_template_would)
+{
+    static const char *const problems[] = {"tf32gemm:nn:512x512x512", "tf32gemm:tt:1023x1025x1027",
+                                           "tf32gemm:tn:64x64x65536"};
+    struct space *space;
+    uint64_t random = 1;
+    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/mma.conf", &space));
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct gpu gpu = h200();
         struct problem p;
         struct candidates c;
         assert_ok(problem_parse(problems[i], &p));
         assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
-        for (int j = 0; j < 60; j++)
+        assert_in_range(c.count, 300, 5000);
+        for (int j = 0; j < 40; j++)
             assert_like_template(&c.config[stats_random_below(&random, c.count)], &p, &gpu);
         candidates_free(&c);
     }
@@ -140,29 +185,21 @@ TEST(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would)
     }
 }
 
-static struct launch_plan odd_plan;
-
-static void plan_odd(const struct config *config, const struct problem *p, struct launch_plan *plan)
-{
-    (void)config;
-    *plan = odd_plan;
-    plan->kernel[0].grid[0] = (unsigned)(p->m * p->m % 1009 + 1); /* no tiles */
-}
-
-TEST(a_template_that_does_otherwise_serves_the_shape_it_was_tuned_for)
+TEST(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for)
 {
     const struct gpu gpu = h200();
     struct config config;
-    assert_ok(config_parse(UNALIGNED, &config));
-    struct template odd = *config.template;
+    struct template odd;
     struct problem p = problem_make(4096, 4096, 4096);
     struct gt_winner_geometry g;
     struct gt_winner_plan plan;
     const char *entries[3];
-    config.template->plan(&config, &p, &odd_plan);
-    odd.plan = plan_odd;
+    assert_ok(config_parse(UNALIGNED, &config));
+    odd = *config.template;
+    odd.geometry = NULL;
     config.template = &odd;
     assert_false(geometry_find(&config, &p, &gpu, &g, entries));
+    assert_int_equal(geometry_needs(&config, &p, &gpu), 0x444); /* as aligned as its own problem */
     geometry_plan(&config, &p, &plan, entries);
     assert_int_equal(plan.kernels, 1);
     struct gt_winner_gpu table = {.plans = &plan};
@@ -176,7 +213,7 @@ TEST(a_template_that_does_otherwise_serves_the_shape_it_was_tuned_for)
     assert_int_equal(gt_winner_plan_make(&table, &w, &shape, &found), 0);
 }
 
-/* tall refuses rows that vectors fit, and a formula is probed with these alone. */
+/* tall refuses rows that vectors fit, which no formula says. */
 TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
 {
     const struct gpu gpu = h200();
@@ -196,14 +233,16 @@ TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.grid[1][0], 264);
     assert_int_equal(plan.smem_bytes[1], theirs.kernel[0].smem_bytes);
+    assert_int_equal(geometry_needs(&config, &p, &gpu), 0x411); /* a row of C is read four at a time */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would),
+        cmocka_unit_test(products_on_tensor_cores_are_launched_for_any_shape_as_their_template_would),
         cmocka_unit_test(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would),
-        cmocka_unit_test(a_template_that_does_otherwise_serves_the_shape_it_was_tuned_for),
+        cmocka_unit_test(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for),
         cmocka_unit_test(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ static int64_t fill_winners(struct db *db)
     for (int i = 0; i < 3; i++) {
         struct db_winner w = {.cold = true, .exact = true, .time_us = 5 + i, .ratio = 1.2, .ratio_low = 1.19};
         w.ratio_high = 1.21, w.anchor_us = 6, w.rounds = 10, w.trials = 100, w.predicted = i == 2;
+        if (i == 0) w.rival_errors = (struct db_errors){true, 1e-7, 2e-8, 1e-6};
         assert_ok(problem_parse(problems[i], &w.problem));
         if (i != 1) assert_ok(config_parse(LEGAL, &w.config));
         assert_ok(db_set_winner(db, run, &w, &w.config, i != 1, NULL, 0));

@@ -104,6 +104,7 @@ static void make_measured(void)
                           .ratio = 1.01,
                           .ratio_low = 1.005,
                           .ratio_high = 1.015,
+                          .rival = "cublasSgemm",
                           .anchor_us = 2626,
                           .rounds = 10,
                           .trials = 12,
@@ -366,7 +367,8 @@ TEST(explain_is_readable)
     static const char *const parts[] = {
         "sgemm:nn:4096x4096x4096 on NVIDIA H200\nwinner       ladder_coalesced ",
         "\ntime         2600.00 us, 52.86 TFLOPS\n",
-        "\nx cuBLAS     1.010 (1.005..1.015 with 95 % confidence), 10 rounds against 2626.00 us\n",
+        "\nx cuBLAS     1.010 (1.005..1.015 with 95 % confidence), 10 rounds against 2626.00 us of "
+        "cublasSgemm\n",
         "\nmargin       +0.50 % (0.50..0.50) behind the winner in 10 common rounds\n",
         "\ntie          others were within 0.5 %: less shared memory, then fewer registers, then the text "
         "decided\n",
@@ -480,7 +482,7 @@ TEST(verify_finds_nothing_in_a_whole_database)
 TEST(verify_tells_damage_from_winners_that_are_out_of_date)
 {
     make_measured();
-    meddle("UPDATE configs SET template_hash = template_hash + 1, hash = randomblob(16)");
+    meddle("UPDATE configs SET kernel_hash = kernel_hash + 1, hash = randomblob(16)");
     char *printed;
     assert_int_equal(RUN(cmd_verify, &printed, "--format", "csv"), E_DB); /* content and hash disagree */
     assert_non_null(strstr(printed, "content of configurations,damaged,"));

@@ -1,8 +1,12 @@
 /* What an exported header finds: on the GPU that was measured, on another, and for what is no shape. */
+#include "export_geometry.h"
+#include "gemm_type.h"
+#include "shape.h"
 #include "stats.h"
 #include "unit.h"
 #include "winner_here.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SLOTS 64
@@ -12,17 +16,22 @@ static uint32_t slots[SLOTS];
 static struct gt_winner_gpu tables[2], substitutes[2];
 static struct gt_winner_set set;
 
-static void add(int32_t m, int32_t n, int32_t k, int32_t adds_to_c)
+/* In the order of types. */
+static void add_typed(int32_t type, int32_t m, int32_t n, int32_t k, int32_t adds_to_c, float time_us)
 {
     struct gt_winner_gpu *gpu = &tables[0];
-    const int32_t number = gpu->first[4]++;
+    const int32_t number = gpu->count++;
     struct gt_winner_shape s = gt_winner_shape_make(0, 0, m, n, k);
     struct gt_winner *w = &winners[number];
     *w = (struct gt_winner){.m = m,
                             .n = n,
                             .k = k,
                             .batch = 1,
+                            .type = type,
+                            .time_us = time_us,
                             .adds_to_c = adds_to_c,
+                            .tight = 1,
+                            .scalars = adds_to_c,
                             .align = gt_winner_align(&s),
                             .needs = 0x111,
                             .log_m = gt_winner_log(m),
@@ -33,10 +42,15 @@ static void add(int32_t m, int32_t n, int32_t k, int32_t adds_to_c)
                             .plan = -1,
                             .kernel = -1,
                             .config = "cublas"};
-    for (int op = 1; op < 4; op++) gpu->first[op] = gpu->first[4];
-    uint32_t slot = gt_winner_hash(m, n, k, 1, 0, w->align, adds_to_c) & (SLOTS - 1);
+    for (int range = 4 * type + 1; range <= 4 * GT_WINNER_TYPES; range++) gpu->first[range] = gpu->count;
+    uint32_t slot = gt_winner_hash(m, n, k, 1, type, 0, w->align, adds_to_c) & (SLOTS - 1);
     while (slots[slot]) slot = (slot + 1) & (SLOTS - 1);
     slots[slot] = (uint32_t)number + 1;
+}
+
+static void add(int32_t m, int32_t n, int32_t k, int32_t adds_to_c)
+{
+    add_typed(GT_WINNER_SGEMM, m, n, k, adds_to_c, 1);
 }
 
 static int setup(void **state)
@@ -52,6 +66,8 @@ static int setup(void **state)
     add(64, 64, 64, 0);
     add(64, 64, 64, 1);
     add(512, 512, 512, 0);
+    add_typed(GT_WINNER_SGEMM_ACCURATE, 512, 512, 512, 0, 0.5f);
+    add_typed(GT_WINNER_TF32GEMM, 64, 64, 64, 0, 0.25f);
     tables[1] = tables[0];
     tables[1].name = "NVIDIA A100";
     tables[1].arch = 80;
@@ -94,6 +110,45 @@ TEST(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone)
     }
 }
 
+/* As the tuner itself says. */
+TEST(what_answers_is_what_answers_in_the_program)
+{
+    for (int tuned = -1; tuned <= GT_WINNER_TYPES; tuned++)
+        for (int needed = -1; needed <= GT_WINNER_TYPES; needed++) {
+            const bool types =
+                tuned >= 0 && needed >= 0 && tuned < GT_WINNER_TYPES && needed < GT_WINNER_TYPES;
+            assert_int_equal(gt_winner_answers(tuned, needed),
+                             types && gemm_type_answers((enum gemm_type)tuned, (enum gemm_type)needed));
+        }
+}
+
+static const struct gt_winner *found_for(int type, int size)
+{
+    struct gt_winner_match match;
+    struct gt_winner_shape shape = gt_winner_shape_make(0, 0, size, size, size);
+    shape.type = type;
+    gt_winner_find(&tables[0], &shape, &match);
+    return match.winner;
+}
+
+TEST(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse)
+{
+    assert_ptr_equal(found_for(GT_WINNER_SGEMM, 64), &winners[0]);
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 64), &winners[4]); /* its own */
+    assert_ptr_equal(found_for(GT_WINNER_SGEMM, 512), &winners[2]);
+    assert_ptr_equal(found_for(GT_WINNER_SGEMM_NORMWISE, 512),
+                     &winners[3]);                                     /* strict ones were not measured */
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 512), &winners[3]); /* the faster of two */
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 500), &winners[2]); /* of equally near ones the first */
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 70), &winners[4]);
+    assert_null(found_for(GT_WINNER_TYPES, 64));
+    assert_null(found_for(-1, 64));
+    struct gt_winner_plan plan;
+    const struct gt_winner_shape strict = gt_winner_shape_make(0, 0, 64, 64, 64);
+    assert_int_equal(gt_winner_plan_make(&tables[0], &winners[0], &strict, &plan), 1);
+    assert_int_equal(gt_winner_plan_make(&tables[0], &winners[4], &strict, &plan), 0);
+}
+
 TEST(what_adds_to_c_is_another_problem)
 {
     struct gt_winner_match match;
@@ -106,7 +161,53 @@ TEST(what_adds_to_c_is_another_problem)
     shape.adds_to_c = 7; /* any but 0 */
     assert_true(gt_winner_find(&tables[0], &shape, &match) && match.winner == &winners[2]);
     assert_int_equal(match.exact, 0);
-    assert_true(match.distance > 0.249f && match.distance < 0.251f);
+    assert_true(match.distance > 0.019f && match.distance < 0.021f);
+}
+
+static struct problem random_problem(uint64_t *random)
+{
+    struct problem p = problem_make(0, 0, 0);
+    int64_t *const sizes[] = {&p.m, &p.n, &p.k, &p.batch}, *const rows[] = {&p.lda, &p.ldb, &p.ldc};
+    for (int i = 0; i < 4; i++)
+        *sizes[i] = 1 + (int64_t)stats_random_below(random, UINT64_C(1) << stats_random_below(random, 17));
+    if (stats_random_below(random, 2)) p.batch = 1;
+    p.type = (enum gemm_type)stats_random_below(random, GEMM_TYPE_COUNT);
+    p.beta = (double)stats_random_below(random, 2);
+    p.lda = p.k;
+    p.ldb = p.ldc = p.n;
+    for (int i = 0; i < 3; i++)
+        if (stats_random_below(random, 2)) *rows[i] += (int64_t)stats_random_below(random, 8);
+    p.stride_a = p.m * p.lda + (int64_t)stats_random_below(random, 4);
+    p.stride_b = p.k * p.ldb + (int64_t)stats_random_below(random, 4);
+    p.stride_c = p.m * p.ldc + (int64_t)stats_random_below(random, 4);
+    return p;
+}
+
+/* The tuner's distance and that of an exported header are one formula; the header's logarithm is rounded. */
+TEST(far_is_as_far_as_in_the_program)
+{
+    uint64_t random = 11;
+    for (int i = 0; i < 20000; i++) {
+        struct problem tuned = random_problem(&random), asked = random_problem(&random);
+        if (i % 3 == 0)
+            asked.m = tuned.m, asked.n = tuned.n, asked.stride_c = asked.m * (asked.ldc = asked.n);
+        asked.lda = asked.lda < asked.k ? asked.k : asked.lda;
+        asked.ldb = asked.ldb < asked.n ? asked.n : asked.ldb;
+        asked.stride_a = asked.m * asked.lda;
+        asked.stride_b = asked.k * asked.ldb;
+        if (i % 5 == 0) tuned.alpha = 2;
+        if (i % 7 == 0) tuned.beta = 0.5;
+        const struct shape x = shape_of(&tuned), y = shape_of(&asked);
+        const struct gt_winner winner = geometry_winner(&tuned);
+        const struct gt_winner_shape shape = geometry_shape(&asked);
+        const double want = shape_distance(&x, &y), got = (double)gt_winner_distance(&winner, &shape);
+        if (!(fabs(want - got) < 0.002)) {
+            char tuned_text[PROBLEM_TEXT_MAX], asked_text[PROBLEM_TEXT_MAX];
+            problem_format(&tuned, tuned_text);
+            problem_format(&asked, asked_text);
+            fail_msg("%s from %s: %g in the header, %g in the program", asked_text, tuned_text, got, want);
+        }
+    }
 }
 
 static void assert_nothing(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape)
@@ -173,6 +274,7 @@ TEST(any_bits_are_answered)
         int64_t *const fields[] = {&s.m,   &s.n,     &s.k,        &s.lda,      &s.ldb,
                                    &s.ldc, &s.batch, &s.stride_a, &s.stride_b, &s.stride_c};
         s.trans_a = s.trans_b = 0;
+        s.type = (int)stats_random_below(&random, GT_WINNER_TYPES + 2) - 1;
         s.adds_to_c = (int)stats_random_below(&random, UINT64_C(1) << 31);
         for (size_t j = 0; j < sizeof fields / sizeof *fields; j++) {
             const uint64_t bits =
@@ -192,7 +294,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone, setup),
+        cmocka_unit_test_setup(what_answers_is_what_answers_in_the_program, setup),
+        cmocka_unit_test_setup(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse, setup),
         cmocka_unit_test_setup(what_adds_to_c_is_another_problem, setup),
+        cmocka_unit_test(far_is_as_far_as_in_the_program),
         cmocka_unit_test_setup(nothing_is_found_for_what_is_not_there, setup),
         cmocka_unit_test_setup(nothing_is_found_for_what_no_kernel_or_address_holds, setup),
         cmocka_unit_test_setup(any_bits_are_answered, setup),

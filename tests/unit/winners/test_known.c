@@ -82,7 +82,7 @@ TEST(what_is_read_is_what_is_near)
     put_many();
     open_known(&all);
     for (bool more = true; more;) {
-        const struct shape shapes[4] = {{.kind = 0}, {.kind = 1}, {.kind = 2}, {.kind = 3}};
+        const struct shape shapes[4] = {{.op = 0}, {.op = 1}, {.op = 2}, {.op = 3}};
         more = false;
         for (int i = 0; i < 4; i++) {
             bool again;

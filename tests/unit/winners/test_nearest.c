@@ -48,7 +48,7 @@ static int start(void **state)
                                     .l2_bytes = 62914560,
                                     .clock_mhz = 1980,
                                     .memory_gb_per_s = 4800,
-                                    .fp32_tflops = 66.9};
+                                    .rate = {{"fp32", 66.9}}};
     return known_open(&known, &h200, "", "", &quiet);
 }
 
@@ -106,6 +106,50 @@ static struct choice first(const char *text)
         if (why) fail_msg("%s: choice %d is illegal: %s", text, i, why);
     }
     return choices[0];
+}
+
+/* What the exact lookup finds; "" if nothing. */
+static const char *exact(const char *text)
+{
+    static struct choice choice;
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return lookup_exact(&known, &p, 16, &choice) == OK ? choice.tuned_for : "";
+}
+
+TEST(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse)
+{
+    static const char *const texts[] = {"sgemm:nn:64x64x64",    "tf32gemm:nn:128x128x128",
+                                        "sgemm:nn:256x256x256", "sgemm_accurate:nn:256x256x256",
+                                        "sgemm:nn:512x512x512", "tf32gemm:nn:512x512x512"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct known_winner *w = add(texts[i], "", 10 - (double)i, 11);
+        w->pretuned = true;
+    }
+    assert_string_equal(exact("sgemm:nn:64x64x64"), "sgemm:nn:64x64x64");
+    assert_string_equal(exact("tf32gemm:nn:64x64x64"), "sgemm:nn:64x64x64");
+    assert_string_equal(exact("sgemm_accurate:nn:64x64x64"), ""); /* not measured against its limits */
+    assert_string_equal(exact("tf32gemm:nt:64x64x64"), "");
+    assert_string_equal(exact("tf32gemm:nn:128x128x128"), "tf32gemm:nn:128x128x128");
+    assert_string_equal(exact("sgemm:nn:128x128x128"), "");
+    assert_string_equal(exact("sgemm_normwise:nn:128x128x128"), "");
+    assert_string_equal(exact("tf32gemm:nn:256x256x256"), "sgemm_accurate:nn:256x256x256"); /* the faster */
+    assert_string_equal(exact("sgemm_normwise:nn:256x256x256"), "sgemm_accurate:nn:256x256x256");
+    assert_string_equal(exact("tf32gemm:nn:512x512x512"), "tf32gemm:nn:512x512x512"); /* its own first */
+}
+
+TEST(a_neighbour_is_of_a_type_that_answers)
+{
+    struct neighbour list[NEAREST_MAX];
+    add("sgemm:nn:1024x1024x1024", "", 100, 110);
+    assert_int_equal(near("tf32gemm:nn:1024x1024x1000", 16, list), 1);
+    assert_int_equal(near("sgemm_accurate:nn:1024x1024x1000", 16, list), 0);
+    assert_true(distance("tf32gemm:nn:1024x1024x1024") > 0.01);
+    assert_true(distance("tf32gemm:nn:1024x1024x1024") < 0.03);
+    known.winners[0].problem.type = GEMM_TF32;
+    known.winners[0].shape = shape_of(&known.winners[0].problem);
+    assert_int_equal(near("tf32gemm:nn:1024x1024x1000", 16, list), 1);
+    assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
 
 TEST(a_doubled_side_is_one_away)
@@ -278,6 +322,8 @@ TEST(any_number_of_strange_winners_gives_a_legal_choice)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ARITHMETIC(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse),
+        ARITHMETIC(a_neighbour_is_of_a_type_that_answers),
         ARITHMETIC(a_doubled_side_is_one_away),
         ARITHMETIC(only_what_is_like_it_and_legal_is_near),
         ARITHMETIC(the_nearest_of_many_are_kept_in_order),

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* gt_mma.cuh — tensor-core instructions of a warp, in PTX. The contract is as in gt_memory.cuh: with
+ * GT_CPU defined gt_cpu.h supplies all of it. Each is executed by all 32 lanes of a warp together. g = lane /
+ * 4 and t = lane % 4 below.
+ *
+ *   load_matrices(v, s)   four matrices of 8 rows of 4 floats. s of lane 8 i + r is where row r of matrix i
+ *                         begins in shared memory, a multiple of 16 bytes. v[i] = row g, column t of matrix i
+ *   rounded_to_tf32(x)    x with 10 bits of fraction, to nearest, ties away from zero (the others are 0)
+ *   multiply_add_tf32(d, a0, a1, a2, a3, b0, b1)
+ *                         d += A B for A of 16 x 8, B of 8 x 8, d of 16 x 8, where this lane holds
+ *                             a0 = A[g, t]    a1 = A[g + 8, t]    a2 = A[g, t + 4]    a3 = A[g + 8, t + 4]
+ *                             b0 = B[t, g]    b1 = B[t + 4, g]
+ *                             d[0..1] = D[g, 2 t + 0..1]          d[2..3] = D[g + 8, 2 t + 0..1]
+ *                         Operands must have been rounded. Products are exact, sums are in FP32, and may be
+ *                         truncated (sm_80)
+ */
+#ifndef GT_MMA_CUH
+#define GT_MMA_CUH
+
+#ifdef GT_CPU
+#include "gt_cpu.h"
+#else
+#include "gt_memory.cuh"
+
+static __device__ __forceinline__ void load_matrices(float (&v)[4], struct shared_place s)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "r"(s.address)
+                 : "memory");
+}
+
+/* Half a unit of the last place added, which the power of two below x tells; the tensor core ignores the bits
+ * below. As cvt.rna.tf32.f32 for all but denormals, which are truncated, but without predicates: those would
+ * tie the result to the register of x, and cost a move. Infinity and NaN stay. */
+static __device__ __forceinline__ float rounded_to_tf32(float x)
+{
+    return fmaf(__uint_as_float(__float_as_uint(x) & 0xff800000u), 0x1p-11f, x);
+}
+
+static __device__ __forceinline__ void multiply_add_tf32(float (&d)[4], float a0, float a1, float a2,
+                                                         float a3, float b0, float b1)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(__float_as_uint(a0)), "r"(__float_as_uint(a1)), "r"(__float_as_uint(a2)),
+          "r"(__float_as_uint(a3)), "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
+#endif
+}
+
+#endif
+#endif

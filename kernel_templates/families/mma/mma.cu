@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* mma.cu — C[m,n] = alpha * op(A) * op(B) + beta * C on tensor cores: operands are FP32 rounded to TF32
+ * (to nearest, 10 bits of fraction), products exact, sums FP32.
+ *
+ *             BN                    WN = 64, of mma 16 x 8 x 8         A lane's 4 rows x 4 columns of each
+ *        +-----------+            +-----------------------+            32 x 32 at k = t, and t + 4:
+ *        |     |     |            | 32 x 32   | 32 x 32   |
+ *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: 16 bytes down a
+ *        |     |warp |         64 | mma       |           |             t   t+4          column, or 4
+ * matrices
+ *        +-----------+            |-----------+-----------|         m   x   x            by ldmatrix
+ *     THREADS = 32 warps          | 32 x 32   |           |             x   x
+ *                                 |           |           |             x   x
+ *                                 +-----------------------+             x   x         B: the same across
+ *
+ *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> sums in registers
+ *       cp.async, STAGES - 1 tiles ahead                     8 k ahead, rounded before use
+ *
+ * Tiles lie in shared memory as they lie in memory: nothing is transposed on the way, since a fragment of
+ * TF32 is whole registers and can be read along either side (mma_copy.cuh). Which rows of C an instruction's
+ * 16 are, and which columns its 8, is chosen so that every load of shared memory brings four registers, and
+ * every store to C four neighbouring columns. One barrier a tile. The main loop has no guard: a ragged end of
+ * k is the first tile, filled up with zeros, and what lies beyond the edges of C is not stored. Blocks may
+ * share a tile of C and cut k among them (SPLIT_K): their parts are added by a kernel behind this one
+ * (gt_reduce.cuh).
+ *
+ * Parameters (-D), each against what: template_mma.c; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
+ * or 1. Launch and arguments: gemm_args.h.
+ */
+#include "gemm_args.h"
+#include "gt_async_copy.cuh"
+#include "gt_load.cuh"
+#include "gt_memory.cuh"
+#include "gt_mma.cuh"
+#include "gt_reduce.cuh"
+#include "gt_schedule.cuh"
+#include "gt_store.cuh"
+
+#define RULE(last, holds, why) static_assert(holds, why);
+#include "mma_rules.h"
+
+#include "mma_copy.cuh"
+
+using tile_a = tile_of<ALONG_K_A, BM, VA>::type;
+using tile_b = tile_of<ALONG_K_B, BN, VB>::type;
+
+/* Both operands on their way to a stage. */
+struct operands {
+    tile_a a;
+    tile_b b;
+
+    template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
+    {
+        a.template copy<GUARD>(stage, valid, count);
+        b.template copy<GUARD>(stage + TILE_FLOATS(BM), valid, count);
+        cp_async_commit();
+    }
+};
+
+struct sums {
+    float of[WM / MMA_M][WN / MMA_N][4];
+};
+
+/* Two sets of 8 k: one is multiplied while the other comes. */
+struct fragments {
+    float a[2][WM / 8][2], b[2][WN / 8][2];
+
+    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
+    {
+        tile_a::template fragment<WM>(a[set], at_a, k);
+        tile_b::template fragment<WN>(b[set], at_b, k);
+    }
+
+    __device__ __forceinline__ void round(int set)
+    {
+#pragma unroll
+        for (int i = 0; i < WM / 8; i++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) a[set][i][h] = rounded_to_tf32(a[set][i][h]);
+#pragma unroll
+        for (int j = 0; j < WN / 8; j++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) b[set][j][h] = rounded_to_tf32(b[set][j][h]);
+    }
+
+    /* Back and forth, so that one operand stays from each instruction to the next. */
+    __device__ __forceinline__ void multiply(int set, struct sums &sum) const
+    {
+        const float(&x)[WM / 8][2] = a[set], (&y)[WN / 8][2] = b[set];
+#pragma unroll
+        for (int i = 0; i < WM / MMA_M; i++)
+#pragma unroll
+            for (int step = 0; step < WN / MMA_N; step++) {
+                const int j = i % 2 == 0 ? step : WN / MMA_N - 1 - step;
+                multiply_add_tf32(sum.of[i][j], x[2 * i][0], x[2 * i + 1][0], x[2 * i][1], x[2 * i + 1][1],
+                                  y[j][0], y[j][1]);
+            }
+    }
+};
+
+/* First row and column of the warp within the block's tile. */
+struct warp_place {
+    int row, column;
+};
+
+static __device__ __forceinline__ struct warp_place warp_place_of(int thread)
+{
+    const int warp = thread / 32;
+    return {warp / WARPS_N * WM, warp % WARPS_N * WN};
+}
+
+/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+static __device__ __forceinline__ void next_stage_ready()
+{
+    cp_async_wait<STAGES - 2>();
+    __syncthreads();
+}
+
+/* sum += A * B over the block's range of k. */
+static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
+                                                struct k_range range, struct sums &sum)
+{
+    const int thread = thread_index();
+    float *const stages = gt_shared_memory();
+    struct operands in;
+    in.a.start(args.a + blockIdx.z * args.stride_a, args.lda, origin.m, args.m, range.begin, thread);
+    in.b.start(args.b + blockIdx.z * args.stride_b, args.ldb, origin.n, args.n, range.begin, thread);
+    in.copy<true>(stages, true, range.first);
+#pragma unroll
+    for (int i = 1; i < STAGES - 1; i++) in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, 0);
+    next_stage_ready();
+
+    const struct warp_place place = warp_place_of(thread);
+    shared_place at_a = place_in_shared(stages + tile_a::corner(place.row, thread % 32));
+    shared_place at_b = place_in_shared(stages + TILE_FLOATS(BM) + tile_b::corner(place.column, thread % 32));
+    struct fragments f;
+    f.load(0, at_a, at_b, 0);
+    int now = 0, free = (STAGES - 1) * STAGE_FLOATS; /* stages: the one that is read, the one to fill */
+#pragma unroll 1
+    for (int left = range.tiles; left > 0; left--) {
+        in.copy<false>(stages + free, left > STAGES - 1, 0);
+        const int next = now == (STAGES - 1) * STAGE_FLOATS ? 0 : now + STAGE_FLOATS;
+#pragma unroll
+        for (int k = 0; k < BK; k += MMA_K) {
+            const int set = k / MMA_K % 2;
+            if (k < BK - MMA_K) {
+                f.load(1 - set, at_a, at_b, k + MMA_K);
+            } else {
+                next_stage_ready();
+                at_a += next - now;
+                at_b += next - now;
+                f.load(1 - set, at_a, at_b, 0);
+            }
+            f.round(set);
+            f.multiply(set, sum);
+        }
+        free = now;
+        now = next;
+    }
+}
+
+/* c[0..4) of row `row`, from column `column` on: four sums of a lane that are neighbours in C. */
+template <bool BLEND>
+static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m, int n, int row, int column,
+                                                  const struct sums &sum, float alpha, float beta)
+{
+    const int lane = thread_index() % 32;
+    row += 4 * place(lane / 4);
+    column += 4 * (lane % 4);
+#pragma unroll
+    for (int i = 0; i < WM / 8; i++) {
+        const int r = row + i / 4 * 32 + i % 4;
+        float *const line = c + r * ldc;
+        if (r < m)
+#pragma unroll
+            for (int j = 0; j < WN / 8; j += 4)
+#pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    const int at = column + j * 8 + half * 16;
+                    float four[4];
+#pragma unroll
+                    for (int e = 0; e < 4; e++) four[e] = sum.of[i / 2][j + e][i % 2 * 2 + half];
+                    if (at < n) store_scaled<VC, BLEND, false, 4>(line + at, four, alpha, beta, n - at);
+                }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+{
+    struct k_range range = k_range_of_split<BK>(blockIdx.y, args.k, args.k_per_split);
+    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
+    const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
+    struct sums sum;
+#pragma unroll
+    for (int i = 0; i < WM / MMA_M; i++)
+#pragma unroll
+        for (int j = 0; j < WN / MMA_N; j++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) sum.of[i][j][e] = 0.0f;
+    if (range.tiles > 0) multiply(args, origin, range, sum);
+
+    float *c = args.c + blockIdx.z * args.stride_c;
+    long long ldc = args.ldc;
+    float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
+    if (args.k == 0) alpha = 0.0f;
+    if (args.splits > 1) {
+        c = args.workspace + ((long long)blockIdx.z * args.splits + blockIdx.y) * args.m * args.n;
+        ldc = args.n;
+        alpha = 1.0f;
+        beta = 0.0f;
+    }
+    const struct warp_place place = warp_place_of(thread_index());
+    const int row = origin.m + place.row, column = origin.n + place.column;
+    if (beta == 0.0f) store_sums<false>(c, ldc, args.m, args.n, row, column, sum, alpha, beta);
+    else store_sums<true>(c, ldc, args.m, args.n, row, column, sum, alpha, beta);
+}
+
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const struct gemm_args args)
+{
+    reduce_splits<VC>(args, args.workspace + (long long)blockIdx.z * args.splits * args.m * args.n);
+}

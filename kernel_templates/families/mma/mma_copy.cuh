@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* mma_copy.cuh — an operand's tiles on their way to shared memory, as they lie, and from there to a warp's
+ * fragments. Part of mma.cu.
+ *
+ * x is m for A and n for B. `fragment` says which floats of 32 neighbouring x and 8 neighbouring k a lane
+ * has:
+ *
+ *     value[4 (x / 32) + i][h] = operand at x / 32 * 32 + 4 place(g) + i and k = t + 4 h,     i in 0 .. 3
+ *
+ * with g = lane / 4, t = lane % 4: four neighbouring x, which are one load where x is contiguous, and become
+ * four neighbouring columns of C. place() makes the lanes t of a store write C side by side:
+ *
+ *     g          0   1   2   3   4   5   6   7         a lane's columns of C (d[0], d[1]) are those of
+ *     place(g)   0   4   1   5   2   6   3   7         g = 2 t, 2 t + 1: places t and t + 4
+ */
+#ifndef GT_MMA_COPY_CUH
+#define GT_MMA_COPY_CUH
+
+static __device__ __forceinline__ int place(int g)
+{
+    return g / 2 + g % 2 * 4;
+}
+
+/* k contiguous: rows of BK floats, and 16 bytes of nothing after each four of them, so that rows 0, 4, 8 ..
+ * 28 begin at eight different places in the 128 bytes of all banks. Rows beyond the edge are zeros. */
+template <int X, int V> struct tile_along_k {
+    static constexpr int VECTORS = BK / V; /* a row has */
+    static constexpr int COLUMNS = VECTORS < THREADS ? VECTORS : THREADS;
+    static constexpr int ROWS = THREADS / COLUMNS;
+    static constexpr int PASSES_X = (X + ROWS - 1) / ROWS;
+    static constexpr int PASSES_K = (VECTORS + COLUMNS - 1) / COLUMNS;
+
+    const float *from;
+    long long pass_bytes, rewind_bytes;
+    int column, row, left; /* rows of the tile from this thread's first one to the edge */
+
+    static __device__ __forceinline__ int offset(int x) { return x * BK + x / 4 * 4; }
+
+    __device__ __forceinline__ void start(const float *matrix, long long leading, int x0, int x_end, int k0,
+                                          int thread)
+    {
+        column = thread % COLUMNS * V;
+        row = thread / COLUMNS;
+        left = row < ROWS ? x_end - x0 - row : 0;
+        from = matrix + (x0 + row) * leading + k0 + column;
+        pass_bytes = opaque(ROWS * leading * 4);
+        rewind_bytes = PASSES_X * pass_bytes;
+    }
+
+    template <bool GUARD> __device__ __forceinline__ void copy(float *tile, bool valid, int count)
+    {
+#pragma unroll
+        for (int i = 0; i < PASSES_X; i++) {
+            const int x = row + i * ROWS;
+            const bool inside = valid && i * ROWS < left;
+            if (X % ROWS == 0 || x < X)
+#pragma unroll
+                for (int j = 0; j < PASSES_K; j++) {
+                    const int k = column + j * COLUMNS * V;
+                    if ((ROWS * COLUMNS == THREADS || row < ROWS) && (VECTORS % COLUMNS == 0 || k < BK))
+                        cp_async<V>(place_in_shared(tile + offset(x) + k), from + j * COLUMNS * V,
+                                    inside && (!GUARD || k < count));
+                }
+            from = moved(from, pass_bytes);
+        }
+        from = moved(from, (GUARD ? count : BK) * 4 - rewind_bytes);
+    }
+
+    /* Where this lane's row of four matrices begins. */
+    static __device__ __forceinline__ int corner(int x, int lane)
+    {
+        return offset(x + 4 * place(lane % 8)) + lane / 8 * BK;
+    }
+
+    template <int WIDTH>
+    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], shared_place at, int k)
+    {
+#pragma unroll
+        for (int x = 0; x < WIDTH; x += 32)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                float v[4];
+                load_matrices(v, at + (offset(x) + k + 4 * h));
+#pragma unroll
+                for (int i = 0; i < 4; i++) value[x / 8 + i][h] = v[i];
+            }
+    }
+};
+
+/* x contiguous: rows of X floats and 16 bytes of nothing. Lanes of equal g read t = 0 .. 3 rows further down,
+ * hence 4 t banks further on, and places that differ by 4 are 16 banks apart: eight lanes meet all 32. */
+template <int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREADS, false> {
+    static __device__ __forceinline__ int corner(int x, int lane)
+    {
+        return lane % 4 * (X + 4) + x + 4 * place(lane / 4);
+    }
+
+    template <int WIDTH>
+    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], shared_place at, int k)
+    {
+#pragma unroll
+        for (int x = 0; x < WIDTH; x += 32)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                float v[4];
+                load_shared<4>(v, at + ((k + 4 * h) * (X + 4) + x));
+#pragma unroll
+                for (int i = 0; i < 4; i++) value[x / 8 + i][h] = v[i];
+            }
+    }
+};
+
+template <bool ALONG_K, int X, int V> struct tile_of {
+    using type = tile_along_x<X, V>;
+};
+template <int X, int V> struct tile_of<true, X, V> {
+    using type = tile_along_k<X, V>;
+};
+
+#endif

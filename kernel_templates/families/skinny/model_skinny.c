@@ -1,0 +1,235 @@
+/* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
+ * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
+ * add. The constants were fitted to 4,100 trials of six problems on an H200;
+ * tests/unit/search/test_model_skinny.c holds others.
+ */
+#include "skinny_host.h"
+
+#include "gemm_block.h"
+#include "model_parts.h"
+#include "model_registers.h"
+#include "outcome.h"
+
+#include <math.h>
+
+/* Issue slots of a warp. */
+#define LDS_SLOTS  0.9   /* a 16-byte vector of the small operand, the same for all or for many lanes */
+#define LDG_SLOTS  3.6   /* a load of the streamed operand with its address */
+#define STEP_SLOTS 5.0   /* branches, pointers */
+#define COPY_SLOTS 20.0  /* a vector of the small operand on its way to shared memory */
+#define AS_IT_LIES 0.6   /* of that, if it need not be transposed */
+#define WARP_SLOTS 400.0 /* before the first load and after the last */
+#define FILLED     0.72  /* of the issue slots, with enough warps */
+
+#define LANE_SUM_SLOTS 3.5 /* an exchange with another lane */
+
+#define LINE_FLOATS  32 /* of memory */
+#define SECTOR_BYTES 32.0
+#define CROSSING     0.5  /* of a line at either end of a row, where it is not this block's */
+#define WARPS_JOIN_K 0.77 /* warps side by side do not read at the same moment: powers of their number */
+#define WARPS_JOIN_X 0.27
+#define BLEND        3.3 /* of two limits that hide each other in part */
+
+#define REGISTERS_BASE   44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
+#define REGISTERS_SPARED 22 /* that it can do without before it spills */
+
+#define LATENCY_US       0.55 /* of device memory under load */
+#define AHEAD_ONE        1.54 /* fragments on their way, on average, with DEPTH 1 */
+#define AHEAD_EACH       1.25 /* and with more */
+#define AHEAD_LESS       0.3
+#define SYNC_US          0.05 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
+#define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
+#define L2_BYTES_A_CLOCK 22.0 /* an SM, all of them reading */
+#define LAUNCH_US        1.2
+#define FILL_US          0.6  /* until the first fragment is there */
+#define BLOCK_SUM_US     0.75 /* over lanes and warps, a pass of rows */
+#define ARRIVE_US        0.14 /* store, count */
+#define CHUNK_BYTES_US   4e4  /* of the first chunk of the small operand, to an SM */
+#define L2_TRIP_US       0.92 /* parts on their way together */
+#define SEND_US          0.2  /* a block's parts, to the others of its cluster */
+#define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
+#define GPC_SMS          16.5 /* a cluster stays within one */
+
+struct shape {
+    double value[P_COUNT];
+    double columns, tiles, splits, k, blocks; /* k and blocks of a launch; k of a block */
+    int threads, smem_bytes, registers;
+    double spills;      /* how likely, 0..1 */
+    bool along_k;       /* the streamed operand is contiguous along k */
+    bool small_along_k; /* the small one, too */
+    double ld;          /* of the streamed operand */
+    bool aligned;       /* rows of the streamed operand begin at whole lines of memory */
+};
+
+static double rows_of_warp(const struct shape *s)
+{
+    return s->value[P_ROWS] / s->value[P_WARPS_R];
+}
+
+static struct shape describe(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                             const struct kernel_facts *facts)
+{
+    struct launch_plan plan;
+    config->template->plan(config, p, &plan);
+    const struct gemm_args args = gemm_args_in(&plan);
+    struct shape s = {.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS};
+    for (int i = 0; i < P_COUNT; i++) s.value[i] = config->value[i];
+    s.along_k = s.value[P_SIDE] == 0 ? p->trans_b : !p->trans_a;
+    s.small_along_k = s.value[P_SIDE] == 0 ? !p->trans_a : p->trans_b;
+    const int64_t ld = s.value[P_SIDE] == 0 ? p->ldb : p->lda;
+    s.ld = (double)ld;
+    s.aligned = ld % LINE_FLOATS == 0 || LINE_FLOATS % ld == 0;
+    s.columns = (double)(s.value[P_SIDE] == 0 ? p->n : p->m);
+    s.tiles = plan.kernel[0].grid[0];
+    s.splits = args.splits;
+    s.k = s.splits > 1 ? args.k_per_split : (double)p->k;
+    s.blocks = s.tiles * s.splits * (double)p->batch;
+    int limit = registers_limit(gpu, s.threads, (int)s.value[P_MIN_BLOCKS]);
+    double wanted = s.value[P_TX] * (rows_of_warp(&s) + 4 * s.value[P_DEPTH]) + REGISTERS_BASE;
+    s.registers = facts ? facts->registers : (int)fmin(wanted, limit);
+    s.spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(wanted - REGISTERS_SPARED, limit);
+    return s;
+}
+
+/* Share of the bandwidth that rows of this length reach; those that do not begin at whole lines fetch a part
+ * of two more. */
+static double row_efficiency(const struct shape *s)
+{
+    double lanes = s->along_k ? 32 / s->value[P_LANES_X] * pow(s->value[P_WARPS_K], WARPS_JOIN_K)
+                              : s->value[P_LANES_X] * pow(s->value[P_WARPS_X], WARPS_JOIN_X) *
+                                    s->value[P_TX] / s->value[P_VX];
+    double bytes = lanes * s->value[P_VX] * 4;
+    if (!s->along_k && s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX] >= s->ld) return 1;
+    double share = bytes < 64 ? 0.75 : bytes < 128 ? 0.88 : bytes < 256 ? 0.96 : 1.0;
+    return s->aligned ? share : share / (1 + CROSSING * 4 * LINE_FLOATS / bytes);
+}
+
+/* Of the streamed operand, and a block's share of C. */
+static double block_bytes(const struct shape *s)
+{
+    double columns = fmin(s->columns, s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX]);
+    return 4 * columns * (s->k + s->value[P_ROWS] / s->splits);
+}
+
+static double block_steps(const struct shape *s)
+{
+    return ceil(s->k / (s->value[P_WARPS_K] * (32 / s->value[P_LANES_X]) * K_LANE));
+}
+
+/* Vectors that a block copies to shared memory, a warp's share of them at a time. */
+static double block_copies(const struct shape *s)
+{
+    double k = block_steps(s) * s->value[P_WARPS_K] * (32 / s->value[P_LANES_X]) * K_LANE;
+    if (s->small_along_k) return s->value[P_ROWS] * k / s->value[P_VS] / 32;
+    if (s->value[P_LOADER] == 2) return AS_IT_LIES * s->value[P_ROWS] * k / s->value[P_VS] / 32;
+    double vectors = ceil(s->value[P_ROWS] / 8) * 8 * k / 32;
+    return s->value[P_LOADER] == 1 ? vectors : vectors * (0.5 + 0.5 / s->value[P_VS]);
+}
+
+/* Issue slots of all warps of a block, for one scheduler of four. */
+static double block_slots(const struct shape *s)
+{
+    double vectors = s->along_k ? K_LANE / s->value[P_VX] : 1, sums = rows_of_warp(s) * s->value[P_TX];
+    double step = K_LANE * sums + rows_of_warp(s) * LDS_SLOTS * vectors +
+                  LDG_SLOTS * K_LANE * s->value[P_TX] / s->value[P_VX] + STEP_SLOTS;
+    double last = WARP_SLOTS + (s->value[P_LANES_X] < 32 ? LANE_SUM_SLOTS * sums : 0);
+    return ((block_steps(s) * step + last) * s->threads / 32 + COPY_SLOTS * block_copies(s)) / 4;
+}
+
+/* Bytes side by side in memory that a load of a warp meets, and how many such pieces it meets. */
+static double piece_bytes(const struct shape *s)
+{
+    return 4 * s->value[P_VX] * (s->along_k ? 32 / s->value[P_LANES_X] : s->value[P_LANES_X]);
+}
+
+static double pieces(const struct shape *s)
+{
+    return s->along_k ? s->value[P_LANES_X] : 32 / s->value[P_LANES_X];
+}
+
+/* Lines of memory that a block's loads look up, one a clock and SM. */
+static double block_lines(const struct shape *s)
+{
+    double loads = block_steps(s) * s->threads / 32 * K_LANE * s->value[P_TX] / s->value[P_VX];
+    return loads * pieces(s) * (ceil(piece_bytes(s) / (4 * LINE_FLOATS)) + (s->aligned ? 0 : 0.5));
+}
+
+/* Of what an SM is sent of the streamed operand, the share that it wants: whole sectors travel. */
+static double sector_share(const struct shape *s)
+{
+    double bytes = piece_bytes(s);
+    return bytes / (ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES + (s->aligned ? 0 : SECTOR_BYTES / 2));
+}
+
+static bool is_cluster(const struct shape *s)
+{
+    return s->value[P_REDUCE] > 1;
+}
+
+/* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. Those of an H200 have 14 to 18
+ * SMs, if one may judge by the clusters that they hold: 64 of 2, 14 of 8, less than 22 of 6, and with two
+ * blocks an SM less than 64 of 4 and 48 of 5. */
+static double usable_sms(const struct shape *s, const struct gpu *gpu)
+{
+    static const double beside_mean[] = {-2.5, -2.5, 0.5, 0.5, 0.5, 0.5, 1.5, 1.5};
+    if (!is_cluster(s)) return gpu->sm_count;
+    const int gpcs = (int)fmax(1, round(gpu->sm_count / GPC_SMS));
+    double clusters = 0;
+    for (int i = 0; i < gpcs; i++)
+        clusters += floor(((double)gpu->sm_count / gpcs + beside_mean[i % 8]) / s->splits);
+    return fmax(1, clusters) * s->splits;
+}
+
+/* A wave of `blocks` blocks: by bandwidth, by what is on its way, by arithmetic. */
+static void wave(const struct shape *s, const struct gpu *gpu, double blocks, struct prediction *p)
+{
+    double an_sm = ceil(blocks / usable_sms(s, gpu)) * (is_cluster(s) ? 1 + CLUSTER_UNEVEN : 1),
+           bytes = block_bytes(s), steps = block_steps(s);
+    double ahead = s->value[P_DEPTH] > 1 ? AHEAD_EACH * s->value[P_DEPTH] - AHEAD_LESS : AHEAD_ONE;
+    double barriers = ceil(steps / s->value[P_STEPS]) - 1;
+    double waiting = steps * LATENCY_US / ahead + barriers * SYNC_US * log2(s->threads / 32.0);
+    double dram = DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * row_efficiency(s);
+    double small = 4 * s->value[P_ROWS] * s->k;
+    double l2 = L2_BYTES_A_CLOCK * gpu->clock_mhz;
+    double memory = fmax(blocks * bytes / dram, an_sm * (bytes / sector_share(s) + small) / l2);
+    memory = fmax(memory, an_sm * block_lines(s) / gpu->clock_mhz);
+    p->memory_us += pow(pow(memory, BLEND) + pow(waiting, BLEND), 1 / BLEND);
+    p->compute_us += an_sm * block_slots(s) / (FILLED * gpu->clock_mhz);
+}
+
+/* The last block of a tile adds its parts, some tens of bytes of each thread at a time. */
+static double join_us(const struct shape *s)
+{
+    if (s->splits <= 1) return 0;
+    if (is_cluster(s)) return SEND_US;
+    double vectors =
+        s->value[P_ROWS] * s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX] / s->value[P_VC];
+    double ways = fmax(1, fmin(s->value[P_WARPS_K], floor(s->threads / fmin(vectors, s->threads))));
+    double turns = ceil(vectors / s->threads), at_once = fmax(1, 64 / s->value[P_VC] / fmin(turns, 4));
+    return ARRIVE_US + L2_TRIP_US * ceil(turns / 4) * ceil(s->splits / ways / at_once);
+}
+
+struct prediction skinny_predict(const struct config *config, const struct problem *problem,
+                                 const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    struct shape s = describe(config, problem, gpu, facts);
+    struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, s.threads, s.registers, s.smem_bytes)};
+    double at_once = p.blocks_per_sm * usable_sms(&s, gpu);
+    p.waves = s.blocks / at_once;
+    double full = floor(p.waves), rest = s.blocks - full * at_once;
+    if (full > 0) {
+        wave(&s, gpu, at_once, &p);
+        p.memory_us *= full;
+        p.compute_us *= full;
+    }
+    if (rest > 0) wave(&s, gpu, rest, &p);
+    double chunk = fmin(s.k, s.value[P_STEPS] * s.value[P_WARPS_K] * (32 / s.value[P_LANES_X]) * K_LANE);
+    double an_sm = fmin(ceil(s.blocks / usable_sms(&s, gpu)), p.blocks_per_sm);
+    p.overhead_us = an_sm * 4 * s.value[P_ROWS] * chunk / CHUNK_BYTES_US;
+    double passes = fmax(1, rows_of_warp(&s) * s.value[P_TX] / 96);
+    p.overhead_us += LAUNCH_US + FILL_US * (1 + (ceil(p.waves) - 1) / (1 + p.blocks_per_sm)) +
+                     BLOCK_SUM_US * passes + join_us(&s);
+    p.time_us = p.overhead_us + overlapped_us(p.compute_us, p.memory_us, BLEND);
+    p.time_us *= registers_spill_factor(s.spills);
+    return p;
+}

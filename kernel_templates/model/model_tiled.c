@@ -1,0 +1,245 @@
+/* model_tiled.c — from a tile's cost in issue slots up to waves over the GPU.
+ *
+ * The constants were fitted to simt kernels measured on an H200; what they say of other GPUs follows from the
+ * figures of the descriptor. Order matters here, not the last tenth: whatever does not change the order is
+ * left out.
+ */
+#include "model_tiled.h"
+
+#include "model_parts.h"
+#include "model_registers.h"
+#include "outcome.h"
+
+#include <math.h>
+
+/* Issue slots of a warp. A scheduler issues one instruction a cycle, and shared-memory loads hold it longer,
+ * narrow ones as long as wide ones: four schedulers share the unit that serves them. */
+static const struct lds_slots lds = {.four = 3, .two = 3, .one = 4};
+#define STAGE_VECTOR_COST                                                                                    \
+    7.0 /* a 16-byte global load, its store to shared memory and its share of addresses */
+#define STAGE_SCALAR_COST 9.0  /* the same for 4 bytes, with the edge tests that scalar loads need */
+#define COPY_SCALAR_COST  12.0 /* the same by cp.async, transposed or not */
+#define TRANSPOSE_COST    1.2  /* more for each element that is stored across the rows of a tile */
+#define TILE_SLOTS        40.0 /* barrier, pointers and branch of one step over BK */
+#define UNROLL_SLOTS      4.0  /* branch and pointers of one turn of the loop inside a tile */
+
+#define INSTRUCTION_BYTES 16
+#define LOOP_BYTES_MAX    32768.0 /* what the instruction cache feeds freely */
+#define LONG_LOOP_COST    1.044   /* measured for a loop of 35 KB */
+
+/* Cycles that a lone warp or block waits where others would fill the time. */
+#define LDS_CYCLES     33.0  /* fragments of one k, requested one k ahead */
+#define BARRIER_CYCLES 80.0  /* of a lone block; others fill it better than in proportion */
+#define WAIT_CYCLES    20.0  /* the same where arrival and waiting lie apart */
+#define TEAM_CYCLES    0.08  /* a sum: two passes of 128 bytes a cycle, some of them over banks twice */
+#define LOAD_CYCLES    700.0 /* global memory, between L2 and device memory */
+
+/* Registers of a thread besides C, fitted to 11,081 kernels (CUDA 13.0, sm_90a): without REGISTERS_NEEDED it
+ * is as likely as not to spill, REGISTERS_LIKED more are what it takes where it may. */
+#define REGISTERS_NEEDED    29
+#define REGISTERS_LIKED     31
+#define REGISTERS_LOAD      1.8 /* for the address of each load of a tile */
+#define REGISTERS_LOOP_LOAD 0.5 /* the same where part of a tile is a loop, */
+#define REGISTERS_LOOP      24  /* which takes more itself */
+
+/* Latencies and fixed costs. */
+#define LAUNCH_US        1.7
+#define SECOND_LAUNCH_US 1.6 /* gemm_reduce behind gemm */
+#define ARRIVE_US        1.8 /* of the last block of a tile: parts to L2, a count, the first parts back */
+#define FILL_US          0.8 /* first tile from device memory until the first FFMA, and the last store */
+#define DRAM_LATENCY_US  0.8
+#define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
+#define L2_BYTES_A_CLOCK 28.0 /* an SM, measured on A100 and H100 */
+#define CLUSTER_US       0.05 /* for each block of a cluster: two barriers, and waiting for the slowest */
+#define GPC_SMS          16.5 /* a cluster stays within one; on average (size - 1) / 3 SMs of each are left over */
+#define ONE_BLOCK_SHARE  1.25 /* more, where one block reads while most others have ended */
+#define L2_KEPT          0.6  /* of L2 that survives between uses */
+
+/* With 7,000 kernels of the large products measured, two warps a scheduler of 16x8, three of 12x8 and four of
+ * 8x8 are predicted alike, within 3 %. */
+#define LONE_WARP 0.05
+
+/* What each team multiplies of a tile. */
+static double team_k(const struct tiled_kernel *t)
+{
+    return t->bk / t->teams;
+}
+
+/* Registers without which the compiler spills: C, tiles on their way, the loads' addresses, and the rest. */
+static double needed_registers(const struct tiled_kernel *t)
+{
+    double loads_a = ceil(t->bm * t->bk / t->a.vector / t->threads);
+    double loads_b = ceil(t->bn * t->bk / t->b.vector / t->threads);
+    double staged = (t->a.async ? 0 : t->a.vector * loads_a) + (t->b.async ? 0 : t->b.vector * loads_b);
+    double loads = loads_a + loads_b;
+    double addresses =
+        t->unroll < team_k(t) ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * loads : REGISTERS_LOAD * loads;
+    return t->accumulators + staged + addresses + REGISTERS_NEEDED;
+}
+
+/* Registers of a thread; *spills: how likely the compiler is to spill, 0..1. */
+static int find_registers(const struct tiled_kernel *t, const struct gpu *gpu,
+                          const struct kernel_facts *facts, double *spills)
+{
+    if (facts) {
+        *spills = facts->spill_bytes > 0;
+        return facts->registers;
+    }
+    double needed = needed_registers(t);
+    int limit = registers_limit(gpu, t->threads, t->min_blocks);
+    *spills = registers_spill_chance(needed, limit);
+    return (int)fmin(needed + REGISTERS_LIKED, limit);
+}
+
+/* Issue slots that one operand's tile costs a thread, for one step of k. */
+static double stage_slots(double rows, const struct tiled_operand *from, const struct tiled_kernel *t)
+{
+    double elements = rows * t->teams / t->threads;
+    if (from->async && from->vector < 2) return elements * COPY_SCALAR_COST;
+    double cost = from->vector >= 4   ? STAGE_VECTOR_COST / 4
+                  : from->vector >= 2 ? (STAGE_VECTOR_COST + STAGE_SCALAR_COST) / 4
+                                      : STAGE_SCALAR_COST;
+    return elements * (cost + (from->across ? TRANSPOSE_COST : 0));
+}
+
+/* Issue slots of one warp for one k. */
+static double k_slots(const struct tiled_kernel *t, const struct gpu *gpu)
+{
+    double ffma = t->tm * t->tn, fragments = fragment_slots(t->tm, &lds) + fragment_slots(t->tn, &lds);
+    double other =
+        fragments + stage_slots(t->bm, &t->a, t) + stage_slots(t->bn, &t->b, t) + UNROLL_SLOTS / t->unroll;
+    double slots = fmax(ffma + other, ffma * ffma_cycles(gpu));
+    /* The last turn of the loop inside a tile is code of its own; the other turns stay in the cache. */
+    double code_k = t->unroll < team_k(t) ? 2 * t->unroll : team_k(t);
+    if (code_k * (ffma + fragments) * INSTRUCTION_BYTES > LOOP_BYTES_MAX)
+        slots *= 1 + (LONG_LOOP_COST - 1) * code_k / team_k(t);
+    return slots;
+}
+
+/* Steps of BK a block. */
+static double k_tiles(const struct tiled_kernel *t)
+{
+    return ceil(t->k_block / t->bk);
+}
+
+/* Of the grid. */
+static double blocks(const struct tiled_kernel *t)
+{
+    return t->tiles * t->splits;
+}
+
+/* The sums of teams go to shared memory and back, two barriers in between. */
+static double team_cycles(double b, const struct tiled_kernel *t)
+{
+    if (t->teams < 2) return 0;
+    return b * t->teams * t->bm * t->bn * TEAM_CYCLES + 2 * BARRIER_CYCLES;
+}
+
+/* Time of an SM that holds b blocks, from their first FFMA to the last: the busiest scheduler's issue slots,
+ * unless it waits for shared memory at every k or for global memory at every tile. */
+static double blocks_us(double b, const struct tiled_kernel *t, double slots, const struct gpu *gpu)
+{
+    double warps = ceil(b * t->threads / 32.0 / 4.0);
+    double cycles = team_k(t) * fmax(warps * slots, LDS_CYCLES) + warps * TILE_SLOTS +
+                    (t->two_steps ? WAIT_CYCLES : BARRIER_CYCLES) / (b * b);
+    cycles /= latency_hidden(b * t->threads / 128.0, LONE_WARP);
+    double stages = t->two_steps ? t->stages - 1 : t->stages;
+    double tiles_ahead = t->a.async && t->b.async ? fmax(1, stages - 1) : stages > 1 ? 1 : 0.5;
+    return (k_tiles(t) * fmax(cycles, LOAD_CYCLES / tiles_ahead) + team_cycles(b, t)) / gpu->clock_mhz;
+}
+
+/* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. On an H200 32 clusters of 4
+ * large blocks, 64 of 4 with two blocks an SM, and 16 of 8 took two waves; 14 of 8 took one. */
+static double usable_sms(const struct tiled_kernel *t, const struct gpu *gpu)
+{
+    if (t->splits <= 1 || t->reduce != TILED_CLUSTER) return gpu->sm_count;
+    double left_over = gpu->sm_count / GPC_SMS * (t->splits - 1) / 3;
+    return fmax(1, floor((gpu->sm_count - left_over) / t->splits)) * t->splits;
+}
+
+static double compute_us(const struct tiled_kernel *t, const struct gpu *gpu, int resident)
+{
+    double slots = k_slots(t, gpu);
+    double sms = usable_sms(t, gpu), at_once = resident * sms;
+    double full = floor(blocks(t) / at_once), rest = blocks(t) - full * at_once;
+    double time = full > 0 ? full * blocks_us(resident, t, slots, gpu) : 0;
+    if (rest > 0) time += blocks_us(ceil(rest / sms), t, slots, gpu);
+    return time;
+}
+
+/* Bytes of device memory that the blocks read, given what L2 keeps: bands of `group` rows of tiles walk along
+ * the columns, so B is read once a band unless all of it stays in L2, and A once unless a band of it does
+ * not. */
+static double dram_bytes(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+                         int resident)
+{
+    double m = (double)problem->m, n = (double)problem->n, k = (double)problem->k;
+    double a = 4 * m * k, b = 4 * k * n, c = 4 * m * n * (problem->beta != 0 ? 2 : 1);
+    double tiles_m = ceil(m / t->bm), tiles_n = ceil(n / t->bn), kept = L2_KEPT * (double)gpu->l2_bytes;
+    double at_once = (double)resident * gpu->sm_count / t->splits;
+    double band = fmin(tiles_m, fmax(t->group, floor(at_once / tiles_n)));
+    double columns = fmin(tiles_n, fmax(1, at_once / band));
+    double b_reads = b <= kept ? 1 : ceil(tiles_m / band);
+    double a_reads = 4 * band * t->bm * k <= kept ? 1 : ceil(tiles_n / columns);
+    return (double)problem->batch * (a * a_reads + b * b_reads + c);
+}
+
+static double memory_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+                        int resident)
+{
+    double step_bytes = 4 * (t->bm + t->bn) * t->bk, ahead = fmax(1, t->stages - (t->two_steps ? 2 : 1));
+    double busy = fmin(resident, ceil(blocks(t) / gpu->sm_count)) * fmin(gpu->sm_count, blocks(t));
+    double flying = busy * 4 * t->bk * (t->bm * (t->a.async ? ahead : 1) + t->bn * (t->b.async ? ahead : 1));
+    double dram = fmin(DRAM_SHARE * gpu->memory_gb_per_s * 1e3, flying / DRAM_LATENCY_US); /* bytes a us */
+    double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
+    double from_l2 = blocks(t) * k_tiles(t) * step_bytes;
+    return fmax(dram_bytes(t, problem, gpu, resident) / dram * narrow_stores(t->vc), from_l2 / l2);
+}
+
+/* The parts of a cut k: written and added. */
+static double reduce_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu)
+{
+    double part_bytes = 4.0 * t->splits * (double)problem->m * (double)problem->n * (double)problem->batch;
+    double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
+    double tile_bytes = 4 * t->bm * t->bn;
+    if (t->reduce == TILED_CLUSTER)
+        return CLUSTER_US * t->splits + tile_bytes / (L2_BYTES_A_CLOCK * gpu->clock_mhz);
+    if (t->reduce == TILED_LAST_BLOCK) {
+        return ARRIVE_US + part_bytes / l2 +
+               t->splits * tile_bytes / (ONE_BLOCK_SHARE * L2_BYTES_A_CLOCK * gpu->clock_mhz);
+    }
+    bool cached = part_bytes <= L2_KEPT * (double)gpu->l2_bytes;
+    return SECOND_LAUNCH_US + 2 * part_bytes / (cached ? l2 / 2 : DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+}
+
+static double overhead_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+                          int resident, double waves)
+{
+    double time = LAUNCH_US + FILL_US;
+    /* Later waves fill their pipelines while the blocks beside them compute. */
+    if (waves > 1) time += (ceil(waves) - 1) * FILL_US / (1 + resident);
+    if (t->splits > 1) time += reduce_us(t, problem, gpu);
+    if (t->pack_bytes > 0) {
+        /* Each slab but the first reads and writes C. */
+        double c_bytes =
+            8 * (t->slabs - 1) * (double)problem->m * (double)problem->n * (double)problem->batch;
+        time += (2 * t->slabs - 1) * SECOND_LAUNCH_US +
+                (t->pack_bytes + c_bytes) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+    }
+    return time;
+}
+
+struct prediction tiled_predict(const struct tiled_kernel *t, const struct problem *problem,
+                                const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    double spills;
+    int registers = find_registers(t, gpu, facts, &spills);
+    int smem_bytes = t->smem_bytes + (facts ? facts->static_smem_bytes : 0);
+    struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, t->threads, registers, smem_bytes)};
+    p.waves = blocks(t) / ((double)p.blocks_per_sm * gpu->sm_count);
+    p.compute_us = compute_us(t, gpu, p.blocks_per_sm) * registers_spill_factor(spills);
+    p.memory_us = memory_us(t, problem, gpu, p.blocks_per_sm);
+    p.overhead_us = overhead_us(t, problem, gpu, p.blocks_per_sm, p.waves);
+    p.time_us = p.overhead_us + overlapped_us(p.compute_us, p.memory_us, 4);
+    return p;
+}

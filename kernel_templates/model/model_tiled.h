@@ -1,0 +1,45 @@
+/* model_tiled.h — predicted time of a kernel whose blocks compute tiles of C from tiles of A and B in shared
+ * memory, in as many waves as the grid has: simt, the ladder, and any family that works so. The family
+ * describes its kernel, the arithmetic is the same for all.
+ */
+#ifndef GT_MODEL_TILED_H
+#define GT_MODEL_TILED_H
+
+#include "template.h"
+
+/* Who adds the parts of a k that several blocks share. */
+enum tiled_reduce {
+    TILED_SECOND_KERNEL,
+    TILED_LAST_BLOCK, /* of a tile */
+    TILED_CLUSTER     /* in shared memory, without a workspace */
+};
+
+struct tiled_operand {
+    double vector; /* floats a load */
+    bool async;    /* past the registers, by cp.async */
+    bool across;   /* lies across the rows of a stage in shared memory: transposed on the way */
+};
+
+struct tiled_kernel {
+    int threads, smem_bytes; /* of a block */
+    int accumulators;        /* a thread */
+    int min_blocks;          /* that an SM must hold */
+    double bm, bn, bk, tm, tn, stages, unroll;
+    double teams; /* of warps that share out the k of a tile */
+    double vc;    /* floats a store of C */
+    struct tiled_operand a, b;
+    bool two_steps; /* warps arrive at a tile's barrier before they wait for it */
+    double group;   /* rows of tiles that are walked together */
+    double tiles;   /* of C, batch included */
+    double splits;  /* blocks of a tile, along k */
+    double k_block; /* what one of them multiplies */
+    enum tiled_reduce reduce;
+    double pack_bytes; /* operands copied first: read and written */
+    double slabs;      /* that k is copied in */
+};
+
+/* As the template's predict(). */
+struct prediction tiled_predict(const struct tiled_kernel *t, const struct problem *problem,
+                                const struct gpu *gpu, const struct kernel_facts *facts);
+
+#endif

@@ -1,0 +1,106 @@
+/* Types: their names, what satisfies what, and which errors a class takes. */
+#include "accuracy.h"
+#include "problem.h"
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+TEST(each_type_is_found_by_its_name_and_no_other_is)
+{
+    char names[GEMM_TYPE_NAMES_MAX];
+    enum gemm_type found;
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
+        assert_true(gemm_type_find(gemm_type_row((enum gemm_type)i)->name, &found));
+        assert_int_equal(found, i);
+    }
+    assert_false(gemm_type_find("", &found));
+    assert_false(gemm_type_find("sgem", &found));
+    assert_false(gemm_type_find("sgemm ", &found));
+    assert_string_equal(gemm_type_names(names), "sgemm sgemm_accurate sgemm_normwise tf32gemm");
+}
+
+/* The order of the table is that of the ladder: each is right wherever a later one is asked for. */
+TEST(a_stricter_type_answers_a_laxer_one_and_never_the_reverse)
+{
+    for (int delivered = 0; delivered < GEMM_TYPE_COUNT; delivered++)
+        for (int needed = 0; needed < GEMM_TYPE_COUNT; needed++)
+            assert_int_equal(gemm_type_satisfies((enum gemm_type)delivered, (enum gemm_type)needed),
+                             delivered <= needed);
+}
+
+TEST(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one)
+{
+    assert_true(gemm_type_answers(GEMM_SGEMM, GEMM_SGEMM));
+    assert_true(gemm_type_answers(GEMM_SGEMM, GEMM_TF32));
+    assert_false(gemm_type_answers(GEMM_SGEMM, GEMM_SGEMM_ACCURATE));
+    assert_false(gemm_type_answers(GEMM_SGEMM, GEMM_SGEMM_NORMWISE));
+    assert_true(gemm_type_answers(GEMM_SGEMM_ACCURATE, GEMM_SGEMM_NORMWISE));
+    assert_true(gemm_type_answers(GEMM_SGEMM_ACCURATE, GEMM_TF32));
+    assert_false(gemm_type_answers(GEMM_SGEMM_NORMWISE, GEMM_SGEMM_ACCURATE));
+    assert_false(gemm_type_answers(GEMM_TF32, GEMM_SGEMM));
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++)
+        assert_true(gemm_type_answers((enum gemm_type)i, (enum gemm_type)i));
+}
+
+TEST(elements_have_a_size_and_sixteen_bytes_hold_some)
+{
+    assert_int_equal(element_bytes(ELEMENT_F32), 4);
+    assert_int_equal(element_bytes(ELEMENT_F16), 2);
+    assert_int_equal(element_bytes(ELEMENT_BF16), 2);
+    for (int i = 0; i < ELEMENT_COUNT; i++)
+        assert_int_equal(element_bytes((enum element)i) * element_vector((enum element)i), 16);
+    assert_string_equal(element_name(ELEMENT_BF16), "bf16");
+    assert_string_equal(element_cuda_name(ELEMENT_F16), "__half");
+}
+
+static bool answers(enum gemm_type type, struct accuracy own)
+{
+    const struct accuracy rival = {.componentwise = 1e-6, .rms = 1e-6, .max = 1e-5};
+    return accuracy_answers(gemm_type_row(type), &own, &rival);
+}
+
+TEST(a_class_takes_errors_up_to_its_limits_and_no_larger_ones)
+{
+    assert_true(answers(GEMM_SGEMM_ACCURATE, (struct accuracy){1e-6, 1e-6, 1e-5}));
+    assert_true(answers(GEMM_SGEMM_ACCURATE, (struct accuracy){1.49e-6, 1.09e-6, 1.49e-5}));
+    assert_false(answers(GEMM_SGEMM_ACCURATE, (struct accuracy){1e-6, 1.2e-6, 1e-5}));
+    assert_false(answers(GEMM_SGEMM_ACCURATE, (struct accuracy){1e-6, 1e-6, 1.6e-5}));
+    assert_false(answers(GEMM_SGEMM_ACCURATE, (struct accuracy){1.6e-6, 1e-6, 1e-5}));
+    assert_true(answers(GEMM_SGEMM_NORMWISE, (struct accuracy){1.6e-6, 1e-6, 1e-5}));
+    assert_false(answers(GEMM_SGEMM_NORMWISE, (struct accuracy){1e-6, 2.2e-6, 1e-5}));
+}
+
+TEST(types_without_limits_take_any_error)
+{
+    assert_true(answers(GEMM_SGEMM, (struct accuracy){1, 1, 1}));
+    assert_true(answers(GEMM_TF32, (struct accuracy){1, 1, 1}));
+}
+
+TEST(an_error_that_is_no_number_is_too_large_and_one_rounding_is_not)
+{
+    const struct gemm_type_row *row = gemm_type_row(GEMM_SGEMM_ACCURATE);
+    const double u = 0x1p-24;
+    const struct accuracy none = {0, 0, 0}, rounding = {u, u / 2, u}, wrong = {INFINITY, INFINITY, INFINITY},
+                          nonsense = {(double)NAN, (double)NAN, (double)NAN};
+    assert_true(accuracy_answers(row, &none, &none));
+    assert_true(accuracy_answers(row, &rounding, &none));
+    assert_false(accuracy_answers(row, &(struct accuracy){2 * u, u, u}, &none));
+    assert_false(accuracy_answers(row, &wrong, &rounding));
+    assert_false(accuracy_answers(row, &nonsense, &rounding));
+    assert_false(accuracy_answers(row, &(struct accuracy){1, 1, 1}, &nonsense));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_type_is_found_by_its_name_and_no_other_is),
+        cmocka_unit_test(a_stricter_type_answers_a_laxer_one_and_never_the_reverse),
+        cmocka_unit_test(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one),
+        cmocka_unit_test(elements_have_a_size_and_sixteen_bytes_hold_some),
+        cmocka_unit_test(a_class_takes_errors_up_to_its_limits_and_no_larger_ones),
+        cmocka_unit_test(types_without_limits_take_any_error),
+        cmocka_unit_test(an_error_that_is_no_number_is_too_large_and_one_rounding_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

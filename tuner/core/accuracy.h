@@ -1,0 +1,32 @@
+/* accuracy.h — how far a computed C is from the right one, and whether that is close enough for a type.
+ *
+ * A type with limits is an accuracy class: whatever a kernel does, it answers for the class if its errors are
+ * at most so many times those of the strict rival on the same data. Kernels of strict FP32 are measured like
+ * any other: where the rival adds in a better order, they may be the less exact.
+ */
+#ifndef GT_ACCURACY_H
+#define GT_ACCURACY_H
+
+#include "gemm_type.h"
+#include <jansson.h>
+
+/* Of one C against a reference of higher precision. NaN or infinity in C gives infinity. */
+struct accuracy {
+    double componentwise; /* largest |c - reference| / (|A| |B|), both of the same element */
+    double rms, max;      /* root mean square and largest |c - reference|, against the largest |reference| */
+};
+
+struct accuracy accuracy_unknown(void); /* NaN in all of it: nobody has measured */
+bool accuracy_is_known(const struct accuracy *accuracy);
+
+/* {"componentwise": ..., "rms": ..., "max": ...}; NULL if it is unknown. */
+json_t *accuracy_to_json(const struct accuracy *accuracy);
+/* json NULL: unknown. False: it holds what is no error. */
+bool accuracy_from_json(const json_t *json, struct accuracy *accuracy);
+
+/* May a kernel with these errors answer a problem of the type? Always where the type has no limits: then the
+ * bound of its contract alone decides. An error within one rounding of C is never too large. */
+bool accuracy_answers(const struct gemm_type_row *row, const struct accuracy *own,
+                      const struct accuracy *rival);
+
+#endif

@@ -1,0 +1,26 @@
+/* kernel_hash.h — which text a kernel was compiled from, as a number: what was measured with a kernel holds
+ * as long as its number stays.
+ *
+ * It is the hash (source_hash.h) of the template's text and headers under the macros of the key. The values
+ * of the configuration are not in it where no condition asks for them: they are kept beside it.
+ */
+#ifndef GT_KERNEL_HASH_H
+#define GT_KERNEL_HASH_H
+
+#include "kernel_key.h"
+#include <stdint.h>
+
+/* XXH64, never 0. What a key's conditions ask is remembered: the second kernel of a kind takes a tenth of a
+ * microsecond. Any thread. */
+uint64_t kernel_hash(const struct kernel_key *key);
+
+static inline uint64_t kernel_hash_of(const struct config *config, const struct problem *problem, int arch)
+{
+    const struct kernel_key key = kernel_key_of(config, problem, arch);
+    return kernel_hash(&key);
+}
+
+/* Whether the kernel is the one that databases of schema 1 mean by this hash of its template. */
+bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);
+
+#endif

@@ -1,0 +1,50 @@
+/* source_condition.h — the macros that are known at a place of a text, and whether the condition of an #if
+ * holds there.
+ *
+ * A condition is an integer expression of C, with macros that stand for expressions. Whatever else it asks (a
+ * macro with arguments, a name that only the compiler knows, a division by 0) leaves it open.
+ */
+#ifndef GT_SOURCE_CONDITION_H
+#define GT_SOURCE_CONDITION_H
+
+#include "source_tokens.h"
+#include <stdint.h>
+
+#define MACROS_MAX 384
+
+enum macro_kind {
+    MACRO_UNDEFINED,
+    MACRO_OBJECT,
+    MACRO_FUNCTION,
+    MACRO_OPEN /* defined or not, as a condition has it that is left open */
+};
+
+struct macro {
+    struct token name;
+    enum macro_kind kind;
+    const char *body;   /* MACRO_OBJECT: up to the end of its line */
+    uint64_t body_hash; /* of the last definition; 0: there was none */
+    int given;          /* which definition of the key it is; -1: of the text */
+};
+
+struct macros {
+    struct macro macro[MACROS_MAX];
+    int count;
+    uint64_t asked; /* bit i: a condition looked at the value of definition i of the key */
+};
+
+/* NULL if the name was never mentioned. */
+struct macro *macros_find(struct macros *macros, const struct token *name);
+
+/* The same, added as undefined if it is missing; NULL if there are too many. */
+struct macro *macros_add(struct macros *macros, const struct token *name);
+
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_OPEN };
+
+/* #ifdef: names that begin with two underscores are the compiler's, and open unless they are known. */
+enum answer condition_defined(struct macros *macros, const struct token *name);
+
+/* The rest of the line of an #if or #elif. */
+enum answer condition_holds(struct macros *macros, const char *at);
+
+#endif

@@ -1,0 +1,37 @@
+/* source_tokens.h — the pieces that CUDA C++ consists of, one after the other, without copying: names,
+ * numbers, literals and punctuation. Comments and spliced lines are blanks between them.
+ *
+ * Any bytes up to a NUL can be read. A name that a spliced line cuts in two counts as two, and raw strings
+ * are not known: whoever believes in the pieces must refuse them (token_is_raw_string).
+ */
+#ifndef GT_SOURCE_TOKENS_H
+#define GT_SOURCE_TOKENS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_LITERAL, TOKEN_PUNCTUATION };
+
+struct token {
+    const char *begin;
+    size_t length;
+    enum token_kind kind;
+    bool first_of_line; /* a line ends before it, or the text begins there */
+    bool after_blank;   /* something lies between it and the piece before */
+};
+
+/* The first piece at or behind `at`, which is the beginning of a text or the end of a piece of it. */
+struct token token_at(const char *at, bool begins);
+
+static inline const char *token_end(const struct token *t)
+{
+    return t->begin + t->length;
+}
+
+bool token_is(const struct token *t, const char *text);
+bool token_equal(const struct token *x, const struct token *y);
+
+/* R"(...)" and its likes: `name` stands directly before a literal. */
+bool token_is_raw_string(const struct token *name);
+
+#endif

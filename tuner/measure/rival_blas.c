@@ -1,0 +1,217 @@
+/* cublasSgemm and cublasGemmEx. */
+#include "blas.h"
+#include "kernel.h"
+#include "library.h"
+#include "loaded_from.h"
+#include "rival_open.h"
+#include "site.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKSPACE_BYTES ((size_t)64 << 20)
+
+enum { R_32F = 0, EMULATION_EAGER = 2 };
+
+enum status rival_version(char version[16], char *path, size_t room)
+{
+    enum status st = blas_load(version);
+    if (st)
+        return st == E_ABSENT ? fail(E_ABSENT, "%s; without it the winner is not compared", status_text())
+                              : st;
+    void *symbol;
+    memcpy(&symbol, &blas.Create, sizeof symbol);
+    loaded_from(symbol, path, room);
+    return OK;
+}
+
+struct rival {
+    const struct rival_row *row;
+    blas_handle handle;
+    struct problem problem;
+    struct device_buffer workspace;
+};
+
+/* cuBLAS hides the driver's result; the next call on the device tells whether the context is whole. refused:
+ * what the call's own failure amounts to. */
+static enum status check(int result, enum status refused, const char *what)
+{
+    if (result == BLAS_SUCCESS) return OK;
+    enum status st = device_check(cuda.CtxSynchronize(), what);
+    return st ? st : fail(refused, "cuBLAS could not %s (status %d)", what, result);
+}
+
+static void rival_close(void *opaque)
+{
+    struct rival *r = opaque;
+    if (r->handle) blas.Destroy(r->handle);
+    device_free(&r->workspace);
+    free(r);
+}
+
+static int strict_mode(void)
+{
+    return rival_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
+}
+
+/* A handle on the site's stream with a workspace of ours, so that nothing is allocated during a capture. */
+static enum status start(struct rival *r, const struct site *site, int mode, enum status refused)
+{
+    enum status st = check(blas.Create(&r->handle), refused, "start");
+    if (!st) st = check(blas.SetMathMode(r->handle, mode), refused, "set the math mode");
+    if (!st) st = check(blas.SetPointerMode(r->handle, BLAS_HOST_SCALARS), refused, "set the pointer mode");
+    /* The stream first: setting it takes the workspace away again. */
+    if (!st) st = check(blas.SetStream(r->handle, site->device->stream), refused, "use our stream");
+    if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
+    if (!st)
+        st = check(blas.SetWorkspace(r->handle, (void *)(uintptr_t)r->workspace.address, r->workspace.bytes),
+                   refused, "use our workspace");
+    return st;
+}
+
+static struct rival *make(const struct site *site, const struct rival_row *row)
+{
+    struct rival *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->row = row;
+    r->problem = site->problem;
+    return r;
+}
+
+/* ---- cublasSgemm ---- */
+
+static enum status sgemm_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+{
+    const struct rival *r = opaque;
+    float alpha_f = (float)alpha, beta_f = (float)beta;
+    int result = blas_run(r->handle, &r->problem, operands->a, operands->b, operands->c, &alpha_f, &beta_f);
+    return check(result, E_GPU, "run the problem");
+}
+
+enum status rival_sgemm_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+                             char detail[RIVAL_DETAIL_MAX])
+{
+    char version[16], path[8];
+    *kernel = (struct kernel){0};
+    detail[0] = '\0';
+    enum status st = rival_version(version, path, sizeof path);
+    if (st) return st;
+    if (!blas_takes(&site->problem))
+        return fail(E_ABSENT, "cuBLAS %s takes no leading dimension above %d", version, INT_MAX);
+    struct rival *r = make(site, row);
+    if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
+    if ((st = start(r, site, strict_mode(), E_GPU))) {
+        rival_close(r);
+        return st;
+    }
+    *kernel = (struct kernel){r, sgemm_launch, rival_close};
+    return OK;
+}
+
+/* ---- cublasGemmEx ---- */
+
+/* Of the cuBLAS that blas.h has opened. */
+static struct {
+    int (*GemmEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int,
+                  int lda, const void *b, int, int ldb, const void *beta, void *c, int, int ldc, int compute,
+                  int algorithm);
+    int (*BatchedEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,
+                     int, int lda, long long, const void *b, int, int ldb, long long, const void *beta,
+                     void *c, int, int ldc, long long, int batch, int compute, int algorithm);
+    int (*SetEmulationStrategy)(blas_handle, int); /* since 12.9; NULL before */
+} ex;
+
+static const struct library_symbol entries[] = {
+    {"cublasGemmEx", &ex.GemmEx},
+    {"cublasGemmStridedBatchedEx", &ex.BatchedEx},
+};
+
+static enum status load_ex(char version[16])
+{
+    char path[PATH_MAX];
+    enum status st = rival_version(version, path, sizeof path);
+    if (st || ex.BatchedEx) return st;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return fail(E_ABSENT, "cannot open cuBLAS once more: %.300s", dlerror());
+    const struct library_symbol emulation = {"cublasSetEmulationStrategy", &ex.SetEmulationStrategy};
+    if (library_bind(library, &emulation, 1)) ex.SetEmulationStrategy = NULL;
+    const char *missing = library_bind(library, entries, 2);
+    return missing ? fail(E_ABSENT, "cuBLAS %s lacks %s", version, missing) : OK;
+}
+
+static int at_least_1(int64_t ld)
+{
+    return ld > 1 ? (int)ld : 1;
+}
+
+/* The operands change places, as in blas.c. */
+static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+{
+    const struct rival *r = opaque;
+    const struct problem *p = &r->problem;
+    const int compute = r->row->compute, algorithm = r->row->algorithm;
+    const void *a = (const void *)(uintptr_t)operands->a, *b = (const void *)(uintptr_t)operands->b;
+    void *c = (void *)(uintptr_t)operands->c;
+    int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
+    int m = (int)p->m, n = (int)p->n, k = (int)p->k;
+    int lda = at_least_1(p->lda), ldb = at_least_1(p->ldb), ldc = at_least_1(p->ldc);
+    float alpha_f = (float)alpha, beta_f = (float)beta;
+    if (m == 0 || n == 0) return OK;
+    int result = p->batch == 1 ? ex.GemmEx(r->handle, op_b, op_a, n, m, k, &alpha_f, b, R_32F, ldb, a, R_32F,
+                                           lda, &beta_f, c, R_32F, ldc, compute, algorithm)
+                               : ex.BatchedEx(r->handle, op_b, op_a, n, m, k, &alpha_f, b, R_32F, ldb,
+                                              p->stride_b, a, R_32F, lda, p->stride_a, &beta_f, c, R_32F, ldc,
+                                              p->stride_c, (int)p->batch, compute, algorithm);
+    if (result == BLAS_SUCCESS) return OK;
+    return check(result, E_ABSENT,
+                 algorithm == RIVAL_ALGORITHM_AUTOTUNE ? "run the problem with CUBLAS_GEMM_AUTOTUNE"
+                                                       : "run the problem with cublasGemmEx");
+}
+
+static bool fits_int(const struct problem *p)
+{
+    return p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->lda <= INT_MAX && p->ldb <= INT_MAX &&
+           p->ldc <= INT_MAX && p->batch <= 65535;
+}
+
+/* Its own choice is made in the first call; what it then runs is judged. */
+static enum status try_it(struct site *site, const struct kernel *kernel)
+{
+    struct judgement judgement;
+    enum status st = oracle_judge(&site->oracle, kernel, &judgement);
+    if (st || judgement.right) return st;
+    st = oracle_restore(&site->oracle);
+    return st ? st : fail(E_ABSENT, "CUBLAS_GEMM_AUTOTUNE gives a wrong C: %s", judgement.detail);
+}
+
+/* Without it cuBLAS may decide for FP32 where emulating would be slower. */
+static enum status emulate(const struct rival *r, const char *version)
+{
+    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s knows no emulation of FP32", version);
+    return check(ex.SetEmulationStrategy(r->handle, EMULATION_EAGER), E_ABSENT, "emulate FP32");
+}
+
+enum status rival_gemm_ex_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+                               char detail[RIVAL_DETAIL_MAX])
+{
+    char version[16];
+    *kernel = (struct kernel){0};
+    detail[0] = '\0';
+    enum status st = load_ex(version);
+    if (st) return st;
+    if (!fits_int(&site->problem)) return fail(E_ABSENT, "cublasGemmEx takes no size beyond %d", INT_MAX);
+    struct rival *r = make(site, row);
+    if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
+    *kernel = (struct kernel){r, ex_launch, rival_close};
+    const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
+    if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
+    /* The pedantic mode would forbid what other compute types are asked for. */
+    st = start(r, site, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
+    if (!st && row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9) st = emulate(r, version);
+    if (!st && autotune) st = try_it(site, kernel);
+    if (st) kernel_close(kernel);
+    return st;
+}
