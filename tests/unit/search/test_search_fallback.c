@@ -65,7 +65,8 @@ bool surrogate_expect(struct surrogate *s, const double *value, float *mean, flo
 
 TEST(a_surrogate_that_cannot_be_fitted_leaves_a_local_search_which_says_so)
 {
-    static const struct param params[] = {{"X", PARAM_COMPILE, 0, 64, ""}, {"Y", PARAM_COMPILE, 0, 64, ""}};
+    static const struct param params[] = {{"X", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
+                                          {"Y", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}};
     static const struct template plane = {.name = "plane", .params = params, .param_count = 2};
     struct config c[COUNT];
     bool given[COUNT] = {false};

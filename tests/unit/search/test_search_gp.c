@@ -12,8 +12,9 @@
 #define DIMS 6
 
 static const struct param params[DIMS] = {
-    {"A", PARAM_COMPILE, 0, 64, ""}, {"B", PARAM_COMPILE, 0, 64, ""}, {"C", PARAM_COMPILE, 0, 64, ""},
-    {"D", PARAM_COMPILE, 0, 64, ""}, {"E", PARAM_COMPILE, 0, 64, ""}, {"F", PARAM_LAUNCH, 0, 64, ""},
+    {"A", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"B", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
+    {"C", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"D", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
+    {"E", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"F", PARAM_LAUNCH, ROLE_NAMED, 0, 64, ""},
 };
 static const struct template cube = {.name = "cube", .params = params, .param_count = DIMS};
 
