@@ -55,6 +55,9 @@ static enum status take_ours(const struct recorded_row *row, const json_t *gpus,
     enum status st = trial_from_json(row->gemmtune, gpus, trial);
     if (st == E_ABSENT && trial->config.template) st = OK;
     if (!st && trial->outcome.verdict == VERDICT_PREDICTED) st = E_ABSENT;
+    /* The model computes with what the rules have let through only. */
+    if (!st && trial->config.template->check(&trial->config, &trial->problem, &trial->context.gpu))
+        st = E_ABSENT;
     if (st) {
         free(trial);
         return st == E_INPUT ? E_ABSENT : st;
@@ -277,6 +280,7 @@ static enum status add_space(struct replay_spaces *all, struct result *list, siz
     }
     name_space(&s, file, trial);
     if (!st && isfinite(s.best_us) && trial) st = order_by_model(&s, trial);
+    if (!st && !isfinite(s.best_us)) all->left_out += (int64_t)count;
     if (st || !isfinite(s.best_us)) free_space(&s);
     else all->space[all->count++] = s;
     return st;
@@ -318,7 +322,7 @@ static enum status take_results(const char *bytes, size_t length, struct recorde
         st = all->made ? make_template(&r, all->made) : fail(E_MEMORY, "out of memory for the parameters");
     }
     if (!st) st = divide(&r, all);
-    all->left_out = r.left_out + file->broken;
+    all->left_out += r.left_out + file->broken;
     all->cut = file->cut;
     if (!st && all->count == 0)
         st = r.count ? fail(E_INPUT,

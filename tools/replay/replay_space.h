@@ -29,8 +29,9 @@ struct replay_spaces {
     struct replay_space *space;
     size_t count;
     int64_t repeated; /* results for a configuration that had one: the last counts */
-    int64_t left_out; /* entries that are no results, or have no time */
-    bool cut;         /* the file ends in the middle */
+    int64_t
+        left_out; /* entries that are no results or have no time, and failures of a space that has no time */
+    bool cut;     /* the file ends in the middle */
     struct made_template *made;
 };
 

@@ -24,6 +24,8 @@ t tune replay again.json --strategy ils --format csv
 python3 -c "print('{\"cache\": {' + ', '.join('\"%d\": {%s, \"time\": 1}' % (i, ', '.join('\"p%d\": %d' % (p, p == i) for p in range(30))) for i in range(30)) + '}}')" >wide.json
 t tune replay wide.json
 
+t tune replay "$SOURCES/tests/fuzz/seeds/import/trials.json" --seeds 1 --strategy gp --format csv
+
 t tune replay
 t tune replay nowhere.json
 t tune replay replay.sh "$SOURCES/LICENSE"
