@@ -289,7 +289,7 @@ static enum status add_space(struct replay_spaces *all, struct result *list, siz
 /* Drop what comes twice, the last stays; then one space after the other. */
 static enum status divide(struct results *r, struct replay_spaces *all)
 {
-    qsort(r->list, r->count, sizeof *r->list, by_space);
+    if (r->count) qsort(r->list, r->count, sizeof *r->list, by_space);
     size_t kept = 0;
     for (size_t i = 0; i < r->count; i++) {
         const bool again = kept > 0 && compare_spaces(&r->list[kept - 1], &r->list[i]) == 0 &&
