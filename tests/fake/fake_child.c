@@ -114,15 +114,22 @@ static json_t *hello_of_worker(void)
                      limit ? atof(limit) : 0.0);
 }
 
+static json_t *errors_of(double componentwise)
+{
+    const struct accuracy accuracy = {componentwise, componentwise / 8, componentwise / 2};
+    return accuracy_to_json(&accuracy);
+}
+
 static json_t *prepare(void)
 {
     const char *dead = getenv("FAKE_DEAD_GPU");
     if (dead && atoi(dead) == device) abort();
     take_time("FAKE_PREPARE_MS");
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
-    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i}", "ok", 1, "anchor_us", anchor_us, "rival",
-                     anchor_us > 0 ? "cublasSgemm" : "", "anchor_samples_us", anchor_us, "warm_s", 0.0,
-                     "sets", 2);
+    json_t *errors = anchor_us > 0 ? errors_of(2e-7) : NULL;
+    return json_pack("{s:b, s:f, s:s, s:o*, s:[f], s:f, s:i}", "ok", 1, "anchor_us", anchor_us, "rival",
+                     anchor_us > 0 ? "cublasSgemm" : "", "anchor_errors", errors, "anchor_samples_us",
+                     anchor_us, "warm_s", 0.0, "sets", 2);
 }
 
 static json_t *trial(const char *text)
@@ -158,8 +165,8 @@ static json_t *block(const char *who, const char *text)
 static json_t *verify(const char *text)
 {
     bool wrong = told("FAKE_REFUSE", text);
-    return json_pack("{s:b, s:s, s:s, s:i}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
-                     wrong ? "told to" : "", "shapes", 20);
+    return json_pack("{s:b, s:s, s:s, s:i, s:o}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
+                     wrong ? "told to" : "", "shapes", 20, "errors", errors_of(1e-7));
 }
 
 static json_t *answer(const json_t *request, bool compiler)

@@ -63,18 +63,18 @@ static json_t *json_text(const char *text)
 
 static json_t *errors_to_json(const struct db_errors *e)
 {
-    return json_pack("{s:f, s:f, s:f}", "componentwise", e->componentwise, "rms", e->rms, "max", e->max);
+    const struct accuracy accuracy = {e->componentwise, e->rms, e->max};
+    return accuracy_to_json(&accuracy);
 }
 
 static enum status errors_from_json(const json_t *json, struct db_errors *e)
 {
+    struct accuracy a;
     if (!json) return OK;
-    struct fields f = {.object = json};
-    e->measured = true;
-    e->componentwise = field_number(&f, "componentwise", true, 0, DBL_MAX);
-    e->rms = field_number(&f, "rms", true, 0, DBL_MAX);
-    e->max = field_number(&f, "max", true, 0, DBL_MAX);
-    return fields_check(&f);
+    if (!accuracy_from_json(json, &a) || !accuracy_is_known(&a))
+        return fail(E_INPUT, "errors are not three numbers from 0 on");
+    *e = (struct db_errors){true, a.componentwise, a.rms, a.max};
+    return OK;
 }
 
 json_t *winner_to_json(const struct db_winner *w, bool figures)

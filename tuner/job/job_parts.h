@@ -46,6 +46,7 @@ struct job {
     int prepare_failures;
     double anchor_us; /* the rival, as the preparation timed it; 0: there is none */
     char rival[32];   /* its name; "" without */
+    struct accuracy rival_errors;
 
     enum asked asked;
     double sent_s;

@@ -159,13 +159,23 @@ void job_best(const struct job *job, struct db_winner *winner)
     winner->ratio = job->anchor_us > 0 ? job->anchor_us / job->best_us : 0;
 }
 
-static enum status store_winner(struct job *job)
+static struct db_errors stored_errors(const struct accuracy *a)
+{
+    if (!accuracy_is_known(a)) return (struct db_errors){.measured = false};
+    return (struct db_errors){true, a->componentwise, a->rms, a->max};
+}
+
+static enum status store_winner(struct job *job, const struct accuracy *errors)
 {
     const struct finalist *f = &job->playoff.finalist[job->choice];
     struct db_winner *w = &job->result.winner;
     describe(job, f->index, w);
     playoff_evidence(&job->playoff, job->choice, w);
-    if (w->anchor_us > 0) memcpy(w->rival, job->rival, sizeof w->rival);
+    w->errors = stored_errors(errors);
+    if (w->anchor_us > 0) {
+        memcpy(w->rival, job->rival, sizeof w->rival);
+        w->rival_errors = stored_errors(&job->rival_errors);
+    }
     w->tied = job->tied;
     struct outcome outcome;
     bool stale;
@@ -212,7 +222,9 @@ enum status check_answered(struct job *job, const json_t *answer)
         crew_cancel(job->env->crew, job->worker);
         return check_lost(job, false, status_text());
     }
-    if (verdict == VERDICT_MEASURED) return store_winner(job);
+    struct accuracy errors;
+    if (!accuracy_from_json(json_object_get(answer, "errors"), &errors)) errors = accuracy_unknown();
+    if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);
     return refuse(job, verdict, detail ? detail : "refused by the last check");
 }
 
