@@ -8,9 +8,9 @@ struct verification {
     enum verdict verdict;            /* measured: right everywhere it was asked */
     char detail[OUTCOME_DETAIL_MAX]; /* what is wrong where; or how many cases were right and how many skipped
                                       */
-    struct accuracy errors;          /* for the site's problem itself; unknown if it did not run */
     int shapes;                      /* cases judged */
     int skipped;                     /* cases that the template's rules refuse for this configuration */
+    struct accuracy errors; /* of the site's problem, on the data of which the rival was judged; or unknown */
 };
 
 /* Twenty bitwise equal runs of the site's problem, then the cases of verify_cases.h. Stops at the first wrong
