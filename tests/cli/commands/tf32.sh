@@ -15,7 +15,10 @@ t tune query --db one.db --shape tf32gemm:nn:1000x1000x1000
 t tune explain --db one.db --shape tf32gemm:tn:1000x1000x1000
 
 t tune export --db one.db --header winners.h
-t sed -n 's/^    {1000, 1000, 1000, 1, \(.\), \(.\),.*"\([a-z]*\) BM.*/type \1, op \2: \3/p' winners.h
+cat >types.sed <<'END'
+s/^    {1000, 1000, 1000, 1, \(.\), \(.\),.*"\([a-z]*\) BM.*/type \1, op \2: \3/p
+END
+t sed -n -f types.sed winners.h
 tune export --db one.db --json -o one.jsonl
 t sh -c 'tune export --db one.db --csv | cut -d, -f1 | sort'
 t tune import one.jsonl --db two.db
