@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const fuzz_words[] = {"byte ",
+const char *const fuzz_words[] = {"old\n",
+                                  "byte ",
                                   "\nrehash\n",
                                   "\nset 5 3 7 0\nrehash\n",
                                   "\nset 6 12 13 2\n",
@@ -43,7 +44,10 @@ const char *const fuzz_words[] = {"byte ",
                                   "time_us",
                                   "samples_us",
                                   "hash",
+                                  "kernel_hash",
                                   "template_hash",
+                                  "gpu_rates",
+                                  "decision_errors",
                                   "ratio",
                                   NULL};
 
@@ -51,13 +55,17 @@ const char *const fuzz_words[] = {"byte ",
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K="
 
-static uint8_t *whole;
-static size_t whole_size;
+struct image {
+    uint8_t *bytes;
+    size_t size;
+};
+static struct image whole, old;
 struct db_context damage_context;
 
 void damage_remove(const char *name)
 {
-    static const char *const ends[] = {"", "-wal", "-shm", "-journal", ".lock"};
+    static const char *const ends[] = {"",      "-wal",       "-shm",          "-journal",
+                                       ".lock", ".v1-backup", ".v1-backup.new"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char text[300];
         snprintf(text, sizeof text, "%s%s", name, ends[i]);
@@ -96,6 +104,19 @@ static void store(struct db *db, int64_t run, const struct problem *p, int split
 }
 
 /* The database as it was before anything happened to it. */
+static struct image read_image(const char *path)
+{
+    struct image image;
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END)) abort();
+    image.size = (size_t)ftell(file);
+    rewind(file);
+    image.bytes = malloc(image.size);
+    if (!image.bytes || fread(image.bytes, 1, image.size, file) != image.size) abort();
+    fclose(file);
+    return image;
+}
+
 static void make_whole(const char *path)
 {
     struct db *db;
@@ -128,13 +149,16 @@ static void make_whole(const char *path)
         WORKS(db_run_end(db, run, "finished"));
     }
     db_close(db);
-    FILE *file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END)) abort();
-    whole_size = (size_t)ftell(file);
-    rewind(file);
-    whole = malloc(whole_size);
-    if (!whole || fread(whole, 1, whole_size, file) != whole_size) abort();
-    fclose(file);
+    whole = read_image(path);
+    damage_remove(path);
+}
+
+static void make_old(const char *path)
+{
+    char command[600];
+    snprintf(command, sizeof command, "gzip -dc '%s/tests/data/version1.db.gz' > '%s'", GT_SOURCE_DIR, path);
+    if (system(command) != 0) abort(); /* NOLINT(bugprone-command-processor): both names are ours */
+    old = read_image(path);
     damage_remove(path);
 }
 
@@ -163,8 +187,9 @@ static void run_sql(const char *path, const char *sql)
 static void set_value(const char *path, unsigned table, unsigned column, unsigned value, unsigned row)
 {
     static const char *const tables[] = {
-        "gpus",      "gpu_figures",      "problems",         "configs", "runs",    "trials",
-        "decisions", "decision_runners", "decision_samples", "winners", "attempts"};
+        "gpus",     "gpu_figures", "problems",         "configs",          "runs",
+        "trials",   "decisions",   "decision_runners", "decision_samples", "winners",
+        "attempts", "gpu_rates",   "decision_errors"};
     static const char *const values[] = {"0",
                                          "1",
                                          "-1",
@@ -246,18 +271,20 @@ static void give_right_hashes(const char *path)
 
 void damage(const char *path, char *list)
 {
-    if (!whole) make_whole(path);
+    if (!whole.bytes) make_whole(path);
+    if (!old.bytes) make_old(path);
     damage_remove(path);
-    uint8_t *bytes = malloc(whole_size);
-    size_t size = whole_size;
+    const struct image *image = strncmp(list, "old\n", 4) == 0 ? &old : &whole;
+    uint8_t *bytes = malloc(image->size);
+    size_t size = image->size;
     unsigned table, column, value_index, row;
     char *rest = NULL, *copy = strdup(list);
     if (!bytes || !copy) abort();
-    memcpy(bytes, whole, whole_size);
+    memcpy(bytes, image->bytes, image->size);
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         unsigned long offset, value;
-        if (sscanf(line, "byte %lu %lu", &offset, &value) == 2) bytes[offset % whole_size] = (uint8_t)value;
-        else if (sscanf(line, "cut %lu", &offset) == 1) size = offset % whole_size;
+        if (sscanf(line, "byte %lu %lu", &offset, &value) == 2) bytes[offset % image->size] = (uint8_t)value;
+        else if (sscanf(line, "cut %lu", &offset) == 1) size = offset % image->size;
     }
     FILE *file = fopen(path, "wb");
     if (!file || fwrite(bytes, 1, size, file) != size) abort();

@@ -1,5 +1,6 @@
 /* damage.h — a database that something happened to. An input is a list of what, a line each:
  *
+ *     old                   first: it is of version 1 (tests/data/version1.db.gz)
  *     byte OFFSET VALUE     one byte is another
  *     cut SIZE              the file ends there
  *     sql STATEMENT         somebody else's program wrote to it

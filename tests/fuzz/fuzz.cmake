@@ -32,7 +32,7 @@ file(GLOB exec_lists CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/exec/*.list)
 gt_fuzz_target(config 300000 LIBRARIES gt_templates SEEDS -l ${fuzz_seeds}/config ${exec_lists})
 file(GLOB kernel_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernel_templates/device/*.cuh
   ${PROJECT_SOURCE_DIR}/kernel_templates/families/*/*.cu)
-gt_fuzz_target(source 6000 LIBRARIES gt_core SEEDS ${fuzz_seeds}/source ${kernel_texts})
+gt_fuzz_target(source 2000 LIBRARIES gt_core SEEDS ${fuzz_seeds}/source ${kernel_texts})
 gt_fuzz_target(suite 20000 LIBRARIES gt_core SEEDS ${fuzz_seeds}/suite ${configs}/suites)
 gt_fuzz_target(gpu 40000 LIBRARIES gt_core SEEDS ${fuzz_seeds}/gpu ${configs}/gpus)
 gt_fuzz_target(ptxas 300000 LIBRARIES gt_cuda SEEDS ${fuzz_seeds}/ptxas)

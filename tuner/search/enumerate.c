@@ -14,11 +14,8 @@
 #define CHECKS_MAX  2e8 /* some tens of seconds: beyond this the file is wrong, not the machine slow */
 #define REASONS_MAX 64
 
-/* What of a launch can differ between candidates of one kernel. */
-struct launched {
-    unsigned grid[LAUNCH_KERNELS_MAX][3];
-    unsigned char argument[LAUNCH_ARGUMENT_MAX];
-};
+/* What of a launch can differ between candidates of one kernel: its grids, and then the argument. */
+enum { GRIDS_BYTES = LAUNCH_KERNELS_MAX * 3 * sizeof(unsigned) };
 
 struct walk {
     const struct space_section *section;
@@ -29,8 +26,9 @@ struct walk {
     struct config config;
     struct candidates *out;
     size_t room;
-    struct config kernel;      /* that of the last candidate */
-    struct launched *launches; /* of all its candidates so far */
+    struct config kernel;    /* that of the last candidate */
+    unsigned char *launches; /* of all its candidates so far, one after the other */
+    size_t launch_bytes;     /* of one */
     size_t launch_count, launch_room;
     double checks;
     struct {
@@ -49,35 +47,34 @@ static void blame(struct walk *w, const char *why, double count)
     w->reason[i].count += count;
 }
 
-static struct launched launch_of(const struct launch_plan *plan)
+static void write_launch(const struct launch_plan *plan, unsigned char *at)
 {
-    struct launched launch;
-    memset(&launch, 0, sizeof launch); /* compared as bytes */
-    memcpy(launch.argument, plan->argument, (size_t)plan->argument_bytes);
-    for (int i = 0; i < plan->kernels; i++)
-        memcpy(launch.grid[i], plan->kernel[i].grid, sizeof launch.grid[i]);
-    return launch;
+    const size_t grid_bytes = sizeof plan->kernel[0].grid;
+    for (size_t i = 0; i < LAUNCH_KERNELS_MAX; i++)
+        memcpy(at + i * grid_bytes, plan->kernel[i].grid, grid_bytes);
+    memcpy(at + GRIDS_BYTES, plan->argument, (size_t)plan->argument_bytes);
 }
 
 /* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
 static enum status known_already(struct walk *w, const struct launch_plan *plan, bool *known)
 {
+    const size_t bytes = GRIDS_BYTES + (size_t)plan->argument_bytes;
     *known = false;
-    if (w->launch_count == 0 || !config_same_kernel(&w->kernel, &w->config)) w->launch_count = 0;
+    if (w->launch_count == 0 || bytes != w->launch_bytes || !config_same_kernel(&w->kernel, &w->config))
+        w->launch_count = 0;
     w->kernel = w->config;
-    struct launched launch = launch_of(plan);
-    for (size_t i = 0; i < w->launch_count; i++)
-        if (memcmp(&w->launches[i], &launch, sizeof launch) == 0) {
-            *known = true;
-            return OK;
-        }
-    if (w->launch_count == w->launch_room) {
-        w->launch_room = w->launch_room ? 2 * w->launch_room : 64;
-        struct launched *grown = realloc(w->launches, w->launch_room * sizeof *grown);
-        if (!grown) return fail(E_MEMORY, "out of memory for %zu launches", w->launch_room);
+    w->launch_bytes = bytes;
+    if ((w->launch_count + 1) * bytes > w->launch_room) {
+        w->launch_room = w->launch_room ? 2 * w->launch_room : 64 * (GRIDS_BYTES + LAUNCH_ARGUMENT_MAX);
+        unsigned char *grown = realloc(w->launches, w->launch_room);
+        if (!grown) return fail(E_MEMORY, "out of memory for %zu launches", w->launch_count + 1);
         w->launches = grown;
     }
-    w->launches[w->launch_count++] = launch;
+    unsigned char *launch = w->launches + w->launch_count * bytes;
+    write_launch(plan, launch);
+    for (const unsigned char *other = w->launches; other < launch && !*known; other += bytes)
+        *known = memcmp(other, launch, bytes) == 0;
+    w->launch_count += !*known;
     return OK;
 }
 

@@ -353,7 +353,7 @@ enum status known_read_near(struct known *known, const struct shape *shape, doub
     int count = 0;
     for (size_t i = 0; i < known->problem_count; i++) {
         struct known_problem *p = &known->problems[i];
-        if (p->read) continue;
+        if (p->read || !shape_answers(&p->shape, shape)) continue;
         const double distance = shape_distance(&p->shape, shape);
         if (!(distance < (count == READ_TOGETHER ? distances[count - 1] : within))) continue;
         int at = count < READ_TOGETHER ? count++ : count - 1;

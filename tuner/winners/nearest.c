@@ -80,7 +80,7 @@ static int list_read(const struct known *known, const struct shape *shape, struc
     int listed = 0;
     for (size_t i = 0; i < known->count; i++) {
         const struct known_winner *w = &known->winners[i];
-        if (!serves_others(w)) continue;
+        if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* Of equals the user's own goes first. */

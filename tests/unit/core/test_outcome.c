@@ -42,6 +42,28 @@ TEST(infinite_error_survives_as_more_than_any_bound)
     json_decref(json);
 }
 
+TEST(errors_that_nobody_measured_are_left_out_and_impossible_ones_refused)
+{
+    struct outcome before = sample_outcome(), after;
+    before.errors = accuracy_unknown();
+    json_t *json = outcome_to_json(&before);
+    assert_null(json_object_get(json, "errors"));
+    assert_ok(outcome_from_json(json, &after));
+    assert_false(accuracy_is_known(&after.errors));
+    static const char *const wrong[] = {"{}", "[1, 2, 3]", "{\"componentwise\": 1, \"rms\": 1}",
+                                        "{\"componentwise\": 1, \"rms\": -1, \"max\": 1}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        json_object_set_new(json, "errors", json_loads(wrong[i], 0, NULL));
+        assert_fails(outcome_from_json(json, &after), E_INPUT, "errors");
+    }
+    json_decref(json);
+    before.errors = (struct accuracy){INFINITY, 0, INFINITY};
+    json = outcome_to_json(&before);
+    assert_ok(outcome_from_json(json, &after));
+    assert_true(after.errors.componentwise > 1e300 && after.errors.rms == 0);
+    json_decref(json);
+}
+
 TEST(a_measured_outcome_without_a_time_is_refused)
 {
     struct outcome o = sample_outcome(), out;
@@ -117,6 +139,7 @@ TEST(gpu_survives_json)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_that_nobody_measured_are_left_out_and_impossible_ones_refused),
         cmocka_unit_test(outcome_survives_json),
         cmocka_unit_test(infinite_error_survives_as_more_than_any_bound),
         cmocka_unit_test(a_measured_outcome_without_a_time_is_refused),

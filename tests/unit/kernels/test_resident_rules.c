@@ -1,32 +1,9 @@
 /* The host's half of the resident family: which configurations it takes, and how it launches them. */
-#include "unit.h"
-
-#include <stats.h>
-#include <stdio.h>
-#include <string.h>
-#include <template.h>
+#include "family_checks.h"
 
 static const char *const base_text =
     "resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VS=4 "
     "VC=4 UNROLL=8 MIN_BLOCKS=2 SMS=132";
-
-static const struct gpu h200 = {.id = "h200",
-                                .arch = 90,
-                                .sm_count = 132,
-                                .threads_per_sm = 2048,
-                                .blocks_per_sm = 32,
-                                .registers_per_sm = 65536,
-                                .smem_per_sm_bytes = 233472,
-                                .smem_per_block_bytes = 232448,
-                                .smem_reserved_bytes = 1024};
-
-static struct config with(const char *name, int value)
-{
-    struct config config;
-    assert_ok(config_parse(base_text, &config));
-    if (name) assert_true(config_set(&config, name, value));
-    return config;
-}
 
 /* The base with A and B in each other's place. */
 static struct config narrow(void)
@@ -39,67 +16,30 @@ static struct config narrow(void)
     return config;
 }
 
-static const char *check(const struct config *config, const struct problem *problem, const struct gpu *gpu)
-{
-    return config->template->check(config, problem, gpu);
-}
-
-static struct problem problem(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
-
-static struct launch_plan plan_of(const struct config *config, const struct problem *p)
-{
-    struct launch_plan plan;
-    config->template->plan(config, p, &plan);
-    return plan;
-}
-
-static void assert_refused(const char *why, const char *part)
-{
-    if (!why) fail_msg("taken, though: %s", part);
-    if (!strstr(why, part)) fail_msg("'%s' lacks '%s'", why, part);
-}
-
-static void assert_taken(const char *why)
-{
-    if (why) fail_msg("refused: %s", why);
-}
-
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    const struct {
-        const char *name;
-        int value;
-        const char *part;
-    } cases[] = {{"SIDE", 2, "outside its range"},
-                 {"BM", 48, "BM must be a multiple of WM"},
-                 {"BN", 96, "BN must be a multiple of WN"},
-                 {"BM", 512, "1024 threads"},
-                 {"TM", 5, "WM must be a multiple of TM"},
-                 {"TN", 6, "WN must be a multiple of TN"},
-                 {"WM", 64, "32 lanes"},
-                 {"VS", 3, "VS must be 1, 2 or 4"},
-                 {"VC", 3, "VC must be 1, 2 or 4"},
-                 {"LOADER", 4, "outside its range"},
-                 {"ORDER", 5, "outside its range"},
-                 {"STAGES", 1, "outside its range"},
-                 {"UNROLL", 7, "UNROLL must be even"},
-                 {"UNROLL", 24, "UNROLL must not exceed BK"},
-                 {"MIN_BLOCKS", 0, "outside its range"},
-                 {"SMS", 0, "outside its range"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct config config = with(cases[i].name, cases[i].value);
-        assert_refused(check(&config, NULL, NULL), cases[i].part);
-    }
+    static const struct violation cases[] = {{"SIDE", 2, "outside its range"},
+                                             {"BM", 48, "BM must be a multiple of WM"},
+                                             {"BN", 96, "BN must be a multiple of WN"},
+                                             {"BM", 512, "1024 threads"},
+                                             {"TM", 5, "WM must be a multiple of TM"},
+                                             {"TN", 6, "WN must be a multiple of TN"},
+                                             {"WM", 64, "32 lanes"},
+                                             {"VS", 3, "VS must be 1, 2 or 4"},
+                                             {"VC", 3, "VC must be 1, 2 or 4"},
+                                             {"LOADER", 4, "outside its range"},
+                                             {"ORDER", 5, "outside its range"},
+                                             {"STAGES", 1, "outside its range"},
+                                             {"UNROLL", 7, "UNROLL must be even"},
+                                             {"UNROLL", 24, "UNROLL must not exceed BK"},
+                                             {"MIN_BLOCKS", 0, "outside its range"},
+                                             {"SMS", 0, "outside its range"}};
+    assert_each_refused(cases, sizeof cases / sizeof *cases);
 }
 
 TEST(a_k_that_is_odd_or_divides_evenly_is_a_stage_like_any_other)
 {
-    const struct problem p = problem("64x559104x147");
+    const struct problem p = problem_of("64x559104x147");
     for (int bk = 7; bk <= 49; bk++) {
         struct config config = with("BK", bk);
         config_set(&config, "STAGES", 2);
@@ -110,21 +50,21 @@ TEST(a_k_that_is_odd_or_divides_evenly_is_a_stage_like_any_other)
 
 TEST(vectors_follow_the_streamed_operand_and_c)
 {
-    const struct config low = with(NULL, 0), tall = narrow();
-    const struct problem odd_a = problem("64x4096x147"), odd_b = problem("64x4098x148");
+    const struct config low = base(), tall = narrow();
+    const struct problem odd_a = problem_of("64x4096x147"), odd_b = problem_of("64x4098x148");
     assert_taken(check(&low, &odd_a, &h200)); /* A is copied float by float */
     assert_refused(check(&low, &odd_b, &h200), "VS is wider than the streamed operand");
-    const struct problem odd_c = problem("64x4096x148:ldc=4098");
+    const struct problem odd_c = problem_of("64x4096x148:ldc=4098");
     assert_refused(check(&low, &odd_c, &h200), "VC is wider than C");
-    const struct problem across = problem("tn:4096x64x147"), shifted = problem("tn:4098x64x147");
+    const struct problem across = problem_of("tn:4096x64x147"), shifted = problem_of("tn:4098x64x147");
     assert_taken(check(&tall, &across, &h200));
     assert_refused(check(&tall, &shifted, &h200), "VS is wider than the streamed operand");
 }
 
 TEST(an_operand_streamed_along_k_comes_float_by_float)
 {
-    struct config low = with(NULL, 0), tall = narrow();
-    const struct problem nn = problem("nn:4096x64x148"), nt = problem("nt:64x4096x148");
+    struct config low = base(), tall = narrow();
+    const struct problem nn = problem_of("nn:4096x64x148"), nt = problem_of("nt:64x4096x148");
     assert_refused(check(&low, &nt, &h200), "VS must be 1");
     assert_refused(check(&tall, &nn, &h200), "VS must be 1");
     config_set(&low, "VS", 1);
@@ -136,10 +76,10 @@ TEST(an_operand_streamed_along_k_comes_float_by_float)
 TEST(shared_memory_holds_all_of_k_and_the_stages)
 {
     struct config config = with("MIN_BLOCKS", 1);
-    struct problem p = problem("64x4096x147");
+    struct problem p = problem_of("64x4096x147");
     const int stages = 3 * 21 * 256, tile = 21 * 68;
     assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (stages + 7 * tile));
-    p = problem("64x4096x148"); /* a tile more, most of it zeros */
+    p = problem_of("64x4096x148"); /* a tile more, most of it zeros */
     assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (stages + 8 * tile));
     assert_int_equal(config.template->resources(&config).smem_bytes, 4 * (stages + tile));
     struct gpu gpu = h200;
@@ -147,7 +87,7 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
     assert_taken(check(&config, &p, &gpu));
     gpu.smem_per_block_bytes--;
     assert_refused(check(&config, &p, &gpu), "do not fit in a block's shared memory");
-    p = problem("64x4096x100000");
+    p = problem_of("64x4096x100000");
     assert_refused(check(&config, &p, NULL), "do not fit in a block's shared memory");
     assert_taken(check(&config, NULL, NULL));
 }
@@ -155,7 +95,7 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
 TEST(stages_with_mbarriers_hold_whole_groups_and_k_is_filled_up_to_one)
 {
     struct config config = with("LOADER", 2);
-    const struct problem p = problem("64x4096x147");
+    const struct problem p = problem_of("64x4096x147");
     assert_refused(check(&config, &p, &h200), "BK must be a multiple of UNROLL");
     config_set(&config, "BK", 24);
     assert_taken(check(&config, &p, &h200));
@@ -169,7 +109,7 @@ TEST(bulk_copies_need_their_gpu_and_aligned_rows)
 {
     struct config config = with("LOADER", 3);
     config_set(&config, "BK", 24);
-    const struct problem p = problem("64x4096x147"), along = problem("nt:64x4096x148");
+    const struct problem p = problem_of("64x4096x147"), along = problem_of("nt:64x4096x148");
     struct gpu older = h200;
     older.arch = 89;
     assert_taken(check(&config, &p, &h200));
@@ -189,14 +129,14 @@ TEST(a_text_from_before_loaders_and_orders_means_the_first_of_them)
         config_parse("resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 VS=4 VC=4 UNROLL=8 "
                      "MIN_BLOCKS=2 SMS=132",
                      &older));
-    const struct config now = with(NULL, 0);
+    const struct config now = base();
     for (int i = 0; i < now.template->param_count; i++) assert_int_equal(older.value[i], now.value[i]);
 }
 
 TEST(the_blocks_that_fill_an_sm_must_fit_it)
 {
-    const struct problem p = problem("64x559104x147");
-    struct config config = with(NULL, 0);
+    const struct problem p = problem_of("64x559104x147");
+    struct config config = base();
     assert_taken(check(&config, &p, &h200));
     config_set(&config, "MIN_BLOCKS", 3);
     assert_refused(check(&config, &p, &h200), "registers");
@@ -215,7 +155,7 @@ TEST(the_blocks_that_fill_an_sm_must_fit_it)
 TEST(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses)
 {
     struct gpu gpu = h200;
-    const struct config config = with(NULL, 0);
+    const struct config config = base();
     gpu.arch = 75;
     assert_refused(check(&config, NULL, &gpu), "cp.async");
     gpu = h200;
@@ -227,7 +167,7 @@ TEST(every_row_of_tiles_has_as_many_blocks_as_the_others_and_none_is_idle)
 {
     uint64_t seed = 3;
     for (int i = 0; i < 20000; i++) {
-        struct config config = i % 2 ? narrow() : with(NULL, 0);
+        struct config config = i % 2 ? narrow() : base();
         config_set(&config, "SMS", 1 + (int)stats_random_below(&seed, 200));
         const int64_t resident = 1 + (int64_t)stats_random_below(&seed, 2000);
         const int64_t stream = 1 + (int64_t)stats_random_below(&seed, 200000);
@@ -257,8 +197,8 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
 
 TEST(long_batches_are_cut_by_the_grid)
 {
-    const struct config config = with(NULL, 0);
-    const struct problem p = problem("64x64x64:batch=70000");
+    const struct config config = base();
+    const struct problem p = problem_of("64x64x64:batch=70000");
     const struct launch_plan plan = plan_of(&config, &p);
     assert_int_equal(plan.batch_per_launch, 65535);
     assert_int_equal(plan.kernel[0].grid[2], 65535);
@@ -266,42 +206,16 @@ TEST(long_batches_are_cut_by_the_grid)
 
 TEST(no_value_however_insane_breaks_the_check)
 {
-    static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
-                                     8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
-    const struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
-    uint64_t seed = 1;
-    for (int i = 0; i < 200000; i++) {
-        struct config config = with(NULL, 0);
-        bool in_range = true;
-        for (uint64_t changes = 1 + stats_random_below(&seed, 6); changes > 0; changes--)
-            config.value[stats_random_below(&seed, (uint64_t)config.template->param_count)] =
-                values[stats_random_below(&seed, sizeof values / sizeof *values)];
-        for (int p = 0; p < config.template->param_count; p++) {
-            const struct param *param = &config.template->params[p];
-            in_range = in_range && config.value[p] >= param->least && config.value[p] <= param->most;
-        }
-        const char *why = check(&config, i % 2 ? &huge : NULL, i % 3 ? &h200 : NULL);
-        if (!in_range && !why) fail_msg("a value outside its range was taken");
-    }
+    const struct config first = base(), second = narrow();
+    assert_nothing_insane_is_taken(&first);
+    assert_nothing_insane_is_taken(&second);
 }
 
 /* Every header that a text includes by name must be handed to the compiler, except the one of the CPU
  * execution. */
 TEST(the_texts_include_only_each_other)
 {
-    const struct template *t = template_find("resident");
-    int includes = 0;
-    assert_non_null(t);
-    for (int i = 0; i < t->source_count; i++)
-        for (const char *at = t->sources[i].text; (at = strstr(at, "#include \"")); at++) {
-            char name[64];
-            bool found = false;
-            assert_int_equal(sscanf(at, "#include \"%63[^\"]\"", name), 1);
-            for (int j = 0; j < t->source_count; j++) found = found || !strcmp(t->sources[j].name, name);
-            if (!found && strcmp(name, "gt_cpu.h") != 0) fail_msg("%s is not among the sources", name);
-            includes++;
-        }
-    assert_true(includes >= t->source_count - 1);
+    assert_texts_include_only_each_other(template_find("resident"));
 }
 
 int main(void)

@@ -1,62 +1,12 @@
 /* The host's half of the skinny family: which configurations it takes, and how it launches them. */
+#include "family_checks.h"
 #include "gemm_block.h"
-#include "unit.h"
-
-#include <string.h>
-#include <template.h>
 
 static const char *const base_text =
     "skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=32 WARPS_X=1 WARPS_K=8 DEPTH=2 "
     "STEPS=4 LOADER=1 MIN_BLOCKS=2 SPLIT_K=1";
 
-static const struct gpu h200 = {.id = "h200",
-                                .arch = 90,
-                                .sm_count = 132,
-                                .threads_per_sm = 2048,
-                                .blocks_per_sm = 32,
-                                .registers_per_sm = 65536,
-                                .smem_per_sm_bytes = 233472,
-                                .smem_per_block_bytes = 232448,
-                                .smem_reserved_bytes = 1024};
-
-static struct config base(void)
-{
-    struct config config;
-    assert_ok(config_parse(base_text, &config));
-    return config;
-}
-
-static struct config with(const char *name, int value)
-{
-    struct config config = base();
-    assert_true(config_set(&config, name, value));
-    return config;
-}
-
-static const char *check(const struct config *config, const struct problem *problem, const struct gpu *gpu)
-{
-    return config->template->check(config, problem, gpu);
-}
-
-static void assert_refused(const char *why, const char *part)
-{
-    if (!why) fail_msg("taken, though: %s", part);
-    if (!strstr(why, part)) fail_msg("'%s' lacks '%s'", why, part);
-}
-
-static void assert_taken(const char *why)
-{
-    if (why) fail_msg("refused: %s", why);
-}
-
-static struct problem problem_of(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
-
-static struct launch_plan plan_of(const struct config *config, const struct problem *p)
+static struct launch_plan legal_plan(const struct config *config, const struct problem *p)
 {
     struct launch_plan plan;
     assert_taken(check(config, p, &h200));
@@ -189,7 +139,7 @@ TEST(without_splits_there_is_no_workspace)
 {
     const struct config config = base();
     const struct problem p = problem_of("8x6144x4096:batch=3");
-    const struct launch_plan plan = plan_of(&config, &p);
+    const struct launch_plan plan = legal_plan(&config, &p);
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.kernel[0].grid[0], 48);
     assert_int_equal(plan.kernel[0].grid[1], 1);
@@ -203,7 +153,7 @@ TEST(splits_share_k_evenly_in_one_kernel_with_a_counter_a_tile)
 {
     const struct config config = with("SPLIT_K", 11);
     const struct problem p = problem_of("8x6144x4096");
-    const struct launch_plan plan = plan_of(&config, &p);
+    const struct launch_plan plan = legal_plan(&config, &p);
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.kernel[0].grid[1], 11);
     assert_int_equal(gemm_args_in(&plan).splits, 11);
@@ -216,7 +166,7 @@ TEST(splits_along_k_begin_at_whole_lines)
 {
     const struct config config = with("SPLIT_K", 11);
     const struct problem p = problem_of("sgemm:nt:8x6144x4096");
-    const struct launch_plan plan = plan_of(&config, &p);
+    const struct launch_plan plan = legal_plan(&config, &p);
     assert_int_equal(gemm_args_in(&plan).k_per_split, 384);
 }
 
@@ -225,7 +175,7 @@ TEST(no_split_is_empty)
     const struct config config = with("SPLIT_K", 1000);
     for (int64_t k = 4; k < 200; k += 4) {
         const struct problem p = problem_make(8, 128, k);
-        const struct launch_plan plan = plan_of(&config, &p);
+        const struct launch_plan plan = legal_plan(&config, &p);
         assert_true((int64_t)gemm_args_in(&plan).splits * gemm_args_in(&plan).k_per_split >= k);
         assert_true((int64_t)(gemm_args_in(&plan).splits - 1) * gemm_args_in(&plan).k_per_split < k);
     }
@@ -237,7 +187,7 @@ TEST(a_cluster_has_all_parts_of_its_tile_and_no_workspace)
     assert_refused(check(&config, NULL, NULL), "SPLIT_K must be the size of the cluster");
     assert_true(config_set(&config, "SPLIT_K", 5));
     const struct problem p = problem_of("8x6144x16"); /* less k than blocks: the last has none */
-    const struct launch_plan plan = plan_of(&config, &p);
+    const struct launch_plan plan = legal_plan(&config, &p);
     assert_int_equal(plan.kernel[0].grid[1], 5);
     assert_int_equal(plan.kernel[0].cluster[1], 5);
     assert_int_equal(gemm_args_in(&plan).k_per_split, 4);
@@ -275,7 +225,7 @@ TEST(long_batches_are_cut_by_the_workspace)
 {
     const struct config config = with("SPLIT_K", 16);
     const struct problem p = problem_of("8x128x4096:batch=70000");
-    const struct launch_plan plan = plan_of(&config, &p);
+    const struct launch_plan plan = legal_plan(&config, &p);
     assert_true(plan.batch_per_launch > 100 && plan.batch_per_launch < 70000);
     assert_true(plan.workspace_bytes <= 64 << 20);
     assert_true(plan.counters >= plan.batch_per_launch);
@@ -294,9 +244,9 @@ TEST(empty_problems_launch_nothing)
     struct config config = with("VX", 1);
     assert_true(config_set(&config, "VC", 1));
     struct problem p = problem_make(0, 128, 64);
-    assert_int_equal(plan_of(&config, &p).kernels, 0);
+    assert_int_equal(legal_plan(&config, &p).kernels, 0);
     p = problem_make(8, 0, 64);
-    assert_int_equal(plan_of(&config, &p).kernels, 0);
+    assert_int_equal(legal_plan(&config, &p).kernels, 0);
 }
 
 TEST(nothing_to_add_up_still_writes_c)
@@ -304,9 +254,20 @@ TEST(nothing_to_add_up_still_writes_c)
     struct config config = with("VS", 1);
     assert_true(config_set(&config, "SPLIT_K", 4));
     const struct problem p = problem_make(8, 128, 0);
-    const struct launch_plan plan = plan_of(&config, &p);
+    const struct launch_plan plan = legal_plan(&config, &p);
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(gemm_args_in(&plan).splits, 1);
+}
+
+TEST(no_value_however_insane_breaks_the_check)
+{
+    const struct config config = base();
+    assert_nothing_insane_is_taken(&config);
+}
+
+TEST(the_texts_include_only_each_other)
+{
+    assert_texts_include_only_each_other(template_find("skinny"));
 }
 
 int main(void)
@@ -332,6 +293,8 @@ int main(void)
         cmocka_unit_test(a_workspace_beyond_64_mib_is_refused),
         cmocka_unit_test(empty_problems_launch_nothing),
         cmocka_unit_test(nothing_to_add_up_still_writes_c),
+        cmocka_unit_test(no_value_however_insane_breaks_the_check),
+        cmocka_unit_test(the_texts_include_only_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,31 +1,8 @@
 /* The host's half of the tall family: which configurations it takes, and how it launches them. */
-#include "unit.h"
-
-#include <stats.h>
-#include <stdio.h>
-#include <string.h>
-#include <template.h>
+#include "family_checks.h"
 
 static const char *const base_text =
     "tall SIDE=1 BM=256 BN=64 BK=21 TM=8 TN=8 STAGES=3 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=132";
-
-static const struct gpu h200 = {.id = "h200",
-                                .arch = 90,
-                                .sm_count = 132,
-                                .threads_per_sm = 2048,
-                                .blocks_per_sm = 32,
-                                .registers_per_sm = 65536,
-                                .smem_per_sm_bytes = 233472,
-                                .smem_per_block_bytes = 232448,
-                                .smem_reserved_bytes = 1024};
-
-static struct config with(const char *name, int value)
-{
-    struct config config;
-    assert_ok(config_parse(base_text, &config));
-    if (name) assert_true(config_set(&config, name, value));
-    return config;
-}
 
 /* The base with A and B in each other's place. */
 static struct config low(void)
@@ -37,57 +14,23 @@ static struct config low(void)
     return config;
 }
 
-static const char *check(const struct config *config, const struct problem *problem, const struct gpu *gpu)
-{
-    return config->template->check(config, problem, gpu);
-}
-
-static struct problem problem(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
-
-static struct launch_plan plan_of(const struct config *config, const struct problem *p)
-{
-    struct launch_plan plan;
-    config->template->plan(config, p, &plan);
-    return plan;
-}
-
-static void assert_refused(const char *why, const char *part)
-{
-    if (!why) fail_msg("taken, though: %s", part);
-    if (!strstr(why, part)) fail_msg("'%s' lacks '%s'", why, part);
-}
-
-static void assert_taken(const char *why)
-{
-    if (why) fail_msg("refused: %s", why);
-}
-
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    const struct {
-        const char *name;
-        int value;
-        const char *part;
-    } cases[] = {{"SIDE", 2, "outside its range"},
-                 {"BK", 126, "BK must not exceed 125"},
-                 {"BM", 48, "must be a multiple of a warp's"},
-                 {"TM", 32, ""},
-                 {"TM", 5, "must be a multiple of a warp's"},
-                 {"TN", 5, "must be a multiple of the thread's"},
-                 {"TN", 4, "lanes must cover the small side"},
-                 {"TM", 1, "1024 threads"},
-                 {"BK", 120, "must copy 4 rows at once"},
-                 {"VC", 3, "VC must be 1, 2 or 4"},
-                 {"STAGES", 1, "outside its range"},
-                 {"UNROLL", 7, "UNROLL must be even"},
-                 {"UNROLL", 24, "UNROLL must not exceed BK"},
-                 {"MIN_BLOCKS", 0, "outside its range"},
-                 {"SMS", 0, "outside its range"}};
+    static const struct violation cases[] = {{"SIDE", 2, "outside its range"},
+                                             {"BK", 126, "BK must not exceed 125"},
+                                             {"BM", 48, "must be a multiple of a warp's"},
+                                             {"TM", 32, ""},
+                                             {"TM", 5, "must be a multiple of a warp's"},
+                                             {"TN", 5, "must be a multiple of the thread's"},
+                                             {"TN", 4, "lanes must cover the small side"},
+                                             {"TM", 1, "1024 threads"},
+                                             {"BK", 120, "must copy 4 rows at once"},
+                                             {"VC", 3, "VC must be 1, 2 or 4"},
+                                             {"STAGES", 1, "outside its range"},
+                                             {"UNROLL", 7, "UNROLL must be even"},
+                                             {"UNROLL", 24, "UNROLL must not exceed BK"},
+                                             {"MIN_BLOCKS", 0, "outside its range"},
+                                             {"SMS", 0, "outside its range"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct config config = with(cases[i].name, cases[i].value);
         if (strcmp(cases[i].name, "TM") == 0 && cases[i].value == 1) config_set(&config, "BM", 1024);
@@ -104,12 +47,13 @@ TEST(each_rule_refuses_its_violation_and_says_why)
 
 TEST(the_long_operand_runs_along_k_in_rows_that_no_vector_fits)
 {
-    const struct config narrow = with(NULL, 0), flat = low();
-    const struct problem nn = problem("nn:559104x64x147"), nt = problem("nt:64x559104x147"),
-                         tn = problem("tn:559105x64x147"), flat_nn = problem("nn:64x559105x147"),
-                         aligned = problem("nn:559104x64x148"), padded = problem("nn:559104x64x147:lda=148"),
-                         even = problem("nn:559104x64x146"), odd = problem("nn:559104x64x148:lda=149"),
-                         tt = problem("tt:64x559104x147");
+    const struct config narrow = base(), flat = low();
+    const struct problem nn = problem_of("nn:559104x64x147"), nt = problem_of("nt:64x559104x147"),
+                         tn = problem_of("tn:559105x64x147"), flat_nn = problem_of("nn:64x559105x147"),
+                         aligned = problem_of("nn:559104x64x148"),
+                         padded = problem_of("nn:559104x64x147:lda=148"),
+                         even = problem_of("nn:559104x64x146"), odd = problem_of("nn:559104x64x148:lda=149"),
+                         tt = problem_of("tt:64x559104x147");
     assert_taken(check(&narrow, &nn, &h200));
     assert_taken(check(&narrow, &even, &h200));
     assert_taken(check(&narrow, &odd, &h200));
@@ -123,13 +67,13 @@ TEST(the_long_operand_runs_along_k_in_rows_that_no_vector_fits)
 
 TEST(c_must_be_long_and_narrow)
 {
-    const struct config config = with(NULL, 0);
-    const struct problem wide = problem("nn:559104x65x147"), least = problem("nn:33537x64x147"),
-                         shorter = problem("nn:33536x64x147");
+    const struct config config = base();
+    const struct problem wide = problem_of("nn:559104x65x147"), least = problem_of("nn:33537x64x147"),
+                         shorter = problem_of("nn:33536x64x147");
     assert_refused(check(&config, &wide, &h200), "does not reach across");
     assert_taken(check(&config, &least, &h200)); /* 132 tiles of 256 */
     assert_refused(check(&config, &shorter, &h200), "too short");
-    const struct problem odd = problem("nn:559104x63x147");
+    const struct problem odd = problem_of("nn:559104x63x147");
     assert_refused(check(&config, &odd, &h200), "VC is wider than C");
 }
 
@@ -137,8 +81,8 @@ TEST(c_must_be_long_and_narrow)
  * side for what is read ahead. */
 TEST(shared_memory_holds_all_of_k_and_the_stages)
 {
-    struct config config = with(NULL, 0);
-    const struct problem p = problem("nn:559104x64x147");
+    struct config config = base();
+    const struct problem p = problem_of("nn:559104x64x147");
     assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (148 * 64 + 3 * 256 * 28 + 4));
     assert_int_equal(config.template->resources(&config).smem_bytes, 4 * (2 * 64 + 3 * 256 * 28 + 4));
     const struct {
@@ -150,13 +94,13 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
         assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes,
                          4 * (148 * 64 + 3 * 256 * strides[i].stride + 4));
     }
-    config = with(NULL, 0);
+    config = base();
     struct gpu gpu = h200;
     gpu.smem_per_block_bytes = 4 * (148 * 64 + 3 * 256 * 28 + 4);
     assert_taken(check(&config, &p, &gpu));
     gpu.smem_per_block_bytes--;
     assert_refused(check(&config, &p, &gpu), "do not fit in a block's shared memory");
-    const struct problem deep = problem("nn:559104x64x100001");
+    const struct problem deep = problem_of("nn:559104x64x100001");
     assert_refused(check(&config, &deep, NULL), "do not fit in a block's shared memory");
     config_set(&config, "MIN_BLOCKS", 2);
     assert_refused(check(&config, &p, &h200), "shared memory of MIN_BLOCKS blocks");
@@ -166,7 +110,7 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
 
 TEST(the_blocks_that_fill_an_sm_must_fit_it)
 {
-    const struct problem p = problem("nn:559104x64x147");
+    const struct problem p = problem_of("nn:559104x64x147");
     struct config config = with("STAGES", 2);
     config_set(&config, "MIN_BLOCKS", 3);
     assert_refused(check(&config, &p, &h200), "registers");
@@ -184,7 +128,7 @@ TEST(the_blocks_that_fill_an_sm_must_fit_it)
 TEST(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses)
 {
     struct gpu gpu = h200;
-    const struct config config = with(NULL, 0);
+    const struct config config = base();
     gpu.arch = 75;
     assert_refused(check(&config, NULL, &gpu), "cp.async");
     gpu = h200;
@@ -197,7 +141,7 @@ TEST(every_row_belongs_to_one_block_and_no_block_is_idle)
 {
     uint64_t seed = 5;
     for (int i = 0; i < 2000; i++) {
-        struct config config = i % 2 ? low() : with(NULL, 0);
+        struct config config = i % 2 ? low() : base();
         const int sms = 1 + (int)stats_random_below(&seed, 40),
                   blocks = 1 + (int)stats_random_below(&seed, 3);
         config_set(&config, "SMS", sms);
@@ -223,7 +167,8 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
 {
     struct config config = with("VC", 1);
     config_set(&config, "SMS", 1);
-    const struct problem empty[] = {problem("nn:0x8x7"), problem("nn:8x0x7"), problem("nn:8x8x0:lda=1")};
+    const struct problem empty[] = {problem_of("nn:0x8x7"), problem_of("nn:8x0x7"),
+                                    problem_of("nn:8x8x0:lda=1")};
     for (int i = 0; i < 3; i++) {
         assert_taken(check(&config, &empty[i], &h200));
         assert_int_equal(plan_of(&config, &empty[i]).kernels, i == 2);
@@ -233,7 +178,7 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
 TEST(long_batches_are_cut_by_the_grid)
 {
     const struct config config = with("SMS", 1);
-    const struct problem p = problem("nn:256x64x63:batch=70000");
+    const struct problem p = problem_of("nn:256x64x63:batch=70000");
     const struct launch_plan plan = plan_of(&config, &p);
     assert_int_equal(plan.batch_per_launch, 65535);
     assert_int_equal(plan.kernel[0].grid[2], 65535);
@@ -248,9 +193,9 @@ TEST(a_prefix_of_what_is_taken_is_never_refused)
     uint64_t seed = 1;
     int taken = 0;
     for (int i = 0; i < 400000; i++) {
-        struct config config = i % 2 ? low() : with(NULL, 0);
+        struct config config = i % 2 ? low() : base();
         const int count = config.template->param_count;
-        const struct problem p = problem(shapes[i % 5]);
+        const struct problem p = problem_of(shapes[i % 5]);
         config.value[count - 1] = 1 + (int32_t)stats_random_below(&seed, 132);
         config_set(&config, "VC", 1);
         for (uint64_t changes = stats_random_below(&seed, 5); changes > 0; changes--)
@@ -270,42 +215,16 @@ TEST(a_prefix_of_what_is_taken_is_never_refused)
 
 TEST(no_value_however_insane_breaks_the_check)
 {
-    static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
-                                     8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
-    const struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
-    uint64_t seed = 1;
-    for (int i = 0; i < 200000; i++) {
-        struct config config = i % 5 ? with(NULL, 0) : low();
-        bool in_range = true;
-        for (uint64_t changes = 1 + stats_random_below(&seed, 6); changes > 0; changes--)
-            config.value[stats_random_below(&seed, (uint64_t)config.template->param_count)] =
-                values[stats_random_below(&seed, sizeof values / sizeof *values)];
-        for (int p = 0; p < config.template->param_count; p++) {
-            const struct param *param = &config.template->params[p];
-            in_range = in_range && config.value[p] >= param->least && config.value[p] <= param->most;
-        }
-        const char *why = check(&config, i % 2 ? &huge : NULL, i % 3 ? &h200 : NULL);
-        if (!in_range && !why) fail_msg("a value outside its range was taken");
-    }
+    const struct config first = base(), second = low();
+    assert_nothing_insane_is_taken(&first);
+    assert_nothing_insane_is_taken(&second);
 }
 
 /* Every header that a text includes by name must be handed to the compiler, except the one of the CPU
  * execution. */
 TEST(the_texts_include_only_each_other)
 {
-    const struct template *t = template_find("tall");
-    int includes = 0;
-    assert_non_null(t);
-    for (int i = 0; i < t->source_count; i++)
-        for (const char *at = t->sources[i].text; (at = strstr(at, "#include \"")); at++) {
-            char name[64];
-            bool found = false;
-            assert_int_equal(sscanf(at, "#include \"%63[^\"]\"", name), 1);
-            for (int j = 0; j < t->source_count; j++) found = found || !strcmp(t->sources[j].name, name);
-            if (!found && strcmp(name, "gt_cpu.h") != 0) fail_msg("%s is not among the sources", name);
-            includes++;
-        }
-    assert_true(includes >= t->source_count - 1);
+    assert_texts_include_only_each_other(template_find("tall"));
 }
 
 int main(void)

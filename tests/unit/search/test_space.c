@@ -199,6 +199,84 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
     space_free(space);
 }
 
+/* A folder with the given files, of which text NULL means none; the caller removes it. */
+static void make_folder(char folder[64], const char *const names[2], const char *const texts[2])
+{
+    strcpy(folder, "/tmp/gemmtune_spaces_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        FILE *file = texts[i] ? fopen(path, "w") : NULL;
+        if (!texts[i]) continue;
+        assert_non_null(file);
+        fputs(texts[i], file);
+        fclose(file);
+    }
+}
+
+static void remove_folder(const char *folder, const char *const names[2])
+{
+    for (int i = 0; i < 2; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+#define ONE_SIMT                                                                                             \
+    "[simt]\nBM = 64\nBN = 64\nBK = 16\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2\nLOADER = 0\nPACK = "   \
+    "0\n"                                                                                                    \
+    "VA = 4\nVB = 4\nVC = 4\nUNROLL = 16\nSTORE_AT = 8\nMIN_BLOCKS = 1\nREDUCE = 0\nGROUP = 8\nSPLIT_K = "   \
+    "1\n"
+#define ONE_SKINNY                                                                                           \
+    "[skinny]\nSIDE = 0\nROWS = 8\nTX = 4\nVX = 4\nVS = 4\nVC = 4\nLANES_X = 32\nWARPS_X = 1\nWARPS_K = "    \
+    "8\nDEPTH = 2\n"                                                                                         \
+    "STEPS = 4\nLOADER = 1\nMIN_BLOCKS = 2\nSPLIT_K = 1\n"
+
+TEST(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched)
+{
+    static const char *const names[] = {"skinny.conf", "simt.conf"};
+    const char *const both[] = {ONE_SKINNY, ONE_SIMT}, *const one[] = {ONE_SKINNY, NULL},
+                      *const none[] = {NULL, NULL};
+    const char *const *const texts[] = {both, one, none};
+    struct gpu gpu = h200();
+    struct problem p = problem("8x4096x4096");
+    for (size_t i = 0; i < 3; i++) {
+        char folder[64];
+        struct space *space;
+        struct candidates c;
+        make_folder(folder, names, texts[i]);
+        if (i == 2) assert_fails(space_load_all(folder, &space), E_IO, "holds no space file");
+        else {
+            assert_ok(space_load_all(folder, &space));
+            assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+            assert_int_equal(c.count, 2 - i);
+            assert_string_equal(c.config[0].template->name,
+                                i == 0 ? "simt" : "skinny"); /* in the table's order */
+            candidates_free(&c);
+            space_free(space);
+        }
+        remove_folder(folder, names);
+    }
+}
+
+TEST(of_a_folder_the_file_that_is_wrong_is_named)
+{
+    static const char *const names[] = {"skinny.conf", "simt.conf"};
+    const char *const twice[] = {ONE_SKINNY ONE_SIMT, ONE_SIMT}, *const lacks[] = {"[skinny]\nSIDE = 0\n",
+                                                                                   ONE_SIMT};
+    char folder[64];
+    struct space *space;
+    make_folder(folder, names, twice);
+    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:17: [simt] is given twice");
+    remove_folder(folder, names);
+    make_folder(folder, names, lacks);
+    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:2: [skinny] lacks a line for ROWS");
+    remove_folder(folder, names);
+}
+
 static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct candidates *c)
 {
     struct space *space;
@@ -356,6 +434,8 @@ int main(void)
         cmocka_unit_test(a_line_that_the_library_would_cut_is_refused),
         cmocka_unit_test(a_missing_file_names_itself),
         cmocka_unit_test(when_nothing_is_legal_the_commonest_reason_is_told),
+        cmocka_unit_test(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched),
+        cmocka_unit_test(of_a_folder_the_file_that_is_wrong_is_named),
         cmocka_unit_test(the_shipped_space_is_enumerated_in_time_and_memory_for_any_shape),
         cmocka_unit_test(the_shipped_space_has_candidates_on_every_gpu),
         cmocka_unit_test(no_two_candidates_run_alike),
