@@ -9,7 +9,7 @@ cuda=${CUDA_HOME:-/usr/local/cuda}/include
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
-wanted=" ${*:-device launcher judge runtime export host dropin torch} "
+wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch} "
 failed=0
 
 # step NAME COMMAND...: its output, and a line for the table.
@@ -31,6 +31,7 @@ step() {
 step device "$here/test_device_gpu"
 step launcher "$here/test_launcher_gpu"
 step judge "$here/test_judge_gpu"
+step tf32 "$here/tf32.sh"
 step runtime "$here/test_runtime_gpu"
 step export "$here/gpu.sh" "$here/tune" "$here/winners.jsonl" "${CC:-cc}" "$cuda"
 step host "$here/bench_host"
