@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 export GEMMTUNE_CACHE="$scratch/cache" SOURCE_DATE_EPOCH=1795000000 GEMMTUNE_LIBCUDA=/no/driver
 
-"$make_winners" 14 special >winners.jsonl
+"$here/winners.sh" "$make_winners" 14 >winners.jsonl
 "$tune" import winners.jsonl --db winners.db
 code=0
 "$tune" export --db winners.db --header kernels.h --with-kernels || code=$?

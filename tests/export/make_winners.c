@@ -1,8 +1,7 @@
-/* make_winners.c — make_winners COUNT [PROBLEM...]: so many winners as tune export --json would write them,
- * for tests: the problems that are named, then random shapes; configurations that the rules allow (from the
- * lists in tests/exec), invented times. Always the same ones.
- *
- * make_winners COUNT special: behind COUNT random ones, those of the list below. */
+/* make_winners.c — make_winners COUNT [PROBLEM[@CONFIG]...]: so many winners as tune export --json would
+ * write them, for tests: the problems that are named, then random shapes; configurations that the rules allow
+ * (from the lists in tests/exec), invented times. Always the same ones.
+ */
 #include "exchange_json.h"
 #include "stats.h"
 #include "template.h"
@@ -82,36 +81,6 @@ static struct config choose_first(const struct problem *p, const struct gpu *gpu
     return (struct config){.template = NULL};
 }
 
-/* One whose operands are too long to be packed at once; and two of one shape, by strict FP32 and by tensor
- * cores with a cut k. */
-static const struct {
-    const char *problem, *config;
-} special[] = {
-    {"sgemm:nn:1000x1000x20000", "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=1 PACK=3 VA=4 "
-                                 "VB=4 VC=1 UNROLL=16 STORE_AT=8 "
-                                 "MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"},
-    {"sgemm:nt:640x768x512", "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=4 "
-                             "VB=4 VC=4 UNROLL=16 STORE_AT=8 "
-                             "MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"},
-    {"tf32gemm:nt:640x768x512",
-     "mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2"},
-};
-enum { SPECIAL = sizeof special / sizeof *special };
-
-static int print(struct db_winner *w, long i)
-{
-    w->ratio_low = w->ratio - 0.01;
-    w->ratio_high = w->ratio + 0.01;
-    w->anchor_us = w->time_us * w->ratio;
-    snprintf(w->driver, sizeof w->driver, "580.95.05");
-    snprintf(w->when, sizeof w->when, "2026-11-20T12:00:%02ldZ", i % 60);
-    json_t *json = winner_to_json(w, false);
-    const int failed = !json || json_dumpf(json, stdout, 0);
-    putchar('\n');
-    json_decref(json);
-    return failed;
-}
-
 int main(int argc, char **argv)
 {
     struct gpu gpu;
@@ -120,27 +89,33 @@ int main(int argc, char **argv)
         !read_list(GT_SOURCE_DIR "/tests/exec/simt.list") ||
         !read_list(GT_SOURCE_DIR "/tests/exec/skinny.list") ||
         !read_list(GT_SOURCE_DIR "/tests/exec/resident.list")) {
-        fprintf(stderr, "make_winners COUNT [PROBLEM...]: %s\n", status_text());
+        fprintf(stderr, "make_winners COUNT [PROBLEM[@CONFIG]...]: %s\n", status_text());
         return 2;
     }
-    const bool with_special = argc == 3 && strcmp(argv[2], "special") == 0;
-    for (long i = 0; i < count + (with_special ? SPECIAL : 0); i++) {
+    for (long i = 0; i < count; i++) {
         struct db_winner w = {
             .problem = make_problem(), .gpu = gpu, .cold = true, .exact = true, .rounds = 12};
-        const bool named = !with_special && i + 2 < argc;
-        enum status st = named ? problem_parse(argv[i + 2], &w.problem) : OK;
-        if (named) w.config = choose_first(&w.problem, &gpu);
-        else if (i >= count) {
-            st = problem_parse(special[i - count].problem, &w.problem);
-            if (!st) st = config_parse(special[i - count].config, &w.config);
-        } else if (i % 7 != 6) w.config = choose(&w.problem, &gpu);
-        if (st) {
+        const bool named = i + 2 < argc;
+        char *config = named ? strchr(argv[i + 2], '@') : NULL;
+        if (config) *config++ = '\0';
+        if ((named && problem_parse(argv[i + 2], &w.problem)) ||
+            (config && config_parse(config, &w.config))) {
             fprintf(stderr, "make_winners: %s\n", status_text());
             return 2;
         }
+        if (named && !config) w.config = choose_first(&w.problem, &gpu);
+        else if (!named && i % 7 != 6) w.config = choose(&w.problem, &gpu);
         w.time_us = problem_flop(&w.problem) / 5e7 + 2;
         w.ratio = named ? 1.25 : 0.95 + 0.001 * (double)below(400);
-        if (print(&w, i)) return 1;
+        w.ratio_low = w.ratio - 0.01;
+        w.ratio_high = w.ratio + 0.01;
+        w.anchor_us = w.time_us * w.ratio;
+        snprintf(w.driver, sizeof w.driver, "580.95.05");
+        snprintf(w.when, sizeof w.when, "2026-11-20T12:00:%02ldZ", i % 60);
+        json_t *json = winner_to_json(&w, false);
+        if (!json || json_dumpf(json, stdout, 0)) return 1;
+        putchar('\n');
+        json_decref(json);
     }
     return 0;
 }
