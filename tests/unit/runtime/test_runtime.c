@@ -140,6 +140,28 @@ TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
     gt_close(handle);
 }
 
+TEST(cublas_may_round_to_tf32_for_problems_of_that_type_alone)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = "", .pretuned = ""};
+    static const char *const texts[] = {"sgemm:nn:64x64x64", "tf32gemm:nn:64x64x64", "tf32gemm:nt:64x64x64",
+                                        "sgemm:nt:64x64x64"};
+    static const int modes[] = {0, 3, 3, 0}; /* CUBLAS_DEFAULT_MATH, CUBLAS_TF32_TENSOR_OP_MATH */
+    void *gpu = dlopen(FAKE_GPU, RTLD_NOW);
+    const int *math = dlsym(gpu, "fake_blas_math");
+    struct gt_handle *handle = open_handle(&options);
+    for (size_t i = 0; i < 4; i++) {
+        struct gt_plan *plan = make_plan(handle, texts[i]);
+        assert_true(info_of(plan).uses_cublas);
+        struct operand_set set = operands_make(texts[i], 0);
+        assert_gt(launch_set(plan, &set));
+        operands_check(&set, 1, texts[i]);
+        if (*math != modes[i]) fail_msg("%s: %d, not %d", texts[i], *math, modes[i]);
+        operands_free(&set);
+    }
+    gt_close(handle);
+    dlclose(gpu);
+}
+
 static bool is_mma(const struct gt_plan_info *info)
 {
     return strncmp(info->config, "mma ", 4) == 0;
@@ -560,6 +582,7 @@ int main(void)
         ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
         ON_FAKES(a_strict_winner_answers_for_tf32_with_a_module_of_its_own),
         ON_FAKES(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there),
+        ON_FAKES(cublas_may_round_to_tf32_for_problems_of_that_type_alone),
         ON_FAKES(strict_problems_never_meet_tensor_cores),
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
         ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),
