@@ -66,6 +66,12 @@ static void say_winner(const struct explanation *e, FILE *out)
         say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
             w->ratio, w->ratio_low, w->ratio_high, w->rounds, w->anchor_us,
             w->rival[0] ? w->rival : "cuBLAS");
+    if (w->errors.measured)
+        say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+            w->errors.componentwise, w->errors.rms, w->errors.max);
+    if (w->rival_errors.measured)
+        say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+            w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
     if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
         say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
             w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
