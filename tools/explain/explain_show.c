@@ -48,14 +48,6 @@ static void say(FILE *out, const char *name, const char *format, ...)
     print_wrapped(out, NAMES, print_columns(out), line);
 }
 
-static void say_errors(const char *whose, const struct db_errors *e, FILE *out)
-{
-    if (e->measured)
-        say(out, whose,
-            "at most %.2e of |A||B| in an element; root mean square %.2e, at most %.2e of max |C|",
-            e->componentwise, e->rms, e->max);
-}
-
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
@@ -75,8 +67,6 @@ static void say_winner(const struct explanation *e, FILE *out)
     if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
         say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
             w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
-    say_errors("errors", &w->errors, out);
-    say_errors("rival's", &w->rival_errors, out);
     if (reading_workspace(w) > 0)
         say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
     char versions[3 * (DB_TEXT_MAX + 16)] = "";
