@@ -25,7 +25,7 @@ struct listing {
 
 static bool wanted(struct listing *l, const struct db_winner *w)
 {
-    if ((l->rules->measured_only && w->predicted) ||
+    if ((l->rules->measured_only && w->base.predicted) ||
         (l->rules->no_cublas && strcmp(w->config_text, "cublas") == 0))
         return false;
     if (!w->unusable) return true;
