@@ -252,8 +252,9 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
-    if (w->base.predicted) return;                                  /* a prediction rests on no driver */
-    if (now && strcmp(now->gpu.name, w->gpu.name) != 0) now = NULL; /* another GPU's versions say nothing */
+    if (w->base.predicted) return; /* a prediction rests on no driver */
+    if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
+        now = NULL; /* another GPU's versions say nothing */
     if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,

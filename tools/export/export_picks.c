@@ -25,7 +25,7 @@ static void *append(void **array, int *count, size_t bytes)
 static int number_gpu(struct picks *picks, const struct gpu *gpu)
 {
     for (int i = 0; i < picks->gpu_count; i++)
-        if (strcmp(picks->gpus[i].name, gpu->name) == 0 && picks->gpus[i].arch == gpu->arch &&
+        if (gpu_same_name(picks->gpus[i].name, gpu->name) && picks->gpus[i].arch == gpu->arch &&
             picks->gpus[i].sm_count == gpu->sm_count)
             return i;
     void *list = picks->gpus;
