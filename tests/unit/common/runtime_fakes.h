@@ -128,6 +128,8 @@ static inline int fakes_teardown(void **state)
     return store_teardown(state) || left != 0 || current != NULL;
 }
 
+#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
+
 /* ---- winners ---- */
 
 /* config NULL: cuBLAS won. */
