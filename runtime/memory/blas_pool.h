@@ -1,7 +1,7 @@
 /* blas_pool.h — cuBLAS for one context, from any thread and on any stream.
  *
- * A cuBLAS handle has one stream and one pointer mode at a time, so that two threads cannot share one. A few
- * are kept; a call takes a free one without waiting, and sets it to what it needs. Strict FP32 whatever the
+ * A cuBLAS handle has one stream and one pointer mode at a time, so that two threads cannot share one. A pool
+ * keeps a few; a call takes a free one without waiting and configures it. Strict FP32, whatever the
  * environment says.
  */
 #ifndef GT_BLAS_POOL_H
