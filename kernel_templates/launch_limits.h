@@ -4,6 +4,8 @@
 #ifndef GT_LAUNCH_LIMITS_H
 #define GT_LAUNCH_LIMITS_H
 
+#include "gpu.h"
+
 #include <stdint.h>
 
 #define GRID_X_MAX    INT64_C(2147483647) /* blocks, CUDA C++ Programming Guide, "Technical Specifications" */
@@ -28,6 +30,27 @@ static inline int64_t ceil_div(int64_t x, int64_t y)
 static inline int64_t items_per_launch(int64_t item_bytes)
 {
     return item_bytes > BATCH_WORKSPACE_BYTES ? 1 : smaller(GRID_Z_MAX, BATCH_WORKSPACE_BYTES / item_bytes);
+}
+
+/* Registers that each of the threads of an SM may have. */
+static inline int64_t registers_a_thread(const struct gpu *gpu, int64_t threads)
+{
+    return smaller(REGISTERS_MAX, gpu->registers_per_sm / threads / 8 * 8);
+}
+
+/* NULL if an SM holds so many blocks of so many threads, or bytes of shared memory, at once; else why not. */
+static inline const char *check_blocks(const struct gpu *gpu, int64_t threads, int blocks)
+{
+    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
+    if (threads * blocks > gpu->threads_per_sm) return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    return NULL;
+}
+
+static inline const char *check_blocks_smem(const struct gpu *gpu, int64_t bytes, int blocks)
+{
+    if ((bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
+        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    return NULL;
 }
 
 #endif

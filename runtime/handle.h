@@ -3,7 +3,8 @@
  * gemmtune.c    the public functions
  * arguments.c   the structs that callers hand in
  * place.c       the contexts that a handle works in
- * plan.c        a plan: the first choice that can be prepared, and another one when a launch needs it
+ * plan.c        a plan: a problem, its ways, and another one when a launch needs it
+ * prepare.c     from a problem to a way: the first choice that can be prepared
  * way.c         one prepared way to compute a problem: a kernel or cuBLAS
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream

@@ -16,7 +16,7 @@ complain() {
 texts=$(find "$build/kernel_templates" -maxdepth 2 -name 'embed_*.S' -exec sed -n 's/.*\.incbin "\(.*\)"/\1/p' {} +)
 [ "$(echo "$texts" | wc -l)" -ge 30 ] || complain "only so many kernel texts are known: $(echo "$texts" | wc -l)"
 # shellcheck disable=SC2086 # our file names have no blanks
-for file in $texts kernel_templates/device/* $(find kernel_templates -name '*.cu' -o -name '*.cuh') runtime/gemmtune.h tools/export/winner_*.h; do
+for file in $texts kernel_templates/device/* $(find kernel_templates -name '*.cu' -o -name '*.cuh') runtime/gemmtune.h tools/export/winner_*.h tuner/winners/shape_weights.h; do
     case $(head -n 1 "$file") in
     '/* SPDX-License-Identifier: MIT */') ;;
     *) complain "$file does not begin with /* SPDX-License-Identifier: MIT */" ;;

@@ -50,12 +50,27 @@ struct way {
     struct gt_plan_info info;
 };
 
+/* What is to be computed, where, and how the caller means it. */
+struct way_request {
+    struct gt_handle *handle;
+    struct place *place;
+    const struct problem *problem;
+    int alignment; /* of the operands, bytes */
+    bool scalars_on_device, without_workspace;
+    const struct way *ways; /* that were made before, some of which were refused */
+};
+
 /* Prepare a choice in the place's context, which must be current; compiles if need be. The choice must be
  * legal. E_ABSENT: this way is barred (refused by compiler or driver, no cuBLAS), with the reason; *passing:
  * it was a lack of memory. Errors: those of modules_get. */
-enum status way_build(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      int alignment, bool scalars_on_device, const struct choice *choice, struct way **way,
+enum status way_build(const struct way_request *request, const struct choice *choice, struct way **way,
                       bool *passing);
+
+/* For a C without elements: launches nothing. Errors: E_MEMORY. */
+enum status way_of_nothing(const struct way_request *request, struct way **way);
+
+/* Make a fresh one provisional: after so many launches the better one is tried again. */
+void way_stands_in(struct way *way, int patience);
 
 /* Takes NULL. */
 void way_free(struct way *way);

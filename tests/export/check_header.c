@@ -65,12 +65,13 @@ static double distance(const struct gt_winner *w, const struct gt_winner_shape *
                                 {(double)w->k, (double)s->k},
                                 {(double)w->batch, (double)s->batch}};
     const int32_t align = gt_winner_align(s);
-    double sum = 0;
-    for (int i = 0; i < 4; i++) sum += pow(log2(pairs[i][0] / pairs[i][1]), 2);
-    sum += w->adds_to_c != s->adds_to_c ? 1.0 / 16 : 0;
-    sum += w->type != s->type ? 1.0 / 16 : 0;
-    for (int i = 0; i < 3; i++) sum += ((w->align ^ align) >> 4 * i & 15) ? 1.0 / 16 : 0;
-    return sqrt(sum);
+    const int tight =
+        s->lda == (s->trans_a ? s->m : s->k) && s->ldb == (s->trans_b ? s->k : s->n) && s->ldc == s->n;
+    double squares = 0, rest = 0;
+    for (int i = 0; i < 4; i++) squares += pow(log2((1 + pairs[i][0]) / (1 + pairs[i][1])), 2);
+    for (int i = 0; i < 3; i++) rest += ((w->align ^ align) >> 4 * i & 15) ? 0.25 : 0;
+    rest += 0.02 * ((w->type != s->type) + (w->tight != tight) + (w->scalars != s->adds_to_c));
+    return sqrt(squares) + rest;
 }
 
 static void check_plan(const struct gt_winner_gpu *g, const struct gt_winner *w,

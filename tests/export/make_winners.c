@@ -1,6 +1,6 @@
-/* make_winners.c — make_winners COUNT [PROBLEM...]: so many winners as tune export --json would write them,
- * for tests: the problems that are named, then random shapes; configurations that the rules allow (from the
- * lists in tests/exec), invented times. Always the same ones.
+/* make_winners.c — make_winners COUNT [PROBLEM[@CONFIG]...]: so many winners as tune export --json would
+ * write them, for tests: the problems that are named, then random shapes; configurations that the rules allow
+ * (from the lists in tests/exec), invented times. Always the same ones.
  */
 #include "exchange_json.h"
 #include "stats.h"
@@ -89,19 +89,22 @@ int main(int argc, char **argv)
         !read_list(GT_SOURCE_DIR "/tests/exec/simt.list") ||
         !read_list(GT_SOURCE_DIR "/tests/exec/skinny.list") ||
         !read_list(GT_SOURCE_DIR "/tests/exec/resident.list")) {
-        fprintf(stderr, "make_winners COUNT [PROBLEM...]: %s\n", status_text());
+        fprintf(stderr, "make_winners COUNT [PROBLEM[@CONFIG]...]: %s\n", status_text());
         return 2;
     }
     for (long i = 0; i < count; i++) {
         struct db_winner w = {
             .problem = make_problem(), .gpu = gpu, .cold = true, .exact = true, .rounds = 12};
         const bool named = i + 2 < argc;
-        if (named && problem_parse(argv[i + 2], &w.problem)) {
+        char *config = named ? strchr(argv[i + 2], '@') : NULL;
+        if (config) *config++ = '\0';
+        if ((named && problem_parse(argv[i + 2], &w.problem)) ||
+            (config && config_parse(config, &w.config))) {
             fprintf(stderr, "make_winners: %s\n", status_text());
             return 2;
         }
-        if (named) w.config = choose_first(&w.problem, &gpu);
-        else if (i % 7 != 6) w.config = choose(&w.problem, &gpu);
+        if (named && !config) w.config = choose_first(&w.problem, &gpu);
+        else if (!named && i % 7 != 6) w.config = choose(&w.problem, &gpu);
         w.time_us = problem_flop(&w.problem) / 5e7 + 2;
         w.ratio = named ? 1.25 : 0.95 + 0.001 * (double)below(400);
         w.ratio_low = w.ratio - 0.01;

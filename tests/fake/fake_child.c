@@ -114,15 +114,23 @@ static json_t *hello_of_worker(void)
                      limit ? atof(limit) : 0.0);
 }
 
-static json_t *prepare(void)
+/* An error of its own for each: 1, 2 and 3 times so much. */
+static json_t *errors(double unit)
 {
+    return json_pack("{s:f, s:f, s:f}", "componentwise", unit, "rms", 2 * unit, "max", 3 * unit);
+}
+
+static json_t *prepare(const char *text)
+{
+    struct problem problem;
+    if (problem_parse(text, &problem)) return message_failure(E_INPUT);
     const char *dead = getenv("FAKE_DEAD_GPU");
     if (dead && atoi(dead) == device) abort();
     take_time("FAKE_PREPARE_MS");
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
-    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i}", "ok", 1, "anchor_us", anchor_us, "rival",
-                     anchor_us > 0 ? "cublasSgemm" : "", "anchor_samples_us", anchor_us, "warm_s", 0.0,
-                     "sets", 2);
+    const char *rival = anchor_us == 0 ? "" : problem.type == GEMM_TF32 ? "cublasGemmEx TF32" : "cublasSgemm";
+    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i, s:o}", "ok", 1, "anchor_us", anchor_us, "rival", rival,
+                     "anchor_samples_us", anchor_us, "warm_s", 0.0, "sets", 2, "anchor_errors", errors(2e-7));
 }
 
 static json_t *trial(const char *text)
@@ -158,22 +166,22 @@ static json_t *block(const char *who, const char *text)
 static json_t *verify(const char *text)
 {
     bool wrong = told("FAKE_REFUSE", text);
-    return json_pack("{s:b, s:s, s:s, s:i}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
-                     wrong ? "told to" : "", "shapes", 20);
+    return json_pack("{s:b, s:s, s:s, s:i, s:o}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
+                     wrong ? "told to" : "", "shapes", 20, "errors", errors(1e-7));
 }
 
 static json_t *answer(const json_t *request, bool compiler)
 {
-    const char *verb = "", *text = "", *who = "";
-    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s}", "do", &verb, "config", &text, "key",
-                "config", &text, "who", &who);
+    const char *verb = "", *text = "", *who = "", *problem = "";
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s}", "do", &verb, "config", &text,
+                "key", "config", &text, "who", &who, "problem", &problem);
     note(verb, text);
     if (compiler && strcmp(verb, "hello") == 0)
         return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
                                        : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");
     if (compiler) return compile(text);
     if (strcmp(verb, "hello") == 0) return hello_of_worker();
-    if (strcmp(verb, "prepare") == 0) return prepare();
+    if (strcmp(verb, "prepare") == 0) return prepare(problem);
     if (strcmp(verb, "trial") == 0) return trial(text);
     if (strcmp(verb, "block") == 0) return block(who, text);
     if (strcmp(verb, "verify") == 0) return verify(text);

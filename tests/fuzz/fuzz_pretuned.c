@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             "%s", status_text());
     PROMISE((broken > 0) == (broken_line[0] != '\0'), "%" PRId64 " broken: '%s'", broken, broken_line);
     PROMISE(known_open(&known, &fuzz_gpu, "", fuzz_folder(), &quiet) == OK, "%s", status_text());
-    PROMISE(known.count == (size_t)seen, "%zu winners of %" PRId64, known.count, seen);
+    PROMISE(known.set.count == (size_t)seen, "%zu winners of %" PRId64, known.set.count, seen);
     ask(&known, &first);
     known_close(&known);
     return 0;

@@ -1,5 +1,6 @@
 #include "fastest.h"
 
+#include "exact.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static bool keep(void *self, const struct db_winner *winner)
 static bool is_pretuned(struct known *pretuned, const struct problem *problem, struct fastest *fastest)
 {
     struct known_winner winner;
-    if (!pretuned || known_exact(pretuned, problem, &winner, &fastest->config) || winner.predicted)
+    if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.predicted)
         return false;
     if (winner.config == KNOWN_CUBLAS) {
         fastest->cublas_won = true;

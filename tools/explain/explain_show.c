@@ -48,6 +48,14 @@ static void say(FILE *out, const char *name, const char *format, ...)
     print_wrapped(out, NAMES, print_columns(out), line);
 }
 
+static void say_errors(const char *whose, const struct db_errors *e, FILE *out)
+{
+    if (e->measured)
+        say(out, whose,
+            "at most %.2e of |A||B| in an element; root mean square %.2e, at most %.2e of max |C|",
+            e->componentwise, e->rms, e->max);
+}
+
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
@@ -58,9 +66,17 @@ static void say_winner(const struct explanation *e, FILE *out)
         say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
             w->ratio, w->ratio_low, w->ratio_high, w->rounds, w->anchor_us,
             w->rival[0] ? w->rival : "cuBLAS");
+    if (w->errors.measured)
+        say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+            w->errors.componentwise, w->errors.rms, w->errors.max);
+    if (w->rival_errors.measured)
+        say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+            w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
     if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
         say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
             w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
+    say_errors("errors", &w->errors, out);
+    say_errors("rival's", &w->rival_errors, out);
     if (reading_workspace(w) > 0)
         say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
     char versions[3 * (DB_TEXT_MAX + 16)] = "";
@@ -275,6 +291,12 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+static json_t *errors_json(const struct db_errors *e)
+{
+    if (!e->measured) return json_null();
+    return json_pack("{s:f, s:f, s:f}", "componentwise", e->componentwise, "rms", e->rms, "max", e->max);
+}
+
 static json_t *winner_json(const struct db_winner *w)
 {
     json_t *ratio = w->ratio > 0
@@ -282,7 +304,7 @@ static json_t *winner_json(const struct db_winner *w)
                                     "high", w->ratio_high, "rival", text(w->rival), "cublas_us", w->anchor_us)
                         : json_null();
     return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
-                     "s:i, s:i, s:o, s:f}",
+                     "s:i, s:i, s:o, s:f, s:o, s:o}",
                      "configuration", text(w->config_text), "time_us", w->time_us, "tflops",
                      real(reading_tflops(&w->problem, w->time_us)), "x_cublas", ratio, "tied", w->tied,
                      "exact", w->exact, "provenance", w->predicted ? "predicted" : "measured", "state",
@@ -293,7 +315,8 @@ static json_t *winner_json(const struct db_winner *w)
                      text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds", w->rounds,
                      "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
                      w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
-                     "model_first16_share", w->model_first16_share);
+                     "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors),
+                     "rival_errors", errors_json(&w->rival_errors));
 }
 
 static json_t *race_json(const struct explanation *e)

@@ -24,6 +24,30 @@ struct gt_winner_shape geometry_shape(const struct problem *p)
                                     .type = (int)p->type};
 }
 
+struct gt_winner geometry_winner(const struct problem *p)
+{
+    const struct gt_winner_shape shape = geometry_shape(p);
+    return (struct gt_winner){.m = (int32_t)p->m,
+                              .n = (int32_t)p->n,
+                              .k = (int32_t)p->k,
+                              .batch = (int32_t)p->batch,
+                              .type = (int32_t)p->type,
+                              .op = 2 * p->trans_a + p->trans_b,
+                              .adds_to_c = shape.adds_to_c,
+                              .tight = gt_winner_tight(&shape),
+                              .scalars =
+                                  p->alpha == 1 && (p->beta == 0 || p->beta == 1) ? (int32_t)p->beta : 2,
+                              .align = gt_winner_align(&shape),
+                              .needs = 0x111,
+                              .log_m = gt_winner_log(p->m),
+                              .log_n = gt_winner_log(p->n),
+                              .log_k = gt_winner_log(p->k),
+                              .log_batch = gt_winner_log(p->batch),
+                              .geometry = -1,
+                              .plan = -1,
+                              .kernel = -1};
+}
+
 _Static_assert((int)GEMM_TYPE_COUNT == (int)GT_WINNER_TYPES &&
                    (int)GEMM_SGEMM_ACCURATE == (int)GT_WINNER_SGEMM_ACCURATE &&
                    (int)GEMM_SGEMM_NORMWISE == (int)GT_WINNER_SGEMM_NORMWISE &&

@@ -13,6 +13,9 @@
 /* The same problem as the header's caller gives it. */
 struct gt_winner_shape geometry_shape(const struct problem *problem);
 
+/* A winner that says what it was measured for, and no more: there is no launch, it has no numbers. */
+struct gt_winner geometry_winner(const struct problem *problem);
+
 /* The least alignment of A, B and C with which a legal configuration may run problem, as gt_winner_align. */
 int32_t geometry_needs(const struct config *config, const struct problem *problem, const struct gpu *gpu);
 

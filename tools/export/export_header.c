@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_winner_lookup_h[], text_winner_lookup_code_h[], text_winner_launch_h[],
-    text_winner_launch_code_h[];
+extern const char text_shape_weights_h[], text_winner_lookup_h[], text_winner_lookup_code_h[],
+    text_winner_launch_h[], text_winner_launch_code_h[];
 
 /* ---- names ---- */
 
@@ -91,24 +91,6 @@ static bool find_launch(struct header *h, const struct pick *pick, struct found 
     return number >= 0;
 }
 
-static void describe(const struct pick *pick, struct gt_winner *w)
-{
-    const struct problem *p = &pick->problem;
-    w->m = (int32_t)p->m;
-    w->n = (int32_t)p->n;
-    w->k = (int32_t)p->k;
-    w->batch = (int32_t)p->batch;
-    w->type = (int32_t)p->type;
-    w->op = 2 * p->trans_a + p->trans_b;
-    w->adds_to_c = p->beta != 0;
-    w->align = pick->align;
-    w->log_m = gt_winner_log(p->m);
-    w->log_n = gt_winner_log(p->n);
-    w->log_k = gt_winner_log(p->k);
-    w->log_batch = gt_winner_log(p->batch);
-    w->source = pick->source;
-}
-
 /* What the launcher that a header carries can do: no tensor maps, no attributes. */
 static bool launches_plainly(const struct pick *pick)
 {
@@ -132,8 +114,8 @@ enum status header_prepare(struct header *h)
     for (size_t i = 0; enough && i < h->picks->count; i++) {
         const struct pick *pick = &h->picks->list[i];
         struct gt_winner *w = &h->winners[i];
-        *w = (struct gt_winner){.geometry = -1, .plan = -1, .kernel = -1, .needs = 0x111};
-        describe(pick, w);
+        *w = geometry_winner(&pick->problem);
+        w->source = pick->source;
         if (!pick->config.template) continue;
         struct found *found = &recent[config_hash(&pick->config) % RECENT];
         if (!found->pick || !same_launch(found->pick, pick) || found->winner.geometry < 0)
@@ -356,8 +338,9 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
             "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32
-            ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
-            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, (uint32_t)w->align, (uint32_t)w->needs);
+            ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
+            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, w->tight, w->scalars,
+            (uint32_t)w->align, (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -469,8 +452,8 @@ static enum status write_definitions(const struct header *h, FILE *f)
     fprintf(f,
             "#if (defined(GT_WINNERS_IMPLEMENTATION) || defined(GT_WINNERS_STATIC)) && "
             "!defined(%s_IMPLEMENTED)\n"
-            "#define %s_IMPLEMENTED\n\n%s\n",
-            h->guard, h->guard, text_winner_lookup_code_h);
+            "#define %s_IMPLEMENTED\n\n%s\n%s\n",
+            h->guard, h->guard, text_shape_weights_h, text_winner_lookup_code_h);
     if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_code_h);
     enum status st = write_tables(h, f);
     fprintf(f,

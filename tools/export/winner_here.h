@@ -5,6 +5,7 @@
 #define GT_WINNER_HERE_H
 
 #define GT_WINNERS_STATIC
+#include "shape_weights.h"
 #include "winner_lookup.h"
 
 #include "winner_lookup_code.h"

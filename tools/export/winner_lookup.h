@@ -13,7 +13,7 @@
  * m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 3 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 4 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,6 +99,8 @@ struct gt_winner {
     int32_t type;                         /* an enum gt_winner_type: measured for */
     int32_t op;                           /* 2 * trans_a + trans_b */
     int32_t adds_to_c;                    /* as in struct gt_winner_shape */
+    int32_t tight;                        /* 1: with rows without padding */
+    int32_t scalars;                      /* with alpha = 1, and beta of this 0 or 1; 2: with others */
     int32_t align;                        /* of the operands it was measured with: gt_winner_align */
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
@@ -194,7 +196,7 @@ struct gt_winner_match {
     const struct gt_winner *winner;
     int exact;      /* 1: found for this shape, alignment and adds_to_c on this GPU (its source says how);
                        0: for the nearest that may run it, or on another GPU */
-    float distance; /* to that shape, in octaves: 1 is one size doubled */
+    float distance; /* to that shape: gt_winner_distance */
 };
 
 #ifdef __cplusplus
@@ -227,10 +229,13 @@ GT_WINNERS_API int gt_winner_answers(int tuned, int needed);
 GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
                                                        const struct gt_winner_shape *shape);
 
-/* The winner of the same op that may run the shape and is nearest to it: by the squares of the differences of
- * the logarithms of m, n, k and batch, and 1/16 each for another type, and operands aligned and C treated in
- * another way.
- * NULL if there is none. */
+/* How far the shape is from what a winner was measured for: the root of the summed squares of log2 of the
+ * ratio of m, n, k and batch, 1 where one size has doubled; to that 0.25 for each operand that is aligned in
+ * another way, 0.02 each for another type, for padding that only one of them has, and for another alpha or
+ * beta. */
+GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape);
+
+/* The winner of the same op that may run the shape and is nearest to it. NULL if there is none. */
 GT_WINNERS_API const struct gt_winner *
 gt_winner_nearest(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape, float *distance);
 
@@ -247,6 +252,6 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 3
+#elif GT_WINNER_LOOKUP != 4
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

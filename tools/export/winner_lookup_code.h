@@ -106,13 +106,13 @@ static inline int gt_winner_aligned(int32_t have, int32_t need)
     return (have & 15) >= (need & 15) && (have >> 4 & 15) >= (need >> 4 & 15) && have >> 8 >= need >> 8;
 }
 
-/* Logarithm to base 2, right to 0.0002 (a least-maximum polynomial of 4th degree); of 0 and less it is that
- * of 1. */
+/* Logarithm to base 2 of 1 + x, right to 0.0002 (a least-maximum polynomial of 4th degree); of 0 and less
+ * it is that of 1. */
 static inline float gt_winner_log(int64_t x)
 {
     int32_t whole = 0;
     float rest;
-    uint64_t one = x > 1 ? (uint64_t)x : 1;
+    uint64_t one = x > 0 ? (uint64_t)x + 1 : 1;
     while (one >> (whole + 1)) whole++;
     rest = (float)(one - ((uint64_t)1 << whole)) / (float)((uint64_t)1 << whole);
     return (float)whole + rest * (1.4387f + rest * (-0.6778f + rest * (0.3212f - 0.0821f * rest)));
@@ -386,27 +386,61 @@ static inline float gt_winner_root(float square)
     return root;
 }
 
-/* Squares of the differences in octaves, m aside; what is aligned or added in another way is 1/4 away. */
-static inline float gt_winner_far(const struct gt_winner *w, const struct gt_winner_shape *shape,
-                                  int32_t align, float n, float k, float batch)
-{
-    const int32_t other = w->align ^ align;
-    return gt_winner_square(w->log_n - n) + gt_winner_square(w->log_k - k) +
-           gt_winner_square(w->log_batch - batch) +
-           (float)(!!(other & 15) + !!(other & 240) + !!(other >> 8) +
-                   (w->adds_to_c != (shape->adds_to_c != 0)) + (w->type != shape->type)) /
-               16;
-}
-
 /* What is asked, and the best so far. */
 struct gt_winner_search {
     const struct gt_winner_gpu *gpu;
     const struct gt_winner_shape *shape;
-    int32_t align;
+    int32_t align, tight, scalars;
     float m, n, k, batch;
     const struct gt_winner *best;
-    float best_square;
+    float best_distance, reach; /* reach: farther ones are farther by their sizes alone; squared */
 };
+
+static inline int gt_winner_tight(const struct gt_winner_shape *s)
+{
+    return s->lda == (s->trans_a ? s->m : s->k) && s->ldb == (s->trans_b ? s->k : s->n) && s->ldc == s->n;
+}
+
+static inline struct gt_winner_search gt_winner_search_for(const struct gt_winner_gpu *gpu,
+                                                           const struct gt_winner_shape *shape)
+{
+    struct gt_winner_search s;
+    s.gpu = gpu;
+    s.shape = shape;
+    s.align = gt_winner_align(shape);
+    s.tight = gt_winner_tight(shape);
+    s.scalars = shape->adds_to_c != 0;
+    s.m = gt_winner_log(shape->m);
+    s.n = gt_winner_log(shape->n);
+    s.k = gt_winner_log(shape->k);
+    s.batch = gt_winner_log(shape->batch);
+    s.best = NULL;
+    s.best_distance = s.reach = 1e30f;
+    return s;
+}
+
+/* The part of the distance that the sizes make, squared. */
+static inline float gt_winner_sizes(const struct gt_winner *w, const struct gt_winner_search *s)
+{
+    return gt_winner_square(w->log_m - s->m) + gt_winner_square(w->log_n - s->n) +
+           gt_winner_square(w->log_k - s->k) + gt_winner_square(w->log_batch - s->batch);
+}
+
+static inline float gt_winner_rest(const struct gt_winner *w, const struct gt_winner_search *s)
+{
+    const int32_t other = w->align ^ s->align;
+    const int aligned = (other & 15) != 0, and_b = (other & 240) != 0, and_c = other >> 8 != 0;
+    const int details = (w->type != s->shape->type) + (w->tight != s->tight) + (w->scalars != s->scalars);
+    return (float)GT_SHAPE_ALIGNMENT * (float)(aligned + and_b + and_c) +
+           (float)GT_SHAPE_DETAIL * (float)details;
+}
+
+GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape)
+{
+    if (!winner || !gt_winner_valid(shape)) return 1e30f;
+    const struct gt_winner_search s = gt_winner_search_for(NULL, shape);
+    return gt_winner_root(gt_winner_sizes(winner, &s)) + gt_winner_rest(winner, &s);
+}
 
 /* Winners of one type and op, from first to end, are in the order of m, so the search goes outwards from the
  * shape's own m until m alone is too far. */
@@ -424,13 +458,16 @@ static inline void gt_winner_search_in(struct gt_winner_search *s, int32_t first
             low >= first && (high >= end || s->m - winners[low].log_m < winners[high].log_m - s->m);
         const struct gt_winner *w = &winners[down ? low-- : high++];
         struct gt_winner_plan plan;
-        float square = gt_winner_square(w->log_m - s->m);
-        if (square > s->best_square) break;
-        square += gt_winner_far(w, s->shape, s->align, s->n, s->k, s->batch);
-        if (square > s->best_square || (s->best && square == s->best_square && w > s->best)) continue;
+        float sizes, distance;
+        if (gt_winner_square(w->log_m - s->m) > s->reach) break;
+        sizes = gt_winner_sizes(w, s);
+        if (sizes > s->reach) continue;
+        distance = gt_winner_root(sizes) + gt_winner_rest(w, s);
+        if (distance > s->best_distance || (s->best && distance == s->best_distance && w > s->best)) continue;
         if (!gt_winner_plan_make(s->gpu, w, s->shape, &plan)) continue;
         s->best = w;
-        s->best_square = square;
+        s->best_distance = distance;
+        s->reach = gt_winner_square(distance) * 1.001f; /* the root is rounded */
     }
 }
 
@@ -441,20 +478,12 @@ GT_WINNERS_API const struct gt_winner *gt_winner_nearest(const struct gt_winner_
     int32_t type, op;
     if (distance) *distance = 0;
     if (!gpu || !gt_winner_valid(shape)) return NULL;
-    s.gpu = gpu;
-    s.shape = shape;
-    s.align = gt_winner_align(shape);
-    s.m = gt_winner_log(shape->m);
-    s.n = gt_winner_log(shape->n);
-    s.k = gt_winner_log(shape->k);
-    s.batch = gt_winner_log(shape->batch);
-    s.best = NULL;
-    s.best_square = 1e30f;
+    s = gt_winner_search_for(gpu, shape);
     op = 2 * (shape->trans_a != 0) + (shape->trans_b != 0);
     for (type = 0; type < GT_WINNER_TYPES; type++)
         if (gt_winner_answers(type, shape->type))
             gt_winner_search_in(&s, gpu->first[4 * type + op], gpu->first[4 * type + op + 1]);
-    if (s.best && distance) *distance = gt_winner_root(s.best_square);
+    if (s.best && distance) *distance = s.best_distance;
     return s.best;
 }
 

@@ -20,6 +20,12 @@ static inline uint64_t kernel_hash_of(const struct config *config, const struct 
     return kernel_hash(&key);
 }
 
+/* As texts have it (docs/runtime.md): 16 hexadecimal digits. */
+#define KERNEL_HASH_TEXT 17
+void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT]);
+/* Does the text mean this kernel? Texts of earlier programs may, as with kernel_hash_was. */
+bool kernel_hash_means(const struct kernel_key *key, const char *text);
+
 /* Whether the kernel is the one that databases of schema 1 mean by this hash of its template. */
 bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);
 

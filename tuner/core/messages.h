@@ -19,6 +19,7 @@
  *         who = "anchor" | "config" (then also config cubin checksum) | a role of rivals.h (the first block
  *         may take as long as a search of its own; E_ABSENT where there is no such rival)
  *   verify config cubin checksum              -> verdict detail shapes skipped
+ *                                                errors (of the problem itself)
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *

@@ -26,9 +26,6 @@ struct source_text;
 uint64_t source_hash(const struct source_text *sources, int count, const char *const *definitions,
                      int definition_count, uint64_t *asked);
 
-/* The same with every branch of every condition: changes whenever the hash of any key may have. */
-uint64_t source_hash_whole(const struct source_text *sources, int count);
-
 /* The name of a header that an active line includes and that is not among the sources, or of one of them
  * that no line includes; "" if there is neither. Room for 64 bytes. */
 void source_hash_missing(const struct source_text *sources, int count, const char *const *definitions,

@@ -16,6 +16,13 @@ int template_param(const struct template *t, const char *name)
     return -1;
 }
 
+const char *template_check_all(const struct config *config, const struct problem *problem,
+                               const struct gpu *gpu)
+{
+    const struct template *t = config->template;
+    return t->check_prefix(config, t->param_count, problem, gpu);
+}
+
 bool template_serves(const struct template *t, const struct problem *problem)
 {
     return gemm_type_satisfies(t->delivers, problem->type);

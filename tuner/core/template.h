@@ -105,7 +105,8 @@ struct template
     /* Optional, NULL if there is none: the same answer from the first `known` values in the order of params
      * alone. NULL unless a rule that needs only those already fails; then no completion is legal and
      * enumeration skips them all. Simplest from one list of rules that names the last parameter each needs:
-     * RULE(TN, WN % TN == 0, "...") is tested when known > index of TN; check() is this with all known. */
+     * RULE(TN, WN % TN == 0, "...") is tested when known > index of TN; check() is this with all known
+     * (template_check_all). */
     const char *(*check_prefix)(const struct config *config, int known, const struct problem *problem,
                                 const struct gpu *gpu);
     /* Fill *plan for a legal configuration. */
@@ -145,6 +146,10 @@ int template_param(const struct template *t, const char *name);
 
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
+
+/* check() of a template that has check_prefix: that with all values known. */
+const char *template_check_all(const struct config *config, const struct problem *problem,
+                               const struct gpu *gpu);
 
 /* May its kernels compete for a problem of that type? check() refuses the others. */
 bool template_serves(const struct template *t, const struct problem *problem);

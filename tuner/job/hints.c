@@ -1,13 +1,13 @@
 #include "hints.h"
 
 #include "pretuned.h"
+#include "shape.h"
 #include "template.h"
-#include <math.h>
 #include <stdlib.h>
 
-#define OTHER_OP        1.0 /* as far as one size doubled: the same tiles, other loads */
-#define OTHER_ALIGNMENT 0.5
-#define OTHER_TYPE      1.0
+/* Beside the distance of the problems. */
+#define OTHER_OP   1.0 /* as far as one size doubled: the same tiles, other loads */
+#define OTHER_TYPE 1.0
 
 /* In values that differ: others compile to another kernel, widths of accesses nearly to the same. */
 #define VECTOR_COST 1
@@ -24,19 +24,11 @@ struct hints {
     int count;
 };
 
-static double octaves(int64_t x, int64_t y)
-{
-    return fabs(log2((1 + (double)x) / (1 + (double)y)));
-}
-
 double hints_distance(const struct problem *p, const struct problem *q)
 {
-    double sizes =
-        octaves(p->m, q->m) + octaves(p->n, q->n) + octaves(p->k, q->k) + octaves(p->batch, q->batch);
-    int ops = (p->trans_a != q->trans_a) + (p->trans_b != q->trans_b);
-    int alignments = (problem_align_a(p) != problem_align_a(q)) + (problem_align_b(p) != problem_align_b(q)) +
-                     (problem_align_c(p) != problem_align_c(q));
-    return sizes + OTHER_OP * ops + OTHER_ALIGNMENT * alignments + OTHER_TYPE * (p->type != q->type);
+    const struct shape x = shape_of(p), y = shape_of(q);
+    const int ops = (p->trans_a != q->trans_a) + (p->trans_b != q->trans_b);
+    return shape_distance(&x, &y) + OTHER_OP * ops + OTHER_TYPE * (p->type != q->type);
 }
 
 /* Of equally near ones that which came first stays first. */

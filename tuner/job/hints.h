@@ -10,8 +10,7 @@
 
 #define HINTS_WINNERS_MAX 16 /* the nearest problems whose winners are looked at */
 
-/* How far apart two problems are: octaves by which each size differs, 1 for each other op and another type,
- * 0.5 for each operand whose alignment differs. */
+/* How far apart two problems are for a hint: shape_distance, and 1 for each other op and another type. */
 double hints_distance(const struct problem *x, const struct problem *y);
 
 /* Suggest to the search the candidates most like the winners of the nearest problems, nearest first. A winner

@@ -189,6 +189,7 @@ static void prepare_answered(struct job *job, const json_t *answer)
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     const char *rival = json_string_value(json_object_get(answer, "rival"));
     snprintf(job->rival, sizeof job->rival, "%s", rival && job->anchor_us > 0 ? rival : "");
+    accuracy_from_json(json_object_get(answer, "anchor_errors"), &job->anchor_errors);
     if (json_is_false(json_object_get(answer, "anchor_right"))) {
         const char *detail = json_string_value(json_object_get(answer, "anchor_detail"));
         report_say(job->env->report, "%s: cuBLAS's own result is beyond the error bound: %s", job->text,

@@ -44,8 +44,9 @@ struct job {
     double began_s, share_s;
     bool prepared, stopping;
     int prepare_failures;
-    double anchor_us; /* the rival, as the preparation timed it; 0: there is none */
-    char rival[32];   /* its name; "" without */
+    double anchor_us;              /* the rival, as the preparation timed it; 0: there is none */
+    char rival[32];                /* its name; "" without */
+    struct accuracy anchor_errors; /* of the rival's product; or unknown */
 
     enum asked asked;
     double sent_s;

@@ -159,13 +159,23 @@ void job_best(const struct job *job, struct db_winner *winner)
     winner->ratio = job->anchor_us > 0 ? job->anchor_us / job->best_us : 0;
 }
 
-static enum status store_winner(struct job *job)
+static struct db_errors errors_of(const struct accuracy *a)
+{
+    if (!accuracy_is_known(a)) return (struct db_errors){0};
+    return (struct db_errors){true, a->componentwise, a->rms, a->max};
+}
+
+static enum status store_winner(struct job *job, const struct accuracy *errors)
 {
     const struct finalist *f = &job->playoff.finalist[job->choice];
     struct db_winner *w = &job->result.winner;
     describe(job, f->index, w);
     playoff_evidence(&job->playoff, job->choice, w);
-    if (w->anchor_us > 0) memcpy(w->rival, job->rival, sizeof w->rival);
+    w->errors = errors_of(errors);
+    if (w->anchor_us > 0) {
+        memcpy(w->rival, job->rival, sizeof w->rival);
+        w->rival_errors = errors_of(&job->anchor_errors);
+    }
     w->tied = job->tied;
     struct outcome outcome;
     bool stale;
@@ -205,14 +215,17 @@ enum status check_answered(struct job *job, const json_t *answer)
     job->env->check_s = fmax(job->env->check_s, now_s() - job->sent_s);
     enum status st = message_check(answer);
     enum verdict verdict = VERDICT_CRASHED;
+    struct accuracy errors;
     const char *name = json_string_value(json_object_get(answer, "verdict"));
     const char *detail = json_string_value(json_object_get(answer, "detail"));
     if (!st) st = verdict_parse(name ? name : "", &verdict);
+    if (!st && !accuracy_from_json(json_object_get(answer, "errors"), &errors))
+        st = fail(E_CHILD, "the last check told errors that are none");
     if (st) {
         crew_cancel(job->env->crew, job->worker);
         return check_lost(job, false, status_text());
     }
-    if (verdict == VERDICT_MEASURED) return store_winner(job);
+    if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);
     return refuse(job, verdict, detail ? detail : "refused by the last check");
 }
 

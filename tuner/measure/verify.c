@@ -25,6 +25,7 @@ static enum status repeat_tuned(struct site *site, const struct candidate *candi
     kernel_close(&kernel);
     if (st) return st;
     v->shapes++;
+    v->errors = judgement.errors;
     char why[80];
     snprintf(why, sizeof why, "%d of %d runs gave other bits", different, RUNS);
     if (!judgement.right || different) {
@@ -116,7 +117,7 @@ static enum status run_cases(struct site *site, const struct candidate *candidat
 enum status verify_run(struct site *site, const struct candidate *candidate,
                        struct verification *verification)
 {
-    struct verification v = {.verdict = VERDICT_MEASURED};
+    struct verification v = {.verdict = VERDICT_MEASURED, .errors = accuracy_unknown()};
     enum status st = repeat_tuned(site, candidate, &v);
     if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(site, candidate, &v);
     if (st && (device_lost() || st == E_ABSENT)) {

@@ -10,6 +10,7 @@ struct verification {
                                       */
     int shapes;                      /* cases judged */
     int skipped;                     /* cases that the template's rules refuse for this configuration */
+    struct accuracy errors; /* of the site's problem, on the data of which the rival was judged; or unknown */
 };
 
 /* Twenty bitwise equal runs of the site's problem, then the cases of verify_cases.h. Stops at the first wrong

@@ -231,8 +231,9 @@ static json_t *answer_verify(struct worker *w, const json_t *request)
     enum status st = take_candidate(w, "verify", request, &candidate);
     if (!st) st = verify_run(&w->site, &candidate, &v);
     if (st) return message_failure(st);
-    return json_pack("{s:b, s:s, s:s, s:i, s:i}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
-                     v.detail, "shapes", v.shapes, "skipped", v.skipped);
+    return json_pack("{s:b, s:s, s:s, s:i, s:i, s:o*}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
+                     v.detail, "shapes", v.shapes, "skipped", v.skipped, "errors",
+                     accuracy_to_json(&v.errors));
 }
 
 static json_t *answer_roofline(struct worker *w, const json_t *request)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIGS_MAX   (1 << 20)
 #define READ_TOGETHER 128 /* problems whose winners are read at a time */
 
 void known_driver(char version[DB_TEXT_MAX])
@@ -20,57 +19,6 @@ void known_driver(char version[DB_TEXT_MAX])
     if (!fgets(version, DB_TEXT_MAX, file)) version[0] = '\0';
     version[strcspn(version, "\n")] = '\0';
     fclose(file);
-}
-
-/* ---- configurations, each once ---- */
-
-/* Of the values alone: cheaper than config_hash, which goes through the text form and is the same on every
- * machine. */
-static size_t hash_of(const struct config *config)
-{
-    uint64_t hash = (uintptr_t)config->template;
-    for (int i = 0; i < CONFIG_PARAMS_MAX; i++)
-        hash = (hash ^ (uint64_t)config->value[i]) * UINT64_C(0xff51afd7ed558ccd), hash ^= hash >> 32;
-    return (size_t)hash;
-}
-
-static enum status grow_places(struct known *known)
-{
-    size_t wanted = known->place_count ? 2 * known->place_count : 64;
-    int *places = calloc(wanted, sizeof *places);
-    if (!places) return fail(E_MEMORY, "out of memory while reading winners");
-    for (int i = 0; i < known->config_count; i++) {
-        size_t at = hash_of(&known->configs[i]) & (wanted - 1);
-        while (places[at]) at = (at + 1) & (wanted - 1);
-        places[at] = i + 1;
-    }
-    free(known->places);
-    known->places = places;
-    known->place_count = wanted;
-    return OK;
-}
-
-static enum status add_config(struct known *known, const struct config *config, int *index)
-{
-    enum status st = 2 * (size_t)known->config_count >= known->place_count ? grow_places(known) : OK;
-    if (st) return st;
-    size_t at = hash_of(config) & (known->place_count - 1);
-    for (; known->places[at]; at = (at + 1) & (known->place_count - 1)) {
-        *index = known->places[at] - 1;
-        if (config_equal(&known->configs[*index], config)) return OK;
-    }
-    if (known->config_count == known->config_room) {
-        int room = known->config_room ? 2 * known->config_room : 32;
-        struct config *grown =
-            room <= CONFIGS_MAX ? realloc(known->configs, (size_t)room * sizeof *grown) : NULL;
-        if (!grown) return fail(E_MEMORY, "out of memory while reading winners");
-        known->configs = grown;
-        known->config_room = room;
-    }
-    *index = known->config_count++;
-    known->configs[*index] = *config;
-    known->places[at] = *index + 1;
-    return OK;
 }
 
 /* ---- winners ---- */
@@ -104,17 +52,8 @@ struct adding {
 static enum status add(struct known *known, const struct db_brief *brief, bool pretuned)
 {
     struct known_winner w = describe(known, brief, pretuned);
-    enum status st = brief->config.template ? add_config(known, &brief->config, &w.config) : OK;
-    if (st) return st;
-    if (known->count == known->room) {
-        size_t room = known->room ? 2 * known->room : 64;
-        struct known_winner *grown = realloc(known->winners, room * sizeof *grown);
-        if (!grown) return fail(E_MEMORY, "out of memory while reading winners");
-        known->winners = grown;
-        known->room = room;
-    }
-    known->winners[known->count++] = w;
-    return OK;
+    enum status st = brief->config.template ? winner_set_config(&known->set, &brief->config, &w.config) : OK;
+    return st ? st : winner_set_add(&known->set, &w);
 }
 
 static void add_pretuned(void *self, const struct db_brief *brief)
@@ -172,9 +111,11 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
     return st;
 }
 
-/* At the first, second, fourth, eighth question: each takes as long as a glance waits. */
-static void open_waiting(struct known *known)
+/* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
+ * a glance waits. */
+void known_ask(struct known *known)
 {
+    known->held = false;
     if (!known->waiting) return;
     known->asked++;
     if (known->asked & (known->asked - 1)) return;
@@ -195,10 +136,8 @@ void known_close(struct known *known)
     db_close(known->db);
     free(known->waiting);
     free(known->problems);
-    free(known->winners);
-    free(known->configs);
-    free(known->places);
-    *known = (struct known){.count = 0};
+    winner_set_free(&known->set);
+    *known = (struct known){.db = NULL};
 }
 
 /* The database cannot be read any further: say so, and go on without. */
@@ -210,79 +149,21 @@ static void lose_database(struct known *known)
     known->problem_count = 0;
 }
 
-static bool usable(const struct known_winner *w)
+enum status known_recorded(struct known *known, const struct problem *problem, struct db_brief *brief)
 {
-    return !w->changed && !w->other_gpu;
-}
-
-/* The pretuned winner for this problem, cold before hot. */
-static const struct known_winner *find_pretuned(const struct known *known, const struct problem *problem)
-{
-    const struct known_winner *best = NULL;
-    for (size_t i = 0; i < known->count; i++) {
-        const struct known_winner *w = &known->winners[i];
-        if (!w->pretuned || !usable(w) || w->problem.m != problem->m || w->problem.n != problem->n) continue;
-        if ((!best || (w->cold && !best->cold)) && problem_equal(&w->problem, problem)) best = w;
-    }
-    return best;
-}
-
-static enum status exact_of_type(struct known *known, const struct problem *problem,
-                                 struct known_winner *winner, struct config *config)
-{
-    struct db_brief brief;
-    enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, &brief) : E_ABSENT;
+    const enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, brief) : E_ABSENT;
     known->held |= st == E_BUSY;
     if (st && st != E_ABSENT && st != E_BUSY) lose_database(known);
-    bool own = !st && !brief.changed;
-    const struct known_winner *pretuned = own && !brief.predicted ? NULL : find_pretuned(known, problem);
-    if (pretuned && (!own || !pretuned->predicted)) {
-        *winner = *pretuned;
-        if (pretuned->config != KNOWN_CUBLAS) *config = known->configs[pretuned->config];
-        return OK;
-    }
-    if (!own) return E_ABSENT;
-    *winner = describe(known, &brief, false);
-    if (!brief.config.template) return OK;
-    *config = brief.config;
-    return add_config(known, config, &winner->config);
+    return st || brief->changed ? E_ABSENT : OK;
 }
 
-/* The fastest measured for the same problem of another type that answers. E_ABSENT: none. */
-static enum status exact_of_others(struct known *known, const struct problem *problem,
-                                   struct known_winner *winner, struct config *config)
+enum status known_take(struct known *known, const struct db_brief *brief, struct known_winner *winner,
+                       struct config *config)
 {
-    enum status answer = E_ABSENT;
-    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
-        struct problem other = *problem;
-        struct known_winner found;
-        struct config its;
-        other.type = (enum gemm_type)type;
-        if (other.type == problem->type || !gemm_type_answers(other.type, problem->type)) continue;
-        enum status st = exact_of_type(known, &other, &found, &its);
-        if (st && st != E_ABSENT) return st;
-        if (st || found.predicted || (!answer && winner->time_us <= found.time_us)) continue;
-        *winner = found;
-        if (found.config != KNOWN_CUBLAS) *config = its;
-        answer = OK;
-    }
-    return answer;
-}
-
-enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
-                        struct config *config)
-{
-    struct known_winner other;
-    struct config its;
-    open_waiting(known);
-    known->held = false;
-    const enum status own = exact_of_type(known, problem, winner, config);
-    if (own ? own != E_ABSENT : !winner->predicted) return own;
-    const enum status st = exact_of_others(known, problem, &other, &its);
-    if (st) return st == E_ABSENT ? own : st;
-    *winner = other;
-    if (other.config != KNOWN_CUBLAS) *config = its;
-    return OK;
+    *winner = describe(known, brief, false);
+    if (!brief->config.template) return OK;
+    *config = brief->config;
+    return winner_set_config(&known->set, config, &winner->config);
 }
 
 /* ---- what is near ---- */
@@ -353,7 +234,7 @@ enum status known_read_near(struct known *known, const struct shape *shape, doub
     int count = 0;
     for (size_t i = 0; i < known->problem_count; i++) {
         struct known_problem *p = &known->problems[i];
-        if (p->read) continue;
+        if (p->read || !shape_answers(&p->shape, shape)) continue;
         const double distance = shape_distance(&p->shape, shape);
         if (!(distance < (count == READ_TOGETHER ? distances[count - 1] : within))) continue;
         int at = count < READ_TOGETHER ? count++ : count - 1;

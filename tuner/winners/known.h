@@ -1,4 +1,5 @@
-/* known.h — the winners known for one GPU: the user's database, and those that ship as text.
+/* known.h — where the winners for one GPU come from: the user's database, and those that ship as text. Which
+ * of them a problem gets is exact.h, nearest.h and lookup.h.
  *
  * A question for exactly one problem is answered by the database's index, so that opening costs nothing
  * however many winners there are. The first question for anything else reads where its problems lie; winners
@@ -12,21 +13,7 @@
 
 #include "db.h"
 #include "notice.h"
-#include "shape.h"
-#include <stddef.h>
-
-#define KNOWN_CUBLAS (-1)
-
-struct known_winner {
-    struct problem problem;
-    struct shape shape; /* of the problem */
-    int config;         /* index into configs, or KNOWN_CUBLAS */
-    bool pretuned, stale, cold, predicted;
-    bool exact;              /* judged bit by bit; one that was not serves its own problem only */
-    bool other_gpu, changed; /* then only its configuration is of use */
-    double time_us, anchor_us, ratio;
-    char when[24];
-};
+#include "winner_set.h"
 
 /* A problem of the database. */
 struct known_problem {
@@ -48,12 +35,7 @@ struct known {
     bool loaded;
     struct known_problem *problems; /* once loaded */
     size_t problem_count, problem_room;
-    struct known_winner *winners; /* the pretuned, and what was read of the user's */
-    size_t count, room;
-    struct config *configs; /* each one once */
-    int config_count, config_room;
-    int *places; /* hash table of configs: index + 1, 0 is empty; place_count is a power of two */
-    size_t place_count;
+    struct winner_set set; /* the pretuned, and what was read of the user's */
 };
 
 /* database: a file, NULL for the default one, "" for none; pretuned: a folder, likewise. What is missing or
@@ -65,11 +47,16 @@ void known_close(struct known *known); /* takes a zeroed struct */
 /* True after a question that the database could not answer because another process held it. */
 bool known_is_held(const struct known *known);
 
-/* The winner for exactly this problem: measured on this GPU with the kernels of now, the user's before a
- * pretuned one; else the fastest one measured for the same problem of a type that answers this one's; else
- * what a model predicted for it. config is filled unless cuBLAS won. E_ABSENT: there is none. */
-enum status known_exact(struct known *known, const struct problem *problem, struct known_winner *winner,
-                        struct config *config);
+/* A question begins: a database that was held when it was to be opened may be free by now. */
+void known_ask(struct known *known);
+
+/* What the database has for exactly this problem, measured or predicted, of a kernel that has not changed.
+ * E_ABSENT: nothing, or it cannot be read. */
+enum status known_recorded(struct known *known, const struct problem *problem, struct db_brief *brief);
+
+/* That as a winner: config, unless cuBLAS won, is among the configurations now. Errors: E_MEMORY. */
+enum status known_take(struct known *known, const struct db_brief *brief, struct known_winner *winner,
+                       struct config *config);
 
 /* Read where the database's problems lie, and the winners of KNOWN_SPREAD of them, spread evenly. Errors:
  * E_MEMORY. */

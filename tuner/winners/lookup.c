@@ -1,5 +1,6 @@
 #include "lookup.h"
 
+#include "exact.h"
 #include "model.h"
 #include "nearest.h"
 #include "template.h"
@@ -68,7 +69,7 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
     struct known_winner winner;
     struct config config;
     if (!has_text(problem)) return E_ABSENT;
-    enum status st = known_exact(known, problem, &winner, &config);
+    enum status st = exact_find(known, problem, &winner, &config);
     if (st) return st;
     if (winner.predicted) return E_ABSENT;
     if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
@@ -123,9 +124,9 @@ static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
 {
     const struct known *known = l->known;
     int count = 0, asked = 0;
-    for (int i = 0; i < known->config_count && asked < MODELLED_MAX; i++) {
-        if (nearest_illegal(known, &known->configs[i], l->problem, l->alignment)) continue;
-        struct modelled m = {i, model_us(l, &known->configs[i])};
+    for (int i = 0; i < known->set.config_count && asked < MODELLED_MAX; i++) {
+        if (nearest_illegal(known, &known->set.configs[i], l->problem, l->alignment)) continue;
+        struct modelled m = {i, model_us(l, &known->set.configs[i])};
         asked++;
         int at = count < MODEL_KEPT ? count++ : MODEL_KEPT;
         for (; at > 0 && best[at - 1].time_us > m.time_us; at--)
@@ -164,7 +165,7 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
 static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
 {
     int index = n->winner->config;
-    const struct config *config = index == KNOWN_CUBLAS ? NULL : &l->known->configs[index];
+    const struct config *config = index == KNOWN_CUBLAS ? NULL : &l->known->set.configs[index];
     struct choice c = from_winner(CHOICE_NEAREST, n->winner, config);
     c.cublas = c.cublas || cublas;
     c.time_us = n->time_us;
@@ -197,7 +198,7 @@ static void list_predicted(struct listing *l)
 {
     struct known_winner winner;
     struct config config;
-    if (!has_text(l->problem) || known_exact(l->known, l->problem, &winner, &config) || !winner.predicted ||
+    if (!has_text(l->problem) || exact_find(l->known, l->problem, &winner, &config) || !winner.predicted ||
         winner.config == KNOWN_CUBLAS || nearest_illegal(l->known, &config, l->problem, l->alignment))
         return;
     struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
@@ -210,12 +211,12 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
 {
     for (int i = 0; i < count; i++) {
         struct choice c = {.source = CHOICE_PREDICTED,
-                           .config = l->known->configs[best[i].config],
+                           .config = l->known->set.configs[best[i].config],
                            .time_us = best[i].time_us};
         c.loss = estimated_loss(l, &c, NEAREST_RADIUS);
         snprintf(c.why, sizeof c.why,
                  "nothing similar was measured: the model's choice among %d configurations",
-                 l->known->config_count);
+                 l->known->set.config_count);
         list(l, &c);
     }
 }

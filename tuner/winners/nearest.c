@@ -58,7 +58,7 @@ static void transfer(const struct known *known, const struct problem *problem, s
                      model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
         return;
     }
-    const struct config *config = &known->configs[w->config];
+    const struct config *config = &known->set.configs[w->config];
     struct prediction there = model_predict(config, &w->problem, gpu, NULL);
     struct prediction here = model_predict(config, problem, gpu, NULL);
     n->distance += fabs(fullness(here.waves) - fullness(there.waves));
@@ -78,9 +78,9 @@ enum { LISTED = 4 * NEAREST_MAX };
 static int list_read(const struct known *known, const struct shape *shape, struct neighbour list[LISTED])
 {
     int listed = 0;
-    for (size_t i = 0; i < known->count; i++) {
-        const struct known_winner *w = &known->winners[i];
-        if (!serves_others(w)) continue;
+    for (size_t i = 0; i < known->set.count; i++) {
+        const struct known_winner *w = &known->set.winners[i];
+        if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* Of equals the user's own goes first. */
@@ -112,8 +112,9 @@ enum status nearest_find(struct known *known, const struct problem *problem, int
     for (int i = 0; i < listed; i++) {
         const struct known_winner *w = list[i].winner;
         if (w->config != KNOWN_CUBLAS &&
-            (nearest_illegal(known, &known->configs[w->config], problem, alignment) ||
-             known->configs[w->config].template->check(&known->configs[w->config], &w->problem, &known->gpu)))
+            (nearest_illegal(known, &known->set.configs[w->config], problem, alignment) ||
+             known->set.configs[w->config].template->check(&known->set.configs[w->config], &w->problem,
+                                                           &known->gpu)))
             continue;
         transfer(known, problem, &list[i]);
         *count = insert(neighbours, *count, NEAREST_MAX, list[i]);

@@ -1,5 +1,7 @@
 #include "shape.h"
 
+#include "shape_weights.h"
+
 #include <math.h>
 
 static bool is_tight(const struct problem *p)
@@ -32,16 +34,19 @@ static float square(float x)
     return x * x;
 }
 
-double shape_distance(const struct shape *tuned, const struct shape *asked)
+bool shape_answers(const struct shape *tuned, const struct shape *asked)
 {
-    const struct shape *x = tuned, *y = asked;
-    if (x->op != y->op || !gemm_type_answers((enum gemm_type)x->type, (enum gemm_type)y->type))
-        return INFINITY;
+    return tuned->op == asked->op &&
+           gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)asked->type);
+}
+
+double shape_distance(const struct shape *x, const struct shape *y)
+{
     const float sizes = square(x->log_m - y->log_m) + square(x->log_n - y->log_n) +
                         square(x->log_k - y->log_k) + square(x->log_batch - y->log_batch);
     const int aligned =
         (x->align[0] != y->align[0]) + (x->align[1] != y->align[1]) + (x->align[2] != y->align[2]);
     const bool other_scalars = x->alpha != y->alpha || x->beta != y->beta;
     const int small = (x->type != y->type) + (x->tight != y->tight) + other_scalars;
-    return sqrt((double)sizes) + 0.25 * aligned + 0.02 * small;
+    return sqrt((double)sizes) + GT_SHAPE_ALIGNMENT * aligned + GT_SHAPE_DETAIL * small;
 }

@@ -14,10 +14,14 @@ struct shape {
 
 struct shape shape_of(const struct problem *problem);
 
-/* How far a problem that was tuned is from one that is asked for: the root of the summed squares of log2 of
- * the ratio of each size, 1 where one size has doubled. To that 0.25 for each operand whose alignment
- * differs, 0.02 each for another type, other leading dimensions and another alpha or beta. INFINITY for those
- * of another op, and if what won for the one does not answer the other (gemm_type_answers). */
-double shape_distance(const struct shape *tuned, const struct shape *asked);
+/* How far apart two problems are, the only such measure here: the root of the summed squares of log2 of the
+ * ratio of each size, 1 where one size has doubled. To that GT_SHAPE_ALIGNMENT for each operand whose
+ * alignment differs, GT_SHAPE_DETAIL each for another type, for padding that only one of them has, and for
+ * another alpha or beta. The op counts nothing. An exported header has the same formula
+ * (gt_winner_distance). */
+double shape_distance(const struct shape *x, const struct shape *y);
+
+/* What won for the one may compute the other: of the same op, and of a type that answers the other's. */
+bool shape_answers(const struct shape *tuned, const struct shape *asked);
 
 #endif

@@ -74,21 +74,14 @@ static struct resources skinny_resources(const struct config *config)
 /* The checks below look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
+#define RULES "skinny_rules.h"
+#include "check_rules.h"
+
+/* What only a launch can get wrong. */
+static const char *check_cluster(const struct config *config, int known)
 {
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "skinny_rules.h"
-#undef RULE
     if (KNOWN(SPLIT_K) && CLUSTER && SPLIT_K != CLUSTER)
         return "SPLIT_K must be the size of the cluster (REDUCE)";
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "skinny_rules.h"
-#undef RULE_OP
     return NULL;
 }
 
@@ -99,17 +92,14 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     if (!KNOWN(REDUCE)) REDUCE = 1;
     const struct resources need = skinny_resources(config);
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
-    const int64_t registers =
-        smaller(REGISTERS_MAX, gpu->registers_per_sm / ((int64_t)need.threads * blocks) / 8 * 8);
+    const int64_t registers = registers_a_thread(gpu, (int64_t)need.threads * blocks);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
     if (LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
     if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)need.threads * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
-    if (((int64_t)need.smem_bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
+    const char *why = check_blocks(gpu, need.threads, blocks);
+    if (!why) why = check_blocks_smem(gpu, need.smem_bytes, blocks);
+    if (why) return why;
     if (TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -179,15 +169,10 @@ static const char *skinny_check_prefix(const struct config *config, int known, c
 {
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
+    if (!why) why = check_cluster(config, known);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem) why = check_problem(config, known, problem);
     return why;
-}
-
-static const char *skinny_check(const struct config *config, const struct problem *problem,
-                                const struct gpu *gpu)
-{
-    return skinny_check_prefix(config, P_COUNT, problem, gpu);
 }
 
 static void skinny_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -261,7 +246,7 @@ const struct template template_skinny = {
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = skinny_resources,
-    .check = skinny_check,
+    .check = template_check_all,
     .check_prefix = skinny_check_prefix,
     .plan = skinny_plan,
     .geometry = skinny_geometry,

@@ -68,21 +68,8 @@ static struct resources tall_resources(const struct config *config)
         .threads = THREADS, .smem_bytes = (int)smem_bytes(config, NULL), .accumulators = TM * TN};
 }
 
-/* What the kernel asserts, too. */
-static const char *check_rules(const struct config *config, int known, const struct problem *problem)
-{
-#define RULE(last, holds, why)                                                                               \
-    if (known > P_##last && !(holds)) return why;
-#include "tall_rules.h"
-#undef RULE
-    if (!problem) return NULL;
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-#define RULE_OP(last, holds, why)                                                                            \
-    if (known > P_##last && !(holds)) return why;
-#include "tall_rules.h"
-#undef RULE_OP
-    return NULL;
-}
+#define RULES "tall_rules.h"
+#include "check_rules.h"
 
 static const char *check_smem(const struct config *config, int known, const struct problem *problem,
                               const struct gpu *gpu)
@@ -92,9 +79,7 @@ static const char *check_smem(const struct config *config, int known, const stru
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (bytes > (gpu ? gpu->smem_per_block_bytes : SMEM_BYTES_MAX))
         return "the small operand and the stages do not fit in a block's shared memory";
-    if (gpu && (bytes + gpu->smem_reserved_bytes) * blocks > gpu->smem_per_sm_bytes)
-        return "the shared memory of MIN_BLOCKS blocks does not fit in an SM";
-    return NULL;
+    return gpu ? check_blocks_smem(gpu, bytes, blocks) : NULL;
 }
 
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
@@ -105,10 +90,9 @@ static const char *check_gpu(const struct config *config, int known, const struc
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     /* An SM's four parts have a quarter of the registers each. */
     const int64_t threads = ceil_div((int64_t)THREADS * blocks, 128) * 128;
-    const int64_t registers = smaller(REGISTERS_MAX, gpu->registers_per_sm / threads / 8 * 8);
-    if (blocks > gpu->blocks_per_sm) return "an SM does not hold MIN_BLOCKS blocks";
-    if ((int64_t)THREADS * blocks > gpu->threads_per_sm)
-        return "an SM does not hold the threads of MIN_BLOCKS blocks";
+    const int64_t registers = registers_a_thread(gpu, threads);
+    const char *why = check_blocks(gpu, THREADS, blocks);
+    if (why) return why;
     if (TM * TN + 2 * (TM + TN) + REGISTERS_BESIDES > registers)
         return "accumulators and fragments do not fit in the registers";
     return NULL;
@@ -139,12 +123,6 @@ static const char *tall_check_prefix(const struct config *config, int known, con
     if (!why && problem) why = check_problem(config, known, problem);
     if (!why) why = check_smem(config, known, problem, gpu);
     return why;
-}
-
-static const char *tall_check(const struct config *config, const struct problem *problem,
-                              const struct gpu *gpu)
-{
-    return tall_check_prefix(config, P_COUNT, problem, gpu);
 }
 
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -190,7 +168,7 @@ const struct template template_tall = {
     .sources = sources,
     .source_count = sizeof sources / sizeof *sources,
     .resources = tall_resources,
-    .check = tall_check,
+    .check = template_check_all,
     .check_prefix = tall_check_prefix,
     .plan = tall_plan,
     .geometry = tall_geometry,

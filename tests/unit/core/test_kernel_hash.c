@@ -107,19 +107,19 @@ TEST(a_function_in_a_device_header_counts_for_those_who_include_it)
 {
     const char *const function = "static __device__ int more() { return 1; }\n";
     static const struct {
-        const char *header, *users;
-    } headers[] = {{"gt_memory.cuh", "simt skinny resident tall"},
-                   {"gt_async_copy.cuh", "simt skinny resident tall"},
-                   {"gt_barrier.cuh", "simt skinny resident"},
-                   {"gt_cluster_ops.cuh", "simt skinny"},
-                   {"gt_bulk_copy.cuh", "resident"}};
+        const char *header, *users, *others;
+    } headers[] = {{"gt_memory.cuh", "simt skinny resident tall", "ladder_naive ladder_warptiled"},
+                   {"gt_async_copy.cuh", "simt skinny resident tall", "ladder_naive ladder_warptiled"},
+                   {"gt_barrier.cuh", "simt skinny resident", "tall"},
+                   {"gt_cluster_ops.cuh", "simt skinny", "resident tall"},
+                   {"gt_bulk_copy.cuh", "resident", "simt skinny tall"}};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         for (size_t j = 0; j < template_count; j++) {
             const struct template *t = templates[j];
             bool listed = false;
             for (int k = 0; k < t->source_count; k++)
                 listed |= strcmp(t->sources[k].name, headers[i].header) == 0;
-            if (listed != (strstr(headers[i].users, t->name) != NULL))
+            if (strstr(listed ? headers[i].others : headers[i].users, t->name))
                 fail_msg("%s and %s", t->name, headers[i].header);
             if (!listed) continue;
             change(t->name, headers[i].header, "", function);

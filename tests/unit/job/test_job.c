@@ -22,6 +22,9 @@ TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence)
     assert_true(w.time_us <= all->best_us * 1.006); /* the tie share, and noise */
     assert_true(w.ratio > 1.05 && w.ratio < 1.15);
     assert_true(w.ratio_low <= w.ratio && w.ratio <= w.ratio_high);
+    assert_string_equal(w.rival, "cublasSgemm");
+    assert_true(w.errors.measured && w.errors.componentwise == 1e-7);
+    assert_true(w.rival_errors.measured && w.rival_errors.componentwise == 2e-7);
     assert_int_equal(w.legal_count, LEGAL);
     assert_true(w.exact && w.cold && !w.predicted);
     assert_true(w.model_rank >= 1 && w.model_rank <= LEGAL);
@@ -124,6 +127,38 @@ TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
     assert_int_equal(census("tf32gemm:nt:" SHAPE2, NULL)->total, 8);
     assert_int_equal(tune("--max-trials 8 --type tf32gemm --shape nn:" SHAPE2), 0);
     assert_true(winner_of("tf32gemm:nn:" SHAPE2).time_us > 0);
+}
+
+/* Kernels of tensor cores are candidates where TF32 will do, and nowhere else. */
+TEST(a_decision_about_tf32_names_its_rival_and_both_errors)
+{
+    char path[160], words[400];
+    snprintf(path, sizeof path, "%s", in_folder("space.conf"));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
+                      "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n",
+                      file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    snprintf(words, sizeof words, "--space %s --max-trials 12 --shape tf32gemm:nt:" SHAPE2, path);
+    assert_int_equal(tune(words), 0);
+    const struct db_winner w = winner_of("tf32gemm:nt:" SHAPE2);
+    assert_int_equal(strncmp(w.config_text, "mma ", 4), 0);
+    assert_string_equal(w.rival, "cublasGemmEx TF32");
+    assert_true(w.ratio > 0.5 && w.anchor_us > 1000);
+    assert_true(w.errors.measured && w.errors.componentwise == 1e-7 && w.errors.rms == 2e-7);
+    assert_true(w.rival_errors.measured && w.rival_errors.componentwise == 2e-7 &&
+                w.rival_errors.max == 3 * 2e-7);
+    assert_clean_db();
+    snprintf(words, sizeof words, "--space %s --shape nt:" SHAPE2, path);
+    assert_int_not_equal(tune(words), 0);
+    assert_said("the mma family computes tf32gemm");
+
+    setenv("FAKE_NO_CUBLAS", "1", 1);
+    assert_int_equal(tune("--max-trials 4 --shape tf32gemm:nn:" SHAPE2), 0);
+    const struct db_winner alone = winner_of("tf32gemm:nn:" SHAPE2);
+    assert_string_equal(alone.rival, "");
+    assert_true(alone.errors.measured && !alone.rival_errors.measured);
 }
 
 TEST(a_search_begins_with_what_won_for_similar_problems)
@@ -274,6 +309,8 @@ TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it)
     assert_int_equal(tune("--gpu h200 --shape " SHAPE), 0);
     assert_true(winner_of(SHAPE).predicted);
     assert_true(winner_of(SHAPE).ratio == 0);
+    assert_string_equal(winner_of(SHAPE).rival, "");
+    assert_false(winner_of(SHAPE).errors.measured || winner_of(SHAPE).rival_errors.measured);
     assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_PREDICTED], 64);
     unsetenv("FAKE_DEVICES");
     assert_int_equal(tune("--gpu h200 --shape " SHAPE), 0); /* now it is here */
@@ -341,6 +378,7 @@ int main(int argc, char **argv)
         JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
         JOB_TEST(a_suite_shares_compiled_kernels),
         JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
+        JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
         JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),

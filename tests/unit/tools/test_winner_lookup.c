@@ -1,9 +1,12 @@
 /* What an exported header finds: on the GPU that was measured, on another, and for what is no shape. */
+#include "export_geometry.h"
 #include "gemm_type.h"
+#include "shape.h"
 #include "stats.h"
 #include "unit.h"
 #include "winner_here.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SLOTS 64
@@ -27,6 +30,8 @@ static void add_typed(int32_t type, int32_t m, int32_t n, int32_t k, int32_t add
                             .type = type,
                             .time_us = time_us,
                             .adds_to_c = adds_to_c,
+                            .tight = 1,
+                            .scalars = adds_to_c,
                             .align = gt_winner_align(&s),
                             .needs = 0x111,
                             .log_m = gt_winner_log(m),
@@ -156,7 +161,53 @@ TEST(what_adds_to_c_is_another_problem)
     shape.adds_to_c = 7; /* any but 0 */
     assert_true(gt_winner_find(&tables[0], &shape, &match) && match.winner == &winners[2]);
     assert_int_equal(match.exact, 0);
-    assert_true(match.distance > 0.249f && match.distance < 0.251f);
+    assert_true(match.distance > 0.019f && match.distance < 0.021f);
+}
+
+static struct problem random_problem(uint64_t *random)
+{
+    struct problem p = problem_make(0, 0, 0);
+    int64_t *const sizes[] = {&p.m, &p.n, &p.k, &p.batch}, *const rows[] = {&p.lda, &p.ldb, &p.ldc};
+    for (int i = 0; i < 4; i++)
+        *sizes[i] = 1 + (int64_t)stats_random_below(random, UINT64_C(1) << stats_random_below(random, 17));
+    if (stats_random_below(random, 2)) p.batch = 1;
+    p.type = (enum gemm_type)stats_random_below(random, GEMM_TYPE_COUNT);
+    p.beta = (double)stats_random_below(random, 2);
+    p.lda = p.k;
+    p.ldb = p.ldc = p.n;
+    for (int i = 0; i < 3; i++)
+        if (stats_random_below(random, 2)) *rows[i] += (int64_t)stats_random_below(random, 8);
+    p.stride_a = p.m * p.lda + (int64_t)stats_random_below(random, 4);
+    p.stride_b = p.k * p.ldb + (int64_t)stats_random_below(random, 4);
+    p.stride_c = p.m * p.ldc + (int64_t)stats_random_below(random, 4);
+    return p;
+}
+
+/* The tuner's distance and that of an exported header are one formula; the header's logarithm is rounded. */
+TEST(far_is_as_far_as_in_the_program)
+{
+    uint64_t random = 11;
+    for (int i = 0; i < 20000; i++) {
+        struct problem tuned = random_problem(&random), asked = random_problem(&random);
+        if (i % 3 == 0)
+            asked.m = tuned.m, asked.n = tuned.n, asked.stride_c = asked.m * (asked.ldc = asked.n);
+        asked.lda = asked.lda < asked.k ? asked.k : asked.lda;
+        asked.ldb = asked.ldb < asked.n ? asked.n : asked.ldb;
+        asked.stride_a = asked.m * asked.lda;
+        asked.stride_b = asked.k * asked.ldb;
+        if (i % 5 == 0) tuned.alpha = 2;
+        if (i % 7 == 0) tuned.beta = 0.5;
+        const struct shape x = shape_of(&tuned), y = shape_of(&asked);
+        const struct gt_winner winner = geometry_winner(&tuned);
+        const struct gt_winner_shape shape = geometry_shape(&asked);
+        const double want = shape_distance(&x, &y), got = (double)gt_winner_distance(&winner, &shape);
+        if (!(fabs(want - got) < 0.002)) {
+            char tuned_text[PROBLEM_TEXT_MAX], asked_text[PROBLEM_TEXT_MAX];
+            problem_format(&tuned, tuned_text);
+            problem_format(&asked, asked_text);
+            fail_msg("%s from %s: %g in the header, %g in the program", asked_text, tuned_text, got, want);
+        }
+    }
 }
 
 static void assert_nothing(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape)
@@ -246,6 +297,7 @@ int main(void)
         cmocka_unit_test_setup(what_answers_is_what_answers_in_the_program, setup),
         cmocka_unit_test_setup(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse, setup),
         cmocka_unit_test_setup(what_adds_to_c_is_another_problem, setup),
+        cmocka_unit_test(far_is_as_far_as_in_the_program),
         cmocka_unit_test_setup(nothing_is_found_for_what_is_not_there, setup),
         cmocka_unit_test_setup(nothing_is_found_for_what_no_kernel_or_address_holds, setup),
         cmocka_unit_test_setup(any_bits_are_answered, setup),

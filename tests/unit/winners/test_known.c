@@ -91,7 +91,7 @@ TEST(what_is_read_is_what_is_near)
         }
     }
     for (size_t i = 0; i < all.problem_count; i++) assert_true(all.problems[i].read);
-    assert_true(all.count > all.problem_count / 2);
+    assert_true(all.set.count > all.problem_count / 2);
 
     int found = 0;
     size_t most = 0;
@@ -109,11 +109,11 @@ TEST(what_is_read_is_what_is_near)
             assert_true(list[i].distance == right[i].distance);
             found += !problem_equal(&list[i].winner->problem, &p);
         }
-        most = some.count > most ? some.count : most;
+        most = some.set.count > most ? some.set.count : most;
         if (question % 20 == 19) known_close(&some);
     }
     assert_true(found > 1000);
-    assert_true(most < all.count);
+    assert_true(most < all.set.count);
     known_close(&all);
 }
 
@@ -144,7 +144,7 @@ static int ask_crowd(size_t *read)
     int count;
     open_known(&known);
     assert_ok(nearest_find(&known, &p, 4, list, &count));
-    *read = known.count;
+    *read = known.set.count;
     known_close(&known);
     return count;
 }

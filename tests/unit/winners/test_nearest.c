@@ -62,16 +62,16 @@ static int stop(void **state)
 /* changes NULL: cuBLAS won. */
 static struct known_winner *add(const char *text, const char *changes, double time_us, double cublas_us)
 {
-    known.winners = realloc(known.winners, (known.count + 1) * sizeof *known.winners);
-    known.configs = realloc(known.configs, (size_t)(known.config_count + 1) * sizeof *known.configs);
-    assert_true(known.winners && known.configs);
-    struct known_winner *w = &known.winners[known.count++];
+    known.set.winners = realloc(known.set.winners, (known.set.count + 1) * sizeof *known.set.winners);
+    known.set.configs = realloc(known.set.configs, (size_t)(known.set.config_count + 1) * sizeof *known.set.configs);
+    assert_true(known.set.winners && known.set.configs);
+    struct known_winner *w = &known.set.winners[known.set.count++];
     *w = (struct known_winner){
         .config = KNOWN_CUBLAS, .cold = true, .exact = true, .time_us = time_us, .anchor_us = cublas_us};
     assert_ok(problem_parse(text, &w->problem));
     w->shape = shape_of(&w->problem);
     if (!changes) return w;
-    known.configs[w->config = known.config_count++] = simt(changes);
+    known.set.configs[w->config = known.set.config_count++] = simt(changes);
     return w;
 }
 
@@ -80,7 +80,7 @@ static double distance(const char *text)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     const struct shape shape = shape_of(&p);
-    return shape_distance(&known.winners[0].shape, &shape);
+    return shape_distance(&known.set.winners[0].shape, &shape);
 }
 
 static int near(const char *text, int alignment, struct neighbour *list)
@@ -146,8 +146,8 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm_accurate:nn:1024x1024x1000", 16, list), 0);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") > 0.01);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") < 0.03);
-    known.winners[0].problem.type = GEMM_TF32;
-    known.winners[0].shape = shape_of(&known.winners[0].problem);
+    known.set.winners[0].problem.type = GEMM_TF32;
+    known.set.winners[0].shape = shape_of(&known.set.winners[0].problem);
     assert_int_equal(near("tf32gemm:nn:1024x1024x1000", 16, list), 1);
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
@@ -177,7 +177,7 @@ TEST(only_what_is_like_it_and_legal_is_near)
     add("sgemm:nn:1024x1024x1036", "", 100, 110)->other_gpu = true;
     add("sgemm:nn:1024x1024x1040", "", 100, 110)->exact = false;
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 16, list), 1);
-    assert_ptr_equal(list[0].winner, &known.winners[0]);
+    assert_ptr_equal(list[0].winner, &known.set.winners[0]);
     assert_int_equal(near("sgemm:nn:1000x1024x1023", 16, list), 0); /* its loads are 16 bytes wide */
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 8, list), 0);
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 4, list), 0);

@@ -1,0 +1,39 @@
+/* winner_set.h — winners in memory, and their configurations, each once: many winners share few. */
+#ifndef GT_WINNER_SET_H
+#define GT_WINNER_SET_H
+
+#include "config.h"
+#include "shape.h"
+#include <stddef.h>
+
+#define KNOWN_CUBLAS (-1)
+
+struct known_winner {
+    struct problem problem;
+    struct shape shape; /* of the problem */
+    int config;         /* index into configs, or KNOWN_CUBLAS */
+    bool pretuned, stale, cold, predicted;
+    bool exact;              /* judged bit by bit; one that was not serves its own problem only */
+    bool other_gpu, changed; /* then only its configuration is of use */
+    double time_us, anchor_us, ratio;
+    char when[24];
+};
+
+struct winner_set {
+    struct known_winner *winners;
+    size_t count, room;
+    struct config *configs;
+    int config_count, config_room;
+    int *places; /* hash table of configs: index + 1, 0 is empty; place_count is a power of two */
+    size_t place_count;
+};
+
+/* The index of a configuration, which is added if it is new. Errors: E_MEMORY. */
+enum status winner_set_config(struct winner_set *set, const struct config *config, int *index);
+
+/* Whose config is an index into this set. Earlier winners may move. Errors: E_MEMORY. */
+enum status winner_set_add(struct winner_set *set, const struct known_winner *winner);
+
+void winner_set_free(struct winner_set *set); /* takes a zeroed struct */
+
+#endif
