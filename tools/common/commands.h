@@ -1,8 +1,8 @@
-/* commands.h — the commands of `tune` beside the main job, one function and one file each: cmd_NAME.c in a
- * folder of its own.
+/* commands.h — the commands of `tune` besides the main job, one function and one file each: cmd_NAME.c in its
+ * own folder.
  *
- * Each is given its own argv (argv[0] is "tune NAME") and parses it with argp; results go to stdout, progress
- * and errors to stderr. main.c holds the table, prints the one error sentence and exits with its code.
+ * Each gets its own argv (argv[0] is "tune NAME") and parses it with argp; results go to stdout, progress and
+ * errors to stderr. main.c holds the table, prints the one error sentence and exits with its code.
  */
 #ifndef GT_COMMANDS_H
 #define GT_COMMANDS_H

@@ -1,8 +1,8 @@
-/* status.h — what a function answers when it could not do its work, and the one sentence that says why.
+/* status.h — the result of a function that failed, and the one sentence that says why.
  *
  * The deepest function that knows the facts calls fail(); callers pass the code up; main prints the sentence
- * once and exits with the code's documented exit status. A candidate that is slow, wrong or crashing is not
- * an error: it is an outcome (outcome.h).
+ * once and exits with the code's documented exit status. A candidate that is slow, wrong or crashes is not an
+ * error but an outcome (outcome.h).
  */
 #ifndef GT_STATUS_H
 #define GT_STATUS_H

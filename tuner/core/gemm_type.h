@@ -1,8 +1,8 @@
-/* gemm_type.h — the table of types: what A, B and C are made of, in what their products are summed, and how
- * exact the sum is.
+/* gemm_type.h — the table of types: the elements of A, B and C, the accumulation type, and the accuracy of
+ * the result.
  *
- * A problem says which type it needs, a template which it delivers. They are compared by gemm_type_satisfies,
- * never by equality: a strict kernel is right for a problem that would take less.
+ * A problem says which type it needs, a template which type it delivers. gemm_type_satisfies compares them;
+ * do not compare for equality: a strict kernel is also right for a less strict problem.
  */
 #ifndef GT_GEMM_TYPE_H
 #define GT_GEMM_TYPE_H

@@ -1,8 +1,8 @@
-/* kernel_hash.h — which text a kernel was compiled from, as a number: what was measured with a kernel holds
- * as long as its number stays.
+/* kernel_hash.h — identifies the source from which a kernel was compiled, as a number: measurements of a
+ * kernel stay valid as long as the number stays the same.
  *
- * It is the hash (source_hash.h) of the template's text and headers under the macros of the key. The values
- * of the configuration are not in it where no condition asks for them: they are kept beside it.
+ * It is the hash (source_hash.h) of the template's source and headers under the macros of the key. Values of
+ * the configuration that no condition tests are not part of it; they are stored beside it.
  */
 #ifndef GT_KERNEL_HASH_H
 #define GT_KERNEL_HASH_H

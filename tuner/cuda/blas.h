@@ -1,7 +1,7 @@
 /* blas.h — the few entry points of cuBLAS that are used, opened at run time.
  *
  * Prototypes and values are written out: cuBLAS's ABI has kept them since CUDA 6, and a toolkit for compiling
- * kernels need not have the header.
+ * kernels may lack the header.
  */
 #ifndef GT_BLAS_H
 #define GT_BLAS_H

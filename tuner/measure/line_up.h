@@ -1,5 +1,5 @@
-/* line_up.h — the kernels that stand ready to be timed for the site's problem: the rival, and the candidates
- * of a race, loaded once and timed block by block.
+/* line_up.h — the kernels loaded for timing the site's problem: the rival, and the candidates of a race,
+ * loaded once and timed block by block.
  */
 #ifndef GT_LINE_UP_H
 #define GT_LINE_UP_H

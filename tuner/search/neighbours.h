@@ -1,9 +1,8 @@
-/* neighbours.h — which candidates lie near one another: those that differ in one parameter, or in a few
- * coupled ones.
+/* neighbours.h — which candidates are neighbours: those that differ in one parameter, or in a few coupled
+ * ones.
  *
- * Rules tie parameters together (a larger block tile needs a larger warp tile), so that single changes alone
- * would leave many candidates without a neighbour. Distance is counted in values that occur among the
- * candidates.
+ * Rules couple parameters (a larger block tile needs a larger warp tile), so that single changes alone would
+ * leave many candidates without neighbours. Distance is counted in values that occur among the candidates.
  */
 #ifndef GT_NEIGHBOURS_H
 #define GT_NEIGHBOURS_H
