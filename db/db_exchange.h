@@ -1,7 +1,7 @@
-/* db_exchange.h — what goes between databases: all trials for export, rows from text, whole files.
+/* db_exchange.h — copies data between databases: all trials for export, rows from text, whole files.
  *
- * Everything that comes in has a content hash, as everything measured here has: taking in the same twice, or
- * in another order, adds nothing and changes nothing.
+ * Every imported row has a content hash, like every measured row: importing it again, or in another order,
+ * changes nothing.
  */
 #ifndef GT_DB_EXCHANGE_H
 #define GT_DB_EXCHANGE_H

@@ -1,21 +1,21 @@
-/* db_internal.h — what the files of db/ share; nobody else includes it, but for their tests.
+/* db_internal.h — what the files of db/ share; only they and their tests include it.
  *
  * db_open.c    opening, closing, settings that make an untrusted file harmless
  * db_place.c   files and folders: default path, network file systems, which files were checked
- * db_lock.c    one writer a file, whatever its name
- * db_schema.c  is it ours, which version, has it the tables of that version
- * db_migrate.c older versions: brought up to date, or read from a copy that is
- * db_sql.c     statements, binding, reading with checks, transactions, errors
+ * db_lock.c    one writer per file, whatever its name
+ * db_schema.c  whether a file is ours, its version, whether it has that version's tables
+ * db_migrate.c older versions: migrated, or read from a migrated copy
+ * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
  * db_dump.c    all trials, for export
- * db_import.c  rows that come from text
- * db_merge.c   rows that come from another file of this kind
- * db_runtime.c winners for who wants to run them
+ * db_import.c  rows from text
+ * db_merge.c   rows from another database
+ * db_runtime.c winners for programs that run them
  * db_check.c   the full check
- * db_values.c  a part of it: values that are possible
+ * db_values.c  a part of it: whether values are possible
  */
 #ifndef GT_DB_INTERNAL_H
 #define GT_DB_INTERNAL_H

@@ -1,5 +1,4 @@
-/* arguments.h — the structs that callers hand in: sizes, reserved words, and a problem in our terms.
- */
+/* arguments.h — checks the structs of callers (sizes, reserved words) and converts a problem to our form. */
 #ifndef GT_ARGUMENTS_H
 #define GT_ARGUMENTS_H
 

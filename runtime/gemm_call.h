@@ -1,4 +1,4 @@
-/* gemm_call.h — what a launch is given, beside the plan. */
+/* gemm_call.h — the arguments of a launch, besides the plan. */
 #ifndef GT_GEMM_CALL_H
 #define GT_GEMM_CALL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gemmtune.h — run matrix products with the kernels that gemmtune found to be the fastest.
+/* gemmtune.h — compute matrix products with the fastest kernels that gemmtune found.
  *
  *     struct gt_handle *handle;
  *     struct gt_problem problem = gt_problem_make(m, n, k);
@@ -10,19 +10,19 @@
  *     gt_close(handle);
  *
  * or, with the kernel chosen ahead: gt_plan_open once, gt_launch often, gt_plan_close. Every function may be
- * called from any thread. A call that fails answers a code, and gt_error_text() then says why in a sentence.
+ * called from any thread. A call that fails returns a code, and gt_error_text() then gives the reason.
  *
  * What is computed: C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a batch of
- * matrices at constant strides. Matrices are stored by rows; with GT_COLUMN_MAJOR by columns, as in BLAS.
+ * matrices at constant strides. Matrices are row-major; with GT_COLUMN_MAJOR column-major, as in BLAS.
  *
  * As in BLAS: with beta = 0, C is not read; with alpha = 0 or K = 0, A and B are not.
  *
  * Growth: each struct begins with its size as the caller knows it, set by the functions gt_..._make. A
- * program that was compiled with an older header runs with a newer library. One that asks an older library
- * for what that does not know gets GT_INVALID.
+ * program that was compiled with an older header runs with a newer library. One that uses members unknown to
+ * an older library gets GT_INVALID.
  *
- * C99 or C++11. No header of CUDA is needed; CUstream, cudaStream_t and CUdeviceptr fit where streams and
- * device addresses are asked for.
+ * C99 or C++11. No CUDA header is needed; streams may be CUstream or cudaStream_t, and device addresses
+ * CUdeviceptr.
  */
 #ifndef GEMMTUNE_H
 #define GEMMTUNE_H

@@ -1,5 +1,6 @@
-/* no_stdin.h — what jansson takes for stdin in our shared libraries. It asks only whether a file is that one,
- * to say so in a message; its own reference to the C library's could not be linked into a shared library.
+/* no_stdin.h — a substitute for stdin, which jansson refers to, in our shared libraries. jansson only
+ * compares a file with it, for a message; a reference to the C library's stdin could not be linked into a
+ * shared library.
  */
 #ifndef GT_NO_STDIN_H
 #define GT_NO_STDIN_H

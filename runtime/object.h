@@ -1,9 +1,9 @@
-/* object.h — what a caller holds a pointer to, so that a pointer to one that was closed, or to something
- * else, is told from it by one comparison.
+/* object.h — the objects that callers hold pointers to; one comparison tells a valid pointer from one to a
+ * closed object or to something else.
  *
- * The first member says what it is. One that is closed says that it is nothing, and its memory is used for
- * another only when OBJECTS_CLOSED more have been closed; it is never given back to the system, where looking
- * at it would be an error of its own.
+ * The first member is a type tag. Closing an object clears it, and its memory is used for another only after
+ * OBJECTS_CLOSED more have been closed. It is never returned to the system, because then reading the tag
+ * would be an error itself.
  */
 #ifndef GT_OBJECT_H
 #define GT_OBJECT_H

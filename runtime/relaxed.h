@@ -1,8 +1,8 @@
-/* relaxed.h — calls that allocate, load or release, made while this or another thread captures a stream.
+/* relaxed.h — calls that allocate, load or free while this or another thread captures a stream.
  *
- * The driver refuses such calls during a capture of the default mode, and ends the capture; in relaxed mode
- * they happen at once and are no part of it. What asks or waits for a stream that is itself captured breaks
- * the capture in this mode, too.
+ * In the default capture mode the driver refuses such calls and ends the capture; in relaxed mode they happen
+ * at once and are no part of it. Querying or waiting for a stream that is itself being captured breaks the
+ * capture in this mode, too.
  */
 #ifndef GT_RELAXED_H
 #define GT_RELAXED_H

@@ -1,5 +1,5 @@
-/* model_parts.h — what the time models of families have in common: issue slots of a scheduler, how far they
- * are used, and what two limits take that overlap. Constants are the caller's, which fitted them.
+/* model_parts.h — what the time models of all families share: issue slots of a scheduler, their utilisation,
+ * and the time under two overlapping limits. The callers pass the fitted constants.
  */
 #ifndef GT_MODEL_PARTS_H
 #define GT_MODEL_PARTS_H

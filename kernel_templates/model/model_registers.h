@@ -1,7 +1,7 @@
-/* model_registers.h — what an SM, above all its register file, gives to threads, blocks and the compiler.
+/* model_registers.h — how an SM's resources, above all its register file, limit threads and blocks.
  *
- * A scheduler has a quarter of the file and holds whole warps, each thread of which has registers by the
- * eight.
+ * A scheduler has a quarter of the register file and holds whole warps; registers of a thread are allocated
+ * in units of eight.
  */
 #ifndef GT_MODEL_REGISTERS_H
 #define GT_MODEL_REGISTERS_H

@@ -1,7 +1,7 @@
-/* model_stream.h — predicted time of kernels that stream a long operand past one that stays in shared memory:
- * resident and tall. Every SM has its share of the tiles, and issues their instructions while the streamed
- * operand and C move at the speed of device memory, or of what is on its way. A family counts its
- * instructions, the rest is the same.
+/* model_stream.h — predicted time of kernels that stream a long operand past a resident one in shared memory:
+ * resident and tall. Each SM has its share of the tiles and issues their instructions, while the streamed
+ * operand and C move at the bandwidth of device memory, or as fast as the bytes in flight allow. A family
+ * counts its instructions; the rest is common.
  */
 #ifndef GT_MODEL_STREAM_H
 #define GT_MODEL_STREAM_H

@@ -1,6 +1,6 @@
 /* model_tiled.h — predicted time of a kernel whose blocks compute tiles of C from tiles of A and B in shared
- * memory, in as many waves as the grid has: simt, the ladder, and any family that works so. The family
- * describes its kernel, the arithmetic is the same for all.
+ * memory, in one or more waves: simt, the ladder, and any similar family. The family describes its kernel;
+ * the arithmetic is common.
  */
 #ifndef GT_MODEL_TILED_H
 #define GT_MODEL_TILED_H

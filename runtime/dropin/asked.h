@@ -1,4 +1,4 @@
-/* asked.h — one call of the program, as cuBLAS has it: column-major, sizes and pointers of the caller. */
+/* asked.h — one intercepted call in cuBLAS's terms: column-major, with the caller's sizes and pointers. */
 #ifndef GT_ASKED_H
 #define GT_ASKED_H
 

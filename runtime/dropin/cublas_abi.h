@@ -1,5 +1,5 @@
-/* cublas_abi.h — the entry points of cuBLAS and cublasLt that the drop-in stands in for, and the few values
- * that it must understand. Written out, as in blas.h: column-major, statuses and enumerations as int.
+/* cublas_abi.h — the entry points of cuBLAS and cublasLt that the drop-in intercepts, and the few values that
+ * it must understand. Written out, as in blas.h: column-major, statuses and enumerations as int.
  */
 #ifndef GT_CUBLAS_ABI_H
 #define GT_CUBLAS_ABI_H

@@ -1,6 +1,7 @@
-/* engine.h — the two halves of the drop-in. The stub is what is preloaded: it stands before cuBLAS, needs the
- * C library alone, and knows neither GPU nor winners. The engine knows them, and holds the libraries it
- * takes. The stub opens it, for itself alone, at the first call that it may answer.
+/* engine.h — the interface between the two halves of the drop-in. The stub is preloaded: it intercepts
+ * cuBLAS, depends only on the C library, and knows neither GPU nor winners. The engine knows these, and
+ * contains the libraries that it uses. The stub opens it, with local symbols, at the first call that it may
+ * answer.
  */
 #ifndef GT_ENGINE_H
 #define GT_ENGINE_H

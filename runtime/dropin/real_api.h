@@ -1,4 +1,4 @@
-/* real_api.h — what the drop-in calls of the cuBLAS and cublasLt that the program loaded. */
+/* real_api.h — the functions that the drop-in calls in the cuBLAS and cublasLt that the program loaded. */
 #ifndef GT_REAL_API_H
 #define GT_REAL_API_H
 

@@ -1,6 +1,7 @@
-/* captured.h — workspaces of launches that are captured. A graph may run at any time and on any stream, so
- * each stream of a capture gets a buffer that is the graph's until it, and all that was made of it, is gone.
- * All plans share it; one that needs more takes another. Then it serves another capture.
+/* captured.h — workspaces of captured launches. A graph may run at any time and on any stream, so each stream
+ * of a capture gets a buffer that belongs to the graph until the graph, and everything made from it, is
+ * destroyed. Then another capture may use it. All plans share the buffer; a plan that needs more takes
+ * another one.
  */
 #ifndef GT_CAPTURED_H
 #define GT_CAPTURED_H

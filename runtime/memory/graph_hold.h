@@ -1,7 +1,8 @@
-/* graph_hold.h — to know whether a graph that was captured is still there, or anything made of it.
+/* graph_hold.h — tells whether a captured graph, or anything made from it, still exists.
  *
- * The driver tells by a destructor in a thread of its own, which may not call CUDA and may come after the
- * handle was closed. So it only sets a flag, in memory that lasts until both sides have let go of it.
+ * The driver reports its end through a destructor in a separate thread, which may not call CUDA and may run
+ * after the handle was closed. So the destructor only sets a flag, in memory that lives until both sides have
+ * released it.
  */
 #ifndef GT_GRAPH_HOLD_H
 #define GT_GRAPH_HOLD_H

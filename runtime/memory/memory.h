@@ -1,9 +1,8 @@
-/* memory.h — device memory of one context for workspaces, in the order of a stream.
+/* memory.h — device memory of one context for workspaces, in stream order.
  *
- * Where the device has memory pools it comes from one of our own: what is given back may still be in use by
- * work that is ahead in the stream, and nothing waits. Elsewhere it is allocated and freed plainly, and to
- * free it waits for the device. Never within a capture: a node that allocates would be part of the program's
- * graph.
+ * On devices with memory pools it comes from a pool of our own: freed memory may still be in use by earlier
+ * work of the stream, and nothing waits. On others it is allocated and freed directly, and freeing waits for
+ * the device. Never during a capture: an allocation node would become part of the program's graph.
  */
 #ifndef GT_MEMORY_H
 #define GT_MEMORY_H

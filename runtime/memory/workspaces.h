@@ -1,16 +1,15 @@
-/* workspaces.h — device memory for the launches of a context that need some beside their operands, so that no
- * two that may overlap share any. All plans of a handle share it.
+/* workspaces.h — device memory for the launches of a context that need a workspace, such that no two launches
+ * that may overlap share any. All plans of a handle share it.
  *
  * Launches of one stream run one after the other, so a stream needs one workspace, as large as the largest
- * launch on it. There are `count` of them at most. Half of these become the own ones of streams that use them
- * again and again; they are found without a lock common to all, and cost a launch nothing. The other half is
- * shared: each launch there is ordered after the one before by an event, in the device, not in the host. So
- * streams that come and go use nothing up, and any number of them is served. Streams are told apart by the id
- * that the driver gives each once in the life of the process: a handle may come back for another stream, and
- * CU_STREAM_PER_THREAD is another one in each thread. What is captured has workspaces of its own
- * (captured.h).
+ * launch on it. There are at most `count`. Half of them are dedicated to streams that use them again and
+ * again; these are found without a common lock, and cost a launch nothing. The other half is shared: an event
+ * orders each launch there after the one before, on the device and not on the host. So short-lived streams
+ * use up nothing, and any number of them is served. Streams are identified by the id that the driver gives
+ * each once in the life of the process: a handle may be reused for another stream, and CU_STREAM_PER_THREAD
+ * is a different stream in each thread. Captures have separate workspaces (captured.h).
  *
- * The launches of one call are enqueued in one piece: two threads may use one stream.
+ * The launches of one call are enqueued together: two threads may use one stream.
  */
 #ifndef GT_WORKSPACES_H
 #define GT_WORKSPACES_H

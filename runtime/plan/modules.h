@@ -1,9 +1,8 @@
-/* modules.h — compiled kernels loaded into a context, each once: threads that want one which is being built
- * wait for it.
+/* modules.h — compiled kernels loaded into a context, each once: threads that need a kernel which is being
+ * built wait for it.
  *
- * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that no way uses,
- * and no graph that was captured, is unloaded when too many of that kind have come together. To unload waits
- * for the device.
+ * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither a way
+ * nor a captured graph uses is unloaded when there are too many of these. Unloading waits for the device.
  */
 #ifndef GT_MODULES_H
 #define GT_MODULES_H

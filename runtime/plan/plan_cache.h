@@ -1,8 +1,8 @@
-/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's, PLANS_KEPT at
- * most.
+/* plan_cache.h — plans by problem and context: found without a lock, added under the handle's, at most
+ * PLANS_KEPT.
  *
- * Entries are never changed nor taken out. A table that has become too small is replaced by a larger one and
- * kept until the end, because somebody may be searching it.
+ * Entries are never changed or removed. A table that is full is replaced by a larger one and kept until the
+ * end, because another thread may be searching it.
  */
 #ifndef GT_PLAN_CACHE_H
 #define GT_PLAN_CACHE_H

@@ -1,6 +1,6 @@
-/* plan_turnover.h — plans by problem and context, of which the least recently used go: for what is more than
- * the plan cache holds, so that a program whose shapes never end takes no more than so much memory. A plan is
- * taken and put back, and goes only while nobody has it.
+/* plan_turnover.h — an LRU cache of plans by problem and context, for plans beyond the size of the plan
+ * cache, so that a program with ever new shapes uses a bounded amount of memory. A plan is taken and put
+ * back, and is only evicted while nobody holds it.
  */
 #ifndef GT_PLAN_TURNOVER_H
 #define GT_PLAN_TURNOVER_H

@@ -29,7 +29,7 @@ def describe(results, options, seed, seconds):
     """The table of figures, as docs/results wants it."""
     head = subprocess.run(["git", "-C", common.SOURCES, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     lines = [f"{datetime.date.today()}, commit {head or 'unknown'}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-             f"{seconds / 60:.1f} minutes, seed {seed}", "", "| part | harm done | findings | figures |", "|---|---|---|---|"]
+             f"{seconds / 60:.1f} minutes, seed {seed}", "", "| part | faults | findings | figures |", "|---|---|---|---|"]
     for r in results:
         figures = ", ".join(f"{name}: {number:,}" if isinstance(number, int) else f"{name}: {number}" for name, number in r.figures.items())
         lines.append(f"| {r.part} | {r.tested:,} | {len(r.findings)} | {figures} |")
@@ -45,7 +45,7 @@ def run_part(part, setting, seconds):
         importlib.import_module(f"part_{part}").run(setting, result)
     except RuntimeError as error:
         result.found("cannot go on", str(error))
-    print(f"{part}: harm done {result.tested} times in {time.monotonic() - began:.0f} s, {len(result.findings)} findings; "
+    print(f"{part}: {result.tested} faults in {time.monotonic() - began:.0f} s, {len(result.findings)} findings; "
           + ", ".join(f"{name} {number}" for name, number in result.figures.items()), flush=True)
     if result.tested == 0: print(f"  {part} tested nothing", flush=True)
     for finding in result.findings[:20]: print("  FOUND " + finding, flush=True)

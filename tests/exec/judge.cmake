@@ -9,13 +9,15 @@ target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIV
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
   "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
 
-foreach(name test_judge test_clock test_trial test_rivals)
+foreach(name test_judge test_judge_mma test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
+
+set_target_properties(test_judge_mma PROPERTIES ENABLE_EXPORTS ON) # for the kernels that it loads
 
 add_library(fake_rivals MODULE exec/fake_rivals.c)
 target_link_libraries(fake_rivals PRIVATE gt_flags)

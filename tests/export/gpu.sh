@@ -1,9 +1,9 @@
 #!/bin/sh
-# gpu.sh TUNE MAKE_WINNERS CC CUDA_INCLUDE: export winners (those that MAKE_WINNERS writes) as a header with kernels,
-# compile it and run them all on the GPU of this machine, as machine code and, where PTX is the only way, as that.
+# gpu.sh TUNE WINNERS CC CUDA_INCLUDE: export WINNERS (a file FOLDER/NAME.jsonl, or the program make_winners) as a header with
+# kernels, compile it and run them all on the GPU of this machine, as machine code and, where PTX is the only way, as that.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-tune=$1 make_winners=$2 cc=$3 cuda=$4
+tune=$1 winners=$2 cc=$3 cuda=$4
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
@@ -15,14 +15,10 @@ if [ -z "$driver" ]; then
     echo "skipped: no driver"
     exit 77
 fi
-"$make_winners" 60 >winners.jsonl
-# One whose operands are too long to be packed at once.
-packed="simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 \
-MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
-grep -m1 '"config": "simt' winners.jsonl |
-    sed "s/\"problem\": \"[^\"]*\"/\"problem\": \"sgemm:nn:1000x1000x20000\"/; s/\"config\": \"[^\"]*\"/\"config\": \"$packed\"/" \
-        >packed.jsonl
-cat packed.jsonl >>winners.jsonl
+case $winners in
+*.jsonl) cp "$winners" winners.jsonl ;;
+*) "$here/winners.sh" "$winners" 60 >winners.jsonl ;;
+esac
 "$tune" import winners.jsonl --db winners.db
 code=0
 "$tune" export --db winners.db --header kernels.h --with-kernels --ptx || code=$?

@@ -9,11 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 export GEMMTUNE_CACHE="$scratch/cache" SOURCE_DATE_EPOCH=1795000000 GEMMTUNE_LIBCUDA=/no/driver
 
-"$make_winners" 14 >winners.jsonl
-# One whose operands are too long to be packed at once.
-packed="simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 \
-MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
-"$make_winners" 1 "sgemm:nn:1000x1000x20000@$packed" >>winners.jsonl
+"$here/winners.sh" "$make_winners" 14 >winners.jsonl
 "$tune" import winners.jsonl --db winners.db
 code=0
 "$tune" export --db winners.db --header kernels.h --with-kernels || code=$?

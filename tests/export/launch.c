@@ -171,6 +171,46 @@ static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner
     check_unloaded(&loaded);
 }
 
+/* Two winners of one shape: each is found by its type, and launched as its family does. */
+static void check_types(const struct gt_winner_gpu *gpu)
+{
+    static const struct {
+        enum gt_winner_type type;
+        const char *family;
+        unsigned grid[2], threads;
+        int kernels;
+    } cases[] = {{GT_WINNER_SGEMM, "simt ", {10 * 12, 1}, 128, 1},
+                 {GT_WINNER_TF32GEMM, "mma ", {10 * 6, 2}, 128, 2}};
+    for (int i = 0; i < 2; i++) {
+        struct gt_winner_shape s = gt_winner_shape_make(0, 1, 640, 768, 512);
+        struct gt_winner_match match;
+        struct gt_winner_loaded loaded;
+        s.type = (int)cases[i].type;
+        CHECK(gt_winner_find(gpu, &s, &match) && match.exact);
+        const struct gt_winner *w = match.winner;
+        CHECK(w->type == (int)cases[i].type);
+        CHECK(strncmp(w->config, cases[i].family, strlen(cases[i].family)) == 0);
+        CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_SUCCESS);
+        check_shape(gpu, &loaded, w, &s);
+        struct gt_winner_plan plan;
+        CHECK(gt_winner_plan_make(gpu, w, &s, &plan) && plan.kernels == cases[i].kernels);
+        fake.launch_count = 0;
+        CHECK(gt_winner_launch(&loaded, &plan, &s, 1, A, B, 0, C, plan.workspace_bytes ? WORKSPACE : 0,
+                               NULL) == CUDA_SUCCESS);
+        const struct fake_launch *l = &fake.launch[0];
+        CHECK(fake.launch_count == cases[i].kernels && l->threads == cases[i].threads);
+        CHECK(l->grid[0] == cases[i].grid[0] && l->grid[1] == cases[i].grid[1]);
+        CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS);
+    }
+    /* What rounds its operands serves nobody who needs more. */
+    struct gt_winner_shape s = gt_winner_shape_make(0, 1, 640, 768, 512);
+    for (int32_t i = 0; i < gpu->count; i++) {
+        struct gt_winner_plan plan;
+        const struct gt_winner *w = &gpu->winners[i];
+        if (strncmp(w->config, "mma ", 4) == 0) CHECK(!gt_winner_plan_make(gpu, w, &s, &plan));
+    }
+}
+
 int main(void)
 {
     int kernels = 0;
@@ -181,6 +221,7 @@ int main(void)
         check_winner(gpu, &gpu->winners[i]);
         kernels += gpu->winners[i].kernel >= 0;
     }
+    check_types(gpu);
     CHECK(kernels > 3 && batches > 3 && slabs > 3);
     printf("%d winners, %d with kernels, %d wrong\n", (int)gpu->count, kernels, failures);
     return failures != 0;

@@ -67,7 +67,7 @@ static void compare(const struct gt_winner_shape *s, const float *a, const float
         const double right = alpha * sum + beta * (double)before[at];
         const double bound =
             4 * ldexp(1, -24) * (double)(s->k + 1) * (fabs(alpha) * size + fabs(beta * (double)before[at])) +
-            1e-30;
+            (s->type == GT_WINNER_TF32GEMM ? ldexp(1, -10) * fabs(alpha) * size : 0) + 1e-30;
         if (!(fabs((double)after[at] - right) <= bound)) {
             fprintf(stderr, "%s for %lldx%lldx%lld: C[%lld,%lld] = %g, not %g\n", config, (long long)s->m,
                     (long long)s->n, (long long)s->k, (long long)i, (long long)j, (double)after[at], right);

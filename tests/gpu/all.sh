@@ -9,9 +9,7 @@ cuda=${CUDA_HOME:-/usr/local/cuda}/include
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
-printf '#!/bin/sh\ncat "%s/winners.jsonl"\n' "$here" >"$scratch/winners"
-chmod +x "$scratch/winners"
-wanted=" ${*:-device launcher judge runtime export host dropin torch} "
+wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch} "
 failed=0
 
 # step NAME COMMAND...: its output, and a line for the table.
@@ -33,9 +31,10 @@ step() {
 step device "$here/test_device_gpu"
 step launcher "$here/test_launcher_gpu"
 step judge "$here/test_judge_gpu"
+step tf32 "$here/tf32.sh"
 step runtime "$here/test_runtime_gpu"
 step runtime-memory "$here/test_runtime_memory_gpu"
-step export "$here/gpu.sh" "$here/tune" "$scratch/winners" "${CC:-cc}" "$cuda"
+step export "$here/gpu.sh" "$here/tune" "$here/winners.jsonl" "${CC:-cc}" "$cuda"
 step host "$here/bench_host"
 step dropin "$here/bench_dropin" "$here/libgemmtune_cublas.so"
 step torch "${PYTHON:-python3}" "$here/torch_dropin.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \

@@ -14,8 +14,8 @@ for program in $programs; do
     ldd "$build/$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
         grep -vE '/(libc|libm|libdl|libpthread|librt|libgcc_s)\.so' | xargs -r cp -L -t "$folder/lib"
 done
-"$build/tests/make_winners" 60 >"$folder/winners.jsonl"
+"$here/../export/winners.sh" "$build/tests/make_winners" 60 >"$folder/winners.jsonl"
 cp -r "$top/configs" "$folder/"
 cp "$top/tools/suite.sh" "$top/tools/suite_classes.awk" "$folder/tools/"
-cp "$here/all.sh" "$here/sanitize.sh" "$here/torch_dropin.py" "$here/../export/gpu.sh" "$here/../export/run_gpu.c" "$folder/"
+cp "$here/all.sh" "$here/tf32.sh" "$here/sanitize.sh" "$here/torch_dropin.py" "$here/../export/gpu.sh" "$here/../export/run_gpu.c" "$folder/"
 du -sh "$folder"

@@ -1,6 +1,6 @@
-/* bench.h — tuned kernels against NVIDIA's libraries: who runs, and how the times are taken. Each kernel is
- * judged by the worker as any candidate is; then blocks of all run in rounds, in an order that is drawn anew
- * for each, so that a clock that drifts meets all alike. Knows no options and no table.
+/* bench.h — times tuned kernels against NVIDIA's libraries. The worker judges each kernel like any candidate;
+ * then blocks of all run in rounds, each in a new random order, so that clock drift affects all alike. Knows
+ * no options and no table.
  */
 #ifndef GT_BENCH_H
 #define GT_BENCH_H

@@ -1,4 +1,4 @@
-/* bench_show.h — what a bench found, as a table and as a picture. Measures nothing. */
+/* bench_show.h — the results of a bench, as a table and as a plot. Measures nothing. */
 #ifndef GT_BENCH_SHOW_H
 #define GT_BENCH_SHOW_H
 

@@ -44,24 +44,24 @@ enum {
 
 static const struct argp_option option_list[] = {
     {"shape", 's', "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
-    {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
+    {"suite", KEY_SUITE, "FILE", 0, "a file with one problem per line", 0},
     {"rival", KEY_RIVAL, "NAME", 0,
-     "run against this one, too: lt (the best of all that cublasLt's heuristic proposes), autotune "
-     "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (FP32 emulated, for problems that need no strict FP32) or all; may be "
-     "repeated",
+     "also time this rival: lt (the best algorithm that cublasLt's heuristic proposes), autotune "
+     "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (emulated FP32, for problems that do not need strict FP32) or all; may "
+     "be repeated",
      0},
-    {"plot", KEY_PLOT, "FILE", 0, "draw the ratios into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "plot the ratios into FILE.svg or FILE.png (needs gnuplot)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {"gpu", KEY_GPU, "N", 0, "number of the GPU to run on (default 0)", 0},
-    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
     {"hot", KEY_HOT, NULL, 0, "leave the operands in the L2 cache between calls instead of rotating them", 0},
     {"launch", KEY_LAUNCH, "HOW", 0,
-     "how calls below 50 us are launched: graph (default; captured graphs of many, so that the GPU's time is "
-     "measured alone) or stream (one by one, as most programs do)",
+     "how calls below 50 us are launched: graph (default; many in a captured graph, so that only GPU time is "
+     "measured) or stream (one by one, as most programs do)",
      0},
-    {"rounds", KEY_ROUNDS, "N", 0, "blocks of each kernel (default 15, at most 101)", 0},
+    {"rounds", KEY_ROUNDS, "N", 0, "timed blocks per kernel (default 15, at most 101)", 0},
     {"block-ms", KEY_BLOCK, "MS", 0, "length of a block (default 20)", 0},
-    {"seed", KEY_SEED, "N", 0, "of the order in which blocks run (default 1)", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of the random order of blocks (default 1)", 0},
     {0},
 };
 
@@ -148,21 +148,21 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static enum status read_options(int argc, char **argv, struct options *options)
 {
     static const char about[] =
-        "Run the winners of the database, or those that ship with the program where it has none, against "
-        "cublasSgemm, each judged once more and then timed in blocks "
-        "that take turns in random order. Tunes nothing and stores nothing."
-        "\v'x cuBLAS' is cuBLAS's time over the kernel's own, the median over the rounds, with its 95 % "
-        "interval (low, high): above 1 the kernel is faster. It is the kernel's own ratio also where cuBLAS "
-        "is faster, and such a row is marked. 'of roofline' is the least time that the measured arithmetic "
-        "and "
-        "memory speed of this GPU allow over the kernel's time. json and csv add times, intervals, "
-        "configurations and versions. A problem without a winner is run with the fastest trial of its "
-        "search, "
-        "or listed as not tuned.\n\n"
+        "Time the winners of the database (or, where it has none, the winners shipped with the program) "
+        "against cublasSgemm. Each is verified once more and then timed in blocks, interleaved in random "
+        "order. Tunes nothing and stores nothing.\v'x cuBLAS' is cuBLAS's time divided by the kernel's, the "
+        "median over the rounds, with its 95 % interval (low, high): above 1 the kernel is faster. Where "
+        "cuBLAS is faster the row is marked, and the ratio is still that of the kernel. 'of roofline' is the "
+        "least time that the measured arithmetic and memory rates of this GPU allow, divided by the kernel's "
+        "time. json and csv add times, intervals, configurations and versions. A problem without a winner is "
+        "run with the fastest trial of its search, or listed as not tuned.\n"
+        "\n"
         "Examples:\n"
         "  tune bench --suite configs/suites/public.txt --rival lt --plot ratios.svg\n"
-        "  tune bench --shape 8x6144x4096 --rival all --format json\n\n"
-        "Exit status: 0 every problem had a kernel and each was right; 1 not so; others as in tune --help.";
+        "  tune bench --shape 8x6144x4096 --rival all --format json\n"
+        "\n"
+        "Exit status: 0 every problem had a kernel and all results were correct; 1 otherwise; others as in "
+        "tune --help.";
     static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
     static const int repeatable[] = {'s', KEY_SUITE, KEY_RIVAL, 0};
     static const struct option_rules rules = {.repeatable = repeatable};

@@ -63,18 +63,18 @@ static json_t *json_text(const char *text)
 
 static json_t *errors_to_json(const struct db_errors *e)
 {
-    return json_pack("{s:f, s:f, s:f}", "componentwise", e->componentwise, "rms", e->rms, "max", e->max);
+    const struct accuracy accuracy = {e->componentwise, e->rms, e->max};
+    return accuracy_to_json(&accuracy);
 }
 
 static enum status errors_from_json(const json_t *json, struct db_errors *e)
 {
+    struct accuracy a;
     if (!json) return OK;
-    struct fields f = {.object = json};
-    e->measured = true;
-    e->componentwise = field_number(&f, "componentwise", true, 0, DBL_MAX);
-    e->rms = field_number(&f, "rms", true, 0, DBL_MAX);
-    e->max = field_number(&f, "max", true, 0, DBL_MAX);
-    return fields_check(&f);
+    if (!accuracy_from_json(json, &a) || !accuracy_is_known(&a))
+        return fail(E_INPUT, "errors are not three numbers from 0 on");
+    *e = (struct db_errors){true, a.componentwise, a.rms, a.max};
+    return OK;
 }
 
 json_t *winner_to_json(const struct db_winner *w, bool figures)
@@ -83,7 +83,8 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
     problem_format(&w->base.problem, problem);
     if (w->config.template) {
         config_format(&w->config, config);
-        snprintf(hash, sizeof hash, "%016" PRIx64, kernel_hash_of(&w->config, &w->base.problem, w->gpu.arch));
+        const struct kernel_key key = kernel_key_of(&w->config, &w->base.problem, w->gpu.arch);
+        kernel_hash_format(&key, hash);
     }
     /* What a reader needs comes first, in the order of docs/runtime.md. */
     json_t *json = json_pack(
@@ -137,7 +138,7 @@ static enum status find_gpu(const json_t *json, const char *descriptors, struct 
 static enum status find_config(const json_t *json, struct db_winner *w)
 {
     struct fields f = {.object = json};
-    char hash[24], now[24];
+    char hash[24];
     field_copy(&f, "config", true, w->config_text, sizeof w->config_text);
     enum status st = fields_check(&f);
     if (st || strcmp(w->config_text, "cublas") == 0) return st;
@@ -148,8 +149,8 @@ static enum status find_config(const json_t *json, struct db_winner *w)
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&w->config, &w->base.problem, w->gpu.arch));
-    if (strcmp(hash, now) != 0)
+    const struct kernel_key key = kernel_key_of(&w->config, &w->base.problem, w->gpu.arch);
+    if (!kernel_hash_means(&key, hash))
         return fail(E_ABSENT, "the kernel template %s has changed since", w->config.template->name);
     const char *why = w->config.template->check(&w->config, &w->base.problem, &w->gpu);
     return why ? fail(E_ABSENT, "its rules refuse it: %s", why) : OK;
@@ -218,7 +219,7 @@ json_t *trial_to_json(const struct db_full_trial *t, int gpu)
 enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_full_trial *t)
 {
     struct fields f = {.object = json};
-    char problem[PROBLEM_TEXT_MAX], hash[24], now[24];
+    char problem[PROBLEM_TEXT_MAX], hash[24];
     memset(t, 0, sizeof *t);
     field_copy(&f, "problem", true, problem, sizeof problem);
     field_copy(&f, "config", true, t->config_text, sizeof t->config_text);
@@ -244,8 +245,8 @@ enum status trial_from_json(const json_t *json, const json_t *gpus, struct db_fu
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&t->config, &t->problem, t->context.gpu.arch));
-    if (strcmp(hash, now) != 0)
+    const struct kernel_key key = kernel_key_of(&t->config, &t->problem, t->context.gpu.arch);
+    if (!kernel_hash_means(&key, hash))
         return fail(E_ABSENT, "the kernel template %s has changed since", t->config.template->name);
     return OK;
 }

@@ -1,5 +1,5 @@
-/* exchange_json.h — our own text forms, written and read: winners as JSON lines (docs/runtime.md), and what a
- * trial adds to a T4 result. What is read may come from anybody: every value is checked.
+/* exchange_json.h — reads and writes our own text forms: winners as JSON lines (docs/runtime.md), and our
+ * additions to a T4 result. The input is untrusted: every value is checked.
  */
 #ifndef GT_EXCHANGE_JSON_H
 #define GT_EXCHANGE_JSON_H

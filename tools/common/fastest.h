@@ -1,5 +1,6 @@
-/* fastest.h — the configuration that is known to be the fastest for a problem on a GPU of this machine: from
- * the database, or from the winners that ship with the program. */
+/* fastest.h — the fastest known configuration for a problem on a GPU of this machine, from the database or
+ * from the winners that ship with the program.
+ */
 #ifndef GT_FASTEST_H
 #define GT_FASTEST_H
 

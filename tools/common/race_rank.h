@@ -1,5 +1,4 @@
-/* race_rank.h — the stored blocks of a race, read again: in which order they put the runners, and by how
- * much. */
+/* race_rank.h — the stored blocks of a race: how they rank the finalists, and by which margins. */
 #ifndef GT_RACE_RANK_H
 #define GT_RACE_RANK_H
 

@@ -1,5 +1,6 @@
 /* reading.h — what the commands that read the database share: which file, which GPU, what counts as stale
- * now. */
+ * now.
+ */
 #ifndef GT_READING_H
 #define GT_READING_H
 

@@ -1,4 +1,4 @@
-/* this_gpu.h — the GPUs of this machine as the kernel driver lists them: read from /proc, so that reading the
+/* this_gpu.h — the GPUs of this machine as the kernel driver lists them in /proc, so that reading the
  * database needs no CUDA.
  */
 #ifndef GT_THIS_GPU_H

@@ -1,6 +1,5 @@
-/* tried.h — what became of every configuration that was tried for a problem: counted by verdict, failures
- * grouped by their reason, and the best time for each value of each parameter. From the rows of the database
- * alone.
+/* tried.h — statistics of the trials of a problem: counts by verdict, failures grouped by reason, and the
+ * best time for each value of each parameter. From the rows of the database alone.
  */
 #ifndef GT_TRIED_H
 #define GT_TRIED_H

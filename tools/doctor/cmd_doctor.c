@@ -32,8 +32,8 @@ enum { KEY_JSON = 256, KEY_FORMAT, KEY_DB, KEY_CACHE };
 static const struct argp_option option_list[] = {
     {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {"db", KEY_DB, "FILE", 0, "the database to look at", 0},
-    {"cache", KEY_CACHE, "DIR", 0, "the folder of compiled kernels to look at", 0},
+    {"db", KEY_DB, "FILE", 0, "the database to check", 0},
+    {"cache", KEY_CACHE, "DIR", 0, "the folder of compiled kernels to check", 0},
     {0},
 };
 
@@ -109,7 +109,7 @@ static int count_files(const char *folder, const char *suffix)
 static void look_at_configs(struct report *report)
 {
     static const char advice[] =
-        "install the program again, or set GEMMTUNE_CONFIGS to the folder configs of its source";
+        "reinstall the program, or set GEMMTUNE_CONFIGS to the folder configs of its source";
     char path[1024], spaces[1024], gpus[1024], detail[1200];
     struct gpu *list = NULL;
     size_t count = 0;
@@ -262,18 +262,17 @@ static enum status print(const struct report *report, enum table_format format)
 
 enum status cmd_doctor(int argc, char **argv)
 {
-    static const struct argp argp = {option_list,
-                                     take_option,
-                                     NULL,
-                                     "Look at driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database "
-                                     "and the cache of compiled kernels; say what is "
-                                     "there, what is missing and what to do.\v"
-                                     "Exit code 0 when tuning can work on this machine, measuring with a GPU "
-                                     "or predicting for a named one without. Changes "
-                                     "nothing but makes the cache folder.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
+    static const struct argp argp = {
+        option_list,
+        take_option,
+        NULL,
+        "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
+        "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on this "
+        "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache folder "
+        "and changes nothing else.",
+        NULL,
+        NULL,
+        NULL};
     struct options options = {.format = TABLE_TEXT};
     static const int excluding[][2] = {{KEY_JSON, KEY_FORMAT}, {0, 0}};
     const struct option_rules rules = {NULL, excluding};

@@ -27,31 +27,26 @@ static const struct argp_option options[] = {
     {"shape", 's', "P", 0, "the problem, MxNxK or in full (see tune --help)", 0},
     {"gpu", KEY_GPU, "G", 0,
      "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out", 0},
-    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default: text for people) or json", 0},
     {0}};
 
-static const char manual[] = "Why a configuration is the winner: its evidence, the runner-up and the margin, "
-                             "how ties were broken, where the model "
-                             "had ranked it, what was tried, what failed and why, and the best time for each "
-                             "value of each parameter.\v"
-                             "Times of the race are compared within its rounds only, so that a drift of the "
-                             "clock does not count; margins are "
-                             "medians with an interval of about 95 %. Times under \"best time by value\" are "
-                             "those of single trials, the newest of "
-                             "each configuration; loss is against the fastest of them.\n"
-                             "\n"
-                             "Where a search was interrupted before its race there is no winner; what was "
-                             "tried is shown all the same, and the exit "
-                             "status is 1.\n"
-                             "\n"
-                             "Examples:\n"
-                             "  tune explain --shape 4096x4096x4096\n"
-                             "  tune explain --shape 4096x4096x4096 --gpu this --format json\n"
-                             "\n"
-                             "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong "
-                             "shape; 4 the file is no database of "
-                             "ours, newer or damaged; 5 --gpu this and no GPU; 7 it cannot be read.";
+static const char manual[] =
+    "Explain why a configuration won: its evidence, the runner-up and the margin, how ties were broken, how "
+    "the model ranked it, what was tried, what failed and why, and the best time for each value of each "
+    "parameter.\vRace times are compared only within a round, so that clock drift cancels out; margins are "
+    "medians with an interval of about 95 %. Times under \"best time by value\" are single trials, the "
+    "newest of each configuration; loss is relative to the fastest of them.\n"
+    "\n"
+    "If a search was interrupted before its race there is no winner; the trials are shown all the same, and "
+    "the exit status is 1.\n"
+    "\n"
+    "Examples:\n"
+    "  tune explain --shape 4096x4096x4096\n"
+    "  tune explain --shape 4096x4096x4096 --gpu this --format json\n"
+    "\n"
+    "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong shape; 4 the database is "
+    "foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

@@ -48,14 +48,6 @@ static void say(FILE *out, const char *name, const char *format, ...)
     print_wrapped(out, NAMES, print_columns(out), line);
 }
 
-static void say_errors(const char *whose, const struct db_errors *e, FILE *out)
-{
-    if (e->measured)
-        say(out, whose,
-            "at most %.2e of |A||B| in an element; root mean square %.2e, at most %.2e of max |C|",
-            e->componentwise, e->rms, e->max);
-}
-
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
@@ -67,11 +59,15 @@ static void say_winner(const struct explanation *e, FILE *out)
         say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
             w->base.ratio, w->base.ratio_low, w->base.ratio_high, w->rounds, w->base.anchor_us,
             w->rival[0] ? w->rival : "cuBLAS");
+    if (w->errors.measured)
+        say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+            w->errors.componentwise, w->errors.rms, w->errors.max);
+    if (w->rival_errors.measured)
+        say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+            w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
     if (!w->base.predicted && strcmp(w->config_text, "cublas") != 0)
         say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
             w->base.exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
-    say_errors("errors", &w->errors, out);
-    say_errors("rival's", &w->rival_errors, out);
     if (reading_workspace(w) > 0)
         say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
     char versions[3 * (DB_TEXT_MAX + 16)] = "";

@@ -46,49 +46,40 @@ enum {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "What is written:", 1},
     {"header", KEY_HEADER, "FILE", 0, "winners as a C header with a lookup", 0},
-    {"with-kernels", KEY_KERNELS, NULL, 0, "and their machine code and a launcher", 0},
-    {"ptx", KEY_PTX, NULL, 0, "and their PTX, for GPUs of later architectures", 0},
-    {"json", KEY_JSON, NULL, 0, "winners as JSON, one object a line", 0},
-    {"csv", KEY_CSV, NULL, 0, "winners as CSV with a head line", 0},
+    {"with-kernels", KEY_KERNELS, NULL, 0, "add their machine code and a launcher", 0},
+    {"ptx", KEY_PTX, NULL, 0, "add their PTX, for GPUs of later architectures", 0},
+    {"json", KEY_JSON, NULL, 0, "winners as JSON, one object per line", 0},
+    {"csv", KEY_CSV, NULL, 0, "winners as CSV with a header line", 0},
     {"t4", KEY_T4, NULL, 0, "all trials in the T4 results format, for Kernel Tuner and others", 0},
-    {"output", 'o', "FILE", 0, "where text goes, instead of standard output", 0},
+    {"output", 'o', "FILE", 0, "output file, instead of standard output", 0},
     {0, 0, 0, 0, "Of what:", 2},
-    {"gpu", KEY_GPU, "G", 0, "this GPU: short name (h200), driver's name, architecture (sm_90) or this", 0},
-    {"shape", 's', "P", 0, "this problem alone", 0},
-    {"measured", KEY_MEASURED, NULL, 0, "winners that were measured, not predicted", 0},
-    {"without-cublas", KEY_NO_CUBLAS, NULL, 0, "leave problems out where cuBLAS won", 0},
-    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"gpu", KEY_GPU, "G", 0, "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+     0},
+    {"shape", 's', "P", 0, "only this problem", 0},
+    {"measured", KEY_MEASURED, NULL, 0, "only measured winners", 0},
+    {"without-cublas", KEY_NO_CUBLAS, NULL, 0, "leave out problems that cuBLAS won", 0},
+    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
     {0}};
 
 static const char text[] =
-    "Take winners out of the database, in a form that needs neither SQLite nor this program.\v"
-    "--header writes one header of C99 and C++11 that needs no library: a table for each GPU, and functions "
-    "that "
-    "find the winner of a shape, or of the nearest shape whose winner may run it. One file of a program "
-    "defines "
-    "GT_WINNERS_IMPLEMENTATION before it includes the header, and so takes tables and functions; all others "
-    "see "
-    "declarations. The comment at its top says how they are called; FILE gives the table its name: h200.h "
-    "holds "
-    "gt_h200_winners. A shape that was tuned with several leading dimensions, scalars or cache policies is "
-    "in it "
-    "once, measured before predicted and cold before hot. Winners whose kernel has changed since are left "
+    "Export winners in a form that needs neither SQLite nor this program.\v--header writes a C99 and C++11 "
+    "header that needs no library: a table for each GPU, and functions that find the winner of a shape, or "
+    "of the nearest shape whose winner can run it. One file of a program defines GT_WINNERS_IMPLEMENTATION "
+    "before it includes the header, and so compiles tables and functions; all others see only declarations. "
+    "The comment at its top says how to call them; FILE names the table: h200.h contains gt_h200_winners. A "
+    "shape that was tuned with several leading dimensions, scalars or cache policies is exported once; "
+    "measured is preferred to predicted, and cold to hot. Winners whose kernel has changed since are left "
     "out.\n"
     "\n"
     "--with-kernels adds each kernel once: machine code for the GPU's architecture, and a launcher that "
-    "needs the "
-    "driver API (cuda.h, libcuda) alone. --ptx adds a text of each that the driver of a GPU of a later "
-    "architecture "
-    "compiles when it is loaded; it makes the header some four times as large, and nothing was measured "
-    "there. "
-    "Kernels come from the cache or are compiled (NVRTC).\n"
+    "needs only the driver API (cuda.h, libcuda). --ptx adds the PTX of each kernel, which the driver "
+    "compiles on GPUs of later architectures; it makes the header about four times as large, and nothing was "
+    "measured on those GPUs. Kernels come from the cache or are compiled (NVRTC).\n"
     "\n"
-    "--json is what libgemmtune reads as winners that ship with it, and tune import takes back. --t4 has "
-    "every trial, "
-    "failed ones too, in milliseconds.\n"
+    "--json is the format of the winners that ship with libgemmtune; tune import reads it. --t4 has every "
+    "trial, including failed ones, in milliseconds.\n"
     "\n"
-    "The date in a header is SOURCE_DATE_EPOCH where that is set, so that builds can be repeated bit by "
-    "bit.\n"
+    "If SOURCE_DATE_EPOCH is set, it is the date in the header, so that builds are reproducible bit by bit.\n"
     "\n"
     "Examples:\n"
     "  tune export --gpu h200 --header h200.h\n"
@@ -97,8 +88,8 @@ static const char text[] =
     "  tune export --gpu h200 --shape 4096x4096x4096 --t4 -o trials.json\n"
     "\n"
     "Exit status: 0 done; 1 there is nothing to export; 2 wrong command line; 3 wrong shape or date; 4 the "
-    "file is no "
-    "database of ours, newer or damaged; 6 no NVRTC for --with-kernels; 7 a file cannot be read or written.";
+    "database is foreign, newer or damaged; 6 no NVRTC for --with-kernels; 7 a file cannot be read or "
+    "written.";
 
 static enum status choose(struct export *e, enum form form, const char *output)
 {

@@ -1,8 +1,8 @@
-/* export_geometry.h — how a configuration is launched, in numbers that a header can carry instead of the
+/* export_geometry.h — how a configuration is launched, in numbers that a header can contain instead of the
  * template's code.
  *
- * The numbers are those that the template declares (launch_geometry.h), as the formula of
- * winner_lookup_code.h wants them. Knows no template by name.
+ * The numbers are those that the template declares (launch_geometry.h), in the form that the formula of
+ * winner_lookup_code.h needs. Knows no template by name.
  */
 #ifndef GT_EXPORT_GEOMETRY_H
 #define GT_EXPORT_GEOMETRY_H

@@ -1,7 +1,7 @@
-/* export_header.h — winners as one C header: tables, the lookup over them and, with kernels, their launcher.
+/* export_header.h — writes winners as one C header: tables, the lookup and, with kernels, their launcher.
  *
- * What comes from the database is numbers, configurations that their templates have parsed and whose rules
- * allow them, and names, which become string literals whatever bytes they hold.
+ * From the database come only numbers, configurations that their templates have parsed and whose rules allow
+ * them, and names, which are written as string literals whatever bytes they contain.
  */
 #ifndef GT_EXPORT_HEADER_H
 #define GT_EXPORT_HEADER_H

@@ -1,4 +1,4 @@
-/* export_kernels.h — the compiled kernels of a header: each once, however many winners it serves. */
+/* export_kernels.h — the compiled kernels of a header: each once, however many winners use it. */
 #ifndef GT_EXPORT_KERNELS_H
 #define GT_EXPORT_KERNELS_H
 

@@ -1,5 +1,5 @@
-/* export_picks.h — which winners go into a header: those that can be used, one for each shape, alignment and
- * kind of beta of each GPU, in the order of the table; and why the others do not.
+/* export_picks.h — which winners go into a header: the usable ones, one for each shape, alignment and kind of
+ * beta of each GPU, in table order; and the reasons why others do not.
  */
 #ifndef GT_EXPORT_PICKS_H
 #define GT_EXPORT_PICKS_H

@@ -1,4 +1,4 @@
-/* export_text.h — what goes into generated C. */
+/* export_text.h — the text forms that generated C needs. */
 #ifndef GT_EXPORT_TEXT_H
 #define GT_EXPORT_TEXT_H
 

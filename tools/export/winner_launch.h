@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* winner_launch.h — the launcher that headers written by `tune export --header --with-kernels` carry, beside
- * the lookup. Needs the driver API alone: <cuda.h>, included by the header that carries it, and libcuda.
+/* winner_launch.h — the launcher in headers written by `tune export --header --with-kernels`, besides the
+ * lookup. Needs only the driver API: <cuda.h>, which the exported header includes, and libcuda.
  *
  *     struct gt_winner_loaded kernel;
  *     struct gt_winner_plan plan;
  *
- *     once a winner, in the context that is current:
+ *     once per winner, in the current context:
  *     gt_winner_load(gpu, match.winner, &kernel);
  *
- *     once a shape; a workspace of plan.workspace_bytes is yours to allocate, unless they are 0:
+ *     once per shape; the caller allocates a workspace of plan.workspace_bytes, unless they are 0:
  *     gt_winner_plan_make(gpu, match.winner, &shape, &plan);
  *     gt_winner_clear(&plan, workspace, stream);
  *
- *     as often as wanted, with workspace 0 where none is asked for (one that other plans use meanwhile is
- *     cleared before each launch):
+ *     as often as wanted, with workspace 0 if none is needed (a workspace that other plans use in between
+ *     must be cleared before each launch):
  *     gt_winner_launch(&kernel, &plan, &shape, 1.0f, a, b, 0.0f, c, workspace, stream);
  *
  *     gt_winner_unload(&kernel);
  *
- * Everything may be called from any thread; what is loaded belongs to the context it was loaded in.
+ * Every function may be called from any thread; a loaded kernel belongs to the context it was loaded in.
  */
 #ifndef GT_WINNER_LAUNCH
 #define GT_WINNER_LAUNCH 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* winner_lookup.h — what every header written by `tune export --header` carries: what is asked,
- * what is known, how it is found, how it is launched. C99 and C++; needs no library.
+/* winner_lookup.h — the part that is common to all headers written by `tune export --header`: shapes, winners
+ * and their lookup. C99 and C++; needs no library.
  *
  *     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_NAME, "NVIDIA H200", 90, 132);
  *     struct gt_winner_shape shape = gt_winner_shape_make(0, 0, m, n, k);

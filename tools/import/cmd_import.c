@@ -33,42 +33,36 @@ struct import {
 enum { KEY_LIST = 256, KEY_T4, KEY_DB, KEY_FORMAT };
 
 static const struct argp_option options[] = {
-    {"list", 'l', NULL, 0, "show what the files hold and store nothing", 0},
-    {"format", KEY_FORMAT, "F", 0, "of the list: table (default), json or csv", 0},
+    {"list", 'l', NULL, 0, "show what the files contain and store nothing", 0},
+    {"format", KEY_FORMAT, "F", 0, "format of the list: table (default), json or csv", 0},
     {"t4", KEY_T4, "OUT", 0, "write the results of one file in the T4 format and store nothing", 0},
-    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
     {0}};
 
 static const char text[] =
-    "Take in winners and trials that tune export wrote, and look into the files of other auto-tuners.\v"
-    "Winners (JSON lines) become winners of this database unless better evidence stands against them (see "
-    "tune merge "
-    "--help). They were measured elsewhere: they are used, count as stale, and the next tune --shape races "
-    "them anew. "
-    "Trials (T4) are what the next search starts from; they make no winners by themselves. Winners and "
-    "trials of a "
-    "kernel that this program does not have, or has in another version, are counted and left out. To join "
-    "whole "
-    "databases, with the evidence of their races, use tune merge.\n"
+    "Import winners and trials that tune export wrote, and inspect the files of other auto-tuners.\vWinners "
+    "(JSON lines) become winners of this database unless it has better evidence for another (see tune merge "
+    "--help). Because they were measured elsewhere they are used but count as stale, and the next tune "
+    "--shape races them again. Trials (T4) are the start of the next search; they make no winners by "
+    "themselves. Winners and trials of a kernel that this program does not have, or has in another version, "
+    "are counted and left out. To combine whole databases, with the evidence of their races, use tune "
+    "merge.\n"
     "\n"
-    "T4 files and Kernel Tuner's cache files, compressed by gzip or not, complete or cut off, may hold any "
-    "kernel; "
-    "--list shows device, kernel, parameters, how many configurations came out how, and the best. Results of "
-    "other "
-    "kernels say nothing of ours, so they are not stored; --t4 OUT writes them in the one form that other "
-    "tools read, "
-    "complete again.\n"
+    "T4 files and Kernel Tuner's cache files may be gzip-compressed or truncated, and may describe any "
+    "kernel; --list shows device, kernel, parameters, the number of configurations by result, and the best. "
+    "Results of other kernels say nothing about ours, so they are not stored; --t4 OUT writes them as a "
+    "complete T4 file, which other tools read.\n"
     "\n"
-    "Everything is checked; nothing of a file is ever executed or compiled because it is in the file.\n"
+    "Everything is checked; nothing from a file is ever compiled or executed.\n"
     "\n"
     "Examples:\n"
     "  tune import h200.jsonl\n"
     "  tune import --list cache/*.json.gz\n"
     "  tune import --t4 whole.json cut_off_cache.json\n"
     "\n"
-    "Exit status: 0 done; 2 wrong command line; 3 a file holds nothing that could be taken in; 4 the "
-    "database is "
-    "foreign, newer or damaged; 7 a file cannot be read or written; 8 another process holds the database.";
+    "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing that could be imported; 4 the "
+    "database is foreign, newer or damaged; 7 a file cannot be read or written; 8 another process has locked "
+    "the database.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

@@ -1,4 +1,4 @@
-/* import_ours.h — what tune export wrote, on another machine perhaps, into a database. */
+/* import_ours.h — imports into a database what tune export wrote, perhaps on another machine. */
 #ifndef GT_IMPORT_OURS_H
 #define GT_IMPORT_OURS_H
 

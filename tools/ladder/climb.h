@@ -1,6 +1,6 @@
-/* climb.h — the climbers of the ladder's table (the eight rungs and the tuned configuration) and how their
- * times are taken: judged by the worker as any candidate is, then timed in blocks that alternate with cuBLAS,
- * so that a clock that drifts meets both alike. Knows no options and no table.
+/* climb.h — times the rows of the ladder's table (the eight rungs and the tuned configuration): the worker
+ * judges each like any candidate, then times it in blocks that alternate with cuBLAS, so that clock drift
+ * affects both alike. Knows no options and no table.
  */
 #ifndef GT_CLIMB_H
 #define GT_CLIMB_H

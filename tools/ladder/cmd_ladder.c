@@ -41,9 +41,9 @@ enum {
 
 static const struct argp_option option_list[] = {
     {"shape", KEY_SHAPE, "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
-    {"suite", KEY_SUITE, "FILE", 0, "many problems, one a line", 0},
-    {"rung", KEY_RUNG, "NAME", 0, "this rung only, for example warptiled", 0},
-    {"plot", KEY_PLOT, "FILE", 0, "draw them beside cuBLAS into FILE.svg or FILE.png (by gnuplot)", 0},
+    {"suite", KEY_SUITE, "FILE", 0, "a file with one problem per line", 0},
+    {"rung", KEY_RUNG, "NAME", 0, "only this rung, for example warptiled", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {"gpu", KEY_GPU, "GPU", 0,
      "number of the GPU to run on (default 0); with --compile-only a name such as h200", 0},
@@ -95,15 +95,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static enum status read_options(int argc, char **argv, struct options *options)
 {
-    static const char about[] = "Run the eight rungs from naive to warp tiling and the tuned configuration, "
-                                "check each result, and show their "
-                                "time beside cuBLAS and the measured roofline."
-                                "\vWithout a winner in the database the last row is the fastest trial so "
-                                "far, or the configuration that the "
-                                "model puts first; its name says which. Times are medians of blocks that "
-                                "alternate with cuBLAS; 'of cuBLAS' is "
-                                "cuBLAS's time in those blocks over the row's own.\n\n"
-                                "Example: tune ladder --shape 4096x4096x4096 --plot ladder.svg";
+    static const char about[] =
+        "Run the eight rungs from naive to warp tiling and the tuned configuration, check each result, and "
+        "compare their times with cuBLAS and the measured roofline.\vIf the database has no winner, the last "
+        "row is the fastest trial so far, or the configuration that the model ranks first; its name says "
+        "which. Times are medians of blocks that alternate with cuBLAS; 'of cuBLAS' is cuBLAS's time in "
+        "those blocks divided by the row's.\n"
+        "\n"
+        "Example: tune ladder --shape 4096x4096x4096 --plot ladder.svg";
     static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
     static const int repeatable[] = {KEY_SHAPE, KEY_SUITE, 0};
     static const struct option_rules rules = {.repeatable = repeatable};

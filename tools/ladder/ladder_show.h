@@ -1,4 +1,4 @@
-/* ladder_show.h — what the ladder found, as a table and as a picture. Measures nothing. */
+/* ladder_show.h — the results of the ladder, as a table and as a plot. Measures nothing. */
 #ifndef GT_LADDER_SHOW_H
 #define GT_LADDER_SHOW_H
 

@@ -15,27 +15,21 @@ struct merging {
 };
 
 static const char text[] =
-    "Put everything that databases know into one.\v"
-    "OUT is made if it is not there; what it knows stays. The others are opened read-only, checked in full "
-    "(about "
-    "10 s a million trials) and taken in one transaction: all of them or, if one is damaged, none. Merging "
-    "the same "
-    "file again, or the same files in another order, changes nothing.\n"
+    "Merge databases into one.\vOUT is created if necessary; its content stays. The others are opened "
+    "read-only, checked in full (about 10 s per million trials) and merged in one transaction: all of them "
+    "or, if one is damaged, none. Merging the same file again, or the same files in another order, changes "
+    "nothing.\n"
     "\n"
-    "Where files have different winners for a problem, GPU and cache policy, the better evidence stands: a "
-    "kernel that "
-    "this program still has, before one that it has not; measured before predicted; measured by the present "
-    "method "
-    "before others and what was imported; a race of more rounds, then a narrower interval (both in powers of "
-    "two, since "
-    "less is chance); the newer. All decisions and trials stay in the file.\n"
+    "If files have different winners for a problem, GPU and cache policy, the better evidence wins, in this "
+    "order: a kernel that this program still has; measured rather than predicted; measured by the present "
+    "method rather than an older one or imported; a race of more rounds, then a narrower interval (both in "
+    "powers of two, since less is chance); the newer. All decisions and trials are kept.\n"
     "\n"
     "Example:\n"
     "  tune merge all.db node1.db node2.db node3.db\n"
     "\n"
-    "Exit status: 0 done; 1 a file is not there; 2 wrong command line; 4 a file is no database of ours, "
-    "newer or "
-    "damaged: nothing was taken; 7 a file cannot be read or written; 8 another process holds OUT.";
+    "Exit status: 0 done; 1 a file is not there; 2 wrong command line; 4 a file is foreign, newer or "
+    "damaged: nothing was merged; 7 a file cannot be read or written; 8 another process has locked OUT.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

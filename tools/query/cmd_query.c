@@ -20,44 +20,39 @@ struct query {
 enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT, KEY_ALL, KEY_PREDICTED, KEY_MEASURED };
 
 static const struct argp_option options[] = {
-    {"gpu", KEY_GPU, "G", 0, "of this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+    {"gpu", KEY_GPU, "G", 0, "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
      0},
-    {"shape", 's', "P", 0, "of this problem, MxNxK or in full (see tune --help); may be repeated", 0},
+    {"shape", 's', "P", 0, "only this problem, MxNxK or in full (see tune --help); may be repeated", 0},
     {"measured", KEY_MEASURED, NULL, 0, "only what was measured", 0},
     {"predicted", KEY_PREDICTED, NULL, 0, "only what was predicted without the GPU", 0},
-    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv; json and csv have more columns", 0},
-    {"all", KEY_ALL, NULL, 0, "everything that is known of each, a line each, instead of a table", 0},
+    {"all", KEY_ALL, NULL, 0, "everything that is known, one line per value, instead of a table", 0},
     {0}};
 
 static const char text[] =
-    "The fastest known configuration of each problem on each GPU.\v"
-    "One row a problem, GPU and cache policy. What all rows have in common stands above them; where the "
-    "terminal is narrow the least important columns are left out, and configurations are told in short: "
-    "--all, json and csv have everything. \"x cuBLAS\" is the time of cuBLAS over that of the "
-    "configuration, "
-    "interleaved in one race, with its 95 % interval (low, high): above 1 is faster than cuBLAS. A "
-    "configuration is tied "
-    "when others were within 0.5 %. Provenance is measured or predicted (by the model, without the GPU: an "
-    "order, not a "
-    "promise). State is ok; stale, when it was measured with another driver or in another way than now "
-    "holds: it is right "
-    "but may no longer be the fastest; or unusable, when its kernel has changed since: tune it again.\n"
+    "The fastest known configuration of each problem on each GPU.\vOne row per problem, GPU and cache "
+    "policy. Values that all rows share are printed above the table; on a narrow terminal the least "
+    "important columns are left out and configurations are abbreviated: --all, json and csv have everything. "
+    "\"x cuBLAS\" is the time of cuBLAS divided by that of the configuration, interleaved in one race, with "
+    "its 95 % interval (low, high): above 1 is faster than cuBLAS. A configuration is tied if others were "
+    "within 0.5 %. Provenance is measured or predicted (by the model, without the GPU: a ranking, not a "
+    "promise). State is ok; stale, if it was measured with another driver or by another method than the "
+    "present ones: it is correct but may no longer be the fastest; or unusable, if its kernel has changed "
+    "since: tune it again.\n"
     "\n"
-    "json is one array of objects and csv has one head line; both name the columns alike, give every digit, "
-    "and add the "
-    "versions, the reason for a state, and the size of the search.\n"
+    "json is one array of objects and csv has one header line; both use the same column names, print every "
+    "digit, and add the versions, the reason for a state, and the size of the search.\n"
     "\n"
     "Examples:\n"
-    "  tune query                                 all there is\n"
+    "  tune query                                 everything\n"
     "  tune query --gpu h200                      one GPU\n"
     "  tune query --gpu this --measured           the GPU of this machine\n"
     "  tune query --shape 512x512x512 --all       all about one problem\n"
     "  tune query --shape 4096x4096x4096 --format json\n"
     "\n"
     "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
-    "shape; 4 the "
-    "file is no database of ours, newer or damaged; 5 --gpu this and no GPU; 7 it cannot be read.";
+    "shape; 4 the database is foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
 
 static enum status add_problem(struct query *query, const char *argument)
 {

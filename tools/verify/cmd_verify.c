@@ -21,32 +21,27 @@ struct verify {
 enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT };
 
 static const struct argp_option options[] = {
-    {"db", KEY_DB, "FILE", 0, "the database, instead of GEMMTUNE_DB or the user's own", 0},
+    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
     {"gpu", KEY_GPU, "G", 0,
      "winners of this GPU only: short name (h200), driver's name, architecture or this", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {0}};
 
-static const char text[] = "Check the database: the structure of the file, the references between its "
-                           "tables, that the content of every row still "
-                           "gives the hash it was stored with, and that every stored winner passes the rules "
-                           "of its kernel template as it is "
-                           "today.\v"
-                           "One row a check, then one row a winner. A winner is ok; stale, when it was "
-                           "measured with another driver or in another "
-                           "way than now holds (right, but perhaps no longer the fastest); or unusable, when "
-                           "its kernel has changed or its rules "
-                           "refuse it: tune it again. Nothing is changed, and nothing is run on a GPU. Takes "
-                           "about 15 s for a million trials.\n"
-                           "\n"
-                           "Examples:\n"
-                           "  tune verify\n"
-                           "  tune verify --db results.db --format json\n"
-                           "\n"
-                           "Exit status: 0 whole, and every winner may be used; 1 whole, but some winners "
-                           "may not be used, or there is no "
-                           "database; 2 wrong command line; 4 damaged, foreign or newer; 5 --gpu this and no "
-                           "GPU; 7 it cannot be read.";
+static const char text[] =
+    "Check the database: the structure of the file, the references between its tables, that every row still "
+    "matches its stored hash, and that every winner passes the present rules of its kernel template.\vOne "
+    "row per check, then one row per winner. A winner is ok; stale, if it was measured with another driver "
+    "or by another method than the present ones (correct, but perhaps no longer the fastest); or unusable, "
+    "if its kernel has changed or its rules refuse it: tune it again. Nothing is changed, and nothing is run "
+    "on a GPU. Takes about 15 s for a million trials.\n"
+    "\n"
+    "Examples:\n"
+    "  tune verify\n"
+    "  tune verify --db results.db --format json\n"
+    "\n"
+    "Exit status: 0 intact, and every winner is usable; 1 intact, but some winners are unusable, or there is "
+    "no database; 2 wrong command line; 4 damaged, foreign or newer; 5 --gpu this without a GPU; 7 it cannot "
+    "be read.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

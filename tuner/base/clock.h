@@ -1,4 +1,4 @@
-/* clock.h — seconds that never jump. */
+/* clock.h — a monotonic clock in seconds. */
 #ifndef GT_CLOCK_H
 #define GT_CLOCK_H
 

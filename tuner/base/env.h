@@ -1,4 +1,4 @@
-/* env.h — the environment, as far as it may be believed: the one place that asks for it. */
+/* env.h — safe access to the environment; the only module that reads it. */
 #ifndef GT_ENV_H
 #define GT_ENV_H
 

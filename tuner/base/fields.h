@@ -1,5 +1,5 @@
-/* fields.h — an object of JSON that anybody may have written: every field is read with its limits, and the
- * first that is missing or wrong is remembered.
+/* fields.h — reads an untrusted JSON object: every field is read with its limits, and the first missing or
+ * wrong one is remembered.
  */
 #ifndef GT_FIELDS_H
 #define GT_FIELDS_H

@@ -1,4 +1,4 @@
-/* loaded_from.h — which file some code of this process was loaded from. */
+/* loaded_from.h — the file from which some code of this process was loaded. */
 #ifndef GT_LOADED_FROM_H
 #define GT_LOADED_FROM_H
 

@@ -1,5 +1,5 @@
-/* number.h — decimal fractions in our texts: with a point, whatever the locale of the program that we are
- * part of. Texts are keys of the database and lines of files, which other programs read.
+/* number.h — decimal fractions in our text forms: always with a point, whatever the locale of the surrounding
+ * program. These texts are database keys and lines of files that other programs read.
  */
 #ifndef GT_NUMBER_H
 #define GT_NUMBER_H

@@ -14,8 +14,8 @@ enum { KEY_VERSION = 'V', KEY_USAGE = 1000, KEY_HELP, KEYS };
 
 /* As argp's own, which print past print.h and end the process. */
 static const struct argp_option questions[] = {
-    {"help", '?', NULL, 0, "Give this help list", -1},
-    {"usage", KEY_USAGE, NULL, 0, "Give a short usage message", -1},
+    {"help", '?', NULL, 0, "Print this help", -1},
+    {"usage", KEY_USAGE, NULL, 0, "Print a short usage message", -1},
     {"version", KEY_VERSION, NULL, 0, "Print program version", -1},
     {0},
 };

@@ -1,6 +1,5 @@
-/* options.h — a command line, read by argp, with what argp leaves to chance: options that are given twice or
- * contradict each other are refused, every mistake is one sentence of status.h, and help that cannot be
- * written is an error.
+/* options.h — a command line, read by argp, with stricter rules: repeated and contradictory options are
+ * refused, every mistake is reported through status.h, and failing to write the help is an error.
  */
 #ifndef GT_OPTIONS_H
 #define GT_OPTIONS_H

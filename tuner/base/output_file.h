@@ -1,9 +1,9 @@
 /* output_file.h — a file that appears complete or not at all.
  *
- * What is a device or a FIFO is written through; a symbolic link is followed, and what it leads to is
- * replaced. A file is written without a name (O_TMPFILE) where the file system can do that, so that nothing
- * is left whatever ends the process; only between its two last system calls, microseconds apart, could a
- * SIGKILL leave a file .tune-NUMBER. Elsewhere it is written under such a name.
+ * Devices and FIFOs are written through; a symbolic link is followed, and its target is replaced. Where the
+ * file system supports it, a file is written without a name (O_TMPFILE), so that nothing is left however the
+ * process ends; only between the last two system calls, microseconds apart, could a SIGKILL leave a file
+ * .tune-NUMBER. On other file systems it is written under such a name.
  */
 #ifndef GT_OUTPUT_FILE_H
 #define GT_OUTPUT_FILE_H

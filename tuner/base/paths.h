@@ -1,4 +1,4 @@
-/* paths.h — where the files that ship with the program are. */
+/* paths.h — where the files are that ship with the program. */
 #ifndef GT_PATHS_H
 #define GT_PATHS_H
 

@@ -1,9 +1,9 @@
-/* print.h — the one way by which text reaches a person.
+/* print.h — the only way in which text is printed.
  *
- * What is printed may quote a file, a database, a driver or a command line. Whatever a terminal would obey
- * instead of showing it is escaped here: control characters (C0, DEL, C1) as \n, \t, \x1b; bytes that are no
- * UTF-8 as \xff; marks that turn the direction of writing, and separators of lines, as \u202e.
- * tests/printing.sh sees to it that nothing is printed past this module.
+ * Printed text may quote a file, a database, a driver or a command line, so everything that could control a
+ * terminal is escaped: control characters (C0, DEL, C1) as \n, \t, \x1b; bytes that are not UTF-8 as \xff;
+ * marks that change the writing direction, and line separators, as \u202e. tests/printing.sh checks that
+ * nothing is printed past this module.
  */
 #ifndef GT_PRINT_H
 #define GT_PRINT_H

@@ -1,4 +1,4 @@
-/* process_limits.h — what the system allows this process, raised as far as it may be. */
+/* process_limits.h — the limits of this process, raised as far as the system allows. */
 #ifndef GT_PROCESS_LIMITS_H
 #define GT_PROCESS_LIMITS_H
 

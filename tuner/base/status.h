@@ -1,15 +1,15 @@
-/* status.h — what a function answers when it could not do its work, and the one sentence that says why.
+/* status.h — the result of a function that failed, and the one sentence that says why.
  *
  * The deepest function that knows the facts calls fail(); callers pass the code up; main prints the sentence
- * once and exits with the code's documented exit status. A candidate that is slow, wrong or crashing is not
- * an error: it is an outcome (outcome.h).
+ * once and exits with the code's documented exit status. A candidate that is slow, wrong or crashes is not an
+ * error but an outcome (outcome.h).
  */
 #ifndef GT_STATUS_H
 #define GT_STATUS_H
 
 enum status {
     OK = 0,
-    E_ABSENT,      /* what was asked for is not there; often not an error for the caller (exit 1) */
+    E_ABSENT,      /* what was asked for was not found; often not an error for the caller (exit 1) */
     E_USAGE,       /* the command line is wrong (exit 2) */
     E_INPUT,       /* a value or a file that the user gave is wrong (exit 3) */
     E_DB,          /* the database is foreign, newer, corrupt or refused a write (exit 4) */
@@ -17,7 +17,7 @@ enum status {
     E_COMPILER,    /* NVRTC is missing or unusable (exit 6) */
     E_IO,          /* a file or folder cannot be read or written; disk full (exit 7) */
     E_BUSY,        /* another process holds the database (exit 8) */
-    E_CHILD,       /* a child process died or broke the protocol more often than is bearable (exit 9) */
+    E_CHILD,       /* a child process died or broke the protocol too often (exit 9) */
     E_MEMORY,      /* out of host memory (exit 10) */
     E_INTERRUPTED, /* Ctrl-C or SIGTERM; everything finished is kept (exit 130) */
     E_HELPED,      /* help was asked for and printed: there is nothing else to do (exit 0) */

@@ -1,5 +1,5 @@
-/* utf8.h — texts of unknown origin (paths, the messages of libraries, what was cut to fit) as valid UTF-8,
- * since JSON takes nothing else.
+/* utf8.h — converts texts of unknown origin (paths, messages of libraries, truncated texts) to valid UTF-8,
+ * which JSON requires.
  */
 #ifndef GT_UTF8_H
 #define GT_UTF8_H

@@ -1,8 +1,8 @@
-/* accuracy.h — how far a computed C is from the right one, and whether that is close enough for a type.
+/* accuracy.h — how far a computed C is from the correct one, and whether that is close enough for a type.
  *
- * A type with limits is an accuracy class: whatever a kernel does, it answers for the class if its errors are
- * at most so many times those of the strict rival on the same data. Kernels of strict FP32 are measured like
- * any other: where the rival adds in a better order, they may be the less exact.
+ * A type with limits is an accuracy class: a kernel of any kind satisfies it if its errors are at most a
+ * given multiple of the strict rival's on the same data. Strict FP32 kernels are measured as well, because
+ * the rival may be more accurate if it adds in a better order.
  */
 #ifndef GT_ACCURACY_H
 #define GT_ACCURACY_H

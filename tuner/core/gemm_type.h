@@ -1,8 +1,8 @@
-/* gemm_type.h — the table of types: what A, B and C are made of, in what their products are summed, and how
- * exact the sum is.
+/* gemm_type.h — the table of types: the elements of A, B and C, the accumulation type, and the accuracy of
+ * the result.
  *
- * A problem says which type it needs, a template which it delivers. They are compared by gemm_type_satisfies,
- * never by equality: a strict kernel is right for a problem that would take less.
+ * A problem says which type it needs, a template which type it delivers. gemm_type_satisfies compares them;
+ * do not compare for equality: a strict kernel is also right for a less strict problem.
  */
 #ifndef GT_GEMM_TYPE_H
 #define GT_GEMM_TYPE_H
@@ -24,9 +24,10 @@ struct gemm_type_row {
     enum element a, b, c, sum;
     double
         operand_roundoff; /* relative, of an element of A or B before it is multiplied; 0: taken as it is */
-    double sum_roundoff, c_roundoff; /* of one addition; of an element of C when it is stored */
-    const char *rate;                /* the peak rate that bounds it, among a GPU's: "fp32" */
-    unsigned satisfies;              /* bit t: who delivers this may answer a problem that needs t */
+    double sum_roundoff, c_roundoff;    /* of one addition; of an element of C when it is stored */
+    const char *rate;                   /* the peak rate that bounds it, among a GPU's: "fp32" */
+    double (*rate_over_fp32)(int arch); /* of a GPU whose descriptor is silent about it; NULL: the same */
+    unsigned satisfies;                 /* bit t: who delivers this may answer a problem that needs t */
     /* Accuracy classes: an error is at most so many times that of the strict rival on the same data
      * (accuracy.h); 0: no such limit. */
     double componentwise_limit, rms_limit, max_limit;

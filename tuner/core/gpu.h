@@ -1,7 +1,7 @@
-/* gpu.h — what the tuner must know of a GPU: limits that decide legality, figures that feed the model.
+/* gpu.h — what the tuner must know about a GPU: limits that decide legality, rates for the model.
  *
- * Two sources, one struct: a descriptor file in configs/gpus (for predicting without the GPU), or the driver
- * (device.h). Plain data.
+ * There are two sources for one struct: a descriptor file in configs/gpus (for prediction without the GPU),
+ * or the driver (device.h). Plain data.
  */
 #ifndef GT_GPU_H
 #define GT_GPU_H

@@ -3,8 +3,10 @@
 #include "source_hash.h"
 #include "template.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -140,4 +142,18 @@ uint64_t kernel_hash(const struct kernel_key *key)
     hash = find_out(key, &kind);
     if (remembers) remember(key, i, kind, hash);
     return hash;
+}
+
+void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT])
+{
+    snprintf(text, KERNEL_HASH_TEXT, "%016" PRIx64, kernel_hash(key));
+}
+
+bool kernel_hash_means(const struct kernel_key *key, const char *text)
+{
+    char now[KERNEL_HASH_TEXT];
+    kernel_hash_format(key, now);
+    if (strcmp(text, now) == 0) return true;
+    return strlen(text) == KERNEL_HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == KERNEL_HASH_TEXT - 1 &&
+           kernel_hash_was(key, strtoull(text, NULL, 16));
 }

@@ -1,8 +1,8 @@
-/* kernel_hash.h — which text a kernel was compiled from, as a number: what was measured with a kernel holds
- * as long as its number stays.
+/* kernel_hash.h — identifies the source from which a kernel was compiled, as a number: measurements of a
+ * kernel stay valid as long as the number stays the same.
  *
- * It is the hash (source_hash.h) of the template's text and headers under the macros of the key. The values
- * of the configuration are not in it where no condition asks for them: they are kept beside it.
+ * It is the hash (source_hash.h) of the template's source and headers under the macros of the key. Values of
+ * the configuration that no condition tests are not part of it; they are stored beside it.
  */
 #ifndef GT_KERNEL_HASH_H
 #define GT_KERNEL_HASH_H
@@ -19,6 +19,12 @@ static inline uint64_t kernel_hash_of(const struct config *config, const struct 
     const struct kernel_key key = kernel_key_of(config, problem, arch);
     return kernel_hash(&key);
 }
+
+/* As texts have it (docs/runtime.md): 16 hexadecimal digits. */
+#define KERNEL_HASH_TEXT 17
+void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT]);
+/* Does the text mean this kernel? Texts of earlier programs may, as with kernel_hash_was. */
+bool kernel_hash_means(const struct kernel_key *key, const char *text);
 
 /* Whether the kernel is the one that databases of schema 1 mean by this hash of its template. */
 bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);

@@ -1,8 +1,8 @@
-/* kernel_key.h — which kernel: all that a compiled kernel depends on, as one value.
+/* kernel_key.h — identifies a kernel: everything that a compiled kernel depends on, as one value.
  *
- * Configurations that differ in launch-time values only, and problems that differ in sizes only, have one
- * kernel and equal keys. Whoever keeps kernels (the cubins of a run, the modules of a process, the machine
- * code of an exported header) keeps them under this.
+ * Configurations that differ only in launch-time values, and problems that differ only in sizes, share a
+ * kernel and have equal keys. The key is used wherever kernels are kept: the cubins of a run, the modules of
+ * a process, the machine code of an exported header.
  */
 #ifndef GT_KERNEL_KEY_H
 #define GT_KERNEL_KEY_H

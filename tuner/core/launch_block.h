@@ -1,5 +1,5 @@
-/* launch_block.h — what the bytes of a template's argument mean: for launchers that have no code of ours,
- * such as those of exported headers.
+/* launch_block.h — the layout of a template's argument block, for launchers without our code, such as those
+ * of exported headers.
  */
 #ifndef GT_LAUNCH_BLOCK_H
 #define GT_LAUNCH_BLOCK_H

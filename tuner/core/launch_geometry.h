@@ -1,8 +1,8 @@
-/* launch_geometry.h — how a template launches a configuration, whatever the sizes of the problem: in numbers,
- * for who has the formula but not the template (exported headers).
+/* launch_geometry.h — how a template launches a configuration for problems of any size, in numbers: for code
+ * that has the formula but not the template (exported headers).
  *
- * Up to three kernels: one that packs operands into the workspace, the product, one that adds the parts of a
- * k that was cut.
+ * There are up to three kernels: one that packs operands into the workspace, the product, and one that adds
+ * the parts of split-K.
  */
 #ifndef GT_LAUNCH_GEOMETRY_H
 #define GT_LAUNCH_GEOMETRY_H

@@ -1,9 +1,9 @@
-/* launch_plan.h — how a configuration runs a problem, in plain data: kernels, grids, the argument that they
- * are given, what of it a launch fills in, workspace. Knows no template and no CUDA.
+/* launch_plan.h — how a configuration runs a problem, in plain data: kernels, grids, their argument and which
+ * parts of it a launch fills in, workspace. Knows no template and no CUDA.
  *
- * The argument is opaque: one block of bytes that every kernel of the plan takes by value. The plan says at
- * which offsets pointers, scalars and k lie; launch_walk.h writes these, and nothing else, for each launch.
- * Tensor maps (TMA) are described here and encoded by who loads the kernel (launcher.h).
+ * The argument is opaque: one block of bytes that every kernel of the plan takes by value. The plan gives the
+ * offsets of pointers, scalars and k; launch_walk.h writes only these for each launch. Tensor maps (TMA) are
+ * described here; whoever loads the kernel encodes them (launcher.h).
  */
 #ifndef GT_LAUNCH_PLAN_H
 #define GT_LAUNCH_PLAN_H

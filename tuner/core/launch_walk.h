@@ -1,6 +1,6 @@
-/* launch_walk.h — the launches of a plan one after the other, with the argument of each: a long batch goes
- * in pieces, a long k in slabs (launch_plan.h). Whoever launches kernels walks this way: the tuner, the
- * runtime, the execution on the CPU.
+/* launch_walk.h — iterates over the launches of a plan, with the argument of each: a long batch is launched
+ * in pieces, a long k in slabs (launch_plan.h). The tuner, the runtime and the execution on the CPU all use
+ * it.
  *
  *     for (launch_walk_start(&walk, &plan, &with); launch_walk_next(&walk, &launch);)
  *         ... plan.kernel[launch.index], launch.grid, launch.argument ...

@@ -1,4 +1,4 @@
-/* outcome.h — what became of one candidate: a verdict, and the evidence. Plain data and its JSON form.
+/* outcome.h — the result of trying one candidate: a verdict, and the evidence. Plain data and its JSON form.
  *
  * A bad candidate is data: nothing here is an error.
  */

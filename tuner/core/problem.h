@@ -1,13 +1,13 @@
-/* problem.h — a GEMM problem: what is to be computed, in plain data, and its text form.
+/* problem.h — a GEMM problem in plain data, and its text form.
  *
- * Row-major C[M,N] = alpha * op(A) * op(B) + beta * C, batch times. op(A) is M x K and op(B) is K x N.
- * With trans_a = false A is stored M x K with lda >= K; with trans_a = true it is stored K x M with lda >= M.
- * With trans_b = false B is stored K x N with ldb >= N; with trans_b = true it is stored N x K with ldb >= K.
- * C is stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0.
+ * Row-major C[M,N] = alpha * op(A) * op(B) + beta * C, batch times. op(A) is M x K and op(B) is K x N. With
+ * trans_a = false A is stored M x K with lda >= K; with trans_a = true it is stored K x M with lda >= M. With
+ * trans_b = false B is stored K x N with ldb >= N; with trans_b = true it is stored N x K with ldb >= K. C is
+ * stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0.
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
  * [:alpha=..][:beta=..], TYPE of gemm_type.h, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
- * Left out: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1,
+ * Defaults: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1,
  * beta 0.
  */
 #ifndef GT_PROBLEM_H

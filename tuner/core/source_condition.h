@@ -1,8 +1,8 @@
-/* source_condition.h — the macros that are known at a place of a text, and whether the condition of an #if
- * holds there.
+/* source_condition.h — the macros that are defined at a point of a source, and whether the condition of an
+ * #if holds there.
  *
- * A condition is an integer expression of C, with macros that stand for expressions. Whatever else it asks (a
- * macro with arguments, a name that only the compiler knows, a division by 0) leaves it open.
+ * A condition is a C integer expression, with macros that expand to expressions. Anything else in it (a macro
+ * with arguments, a name that only the compiler knows, a division by 0) makes its value unknown.
  */
 #ifndef GT_SOURCE_CONDITION_H
 #define GT_SOURCE_CONDITION_H

@@ -48,10 +48,9 @@ struct reading {
     enum branch branch[CONDITIONS_MAX];
     int conditions;
     int skipping, open; /* how many of them are sought or passed, and open */
-    bool every_branch;
-    bool beyond;    /* all bounds */
-    uint64_t sum;   /* of the hashes of all parts */
-    uint64_t epoch; /* of macros that were defined anew */
+    bool beyond;        /* all bounds */
+    uint64_t sum;       /* of the hashes of all parts */
+    uint64_t epoch;     /* of macros that were defined anew */
     uint64_t included;
     const char *missing;
     size_t missing_length;
@@ -182,9 +181,7 @@ static void open_condition(struct reading *r, struct file *file, const struct to
     else branch = branch_of(condition_defined(&r->macros, &x));
     if (token_is(name, "ifndef") && branch != BRANCH_OPEN)
         branch = branch == BRANCH_TAKEN ? BRANCH_SOUGHT : BRANCH_TAKEN;
-    const bool guards = first && named && token_is(name, "ifndef");
-    if (guards) file->guard = x;
-    if (r->every_branch && !guards) branch = BRANCH_OPEN;
+    if (first && named && token_is(name, "ifndef")) file->guard = x;
     push_branch(r, branch);
     if (branch == BRANCH_OPEN) add_directive(r, name->begin);
 }
@@ -394,15 +391,6 @@ uint64_t source_hash(const struct source_text *sources, int count, const char *c
     give(&r, definitions, definition_count);
     read_all(&r);
     if (asked) *asked = r.macros.asked;
-    return finish(&r);
-}
-
-uint64_t source_hash_whole(const struct source_text *sources, int count)
-{
-    struct reading r;
-    reading_start(&r, sources, count);
-    r.every_branch = true;
-    read_all(&r);
     return finish(&r);
 }
 

@@ -1,14 +1,14 @@
-/* source_hash.h — a hash of what a compiler makes of a text and the headers that it includes: changes when
- * the program may have, and else as seldom as can be.
+/* source_hash.h — a hash of what a compiler sees of a source and the headers that it includes: it changes
+ * when the program may have changed, and otherwise as rarely as possible.
  *
- * Headers are put where they are included, as their guards allow, conditions are evaluated, comments and
- * blanks are nothing. Declarations count as a set: one that moves to another place or header changes nothing.
- * (A macro that is defined once more, as something else, divides the set: what is declared before it and what
- * behind.) Names of files do not count, nor do headers that nobody includes. Definitions of macros do, where
- * they are active. Where a condition cannot be evaluated, all its branches count.
+ * Headers are inserted where they are included, subject to their guards; conditions are evaluated; comments
+ * and white space are ignored. Declarations count as a set: moving one to another place or header changes
+ * nothing. (A macro that is redefined differently divides the set into what is declared before it and after
+ * it.) File names and headers that are not included do not count. Active macro definitions do. If a condition
+ * cannot be evaluated, all its branches count.
  *
- * What does not count for certain: the values that macros of the key are used with outside of conditions.
- * They are the configuration, which is kept beside the hash.
+ * Deliberately not part of the hash: the values of the key's macros outside of conditions. They are the
+ * configuration, which is stored beside the hash.
  */
 #ifndef GT_SOURCE_HASH_H
 #define GT_SOURCE_HASH_H
@@ -25,9 +25,6 @@ struct source_text;
  * be read; one that is beyond all bounds is hashed as it is, byte by byte. */
 uint64_t source_hash(const struct source_text *sources, int count, const char *const *definitions,
                      int definition_count, uint64_t *asked);
-
-/* The same with every branch of every condition: changes whenever the hash of any key may have. */
-uint64_t source_hash_whole(const struct source_text *sources, int count);
 
 /* The name of a header that an active line includes and that is not among the sources, or of one of them
  * that no line includes; "" if there is neither. Room for 64 bytes. */

@@ -1,8 +1,8 @@
-/* source_tokens.h — the pieces that CUDA C++ consists of, one after the other, without copying: names,
- * numbers, literals and punctuation. Comments and spliced lines are blanks between them.
+/* source_tokens.h — the tokens of CUDA C++, one after the other, without copying: names, numbers, literals
+ * and punctuation. Comments and spliced lines are white space between them.
  *
- * Any bytes up to a NUL can be read. A name that a spliced line cuts in two counts as two, and raw strings
- * are not known: whoever believes in the pieces must refuse them (token_is_raw_string).
+ * Any bytes up to a NUL can be read. A name that is cut by a spliced line counts as two, and raw strings are
+ * not supported: a caller that relies on the tokens must refuse them (token_is_raw_string).
  */
 #ifndef GT_SOURCE_TOKENS_H
 #define GT_SOURCE_TOKENS_H

@@ -1,10 +1,10 @@
-/* template.h — what the program knows of a kernel template: name, parameters, rules, launch geometry, which
- * problems it serves.
+/* template.h — the interface of a kernel template: name, parameters, rules, launch geometry, which problems
+ * it serves.
  *
- * A template is a .cu text whose parameters arrive as -D macros. Legality lives beside the kernel: rules
- * files are read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no
- * family by name: the table is declared here and defined outside of this layer, and a program is linked with
- * exactly one definition of it, which CMake makes of the list in kernel_templates/CMakeLists.txt
+ * A template is a .cu source whose parameters are -D macros. Its rules are in a file beside the kernel, which
+ * is read by the kernel (static_assert) and by the host (check). Knows no CUDA, no database, and no family by
+ * name: the table is declared here and defined outside of this layer. A program is linked with exactly one
+ * definition of it, which CMake generates from the list in kernel_templates/CMakeLists.txt
  * (docs/adding_a_template.md).
  */
 #ifndef GT_TEMPLATE_H

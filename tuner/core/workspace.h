@@ -1,6 +1,6 @@
-/* workspace.h — how much device memory a configuration may take beside its operands: for the parts of a k
- * that is cut, and for operands that are copied first. What a template allows at all is more than a program
- * should have to give; the search and the runtime keep to what the user allows, this much if nothing is said.
+/* workspace.h — how much device memory a configuration may use besides its operands: for the parts of
+ * split-K, and for packed operands. A template's own limit is more than a program should have to provide;
+ * search and runtime keep to the user's limit, by default this one.
  */
 #ifndef GT_WORKSPACE_H
 #define GT_WORKSPACE_H

@@ -1,16 +1,18 @@
-/* cache.h — compiled kernels kept on disk under the hash of all they depend on. Shared by any number of
- * processes; knows no compiler and no GPU.
+/* cache.h — compiled kernels on disk under the hash of everything they depend on. Any number of processes
+ * share it; knows no compiler and no GPU.
  *
  * An entry is KEY.cubin and KEY.json (facts, size and checksum of the cubin). Both are written under a
  * temporary name, synced and renamed, the JSON last: an entry exists when its JSON does. There is no lock:
- * two writers of one key write the same bytes, and a reader that meets a half-evicted or damaged entry finds
- * nothing and compiles again.
+ * two writers of one key write the same bytes, and a reader that finds a half-evicted or damaged entry
+ * compiles again.
  *
- * A cubin is code that will run, so the cache believes only this user: a folder or an entry that belongs to
- * somebody else or that others may write is refused, links are not followed, nothing but files is opened.
+ * A cubin is code that will run, so the cache trusts only this user: a folder or an entry that belongs to
+ * somebody else or is writable by others is refused, links are not followed, and only regular files are
+ * opened.
  *
- * Size: GEMMTUNE_CACHE_MIB (default 2048). When it is passed, the least recently used entries go until 7/8
- * are left. What was used within the last minute stays even then, because somebody is about to load it.
+ * The size limit is GEMMTUNE_CACHE_MIB (default 2048). When it is exceeded, the least recently used entries
+ * are removed until 7/8 are left. Entries used within the last minute stay, because a process may be about to
+ * load them.
  */
 #ifndef GT_CACHE_H
 #define GT_CACHE_H

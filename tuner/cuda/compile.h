@@ -1,7 +1,7 @@
-/* compile.h — a kernel or source text -> cubin, by NVRTC (opened at run time; the only file with
- * nvrtc.h), kept in a content-addressed cache. Needs no GPU.
+/* compile.h — compiles a kernel or source text to a cubin with NVRTC (opened at run time; only this module
+ * includes nvrtc.h), through a content-addressed cache. Needs no GPU.
  *
- * Key: XXH128 of the texts, the options, the architecture and NVRTC's version. cache.h keeps the cubins. A
+ * Key: XXH128 of the texts, the options, the architecture and NVRTC's version. cache.h stores the cubins. A
  * damaged entry is compiled again. Any number of processes may compile into one cache; none waits for
  * another.
  */

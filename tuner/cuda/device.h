@@ -1,7 +1,7 @@
 /* device.h — the CUDA driver API, opened at run time, and one GPU's context. Nothing else loads libcuda.
  *
- * Any driver result but success, out of memory, invalid value, out of launch resources, no current context
- * and those of a broken capture means that the process must be replaced; device_lost() remembers it.
+ * After any driver result other than success, out of memory, invalid value, out of launch resources, no
+ * current context and those of a broken capture, the process must be replaced; device_lost() remembers it.
  */
 #ifndef GT_DEVICE_H
 #define GT_DEVICE_H

@@ -1,5 +1,5 @@
-/* kernel.h — anything that computes the problem's C on the GPU: a loaded candidate or a rival. One
- * interface, so that the judge and the clock treat both alike.
+/* kernel.h — anything that computes the problem's C on the GPU: a loaded candidate or a rival. One interface,
+ * so that judge and timer treat both alike.
  */
 #ifndef GT_KERNEL_H
 #define GT_KERNEL_H

@@ -1,5 +1,5 @@
-/* launcher.h — enqueue the launches of a plan (launch_walk.h): with clusters, dependent launches and tensor
- * maps where the plan asks for them. The tuner and the runtime launch by this alone.
+/* launcher.h — enqueues the launches of a plan (launch_walk.h), with clusters, dependent launches and tensor
+ * maps where the plan has them. Tuner and runtime both launch through it.
  */
 #ifndef GT_LAUNCHER_H
 #define GT_LAUNCHER_H

@@ -1,4 +1,4 @@
-/* library.h — find and open one of NVIDIA's libraries at run time. Knows nothing of what is in them.
+/* library.h — finds and opens one of NVIDIA's libraries at run time. Knows nothing of their content.
  *
  * The program links none of them, so that every command that needs no GPU works anywhere.
  */

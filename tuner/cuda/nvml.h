@@ -1,5 +1,5 @@
-/* nvml.h — what the GPU is doing while it is timed: clocks, power, temperature, throttle reasons. NVML is
- * opened at run time; where it is absent, the figures are 0 and nothing fails.
+/* nvml.h — the state of the GPU during timing: clocks, power, temperature, throttle reasons. NVML is opened
+ * at run time; without it the figures are 0 and nothing fails.
  */
 #ifndef GT_NVML_H
 #define GT_NVML_H

@@ -1,8 +1,7 @@
-/* ptxas_log.h — registers, spills and shared memory of a module, read from what the assembler says with -v.
+/* ptxas_log.h — registers, spills and shared memory of a module, from the assembler's -v output.
  *
- * Strict: every entry must have its two lines in the known form. A report that changed with a new toolkit is
- * refused rather than believed, because a spill that is not seen would be launched and blamed on the
- * configuration.
+ * It is strict: every entry must have its two lines in the known form. A report that changed with a new
+ * toolkit is refused, because a missed spill would be launched and blamed on the configuration.
  */
 #ifndef GT_PTXAS_LOG_H
 #define GT_PTXAS_LOG_H

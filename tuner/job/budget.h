@@ -1,5 +1,5 @@
-/* budget.h — how the time of a run is divided: over its problems, and within a problem over search, race and
- * check. Pure arithmetic on seconds that it is given.
+/* budget.h — divides the time of a run: over its problems, and within a problem over search, race and check.
+ * Pure arithmetic on seconds.
  */
 #ifndef GT_BUDGET_H
 #define GT_BUDGET_H

@@ -1,5 +1,6 @@
-/* builds.h — what this run knows of compiled kernels, so that each is compiled once for all problems and for
- * all configurations that differ at launch only. Knows no child process: the session asks and tells.
+/* builds.h — the kernels compiled in this run, so that each is compiled once for all problems and for all
+ * configurations that differ only at launch. Knows no child process: the session requests kernels and reports
+ * results.
  */
 #ifndef GT_BUILDS_H
 #define GT_BUILDS_H

@@ -1,7 +1,7 @@
-/* field.h — the candidates of one problem on one GPU: the legal space in the model's order, and what is known
+/* field.h — the candidates of one problem on one GPU: the legal space ranked by the model, and what is known
  * of each.
  *
- * Joins space, model, search and database; asks no child process anything.
+ * Combines space, model, search and database; sends nothing to child processes.
  */
 #ifndef GT_FIELD_H
 #define GT_FIELD_H

@@ -1,7 +1,7 @@
-/* hints.h — what to try first: what won for similar problems on this GPU, in earlier runs and in this one,
- * and on GPUs of its architecture for the winners that ship with the program.
+/* hints.h — what to try first: winners of similar problems on this GPU, in earlier runs and in this one, and
+ * winners shipped with the program for GPUs of its architecture.
  *
- * Joins field, database and search. A hint is a candidate like any other: it is measured before it counts.
+ * Combines field, database and search. A hint is a candidate like any other: it is measured before it counts.
  */
 #ifndef GT_HINTS_H
 #define GT_HINTS_H

@@ -1,8 +1,8 @@
-/* job.h — one problem on one GPU: known outcomes recalled, search, trials, race, check, winner stored.
+/* job.h — one problem on one GPU: recall known outcomes, search, trials, race, check, store the winner.
  *
- * A state machine: the session opens it, lends it a worker, compiles what it wants, hands it what the worker
- * answers, and steps it. Until it is lent a worker it only asks for kernels ahead of time. Never waits for
- * anything.
+ * A state machine: the session opens it, lends it a worker, compiles the kernels that it requests, passes on
+ * the worker's answers, and steps it. Before it has a worker it only requests kernels ahead of time. It never
+ * waits.
  */
 #ifndef GT_JOB_H
 #define GT_JOB_H

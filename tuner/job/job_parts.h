@@ -1,5 +1,5 @@
-/* job_parts.h — the inside of a job, shared by job.c (its life), job_trial.c (searching) and job_race.c
- * (deciding). Nobody else includes it.
+/* job_parts.h — the inside of a job, shared by job.c (life cycle), job_trial.c (search) and job_race.c
+ * (decision). No other file includes it.
  */
 #ifndef GT_JOB_PARTS_H
 #define GT_JOB_PARTS_H

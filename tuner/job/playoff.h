@@ -1,5 +1,6 @@
-/* playoff.h — the finalists of one problem: who runs next, what their blocks said, who may win and with what
- * evidence. race.h decides; this keeps the samples and remembers whom the final check refused.
+/* playoff.h — the finalists of one problem: which runs next, the times of their blocks, which may win and
+ * with what evidence. race.h decides; this module keeps the samples and remembers which finalists the final
+ * check refused.
  */
 #ifndef GT_PLAYOFF_H
 #define GT_PLAYOFF_H

@@ -1,5 +1,5 @@
-/* predict.h — the main job without the GPU: legal space, model's order, real compilation, and the best by the
- * model with the compiler's facts stored as predicted.
+/* predict.h — the main job without the GPU: legal space, ranking by the model, real compilation; stores the
+ * model's best with the compiler's facts as predicted.
  */
 #ifndef GT_PREDICT_H
 #define GT_PREDICT_H

@@ -1,5 +1,5 @@
-/* report.h — what a person sees while the tuner works: one line that is rewritten on a terminal, a quiet line
- * now and then where there is none. Standard error only; knows no job: it is told numbers.
+/* report.h — progress messages while the tuner works: one line that is rewritten on a terminal, or an
+ * occasional plain line elsewhere. Standard error only; knows no job, only the numbers it is given.
  */
 #ifndef GT_REPORT_H
 #define GT_REPORT_H
@@ -23,6 +23,7 @@ struct progress {
     double best_us, anchor_us;  /* 0: none yet */
     double tflops;              /* of best_us */
     char best[CONFIG_TEXT_MAX]; /* config_summary */
+    double gain; /* what the search expects to gain by its next trial, of best_us; NAN: it does not know */
     double elapsed_s, left_s;
 };
 

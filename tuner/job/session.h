@@ -1,5 +1,5 @@
-/* session.h — one run of the main job: problems dealt to GPUs, compilers kept busy for all of them, time
- * divided.
+/* session.h — one run of the main job: assigns problems to GPUs, keeps the compilers busy for all of them,
+ * and divides the time.
  *
  * The supervisor's event loop. Knows jobs, crew and database; prints progress through report.h.
  */

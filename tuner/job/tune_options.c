@@ -38,32 +38,35 @@ enum key {
 static const struct argp_option rows[] = {
     {NULL, 0, NULL, 0, "What to tune", 1},
     {"shape", 's', "MxNxK", 0, "a problem, or its full form TYPE:OP:MxNxK:...; may be repeated", 0},
-    {"suite", KEY_SUITE, "FILE", 0, "one problem a line", 0},
+    {"suite", KEY_SUITE, "FILE", 0, "a file with one problem per line", 0},
     {"from-capture", KEY_CAPTURE, "FILE", 0,
-     "what a program was seen to compute (GEMMTUNE_CAPTURE), by the share of its time", 0},
-    {"op", KEY_OP, "nn|nt|tn|tt", 0, "op of the shapes that name none (nn)", 0},
-    {"type", KEY_TYPE, "sgemm", 0, "type of the problems that name none (sgemm: strict FP32)", 0},
+     "the problems of a program, recorded with GEMMTUNE_CAPTURE, weighted by their share of its time", 0},
+    {"op", KEY_OP, "nn|nt|tn|tt", 0, "op of shapes without one (nn)", 0},
+    {"type", KEY_TYPE, "sgemm", 0, "type of problems without one (sgemm: strict FP32)", 0},
     {NULL, 0, NULL, 0, "Where", 2},
-    {"gpu", KEY_GPU, "NAME", 0, "a GPU by name (h200, a100 ...): measured if it is here, else predicted", 0},
+    {"gpu", KEY_GPU, "NAME", 0, "a GPU by name (h200, a100 ...): measure if it is present, else predict", 0},
     {"gpus", KEY_GPUS, "0,1|all", 0, "GPUs of this machine, one problem at a time on each (0)", 0},
     {NULL, 0, NULL, 0, "How long and how", 3},
-    {"budget", KEY_BUDGET, "TIME", 0, "for the whole run: 30s, 10m, 8h, 1h30m (10m a problem)", 0},
-    {"max-trials", KEY_TRIALS, "N", 0, "candidates a problem at most, those of earlier runs included", 0},
-    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, random or exhaustive (ils)", 0},
-    {"seed", KEY_SEED, "N", 0, "of the search and the data (1)", 0},
-    {"space", KEY_SPACE, "FILE", 0, "values worth trying, in place of those in configs/spaces", 0},
-    {"cold", KEY_COLD, NULL, 0, "time with operands rotated out of the cache (the default)", 0},
-    {"hot", KEY_HOT, NULL, 0, "time with operands in the cache", 0},
-    {"workspace", KEY_WORKSPACE, "SIZE", 0,
-     "device memory a kernel may take beside its operands: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)",
+    {"budget", KEY_BUDGET, "TIME", 0,
+     "time for the whole run: 30s, 10m, 8h, 1h30m (10m per problem, or less if the search expects nothing "
+     "more)",
      0},
-    {"jobs", KEY_JOBS, "N", 0, "compiler processes (one a core)", 0},
-    {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "begin without the winners that ship with the program", 0},
-    {"again", KEY_AGAIN, NULL, 0, "search on where a winner is stored already", 0},
+    {"max-trials", KEY_TRIALS, "N", 0, "most candidates per problem, including those of earlier runs", 0},
+    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, gp, random or exhaustive (ils)",
+     0},
+    {"seed", KEY_SEED, "N", 0, "seed of the search and the data (1)", 0},
+    {"space", KEY_SPACE, "FILE", 0, "values worth trying, instead of those in configs/spaces", 0},
+    {"cold", KEY_COLD, NULL, 0, "time with operands rotated so that they are not in L2 (the default)", 0},
+    {"hot", KEY_HOT, NULL, 0, "time with operands in L2", 0},
+    {"workspace", KEY_WORKSPACE, "SIZE", 0,
+     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "compiler processes (one per core)", 0},
+    {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "start without the winners shipped with the program", 0},
+    {"again", KEY_AGAIN, NULL, 0, "continue the search even if a winner is stored", 0},
     {NULL, 0, NULL, 0, "Files and output", 4},
     {"db", KEY_DB, "FILE", 0, "database (GEMMTUNE_DB, else the user's)", 0},
     {"cache", KEY_CACHE, "DIR", 0, "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)", 0},
-    {"format", KEY_FORMAT, "table|json|csv", 0, "of the final table (table)", 0},
+    {"format", KEY_FORMAT, "table|json|csv", 0, "format of the final table (table)", 0},
     {0},
 };
 
@@ -347,10 +350,8 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
         .options = rows,
         .parser = on_option,
         .doc = "Find the fastest kernel configuration for each problem, check it, race it against cuBLAS, "
-               "store it."
-               "\vCtrl-C ends after the trial under way; everything finished is kept, and the same command "
-               "goes on "
-               "from there. A problem whose winner is stored and up to date is skipped.",
+               "store it.\vCtrl-C stops after the current trial; everything finished is kept, and the same "
+               "command continues from there. A problem whose winner is stored and up to date is skipped.",
     };
     enum status st = options_parse(&argp, &rules, argc, argv, &reading);
     if (reading.st) st = reading.st;

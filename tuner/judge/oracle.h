@@ -1,8 +1,8 @@
-/* oracle.h — the right answer to a problem, and how far from it is too far.
+/* oracle.h — the correct result of a problem, and the allowed error.
  *
- * The answer never comes from one of our templates or from cuBLAS: a tuner that judges its kernels by its own
- * kernels repeats their mistakes. It is computed in FP64 by kernels of the judge's own (oracle.cu), once a
- * problem, and stays on the device. The rules are those of docs/measuring.md, "Judging right and wrong".
+ * The reference never comes from one of our templates or from cuBLAS: a tuner that judged its kernels by its
+ * own kernels would repeat their mistakes. Separate FP64 kernels (oracle.cu) compute it once per problem, and
+ * it stays on the device. The rules are in docs/measuring.md, "Judging right and wrong".
  */
 #ifndef GT_ORACLE_H
 #define GT_ORACLE_H

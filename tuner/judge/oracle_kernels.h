@@ -1,7 +1,7 @@
-/* oracle_kernels.h — the judge's own GPU kernels (oracle.cu), compiled once, loaded once a process, launched
- * from here.
+/* oracle_kernels.h — the judge's own GPU kernels (oracle.cu): compiled once, loaded once per process,
+ * launched from here.
  *
- * Every function enqueues on the device's stream and returns; a failure of the kernel itself shows at the
+ * Every function enqueues on the device's stream and returns; a failure of the kernel itself appears at the
  * next synchronisation. Errors: E_GPU, and for loading E_COMPILER.
  */
 #ifndef GT_ORACLE_KERNELS_H

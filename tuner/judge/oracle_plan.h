@@ -1,4 +1,4 @@
-/* oracle_plan.h — what the judge computes and by which bounds, decided by arithmetic alone. Knows no GPU.
+/* oracle_plan.h — what the judge computes and with which bounds, by arithmetic alone. Knows no GPU.
  *
  * The bounds and the exact test are those of docs/measuring.md, "Judging right and wrong".
  */

@@ -1,4 +1,4 @@
-/* screen.h — when enough has been seen of a candidate, and when a clock has settled. Decisions on numbers
+/* screen.h — when a candidate has been measured enough, and when clocks have settled. Decisions on numbers
  * alone.
  *
  * The thresholds are those of docs/measuring.md, "Timing one candidate".

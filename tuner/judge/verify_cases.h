@@ -1,6 +1,7 @@
-/* verify_cases.h — the problems beside the tuned one that a winner must get right. Arithmetic alone.
+/* verify_cases.h — the problems, besides the tuned one, that a winner must compute correctly. Arithmetic
+ * alone.
  *
- * Ragged sizes around the tile's edges, leading dimensions above the row, batches, and the corners of alpha,
+ * Ragged sizes around the tile's edges, padded leading dimensions, batches, and special values of alpha,
  * beta, K = 0, NaN and infinity. Half of the shapes are multiples of four, so that kernels with vector loads
  * meet edges too.
  */

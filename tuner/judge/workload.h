@@ -1,8 +1,8 @@
 /* workload.h — the operands of a problem on the device: sets of A, B and C with guard bands, from one seed.
  *
- * All timed sets hold the same data, so that one reference judges each of them; rotating over them keeps the
- * operands out of L2 (cache policy `cold`). One more set holds the small whole numbers of the exact test.
- * Around every operand, and in the padding of A and B, lies NaN: who reads what it must not, shows it.
+ * All timed sets have the same data, so that one reference judges each of them; rotating over them keeps the
+ * operands out of L2 (cache policy `cold`). One more set has the small integers of the exact test. Every
+ * operand is surrounded by NaN, and so is the padding of A and B: an out-of-bounds read shows in the result.
  */
 #ifndef GT_WORKLOAD_H
 #define GT_WORKLOAD_H

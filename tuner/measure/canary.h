@@ -1,5 +1,6 @@
-/* canary.h — before a worker's GPU is believed: small products that the judge computes there and we compute
- * here. */
+/* canary.h — self-test before a worker's GPU is trusted: small products, computed by the judge on the GPU and
+ * by the host.
+ */
 #ifndef GT_CANARY_H
 #define GT_CANARY_H
 

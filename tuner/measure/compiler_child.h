@@ -1,5 +1,6 @@
-/* compiler_child.h — the child that compiles kernels, not for people: started by the pool with a socket on
- * file descriptor 3. */
+/* compiler_child.h — the child process that compiles kernels, not for users: the pool starts it with a socket
+ * on file descriptor 3.
+ */
 #ifndef GT_COMPILER_CHILD_H
 #define GT_COMPILER_CHILD_H
 

@@ -1,5 +1,5 @@
-/* line_up.h — the kernels that stand ready to be timed for the site's problem: the rival, and the candidates
- * of a race, loaded once and timed block by block.
+/* line_up.h — the kernels loaded for timing the site's problem: the rival, and the candidates of a race,
+ * loaded once and timed block by block.
  */
 #ifndef GT_LINE_UP_H
 #define GT_LINE_UP_H
@@ -33,7 +33,7 @@ struct line_up {
     const struct rival_row *anchor_row;
     struct kernel anchor_kernel;
     struct timed anchor;
-    struct line_up_rival rival[RIVALS];
+    struct line_up_rival rival[RIVALS_MAX];
     struct line_up_place place[LINE_UP_MAX];
     uint64_t requests;
 };

@@ -1,9 +1,9 @@
-/* measure.h — the clock: times any kernel on the sets of a workload, by the device's own events.
+/* measure.h — the timer: times any kernel on the sets of a workload with the device's events.
  *
  * A sample is the mean time of a call within one block. Blocks are long enough (1 ms and more) that event
- * resolution and launch gaps vanish; calls shorter than 50 us go through a captured graph of many, so that
- * the GPU's time is measured and not the host's. Both rotate over the operand sets. Rival and candidates go
- * through the same code.
+ * resolution and launch gaps do not matter; calls shorter than 50 us go through a captured graph of many, so
+ * that GPU time is measured and not the host's. Both rotate over the operand sets. Rival and candidates are
+ * timed by the same code.
  */
 #ifndef GT_MEASURE_H
 #define GT_MEASURE_H

@@ -1,4 +1,4 @@
-/* roofline.h — what this GPU can do at most, measured: FP32 FMAs and memory traffic. */
+/* roofline.h — the measured peak rates of this GPU: FP32 FMAs and memory traffic. */
 #ifndef GT_ROOFLINE_H
 #define GT_ROOFLINE_H
 

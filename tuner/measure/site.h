@@ -1,6 +1,7 @@
-/* site.h — everything a candidate meets on one GPU for one problem: operands, right answers, the clock.
+/* site.h — everything needed to test candidates on one GPU for one problem: operands, reference results,
+ * timer.
  *
- * Prepared once a problem; every trial, race block and verification of that problem happens on it.
+ * Prepared once per problem; all its trials, race blocks and verifications use it.
  */
 #ifndef GT_SITE_H
 #define GT_SITE_H

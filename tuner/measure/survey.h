@@ -1,6 +1,6 @@
-/* survey.h — what of NVIDIA's software and hardware this machine has, and what to do about what it lacks.
+/* survey.h — which of NVIDIA's software and hardware this machine has, and what to do about missing parts.
  *
- * Each part is looked at in a process of its own, so that a driver or library that crashes or hangs becomes a
+ * Each part is checked in a separate process, so that a driver or library that crashes or hangs becomes a
  * finding. The caller's process loads none of them.
  */
 #ifndef GT_SURVEY_H

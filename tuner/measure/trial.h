@@ -1,7 +1,7 @@
-/* trial.h — one candidate on a prepared site: load → judge → time → judge → outcome.
+/* trial.h — one candidate on a prepared site: load, judge, time, judge, outcome.
  *
- * Every way in which a candidate can fail is an outcome. What is returned as an error is the site's own
- * trouble; when device_lost(), the outcome says crashed and the process must end.
+ * Every failure of a candidate is an outcome. A returned error means trouble with the site itself; if
+ * device_lost(), the outcome says crashed and the process must end.
  */
 #ifndef GT_TRIAL_H
 #define GT_TRIAL_H

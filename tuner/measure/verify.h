@@ -1,4 +1,4 @@
-/* verify.h — is a winner right beyond the shape it was tuned for? */
+/* verify.h — is a winner also correct for shapes other than the tuned one? */
 #ifndef GT_VERIFY_H
 #define GT_VERIFY_H
 

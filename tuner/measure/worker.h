@@ -1,5 +1,6 @@
-/* worker.h — the child that runs trials on one GPU, not for people: started by the pool with a socket on file
- * descriptor 3. */
+/* worker.h — the child process that runs trials on one GPU, not for users: the pool starts it with a socket
+ * on file descriptor 3.
+ */
 #ifndef GT_WORKER_H
 #define GT_WORKER_H
 

@@ -1,9 +1,9 @@
-/* crew.h — the children of one run, on top of the pool: compilers, and one worker for each GPU.
+/* crew.h — the children of one run, on top of the pool: compilers, and one worker per GPU.
  *
- * Knows the messages (messages.h): greets every child, greets again after a restart, and turns answers into
- * plain data. Knows no search and no database. Asynchronous: crew_compile and crew_send return at once and
- * crew_wait brings what happened. crew_ask and crew_build_all are the same for callers that do one thing at a
- * time (the ladder).
+ * Knows the messages (messages.h): greets every child, greets it again after a restart, and turns answers
+ * into plain data. Knows no search and no database. Asynchronous: crew_compile and crew_send return at once,
+ * and crew_wait returns the next event. crew_ask and crew_build_all are the synchronous forms for callers
+ * that do one thing at a time (the ladder).
  */
 #ifndef GT_CREW_H
 #define GT_CREW_H

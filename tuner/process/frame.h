@@ -1,8 +1,8 @@
-/* frame.h — how supervisor and children talk: JSON objects in frames with a length and a checksum over a
+/* frame.h — how supervisor and children communicate: JSON objects in frames with length and checksum over a
  * socket.
  *
  * Frame: "GTF1", uint32 length (little endian, at most FRAME_BYTES_MAX), uint64 XXH64 of the payload, payload
- * (compact JSON text of one object). Anything else ends the conversation.
+ * (compact JSON text of one object). Anything else ends the connection.
  */
 #ifndef GT_FRAME_H
 #define GT_FRAME_H

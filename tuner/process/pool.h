@@ -1,8 +1,9 @@
-/* pool.h — the children: compilers and GPU workers. Start, submit, wait, deadline, kill, restart. Built on
- * libuv.
+/* pool.h — the child processes, compilers and GPU workers: start, submit, wait, deadline, kill, restart.
+ * Built on libuv.
  *
- * Children are the same program, executed anew (fork + exec), with a socket on file descriptor 3. One request
- * is outstanding a child. Knows nothing of what the messages say. The supervisor's thread only.
+ * Children are the same program, executed anew (fork + exec), with a socket on file descriptor 3. Each child
+ * has at most one outstanding request. Knows nothing of the messages' content. Only for the supervisor's
+ * thread.
  */
 #ifndef GT_POOL_H
 #define GT_POOL_H

@@ -1,6 +1,6 @@
 /* model.h — predicted time of a configuration, from arithmetic alone: each family has its own model
- * (template.h: predict). It orders the search and gives predicted rows; it never decides a winner that can
- * be measured.
+ * (template.h: predict). It ranks the candidates of a search and makes predicted rows; it never decides about
+ * a winner that can be measured.
  */
 #ifndef GT_MODEL_H
 #define GT_MODEL_H

@@ -1,10 +1,10 @@
-/* race.h — from finalists to a winner, from numbers it is fed. The method is in docs/measuring.md.
+/* race.h — from finalists to a winner, from numbers alone. docs/measuring.md describes the method.
  *
- * Rounds in random order, the anchor (cuBLAS) first and last in each; score = log(block / anchor interpolated
- * in time). After min_rounds, those that a paired test (Holm-corrected) puts behind the best by at least the
- * margin are dropped; ends with one left, or after max_rounds. Within the tie share it is a tie, broken the
- * same way each time: less shared memory, fewer registers, then the text of the configuration. Knows no GPU
- * and no clock.
+ * Rounds in random order, with the anchor (cuBLAS) first and last in each; score = log(block / anchor
+ * interpolated in time). After min_rounds, finalists that a paired test (Holm-corrected) puts behind the best
+ * by at least the margin are dropped; the race ends with one left, or after max_rounds. A result within the
+ * tie share is a tie, always broken the same way: less shared memory, fewer registers, then the text of the
+ * configuration. Knows no GPU and no clock.
  */
 #ifndef GT_RACE_H
 #define GT_RACE_H

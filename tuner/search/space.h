@@ -3,11 +3,11 @@
  *
  * A space file is INI: sections `[TEMPLATE]` or `[TEMPLATE some words]`, one line per parameter, `NAME = v v
  * v ; reason`; an indented line continues the one above. Each section spans the product of its lines, and the
- * space is the union of its sections: few rows want other tiles than many. What a later section of a template
- * leaves out is as in the template's first, which must list every parameter but those that its texts may
- * lack, too (template.h: optional). `NAME = first 4 2 1` takes, for each combination of the parameters that
- * the template lists before it, the first value with which something legal is left (the widest legal vector).
- * Taste only: what is correct is said by the template.
+ * space is the union of its sections, because few rows need other tiles than many. A line that a later
+ * section omits is taken from the template's first section, which must list every parameter, except those
+ * that are optional (template.h). `NAME = first 4 2 1` takes, for each combination of the parameters listed
+ * before it, the first value with which a legal configuration is left (the widest legal vector). The file is
+ * about what is worth trying; the template says what is correct.
  */
 #ifndef GT_SPACE_H
 #define GT_SPACE_H

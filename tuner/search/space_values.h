@@ -1,4 +1,4 @@
-/* space_values.h — what a space file said, as space.c reads it and enumerate.c walks it. */
+/* space_values.h — the content of a space file, as space.c reads it and enumerate.c enumerates it. */
 #ifndef GT_SPACE_VALUES_H
 #define GT_SPACE_VALUES_H
 

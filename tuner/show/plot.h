@@ -1,8 +1,8 @@
-/* plot.h — values of several series for each of some rows, as SVG or PNG, drawn by gnuplot. Knows no GPU and
- * no GEMM: names and numbers only.
+/* plot.h — plots several series of values over rows, as SVG or PNG, drawn by gnuplot. Knows no GPU and no
+ * GEMM: names and numbers only.
  *
- * A row for each group, named at the left, and in it a point for each serie: names stay readable at a width
- * of 800 pixels however many groups there are. What everything is compared with is a line across all rows.
+ * Each group is a row with its name at the left and a point for each series, so that names stay readable at a
+ * width of 800 pixels however many groups there are. The baseline is a line across all rows.
  */
 #ifndef GT_PLOT_H
 #define GT_PLOT_H

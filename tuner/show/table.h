@@ -1,12 +1,12 @@
 /* table.h — rows for people (aligned table), for scripts (JSON array of objects) and for spreadsheets (CSV,
  * RFC 4180).
  *
- * The table for people fits the terminal, and says of each row what it is about: keys are never cut and never
- * left out. What is the same in all rows stands above it once; what is empty in all rows is left out; where
- * room is short the least important columns are, which JSON, CSV and table_print_all still have.
+ * The table for people fits the terminal. Key columns identify a row; they are never cut or left out. Values
+ * that all rows share are printed once above the table, and empty columns are left out. If the terminal is
+ * narrow, the least important columns are left out; JSON, CSV and table_print_all still have them.
  *
- * Text may come from an untrusted database: invalid UTF-8 is replaced when it enters, and what a terminal
- * would obey is escaped (print.h). No colour is used, so there is none to switch off.
+ * Text may come from an untrusted database: invalid UTF-8 is replaced when it enters, and control characters
+ * are escaped (print.h). No colour is used.
  */
 #ifndef GT_TABLE_H
 #define GT_TABLE_H

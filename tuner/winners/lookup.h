@@ -1,12 +1,13 @@
-/* lookup.h — what to compute a problem with: an ordered list, of which the first that can be prepared is
- * taken.
+/* lookup.h — which kernels can compute a problem: an ordered list, of which the first that can be prepared is
+ * used.
  *
- *   exact       measured for this very problem on this GPU
- *   nearest     measured for similar ones; of those the one expected to be the fastest here
- *   predicted   by tune without a GPU, or by the model among all configurations that won anything on this
- * architecture fallback    cuBLAS, and a few plain configurations for where there is none
+ *   exact       measured for exactly this problem on this GPU
+ *   nearest     measured for similar ones; the one expected to be fastest here
+ *   predicted   by tune without a GPU, or by the model among all configurations that won on this GPU's
+ *               architecture
+ *   fallback    cuBLAS, and a few plain configurations if there is none
  *
- * Whatever is listed has passed its template's rules for this problem. Knows no CUDA.
+ * Everything listed has passed its template's rules for this problem. Knows no CUDA.
  */
 #ifndef GT_LOOKUP_H
 #define GT_LOOKUP_H

@@ -1,4 +1,4 @@
-/* notice.h — what the library says on standard error: each kind of thing once a handle, or nothing at all. */
+/* notice.h — messages of the library on standard error: each kind once per handle, or none at all. */
 #ifndef GT_NOTICE_H
 #define GT_NOTICE_H
 

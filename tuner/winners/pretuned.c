@@ -61,9 +61,8 @@ static enum status parse_config(struct fields *f, int arch, struct db_brief *bri
     enum status st = config_parse(text, &brief->config);
     if (st) return st;
     const char *hash = field_text(f, "template_hash", true, 17);
-    char now[17];
-    snprintf(now, sizeof now, "%016" PRIx64, kernel_hash_of(&brief->config, &brief->base.problem, arch));
-    brief->changed = strcmp(hash, now) != 0;
+    const struct kernel_key key = kernel_key_of(&brief->config, &brief->base.problem, arch);
+    brief->changed = !kernel_hash_means(&key, hash);
     return OK;
 }
 

@@ -1,7 +1,7 @@
 /* pretuned.h — winners that ship with the library, as text: JSON lines, described in docs/runtime.md.
  *
- * What is read is data from a file like any other: every value is checked, a configuration is parsed into
- * integers, and whether its rules allow it for a problem is asked again before it is compiled.
+ * The file is untrusted data like any other: every value is checked, a configuration is parsed into integers,
+ * and its rules are checked again for a problem before it is compiled.
  */
 #ifndef GT_PRETUNED_H
 #define GT_PRETUNED_H

@@ -1,4 +1,4 @@
-/* shape.h — where a problem lies among others, and how far apart two are. Arithmetic alone. */
+/* shape.h — the position of a problem among others, and the distance between two. Arithmetic alone. */
 #ifndef GT_SHAPE_H
 #define GT_SHAPE_H
 

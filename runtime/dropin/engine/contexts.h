@@ -1,8 +1,9 @@
-/* contexts.h — the CUDA contexts that calls come from, and what is known of the GPU of each.
+/* contexts.h — the CUDA contexts of the program's calls, and what is known of the GPU of each.
  *
- * A context is known by the number that the driver gives it once in the life of the process: after
- * cudaDeviceReset another one may lie at the same address. Drivers before CUDA 12 have no numbers; there the
- * address must do. What is known of a context stays until the process ends, whether it is still there or not.
+ * A context is identified by the number that the driver gives it once in the life of the process: after
+ * cudaDeviceReset another one may have the same address. Drivers before CUDA 12 have no numbers; there the
+ * address is used. What is known of a context is kept until the process ends, whether the context still
+ * exists or not.
  */
 #ifndef GT_CONTEXTS_H
 #define GT_CONTEXTS_H

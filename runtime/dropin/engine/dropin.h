@@ -1,12 +1,13 @@
-/* dropin.h — what happens to a call of the program: counted, sent to a tuned kernel, or on to cuBLAS.
+/* dropin.h — what happens to a call of the program: it is counted, and computed by a tuned kernel or passed
+ * on to cuBLAS.
  *
- * Told by the environment:
- *     GEMMTUNE_DROPIN     exact (default): kernels measured for the very problem;
- *                         nearest: those of similar problems, too; off: everything goes to cuBLAS
+ * Controlled by the environment:
+ *     GEMMTUNE_DROPIN     exact (default): kernels measured for exactly this problem;
+ *                         nearest: also those of similar problems; off: everything goes to cuBLAS
  *     GEMMTUNE_EXCLUDE    problems that stay with cuBLAS (exclude.h)
- *     GEMMTUNE_LOG        1: which call went where and why, once for each problem and reason
- *     GEMMTUNE_CAPTURE    file that gets the problems, their counts and times (capture.h)
- *     GEMMTUNE_CAPTURE_S  seconds between two savings of it (30)
+ *     GEMMTUNE_LOG        1: which call went where and why, once per problem and reason
+ *     GEMMTUNE_CAPTURE    file for the problems, their counts and times (capture.h)
+ *     GEMMTUNE_CAPTURE_S  seconds between two saves of it (30)
  */
 #ifndef GT_DROPIN_H
 #define GT_DROPIN_H

@@ -1,8 +1,8 @@
-/* exclude.h — problems that must stay with cuBLAS, whatever was measured: GEMMTUNE_EXCLUDE.
+/* exclude.h — problems that always go to cuBLAS: GEMMTUNE_EXCLUDE.
  *
- * Texts of problems (problem.h), separated by commas or newlines, or @FILE, which holds them; '#' starts a
- * comment, so that a capture is such a file, too. A text with *, ? or [ is a pattern for the whole of a
- * problem's full text (sgemm:nt:*).
+ * Texts of problems (problem.h), separated by commas or newlines, or @FILE with such texts; '#' starts a
+ * comment, so that a capture is a valid file. A text with *, ? or [ is a pattern for the whole of a problem's
+ * full text (sgemm:nt:*).
  */
 #ifndef GT_EXCLUDE_H
 #define GT_EXCLUDE_H

@@ -1,4 +1,4 @@
-/* lt_matmul.h — cublasLtMatmul, where it is asked for nothing but D = alpha op(A) op(B) + beta D in FP32. */
+/* lt_matmul.h — recognises a cublasLtMatmul that computes only D = alpha op(A) op(B) + beta D in FP32. */
 #ifndef GT_LT_MATMUL_H
 #define GT_LT_MATMUL_H
 

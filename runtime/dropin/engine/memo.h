@@ -1,7 +1,7 @@
-/* memo.h — things found again by a key of plain bytes: read without a lock, added under the caller's.
+/* memo.h — an insert-only hash table keyed by plain bytes: read without a lock, written under the caller's.
  *
- * Entries are neither changed nor taken out, and live until the process ends. A table that has become too
- * small is replaced by a larger one and kept, because somebody may be searching it.
+ * Entries are never changed or removed, and live until the process ends. A table that is full is replaced by
+ * a larger one and kept, because another thread may be searching it.
  */
 #ifndef GT_MEMO_H
 #define GT_MEMO_H

@@ -1,5 +1,6 @@
 /* problem_set.h — a set of problems by their 64-bit hashes: filled by one thread, then read by any without a
- * lock. */
+ * lock.
+ */
 #ifndef GT_PROBLEM_SET_H
 #define GT_PROBLEM_SET_H
 

@@ -1,5 +1,5 @@
-/* recorder.h — writes down which problems the program computes, how often, and how long a call takes on the
- * GPU (capture.h): every half minute, and when the program ends. Only where GEMMTUNE_CAPTURE asks for it.
+/* recorder.h — records which problems the program computes, how often, and the GPU time of a call
+ * (capture.h): every half minute, and when the program ends. Only if GEMMTUNE_CAPTURE is set.
  */
 #ifndef GT_RECORDER_H
 #define GT_RECORDER_H

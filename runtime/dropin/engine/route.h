@@ -1,10 +1,9 @@
-/* route.h — each distinct problem that the program computes, and which way its calls go: to a tuned kernel or
- * on to cuBLAS. Decided at its first call from the winners known for the GPU; a kernel is compiled (or taken
- * from the cache) when a call first needs it.
+/* route.h — each distinct problem of the program, and whether its calls go to a tuned kernel or to cuBLAS.
+ * Decided at its first call from the winners known for the GPU; a kernel is compiled (or read from the cache)
+ * when a call first needs it.
  *
- * A problem without a winner has no route, and its calls take no lock: one look into a set says that there is
- * no winner. Where somebody wants to know of all problems they have routes, too, as many as there is room
- * for.
+ * A problem without a winner has no route, and its calls take no lock: one lookup in a set says that there is
+ * no winner. If all problems are logged or captured they have routes, too, until the table is full.
  */
 #ifndef GT_ROUTE_H
 #define GT_ROUTE_H

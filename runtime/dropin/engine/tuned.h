@@ -1,5 +1,5 @@
-/* tuned.h — kernels prepared and launched by the library (gemmtune.h), for column-major calls. Nothing else
- * of the drop-in calls it.
+/* tuned.h — prepares and launches kernels through the library (gemmtune.h), for column-major calls. Nothing
+ * else in the drop-in calls the library.
  */
 #ifndef GT_TUNED_H
 #define GT_TUNED_H

@@ -1,6 +1,6 @@
-/* verdicts.h — keys of which something is known to hold, by their 64-bit hashes: bounded, read and written
- * from any thread without a lock. A later one may take an earlier one's place, so what is not found may have
- * to be found out again. That two keys have one hash does not happen: once in 2^64.
+/* verdicts.h — a bounded cache of keys that passed a check, by their 64-bit hashes: read and written from any
+ * thread without a lock. A newer key may replace an older one, so a key that is not found may have to be
+ * checked again. Hash collisions are not handled: once in 2^64.
  */
 #ifndef GT_VERDICTS_H
 #define GT_VERDICTS_H

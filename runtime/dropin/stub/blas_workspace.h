@@ -1,5 +1,6 @@
 /* blas_workspace.h — the device memory that the program gave cuBLAS for a handle (cublasSetWorkspace). Read
- * and written without a lock: as with cuBLAS itself, nobody changes a handle that another thread uses.
+ * and written without a lock: as with cuBLAS itself, a handle must not be changed while another thread uses
+ * it.
  */
 #ifndef GT_BLAS_WORKSPACE_H
 #define GT_BLAS_WORKSPACE_H

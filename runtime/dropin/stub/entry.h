@@ -1,6 +1,6 @@
-/* entry.h — how a function of cuBLAS is exported. The entries are compiled once for each major of cuBLAS
- * (ENTRY_MAJOR: 11, 12, 13), whose version their symbols then carry, so that a caller's reference arrives at
- * the entry of its own major; and once for callers whose reference has no version (0).
+/* entry.h — how a cuBLAS function is exported. The entries are compiled once for each major version of cuBLAS
+ * (ENTRY_MAJOR: 11, 12, 13), which is then the version of their symbols, so that a caller's reference is
+ * bound to the entry of its own version; and once for callers whose reference has no version (0).
  */
 #ifndef GT_ENTRY_H
 #define GT_ENTRY_H

@@ -1,7 +1,8 @@
-/* real_blas.h — the cuBLAS and cublasLt that the caller meant.
+/* real_blas.h — finds the cuBLAS and cublasLt that the caller meant.
  *
- * A process may hold several majors of cuBLAS, whose handles are not each other's. Their symbols carry the
- * library's name as their version, so a caller's reference says which major it was linked with.
+ * A process may contain several major versions of cuBLAS, whose handles are not interchangeable. The version
+ * of their symbols is the library's name, so a caller's reference tells which major version it was linked
+ * with.
  */
 #ifndef GT_REAL_BLAS_H
 #define GT_REAL_BLAS_H

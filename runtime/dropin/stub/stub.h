@@ -1,5 +1,5 @@
-/* stub.h — the half of the drop-in that is preloaded: opens the engine when a call may need it, and knows
- * which calls are the program's own.
+/* stub.h — the preloaded half of the drop-in: opens the engine when a call may need it, and tells the
+ * program's own calls from those inside cuBLAS.
  *
  *     struct turn turn;
  *     int result;

@@ -22,6 +22,10 @@
 #define SIMT_SPLIT config_text(1, "SPLIT_K=4")
 #define SIMT_LARGE config_text(2, "BM=128 BN=128 WM=64 TM=8 MIN_BLOCKS=2 GROUP=8")
 
+/* Of mma, for aligned operands. */
+#define MMA       "mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=1"
+#define MMA_SPLIT "mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2"
+
 static inline const char *config_text(int place, const char *changes)
 {
     static char texts[8][CONFIG_TEXT_MAX];

@@ -22,6 +22,9 @@ TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence)
     assert_true(w.base.time_us <= all->best_us * 1.006); /* the tie share, and noise */
     assert_true(w.base.ratio > 1.05 && w.base.ratio < 1.15);
     assert_true(w.base.ratio_low <= w.base.ratio && w.base.ratio <= w.base.ratio_high);
+    assert_string_equal(w.rival, "cublasSgemm");
+    assert_true(w.errors.measured && w.errors.componentwise == 1e-7);
+    assert_true(w.rival_errors.measured && w.rival_errors.componentwise == 2e-7);
     assert_int_equal(w.legal_count, LEGAL);
     assert_true(w.base.exact && w.base.cold && !w.base.predicted);
     assert_true(w.model_rank >= 1 && w.model_rank <= LEGAL);
@@ -306,6 +309,8 @@ TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it)
     assert_int_equal(tune("--gpu h200 --shape " SHAPE), 0);
     assert_true(winner_of(SHAPE).base.predicted);
     assert_true(winner_of(SHAPE).base.ratio == 0);
+    assert_string_equal(winner_of(SHAPE).rival, "");
+    assert_false(winner_of(SHAPE).errors.measured || winner_of(SHAPE).rival_errors.measured);
     assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_PREDICTED], 64);
     unsetenv("FAKE_DEVICES");
     assert_int_equal(tune("--gpu h200 --shape " SHAPE), 0); /* now it is here */

@@ -112,6 +112,93 @@ TEST(a_strict_winner_answers_for_tf32_with_a_module_of_its_own)
     gt_close(handle);
 }
 
+TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
+{
+    static const char text[] = "tf32gemm:nn:512x256x128";
+    put_winner("sgemm:nn:512x256x128", SIMT, 12.5, false);
+    put_winner(text, MMA_SPLIT, 6, false);
+    put_winner("sgemm:nn:256x256x256", SIMT, 9, false); /* the only one of its shape */
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plan = make_plan(handle, text);
+    struct gt_plan_info info = info_of(plan);
+    assert_int_equal(info.source, GT_EXACT);
+    assert_string_equal(info.config, MMA_SPLIT);
+    assert_string_equal(info.tuned_for, text);
+    struct operand_set set = operands_make(text, 0);
+    *fake.launch_count = 0;
+    assert_gt(launch_set(plan, &set));
+    operands_check(&set, 1, "tensor cores");
+    assert_int_equal(*fake.launch_count, 2); /* products of half of k each, and their sum */
+    assert_int_equal(fake.launches[0].grid[0], 8 * 2);
+    assert_int_equal(fake.launches[0].grid[1], 2);
+    assert_int_equal(fake.launches[0].threads, 128);
+    operands_free(&set);
+    assert_string_equal(info_of(make_plan(handle, "sgemm:nn:512x256x128")).config, SIMT);
+    info = info_of(make_plan(handle, "tf32gemm:nn:256x256x256"));
+    assert_int_equal(info.source, GT_EXACT);
+    assert_string_equal(info.config, SIMT);
+    gt_close(handle);
+}
+
+TEST(cublas_may_round_to_tf32_for_problems_of_that_type_alone)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = "", .pretuned = ""};
+    static const char *const texts[] = {"sgemm:nn:64x64x64", "tf32gemm:nn:64x64x64", "tf32gemm:nt:64x64x64",
+                                        "sgemm:nt:64x64x64"};
+    static const int modes[] = {0, 3, 3, 0}; /* CUBLAS_DEFAULT_MATH, CUBLAS_TF32_TENSOR_OP_MATH */
+    void *gpu = dlopen(FAKE_GPU, RTLD_NOW);
+    const int *math = dlsym(gpu, "fake_blas_math");
+    struct gt_handle *handle = open_handle(&options);
+    for (size_t i = 0; i < 4; i++) {
+        struct gt_plan *plan = make_plan(handle, texts[i]);
+        assert_true(info_of(plan).uses_cublas);
+        struct operand_set set = operands_make(texts[i], 0);
+        assert_gt(launch_set(plan, &set));
+        operands_check(&set, 1, texts[i]);
+        if (*math != modes[i]) fail_msg("%s: %d, not %d", texts[i], *math, modes[i]);
+        operands_free(&set);
+    }
+    gt_close(handle);
+    dlclose(gpu);
+}
+
+static bool is_mma(const struct gt_plan_info *info)
+{
+    return strncmp(info->config, "mma ", 4) == 0;
+}
+
+/* As the nearest, predicted or the plainest choice, with cuBLAS and without: for TF32 alone. */
+TEST(strict_problems_never_meet_tensor_cores)
+{
+    static const char *const known[] = {"512x512x512", "4096x4096x4096"};
+    static const char *const asked[] = {"512x512x512", "500x512x516", "4096x4096x4096", "4096x4096x4000",
+                                        "32768x64x8192"};
+    static const unsigned flags[] = {0, GT_NO_CUBLAS};
+    for (int predicted = 1; predicted >= 0; predicted--) {
+        char text[PROBLEM_TEXT_MAX];
+        for (size_t i = 0; i < 2; i++) {
+            snprintf(text, sizeof text, "tf32gemm:nn:%s", known[i]);
+            put_winner(text, MMA, 6, predicted);
+        }
+        snprintf(text, sizeof text, "tf32gemm:nn:%s", predicted ? "512x512x512" : "500x512x516");
+        for (size_t f = 0; f < 2; f++) {
+            const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[f]};
+            struct gt_handle *handle = open_handle(&options);
+            struct gt_plan_info info = info_of(make_plan(handle, text));
+            assert_true(is_mma(&info));
+            assert_int_equal(info.source, predicted ? GT_PREDICTED : GT_NEAREST);
+            for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+                char strict[PROBLEM_TEXT_MAX];
+                snprintf(strict, sizeof strict, "sgemm:nn:%s", asked[i]);
+                info = info_of(make_plan(handle, strict));
+                if (is_mma(&info)) fail_msg("%s by %s (%s)", strict, info.config, info.why);
+                assert_int_not_equal(info.source, GT_EXACT);
+            }
+            gt_close(handle);
+        }
+    }
+}
+
 TEST(pretuned_winners_serve_until_the_user_has_measured)
 {
     put_pretuned("sgemm:nn:512x256x128", SIMT_LARGE, 12);
@@ -320,6 +407,9 @@ int main(void)
         ON_FAKES(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas),
         ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
         ON_FAKES(a_strict_winner_answers_for_tf32_with_a_module_of_its_own),
+        ON_FAKES(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there),
+        ON_FAKES(cublas_may_round_to_tf32_for_problems_of_that_type_alone),
+        ON_FAKES(strict_problems_never_meet_tensor_cores),
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
         ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),
         ON_FAKES(where_cublas_won_cublas_runs),

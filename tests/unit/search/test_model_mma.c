@@ -1,5 +1,5 @@
-/* The model of the tensor-core family against what was measured on an H200 (2026-11-22, each kernel alone,
- * the fastest of several blocks), and against what no kernel can beat. */
+/* The model of the tensor-core family against what was measured on an H200 (2026-11-22), and against what no
+ * kernel can beat. */
 #include "described_gpu.h"
 #include "model.h"
 #include "space.h"

@@ -1,5 +1,5 @@
-/* recorded.h — results of auto-tuners as they lie in files: T4, and Kernel Tuner's cache files, complete or
- * cut off. Of any kernel: what a configuration means is not known here.
+/* recorded.h — results files of auto-tuners: T4, and Kernel Tuner's cache files, complete or truncated. For
+ * any kernel: the meaning of a configuration is not known here.
  */
 #ifndef GT_RECORDED_H
 #define GT_RECORDED_H

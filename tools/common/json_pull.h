@@ -1,12 +1,12 @@
-/* json_pull.h — walk through a large JSON text member by member: only what is asked for becomes a json_t, and
- * a text that was cut off is good as far as its last complete value.
+/* json_pull.h — a pull parser for large JSON texts: only requested members become a json_t, and a truncated
+ * text is valid up to its last complete value.
  *
  *     struct pull p = {text, text + length};
  *     if (pull_enter(&p, '{'))
  *         while (pull_key(&p, key, sizeof key))
  *             strcmp(key, "results") == 0 ? pull_skip(&p) : (value = pull_value(&p));
  *
- * After the first thing that is not there or not JSON everything answers false: see cut and wrong.
+ * After the first member that is missing or no JSON every function returns false: see cut and wrong.
  */
 #ifndef GT_JSON_PULL_H
 #define GT_JSON_PULL_H
