@@ -12,8 +12,8 @@
 #include "config.h"
 #include "gpu.h"
 #include "outcome.h"
-#include "problem.h"
 #include "status.h"
+#include "winner.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -89,27 +89,22 @@ struct db_errors {
 };
 
 struct db_winner {
-    struct problem problem;
+    struct winner base;
     struct config config;              /* template NULL: the rival won the race */
     char config_text[CONFIG_TEXT_MAX]; /* as stored; "cublas" when the rival won */
     struct gpu gpu;
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
-    bool predicted; /* from the model alone */
-    bool stale;     /* driver, cuBLAS or template code differ from now (only with a context) */
-    bool unusable;  /* config refused by its rules, or its template is unknown or changed */
-    bool cold, tied, exact;
-    char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
-    double time_us, ratio, ratio_low,
-        ratio_high;                        /* of the rival's time; 0 when predicted or without a rival */
-    double anchor_us;                      /* of the rival in the same race */
+    bool stale;    /* driver, cuBLAS or template code differ from now (only with a context) */
+    bool unusable; /* config refused by its rules, or its template is unknown or changed */
+    bool tied;
+    char rival[32];                        /* who was raced against: "cublasSgemm"; "": nobody */
     struct db_errors errors, rival_errors; /* on the same data */
     int rounds, trials;                    /* blocks a runner; trials the choice rests on */
     int64_t legal_count;                   /* size of the legal space */
     int model_rank;                        /* where the model had put it, 1 is first; 0 unknown */
     double model_first16_share; /* best of the model's first 16 against the winner: time_us / theirs */
     int registers, smem_bytes;
-    char when[32];       /* ISO 8601, UTC */
     char why[200];       /* out: why it is unusable, else why it is stale; "" if neither */
     int64_t decision_id; /* out: for db_evidence */
 };
@@ -140,15 +135,12 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
 
 /* What it takes to run a winner. */
 struct db_brief {
-    struct problem problem;
+    struct winner base;
     struct config config; /* template NULL: cuBLAS won */
     bool other_gpu;       /* of another GPU of the same architecture */
     bool changed;         /* the template's text is not the one that was measured */
-    bool cold, predicted, exact;
-    double time_us, anchor_us, ratio, ratio_low, ratio_high;
     int protocol;
     char driver[DB_TEXT_MAX];
-    char when[32];
 };
 
 /* The winner for exactly this problem on this GPU, the cold cache policy before the other. E_ABSENT: none, or

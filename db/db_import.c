@@ -70,24 +70,24 @@ static enum status add_run(struct db *db, const struct db_context *context, int6
 
 static enum status check_winner(const struct db_winner *w)
 {
-    const double ratios[] = {w->ratio, w->ratio_low, w->ratio_high, w->model_first16_share};
+    const double ratios[] = {w->base.ratio, w->base.ratio_low, w->base.ratio_high, w->model_first16_share};
     bool good = w->rounds >= 0 && w->rounds <= 1 << 20 && w->trials >= 0 && w->legal_count >= 0 &&
                 w->model_rank >= 0 && w->registers >= 0 && w->registers <= 1 << 20 && w->smem_bytes >= 0;
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) good = good && within(ratios[i], 1e6);
-    enum status st = check_time("a time", w->time_us);
-    if (!st) st = check_time("a time of cuBLAS", w->anchor_us);
+    enum status st = check_time("a time", w->base.time_us);
+    if (!st) st = check_time("a time of cuBLAS", w->base.anchor_us);
     if (st) return st;
     const struct db_errors *errors[] = {&w->errors, &w->rival_errors};
     for (int i = 0; i < 2; i++)
         good = good && (!errors[i]->measured ||
                         (errors[i]->componentwise >= 0 && errors[i]->rms >= 0 && errors[i]->max >= 0));
-    return good && w->time_us > 0 ? OK : fail(E_INPUT, "a winner with an impossible figure");
+    return good && w->base.time_us > 0 ? OK : fail(E_INPUT, "a winner with an impossible figure");
 }
 
 enum status db_import_winner(struct db *db, const struct db_winner *w, int64_t decided_us, bool *added,
                              bool *won)
 {
-    struct db_context context = {.gpu = w->gpu, .cold = w->cold};
+    struct db_context context = {.gpu = w->gpu, .cold = w->base.cold};
     int64_t run_id, problem_id, config_id = 0, decision;
     *added = *won = false;
     memcpy(context.gpu_uuid, w->gpu_uuid, sizeof context.gpu_uuid);
@@ -97,8 +97,9 @@ enum status db_import_winner(struct db *db, const struct db_winner *w, int64_t d
     enum status st = check_context(&context, decided_us);
     if (!st) st = check_winner(w);
     if (!st) st = add_run(db, &context, decided_us, &run_id);
-    if (!st) st = db_add_problem(db, &w->problem, &problem_id);
-    if (!st && w->config.template) st = db_add_config(db, &w->config, &w->problem, w->gpu.arch, &config_id);
+    if (!st) st = db_add_problem(db, &w->base.problem, &problem_id);
+    if (!st && w->config.template)
+        st = db_add_config(db, &w->config, &w->base.problem, w->gpu.arch, &config_id);
     if (!st) st = db_next_decision(db, &decision);
     if (!st) st = db_add_decision(db, run_id, decision, problem_id, config_id, w, decided_us, added);
     if (!st && *added) st = db_challenge(db, decision, won);

@@ -40,19 +40,19 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     memset(brief, 0, sizeof *brief);
     read_long(&r, "decision_id", 1, INT64_MAX);
     read_text(&r, "problem", problem, sizeof problem);
-    if (r.bad || problem_parse(problem, &brief->problem)) return false;
+    if (r.bad || problem_parse(problem, &brief->base.problem)) return false;
     brief->other_gpu = read_long(&r, "gpu_id", 1, INT64_MAX) != own_gpu;
-    brief->cold = read_bool(&r, "cold");
-    brief->predicted = read_bool(&r, "predicted");
-    brief->exact = read_bool(&r, "exact");
-    brief->time_us = read_time_us(&r, "time_us");
-    brief->anchor_us = read_time_us(&r, "anchor_us");
-    brief->ratio = read_real(&r, "ratio", 0, 1e6);
-    brief->ratio_low = read_real(&r, "ratio_low", 0, 1e6);
-    brief->ratio_high = read_real(&r, "ratio_high", 0, 1e6);
+    brief->base.cold = read_bool(&r, "cold");
+    brief->base.predicted = read_bool(&r, "predicted");
+    brief->base.exact = read_bool(&r, "exact");
+    brief->base.time_us = read_time_us(&r, "time_us");
+    brief->base.anchor_us = read_time_us(&r, "anchor_us");
+    brief->base.ratio = read_real(&r, "ratio", 0, 1e6);
+    brief->base.ratio_low = read_real(&r, "ratio_low", 0, 1e6);
+    brief->base.ratio_high = read_real(&r, "ratio_high", 0, 1e6);
     brief->protocol = read_int(&r, "protocol", 0, INT32_MAX);
     read_text(&r, "driver", brief->driver, sizeof brief->driver);
-    db_time_text(read_long(&r, "decided_us", 0, DB_TIME_MAX), brief->when);
+    db_time_text(read_long(&r, "decided_us", 0, DB_TIME_MAX), brief->base.when);
     if (r.bad) return false;
     const int arch = read_int(&r, "arch", 10, 9999);
     if (r.bad) return false;
@@ -60,11 +60,11 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     int64_t config_id = read_long(&r, "config_id", 1, INT64_MAX);
     if (r.bad) return false;
     struct parsed *parsed = &table[(uint64_t)config_id % places];
-    const char *op = problem_op_name(&brief->problem);
-    if (parsed->id != config_id || parsed->arch != arch || parsed->type != brief->problem.type ||
+    const char *op = problem_op_name(&brief->base.problem);
+    if (parsed->id != config_id || parsed->arch != arch || parsed->type != brief->base.problem.type ||
         strcmp(parsed->op, op) != 0) {
-        *parsed = (struct parsed){.id = config_id, .op = op, .type = brief->problem.type, .arch = arch};
-        parse_config(db, &r, &brief->problem, parsed);
+        *parsed = (struct parsed){.id = config_id, .op = op, .type = brief->base.problem.type, .arch = arch};
+        parse_config(db, &r, &brief->base.problem, parsed);
     }
     brief->config = parsed->config;
     brief->changed = parsed->changed;

@@ -107,16 +107,16 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     bind_int(&b, problem_id);
     if (config_id) bind_int(&b, config_id);
     else bind_null(&b);
-    bind_int(&b, w->cold);
+    bind_int(&b, w->base.cold);
     bind_int(&b, decided_us);
-    bind_int(&b, w->predicted);
+    bind_int(&b, w->base.predicted);
     bind_int(&b, w->tied);
-    bind_int(&b, w->exact);
-    bind_finite(&b, w->time_us);
-    bind_finite(&b, w->anchor_us);
-    bind_finite(&b, w->ratio);
-    bind_finite(&b, w->ratio_low);
-    bind_finite(&b, w->ratio_high);
+    bind_int(&b, w->base.exact);
+    bind_finite(&b, w->base.time_us);
+    bind_finite(&b, w->base.anchor_us);
+    bind_finite(&b, w->base.ratio);
+    bind_finite(&b, w->base.ratio_low);
+    bind_finite(&b, w->base.ratio_high);
     bind_int(&b, w->rounds);
     bind_int(&b, w->trials);
     bind_int(&b, w->legal_count);
@@ -200,12 +200,13 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
     int arch;
     bool added;
     enum status st = db_run_arch(db, run_id, &arch);
-    if (!st) st = db_add_problem(db, &w->problem, &problem_id);
-    if (!st && w->predicted) st = measured_stands(db, run_id, problem_id, w->cold, &stands);
+    if (!st) st = db_add_problem(db, &w->base.problem, &problem_id);
+    if (!st && w->base.predicted) st = measured_stands(db, run_id, problem_id, w->base.cold, &stands);
     if (st || stands) return st;
-    if (w->config.template && (st = db_add_config(db, &w->config, &w->problem, arch, &config_id))) return st;
+    if (w->config.template && (st = db_add_config(db, &w->config, &w->base.problem, arch, &config_id)))
+        return st;
     if ((st = db_next_decision(db, &decision))) return st;
-    if ((st = insert_runners(db, decision, &w->problem, arch, runners, runner_count))) return st;
+    if ((st = insert_runners(db, decision, &w->base.problem, arch, runners, runner_count))) return st;
     if ((st = insert_samples(db, decision, samples, sample_count))) return st;
     if ((st = db_add_decision(db, run_id, decision, problem_id, config_id, w, db_now_us(), &added)))
         return st;
@@ -232,7 +233,7 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
         return;
     }
     struct config config = {0};
-    bool current = db_read_config(db, r, &w->problem, w->gpu.arch, w->config_text, &config);
+    bool current = db_read_config(db, r, &w->base.problem, w->gpu.arch, w->config_text, &config);
     if (r->bad) return;
     const char *why = NULL;
     if (!config.template) {
@@ -240,7 +241,7 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
         snprintf(w->why, sizeof w->why, "%.190s", status_text());
     } else if (!current) {
         snprintf(w->why, sizeof w->why, "the kernel template %s has changed since", config.template->name);
-    } else if ((why = config.template->check(&config, &w->problem, &w->gpu))) {
+    } else if ((why = config.template->check(&config, &w->base.problem, &w->gpu))) {
         snprintf(w->why, sizeof w->why, "its rules refuse it: %.160s", why);
     }
     w->unusable = w->why[0] != '\0';
@@ -251,8 +252,9 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
-    if (w->predicted) return;                                       /* a prediction rests on no driver */
-    if (now && strcmp(now->gpu.name, w->gpu.name) != 0) now = NULL; /* another GPU's versions say nothing */
+    if (w->base.predicted) return; /* a prediction rests on no driver */
+    if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
+        now = NULL; /* another GPU's versions say nothing */
     if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
@@ -272,17 +274,17 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
 
 static void read_numbers(struct reader *r, struct db_winner *w)
 {
-    w->cold = read_bool(r, "cold");
-    db_time_text(read_long(r, "decided_us", 0, DB_TIME_MAX), w->when);
-    w->predicted = read_bool(r, "predicted");
+    w->base.cold = read_bool(r, "cold");
+    db_time_text(read_long(r, "decided_us", 0, DB_TIME_MAX), w->base.when);
+    w->base.predicted = read_bool(r, "predicted");
     w->tied = read_bool(r, "tied");
-    w->exact = read_bool(r, "exact");
-    w->time_us = read_time_us(r, "time_us");
+    w->base.exact = read_bool(r, "exact");
+    w->base.time_us = read_time_us(r, "time_us");
     read_text(r, "rival", w->rival, sizeof w->rival);
-    w->anchor_us = read_time_us(r, "anchor_us");
-    w->ratio = read_real(r, "ratio", 0, RATIO_MAX);
-    w->ratio_low = read_real(r, "ratio_low", 0, RATIO_MAX);
-    w->ratio_high = read_real(r, "ratio_high", 0, RATIO_MAX);
+    w->base.anchor_us = read_time_us(r, "anchor_us");
+    w->base.ratio = read_real(r, "ratio", 0, RATIO_MAX);
+    w->base.ratio_low = read_real(r, "ratio_low", 0, RATIO_MAX);
+    w->base.ratio_high = read_real(r, "ratio_high", 0, RATIO_MAX);
     w->rounds = read_int(r, "rounds", 0, 1 << 20);
     w->trials = read_int(r, "trials", 0, INT_MAX);
     w->legal_count = read_long(r, "legal_count", 0, INT64_MAX);
@@ -331,7 +333,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     memset(w, 0, sizeof *w);
     w->decision_id = read_long(&r, "decision_id", 1, INT64_MAX);
     read_text(&r, "problem", problem, sizeof problem);
-    if (problem_parse(problem, &w->problem) && !r.bad) r.bad = "problem";
+    if (problem_parse(problem, &w->base.problem) && !r.bad) r.bad = "problem";
     read_text(&r, "gpu_uuid", w->gpu_uuid, sizeof w->gpu_uuid);
     read_text(&r, "driver", w->driver, sizeof w->driver);
     read_text(&r, "nvrtc", w->nvrtc, sizeof w->nvrtc);

@@ -42,14 +42,14 @@ static struct config winner_config(int64_t i)
 static void put_winners(struct db *db, int64_t run, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        const struct db_winner w = {.problem = number_problem(i),
+        const struct db_winner w = {.base.problem = number_problem(i),
                                     .config = winner_config(i),
-                                    .time_us = 10 + 1e-3 * (double)i,
+                                    .base.time_us = 10 + 1e-3 * (double)i,
                                     .rival = "cublasSgemm",
-                                    .anchor_us = 11,
-                                    .ratio = 1.1,
-                                    .cold = true,
-                                    .exact = true,
+                                    .base.anchor_us = 11,
+                                    .base.ratio = 1.1,
+                                    .base.cold = true,
+                                    .base.exact = true,
                                     .rounds = 8};
         must(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     }

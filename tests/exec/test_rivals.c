@@ -166,7 +166,7 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         if (rows[i].name) assert_string_equal(row->name, rows[i].name);
         else assert_null(row);
     }
-    for (int i = 0; i < RIVALS; i++) {
+    for (int i = 0; i < rival_count; i++) {
         assert_true(strlen(rivals[i].name) < 32); /* as stored with a decision */
         for (int j = 0; j < i; j++) assert_string_not_equal(rivals[i].name, rivals[j].name);
     }
@@ -179,7 +179,7 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
     enum { PEDANTIC_MATH = 2, EAGER = 2 };
     for (int relaxed = 0; relaxed < 2; relaxed++) {
         if (relaxed) setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
-        for (int i = 0; i < RIVALS; i++) {
+        for (int i = 0; i < rival_count; i++) {
             const struct rival_row *row = &rivals[i];
             const bool strict = row->delivers == GEMM_SGEMM, lt = strcmp(row->role, "lt") == 0;
             struct judgement judgement;

@@ -94,24 +94,24 @@ int main(int argc, char **argv)
     }
     for (long i = 0; i < count; i++) {
         struct db_winner w = {
-            .problem = make_problem(), .gpu = gpu, .cold = true, .exact = true, .rounds = 12};
+            .base.problem = make_problem(), .gpu = gpu, .base.cold = true, .base.exact = true, .rounds = 12};
         const bool named = i + 2 < argc;
         char *config = named ? strchr(argv[i + 2], '@') : NULL;
         if (config) *config++ = '\0';
-        if ((named && problem_parse(argv[i + 2], &w.problem)) ||
+        if ((named && problem_parse(argv[i + 2], &w.base.problem)) ||
             (config && config_parse(config, &w.config))) {
             fprintf(stderr, "make_winners: %s\n", status_text());
             return 2;
         }
-        if (named && !config) w.config = choose_first(&w.problem, &gpu);
-        else if (!named && i % 7 != 6) w.config = choose(&w.problem, &gpu);
-        w.time_us = problem_flop(&w.problem) / 5e7 + 2;
-        w.ratio = named ? 1.25 : 0.95 + 0.001 * (double)below(400);
-        w.ratio_low = w.ratio - 0.01;
-        w.ratio_high = w.ratio + 0.01;
-        w.anchor_us = w.time_us * w.ratio;
+        if (named && !config) w.config = choose_first(&w.base.problem, &gpu);
+        else if (!named && i % 7 != 6) w.config = choose(&w.base.problem, &gpu);
+        w.base.time_us = problem_flop(&w.base.problem) / 5e7 + 2;
+        w.base.ratio = named ? 1.25 : 0.95 + 0.001 * (double)below(400);
+        w.base.ratio_low = w.base.ratio - 0.01;
+        w.base.ratio_high = w.base.ratio + 0.01;
+        w.base.anchor_us = w.base.time_us * w.base.ratio;
         snprintf(w.driver, sizeof w.driver, "580.95.05");
-        snprintf(w.when, sizeof w.when, "2026-11-20T12:00:%02ldZ", i % 60);
+        snprintf(w.base.when, sizeof w.base.when, "2026-11-20T12:00:%02ldZ", i % 60);
         json_t *json = winner_to_json(&w, false);
         if (!json || json_dumpf(json, stdout, 0)) return 1;
         putchar('\n');

@@ -131,17 +131,17 @@ static void make_whole(const char *path)
             const struct problem p = problem_make(64 + 64 * i, 128, 256);
             const struct config runner = damage_config(2);
             const struct db_race_sample samples[] = {{0, 0, 5}, {-1, 0, 6}, {0, 1, 5.1}, {-1, 1, 6}};
-            struct db_winner w = {.problem = p,
-                                  .cold = true,
-                                  .exact = true,
-                                  .time_us = 5,
-                                  .anchor_us = 6,
-                                  .ratio = 1.2,
-                                  .ratio_low = 1.1,
-                                  .ratio_high = 1.3,
+            struct db_winner w = {.base.problem = p,
+                                  .base.cold = true,
+                                  .base.exact = true,
+                                  .base.time_us = 5,
+                                  .base.anchor_us = 6,
+                                  .base.ratio = 1.2,
+                                  .base.ratio_low = 1.1,
+                                  .base.ratio_high = 1.3,
                                   .rounds = 2,
                                   .trials = 3,
-                                  .predicted = i == 3};
+                                  .base.predicted = i == 3};
             if (i != 2) w.config = runner;
             for (int splits = 1; splits < 4; splits++) store(db, run, &p, splits, 5 + splits);
             WORKS(db_set_winner(db, run, &w, &runner, 1, samples, i == 3 ? 0 : 4));

@@ -27,13 +27,14 @@ static void check_outcome(const struct outcome *o)
 static bool see_winner(void *self, const struct db_winner *w)
 {
     (void)self;
-    PROMISE(problem_check(&w->problem) == OK, "%s", status_text());
-    PROMISE(isfinite(w->time_us) && w->time_us >= 0 && isfinite(w->ratio) && w->ratio >= 0, "%g us",
-            w->time_us);
+    PROMISE(problem_check(&w->base.problem) == OK, "%s", status_text());
+    PROMISE(isfinite(w->base.time_us) && w->base.time_us >= 0 && isfinite(w->base.ratio) &&
+                w->base.ratio >= 0,
+            "%g us", w->base.time_us);
     PROMISE(memchr(w->config_text, 0, sizeof w->config_text) && memchr(w->gpu.name, 0, sizeof w->gpu.name),
             "a text does not end");
     if (w->unusable || !w->config.template) return true;
-    const char *why = w->config.template->check(&w->config, &w->problem, &w->gpu);
+    const char *why = w->config.template->check(&w->config, &w->base.problem, &w->gpu);
     PROMISE(!why, "a winner that may be used, but %s", why);
     return true;
 }

@@ -73,15 +73,15 @@ static bool check_winner(void *self, const struct db_winner *w)
     char problem[PROBLEM_TEXT_MAX];
     struct db_brief brief;
     (void)self;
-    problem_format(&w->problem, problem);
-    PROMISE(problem_check(&w->problem) == OK, "%s: %s", problem, status_text());
-    PROMISE(w->time_us > 0 && within(w->time_us, 1e15) && within(w->anchor_us, 1e15), "%s: %g us", problem,
-            w->time_us);
-    PROMISE(within(w->ratio, 1e6) && within(w->ratio_low, 1e6) && within(w->ratio_high, 1e6), "%s: %g",
-            problem, w->ratio);
+    problem_format(&w->base.problem, problem);
+    PROMISE(problem_check(&w->base.problem) == OK, "%s: %s", problem, status_text());
+    PROMISE(w->base.time_us > 0 && within(w->base.time_us, 1e15) && within(w->base.anchor_us, 1e15),
+            "%s: %g us", problem, w->base.time_us);
+    PROMISE(within(w->base.ratio, 1e6) && within(w->base.ratio_low, 1e6) && within(w->base.ratio_high, 1e6),
+            "%s: %g", problem, w->base.ratio);
     if (w->unusable) return true;
     if (w->config.template) {
-        const char *why = w->config.template->check(&w->config, &w->problem, &w->gpu);
+        const char *why = w->config.template->check(&w->config, &w->base.problem, &w->gpu);
         PROMISE(!why, "%s may run, but %s", problem, why);
     }
     json_t *json = winner_to_json(w, true);
@@ -89,8 +89,9 @@ static bool check_winner(void *self, const struct db_winner *w)
     char *line = json_dumps(json, JSON_COMPACT);
     PROMISE(line, "%s cannot be written", problem);
     PROMISE(pretuned_parse(line, strlen(line), &w->gpu, &brief) == OK, "%s: %s", line, status_text());
-    PROMISE(problem_equal(&brief.problem, &w->problem) && brief.config.template == w->config.template &&
-                !brief.changed && brief.predicted == w->predicted && brief.cold == w->cold,
+    PROMISE(problem_equal(&brief.base.problem, &w->base.problem) &&
+                brief.config.template == w->config.template && !brief.changed &&
+                brief.base.predicted == w->base.predicted && brief.base.cold == w->base.cold,
             "%s", line);
     free(line);
     json_decref(json);

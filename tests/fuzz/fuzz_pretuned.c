@@ -44,17 +44,19 @@ static void look(void *self, const struct db_brief *b)
 {
     (void)self;
     char text[PROBLEM_TEXT_MAX];
-    problem_format(&b->problem, text);
-    PROMISE(problem_check(&b->problem) == OK, "%s: %s", text, status_text());
-    PROMISE(isfinite(b->time_us) && b->time_us >= 0 && isfinite(b->anchor_us) && b->anchor_us >= 0, "%s",
+    problem_format(&b->base.problem, text);
+    PROMISE(problem_check(&b->base.problem) == OK, "%s: %s", text, status_text());
+    PROMISE(isfinite(b->base.time_us) && b->base.time_us >= 0 && isfinite(b->base.anchor_us) &&
+                b->base.anchor_us >= 0,
+            "%s", text);
+    PROMISE(isfinite(b->base.ratio) && b->base.ratio >= 0 && b->protocol >= 0, "%s", text);
+    PROMISE(memchr(b->driver, 0, sizeof b->driver) && memchr(b->base.when, 0, sizeof b->base.when), "%s",
             text);
-    PROMISE(isfinite(b->ratio) && b->ratio >= 0 && b->protocol >= 0, "%s", text);
-    PROMISE(memchr(b->driver, 0, sizeof b->driver) && memchr(b->when, 0, sizeof b->when), "%s", text);
     const struct template *t = b->config.template;
     for (int i = 0; t && i < t->param_count; i++)
         PROMISE(b->config.value[i] >= t->params[i].least && b->config.value[i] <= t->params[i].most,
                 "%s: %s=%d", text, t->params[i].name, b->config.value[i]);
-    if (seen++ == 0) first = b->problem;
+    if (seen++ == 0) first = b->base.problem;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,7 @@ build=$1 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mkdir -p "$folder/lib" "$folder/tools"
-programs="tune tests/test_device_gpu tests/test_launcher_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/sanitize_one tests/bench_host tests/bench_dropin
+programs="tune tests/test_device_gpu tests/test_launcher_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/test_runtime_memory_gpu tests/sanitize_one tests/bench_host tests/bench_dropin
 runtime/dropin/libgemmtune_cublas.so runtime/dropin/libgemmtune_cublas_engine.so"
 for program in $programs; do
     cp "$build/$program" "$folder/"

@@ -80,21 +80,21 @@ static enum status errors_from_json(const json_t *json, struct db_errors *e)
 json_t *winner_to_json(const struct db_winner *w, bool figures)
 {
     char problem[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX] = "cublas", hash[24] = "";
-    problem_format(&w->problem, problem);
+    problem_format(&w->base.problem, problem);
     if (w->config.template) {
         config_format(&w->config, config);
-        const struct kernel_key key = kernel_key_of(&w->config, &w->problem, w->gpu.arch);
+        const struct kernel_key key = kernel_key_of(&w->config, &w->base.problem, w->gpu.arch);
         kernel_hash_format(&key, hash);
     }
     /* What a reader needs comes first, in the order of docs/runtime.md. */
     json_t *json = json_pack(
         "{s:s, s:o, s:i, s:i, s:s, s:s*, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:s}",
         "problem", problem, "gpu", json_text(w->gpu.name), "arch", w->gpu.arch, "sm_count", w->gpu.sm_count,
-        "config", config, "template_hash", hash[0] ? hash : NULL, "time_us", w->time_us, "cublas_us",
-        w->anchor_us, "ratio", w->ratio, "ratio_low", w->ratio_low, "ratio_high", w->ratio_high, "cold",
-        w->cold, "exact", w->exact, "predicted", w->predicted, "protocol", w->stale ? 0 : DB_PROTOCOL,
-        "driver", json_text(w->driver), "nvrtc", json_text(w->nvrtc), "cublas", json_text(w->cublas), "when",
-        w->when);
+        "config", config, "template_hash", hash[0] ? hash : NULL, "time_us", w->base.time_us, "cublas_us",
+        w->base.anchor_us, "ratio", w->base.ratio, "ratio_low", w->base.ratio_low, "ratio_high",
+        w->base.ratio_high, "cold", w->base.cold, "exact", w->base.exact, "predicted", w->base.predicted,
+        "protocol", w->stale ? 0 : DB_PROTOCOL, "driver", json_text(w->driver), "nvrtc", json_text(w->nvrtc),
+        "cublas", json_text(w->cublas), "when", w->base.when);
     json_t *more =
         json_pack("{s:b, s:i, s:i, s:I, s:i, s:f, s:i, s:i, s:o}", "tied", w->tied, "rounds", w->rounds,
                   "trials", w->trials, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank,
@@ -149,10 +149,10 @@ static enum status find_config(const json_t *json, struct db_winner *w)
         snprintf(why, sizeof why, "%.190s", status_text());
         return fail(E_ABSENT, "%s", why);
     }
-    const struct kernel_key key = kernel_key_of(&w->config, &w->problem, w->gpu.arch);
+    const struct kernel_key key = kernel_key_of(&w->config, &w->base.problem, w->gpu.arch);
     if (!kernel_hash_means(&key, hash))
         return fail(E_ABSENT, "the kernel template %s has changed since", w->config.template->name);
-    const char *why = w->config.template->check(&w->config, &w->problem, &w->gpu);
+    const char *why = w->config.template->check(&w->config, &w->base.problem, &w->gpu);
     return why ? fail(E_ABSENT, "its rules refuse it: %s", why) : OK;
 }
 
@@ -164,20 +164,20 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     if (!json_is_object(json)) return fail(E_INPUT, "it is not a JSON object");
     memset(w, 0, sizeof *w);
     field_copy(&f, "problem", true, problem, sizeof problem);
-    w->time_us = field_number(&f, "time_us", true, -DBL_MAX, DBL_MAX);
-    w->anchor_us = field_number(&f, "cublas_us", false, -DBL_MAX, DBL_MAX);
-    w->ratio = field_number(&f, "ratio", false, -DBL_MAX, DBL_MAX);
-    w->ratio_low = field_number(&f, "ratio_low", false, -DBL_MAX, DBL_MAX);
-    w->ratio_high = field_number(&f, "ratio_high", false, -DBL_MAX, DBL_MAX);
-    w->cold = field_bool(&f, "cold", true);
-    w->exact = field_bool(&f, "exact", true);
-    w->predicted = field_bool(&f, "predicted", false);
+    w->base.time_us = field_number(&f, "time_us", true, -DBL_MAX, DBL_MAX);
+    w->base.anchor_us = field_number(&f, "cublas_us", false, -DBL_MAX, DBL_MAX);
+    w->base.ratio = field_number(&f, "ratio", false, -DBL_MAX, DBL_MAX);
+    w->base.ratio_low = field_number(&f, "ratio_low", false, -DBL_MAX, DBL_MAX);
+    w->base.ratio_high = field_number(&f, "ratio_high", false, -DBL_MAX, DBL_MAX);
+    w->base.cold = field_bool(&f, "cold", true);
+    w->base.exact = field_bool(&f, "exact", true);
+    w->base.predicted = field_bool(&f, "predicted", false);
     w->tied = field_bool(&f, "tied", false);
     field_copy(&f, "driver", false, w->driver, sizeof w->driver);
     field_copy(&f, "nvrtc", false, w->nvrtc, sizeof w->nvrtc);
     field_copy(&f, "cublas", false, w->cublas, sizeof w->cublas);
     field_copy(&f, "rival", false, w->rival, sizeof w->rival);
-    field_copy(&f, "when", false, w->when, sizeof w->when);
+    field_copy(&f, "when", false, w->base.when, sizeof w->base.when);
     field_copy(&f, "gpu_uuid", false, w->gpu_uuid, sizeof w->gpu_uuid);
     w->rounds = (int)field_integer(&f, "rounds", false, 0, 1 << 20);
     w->trials = (int)field_integer(&f, "trials", false, 0, INT32_MAX);
@@ -187,15 +187,15 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     w->registers = (int)field_integer(&f, "registers", false, 0, 1 << 20);
     w->smem_bytes = (int)field_integer(&f, "smem_bytes", false, 0, INT32_MAX);
     enum status st = fields_check(&f);
-    if (!st) st = problem_parse(problem, &w->problem);
+    if (!st) st = problem_parse(problem, &w->base.problem);
     *decided_us = 0;
-    if (!st && w->when[0]) st = time_parse(w->when, decided_us);
+    if (!st && w->base.when[0]) st = time_parse(w->base.when, decided_us);
     if (!st) st = find_gpu(json, descriptors, &w->gpu);
     if (!st) st = errors_from_json(json_object_get(json, "errors"), &w->errors);
     if (!st) st = errors_from_json(json_object_get(json, "rival_errors"), &w->rival_errors);
     if (!st) st = find_config(json, w);
     /* Until rivals had names there was one. */
-    if (!st && !w->rival[0] && (w->anchor_us > 0 || !w->config.template))
+    if (!st && !w->rival[0] && (w->base.anchor_us > 0 || !w->config.template))
         snprintf(w->rival, sizeof w->rival, "cublasSgemm");
     return st;
 }

@@ -16,7 +16,7 @@ static void describe(const struct worker_info *worker, bool cold, struct db_cont
 static bool keep(void *self, const struct db_winner *winner)
 {
     struct fastest *found = self;
-    if (winner->predicted || winner->unusable) return true;
+    if (winner->base.predicted || winner->unusable) return true;
     if (!winner->config.template) {
         found->cublas_won = true;
         return true;
@@ -24,15 +24,15 @@ static bool keep(void *self, const struct db_winner *winner)
     found->config = winner->config;
     found->how = "tuned";
     found->stale = winner->stale;
-    found->then_us = winner->time_us;
-    found->ratio = winner->ratio;
+    found->then_us = winner->base.time_us;
+    found->ratio = winner->base.ratio;
     return false;
 }
 
 static bool is_pretuned(struct known *pretuned, const struct problem *problem, struct fastest *fastest)
 {
     struct known_winner winner;
-    if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.predicted)
+    if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.base.predicted)
         return false;
     if (winner.config == KNOWN_CUBLAS) {
         fastest->cublas_won = true;
@@ -40,8 +40,8 @@ static bool is_pretuned(struct known *pretuned, const struct problem *problem, s
     }
     fastest->how = "pretuned";
     fastest->stale = winner.stale;
-    fastest->then_us = winner.time_us;
-    fastest->ratio = winner.ratio;
+    fastest->then_us = winner.base.time_us;
+    fastest->ratio = winner.base.ratio;
     return true;
 }
 

@@ -100,7 +100,8 @@ double reading_tflops(const struct problem *problem, double time_us)
 
 double reading_workspace(const struct db_winner *winner)
 {
-    return winner->config.template ? (double)workspace_of(&winner->config, &winner->problem) : (double)NAN;
+    return winner->config.template ? (double)workspace_of(&winner->config, &winner->base.problem)
+                                   : (double)NAN;
 }
 
 void reading_summary(const struct db_winner *winner, char *text)

@@ -107,7 +107,7 @@ static enum status explain_winner(struct explain *x, const struct db_winner *win
         winner->config.template; /* NULL: cuBLAS, or unusable: that of the fastest tried */
     enum status st = db_evidence(x->reading.db, winner->decision_id, &e.evidence);
     if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
-    if (!st) st = tried_collect(x->reading.db, &filter, winner->cold, t, &e.tried);
+    if (!st) st = tried_collect(x->reading.db, &filter, winner->base.cold, t, &e.tried);
     if (!st) st = show(x, &e);
     explanation_free(&e);
     return st;

@@ -48,23 +48,16 @@ static void say(FILE *out, const char *name, const char *format, ...)
     print_wrapped(out, NAMES, print_columns(out), line);
 }
 
-static void say_errors(const char *whose, const struct db_errors *e, FILE *out)
-{
-    if (e->measured)
-        say(out, whose,
-            "at most %.2e of |A||B| in an element; root mean square %.2e, at most %.2e of max |C|",
-            e->componentwise, e->rms, e->max);
-}
-
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
     say(out, "winner", "%s", w->config_text);
-    say(out, "time", "%.2f us, %.2f TFLOPS%s", w->time_us, reading_tflops(&w->problem, w->time_us),
-        w->predicted ? " (predicted by the model, never run)" : "");
-    if (w->ratio > 0)
+    say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
+        reading_tflops(&w->base.problem, w->base.time_us),
+        w->base.predicted ? " (predicted by the model, never run)" : "");
+    if (w->base.ratio > 0)
         say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
-            w->ratio, w->ratio_low, w->ratio_high, w->rounds, w->anchor_us,
+            w->base.ratio, w->base.ratio_low, w->base.ratio_high, w->rounds, w->base.anchor_us,
             w->rival[0] ? w->rival : "cuBLAS");
     if (w->errors.measured)
         say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
@@ -72,11 +65,9 @@ static void say_winner(const struct explanation *e, FILE *out)
     if (w->rival_errors.measured)
         say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
             w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
-    if (!w->predicted && strcmp(w->config_text, "cublas") != 0)
+    if (!w->base.predicted && strcmp(w->config_text, "cublas") != 0)
         say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
-            w->exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
-    say_errors("errors", &w->errors, out);
-    say_errors("rival's", &w->rival_errors, out);
+            w->base.exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
     if (reading_workspace(w) > 0)
         say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
     char versions[3 * (DB_TEXT_MAX + 16)] = "";
@@ -86,7 +77,8 @@ static void say_winner(const struct explanation *e, FILE *out)
         if (known[i][1][0])
             used += (size_t)snprintf(versions + used, sizeof versions - used, ", %s %s", known[i][0],
                                      known[i][1]);
-    say(out, "made", "%s%s, operands %s", w->when, versions, w->cold ? "out of the cache" : "in the cache");
+    say(out, "made", "%s%s, operands %s", w->base.when, versions,
+        w->base.cold ? "out of the cache" : "in the cache");
     say(out, "state", "%s%s%s",
         w->unusable ? "unusable"
         : w->stale  ? "stale"
@@ -105,7 +97,7 @@ static const struct ranked *runner_up(const struct explanation *e)
 static void say_margin(const struct explanation *e, FILE *out)
 {
     const struct ranked *up = runner_up(e);
-    if (!e->winner.predicted && !up) say(out, "runner-up", "none: it ran alone or against cuBLAS only");
+    if (!e->winner.base.predicted && !up) say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
     say(out, "runner-up", "%s", up->text);
     say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the winner in %d common rounds", percent(up->behind),
@@ -299,21 +291,22 @@ static json_t *errors_json(const struct db_errors *e)
 
 static json_t *winner_json(const struct db_winner *w)
 {
-    json_t *ratio = w->ratio > 0
-                        ? json_pack("{s:f, s:f, s:f, s:o, s:f}", "ratio", w->ratio, "low", w->ratio_low,
-                                    "high", w->ratio_high, "rival", text(w->rival), "cublas_us", w->anchor_us)
-                        : json_null();
+    json_t *ratio = w->base.ratio > 0 ? json_pack("{s:f, s:f, s:f, s:o, s:f}", "ratio", w->base.ratio, "low",
+                                                  w->base.ratio_low, "high", w->base.ratio_high, "rival",
+                                                  text(w->rival), "cublas_us", w->base.anchor_us)
+                                      : json_null();
     return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
                      "s:i, s:i, s:o, s:f, s:o, s:o}",
-                     "configuration", text(w->config_text), "time_us", w->time_us, "tflops",
-                     real(reading_tflops(&w->problem, w->time_us)), "x_cublas", ratio, "tied", w->tied,
-                     "exact", w->exact, "provenance", w->predicted ? "predicted" : "measured", "state",
+                     "configuration", text(w->config_text), "time_us", w->base.time_us, "tflops",
+                     real(reading_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied",
+                     w->tied, "exact", w->base.exact, "provenance",
+                     w->base.predicted ? "predicted" : "measured", "state",
                      w->unusable ? "unusable"
                      : w->stale  ? "stale"
                                  : "ok",
-                     "why", text(w->why), "when", w->when, "cache", w->cold ? "cold" : "hot", "driver",
-                     text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds", w->rounds,
-                     "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
+                     "why", text(w->why), "when", w->base.when, "cache", w->base.cold ? "cold" : "hot",
+                     "driver", text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds",
+                     w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
                      w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
                      "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors),
                      "rival_errors", errors_json(&w->rival_errors));

@@ -61,9 +61,9 @@ struct found {
 
 static bool same_launch(const struct pick *x, const struct pick *y)
 {
-    return x->gpu == y->gpu && x->problem.type == y->problem.type &&
-           x->problem.trans_a == y->problem.trans_a && x->problem.trans_b == y->problem.trans_b &&
-           config_equal(&x->config, &y->config);
+    return x->gpu == y->gpu && x->base.problem.type == y->base.problem.type &&
+           x->base.problem.trans_a == y->base.problem.trans_a &&
+           x->base.problem.trans_b == y->base.problem.trans_b && config_equal(&x->config, &y->config);
 }
 
 static bool find_launch(struct header *h, const struct pick *pick, struct found *found)
@@ -75,14 +75,14 @@ static bool find_launch(struct header *h, const struct pick *pick, struct found 
     int number;
     found->pick = pick;
     found->winner.geometry = found->winner.plan = -1;
-    found->winner.needs = geometry_needs(&pick->config, &pick->problem, gpu);
-    if (geometry_find(&pick->config, &pick->problem, gpu, &geometry, found->entry)) {
+    found->winner.needs = geometry_needs(&pick->config, &pick->base.problem, gpu);
+    if (geometry_find(&pick->config, &pick->base.problem, gpu, &geometry, found->entry)) {
         list = h->geometries;
         number = number_of(&list, &h->geometry_count, &geometry, sizeof geometry);
         h->geometries = list;
         found->winner.geometry = number;
     } else {
-        geometry_plan(&pick->config, &pick->problem, &plan, found->entry);
+        geometry_plan(&pick->config, &pick->base.problem, &plan, found->entry);
         list = h->plans;
         number = number_of(&list, &h->plan_count, &plan, sizeof plan);
         h->plans = list;
@@ -97,7 +97,7 @@ static bool launches_plainly(const struct pick *pick)
     const struct template *t = pick->config.template;
     struct launch_plan plan;
     if (!t->block || t->block->bytes > GT_WINNER_BLOCK_MAX) return false;
-    t->plan(&pick->config, &pick->problem, &plan);
+    t->plan(&pick->config, &pick->base.problem, &plan);
     for (int i = 0; i < plan.kernels; i++)
         if (launch_has_attributes(&plan.kernel[i])) return false;
     return plan.views == 0;
@@ -114,19 +114,19 @@ enum status header_prepare(struct header *h)
     for (size_t i = 0; enough && i < h->picks->count; i++) {
         const struct pick *pick = &h->picks->list[i];
         struct gt_winner *w = &h->winners[i];
-        *w = geometry_winner(&pick->problem);
+        *w = geometry_winner(&pick->base.problem);
         w->source = pick->source;
         if (!pick->config.template) continue;
         struct found *found = &recent[config_hash(&pick->config) % RECENT];
         if (!found->pick || !same_launch(found->pick, pick) || found->winner.geometry < 0)
             enough = find_launch(h, pick, found);
         w->geometry = found->winner.geometry;
-        if (w->geometry >= 0) geometry_allow(&h->geometries[w->geometry], &pick->config, &pick->problem);
+        if (w->geometry >= 0) geometry_allow(&h->geometries[w->geometry], &pick->config, &pick->base.problem);
         w->plan = found->winner.plan;
         w->needs = found->winner.needs;
         if (!enough || !h->with_kernels || !launches_plainly(pick)) continue;
         const struct kernel_key key =
-            kernel_key_of(&pick->config, &pick->problem, h->picks->gpus[pick->gpu].arch);
+            kernel_key_of(&pick->config, &pick->base.problem, h->picks->gpus[pick->gpu].arch);
         w->kernel = kernels_number(&h->kernels, &key, found->entry);
         enough = w->kernel >= 0;
     }
@@ -332,8 +332,9 @@ static void write_kernels(const struct header *h, FILE *f)
 
 static void write_winner(const struct pick *pick, const struct gt_winner *w, FILE *f)
 {
-    const double numbers[] = {(double)w->log_m, (double)w->log_n, (double)w->log_k, (double)w->log_batch,
-                              pick->time_us,    pick->ratio,      pick->ratio_low,  pick->ratio_high};
+    const double numbers[] = {(double)w->log_m,     (double)w->log_n,     (double)w->log_k,
+                              (double)w->log_batch, pick->base.time_us,   pick->base.ratio,
+                              pick->base.ratio_low, pick->base.ratio_high};
     char config[CONFIG_TEXT_MAX] = "cublas";
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
@@ -349,7 +350,7 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
             w->source);
     text_c_string(config, f);
     fprintf(f, ", ");
-    text_c_string(pick->when, f);
+    text_c_string(pick->base.when, f);
     fprintf(f, "},\n");
 }
 

@@ -25,7 +25,7 @@ struct listing {
 
 static bool wanted(struct listing *l, const struct db_winner *w)
 {
-    if ((l->rules->measured_only && w->predicted) ||
+    if ((l->rules->measured_only && w->base.predicted) ||
         (l->rules->no_cublas && strcmp(w->config_text, "cublas") == 0))
         return false;
     if (!w->unusable) return true;
@@ -38,7 +38,7 @@ static bool wanted(struct listing *l, const struct db_winner *w)
 static bool has_descriptor(struct listing *l, const struct gpu *gpu)
 {
     struct gpu descriptor;
-    if (l->known_gpu[0] && strcmp(l->known_gpu, gpu->name) == 0) return l->known;
+    if (l->known_gpu[0] && gpu_same_name(l->known_gpu, gpu->name)) return l->known;
     memcpy(l->known_gpu, gpu->name, sizeof l->known_gpu);
     l->known = gpu_find(l->descriptors, gpu->name, &descriptor) == OK && descriptor.arch == gpu->arch;
     return l->known;

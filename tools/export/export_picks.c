@@ -25,7 +25,7 @@ static void *append(void **array, int *count, size_t bytes)
 static int number_gpu(struct picks *picks, const struct gpu *gpu)
 {
     for (int i = 0; i < picks->gpu_count; i++)
-        if (strcmp(picks->gpus[i].name, gpu->name) == 0 && picks->gpus[i].arch == gpu->arch &&
+        if (gpu_same_name(picks->gpus[i].name, gpu->name) && picks->gpus[i].arch == gpu->arch &&
             picks->gpus[i].sm_count == gpu->sm_count)
             return i;
     void *list = picks->gpus;
@@ -40,14 +40,15 @@ static int number_source(struct picks *picks, const struct db_winner *w)
 {
     for (int i = 0; i < picks->source_count; i++) {
         const struct pick_source *s = &picks->sources[i];
-        if (s->predicted == w->predicted && s->cold == w->cold && strcmp(s->driver, w->driver) == 0 &&
-            strcmp(s->nvrtc, w->nvrtc) == 0 && strcmp(s->cublas, w->cublas) == 0)
+        if (s->predicted == w->base.predicted && s->cold == w->base.cold &&
+            strcmp(s->driver, w->driver) == 0 && strcmp(s->nvrtc, w->nvrtc) == 0 &&
+            strcmp(s->cublas, w->cublas) == 0)
             return i;
     }
     void *list = picks->sources;
     struct pick_source *added = append(&list, &picks->source_count, sizeof *added);
     if (!added) return -1;
-    *added = (struct pick_source){.predicted = w->predicted, .cold = w->cold};
+    *added = (struct pick_source){.predicted = w->base.predicted, .cold = w->base.cold};
     memcpy(added->driver, w->driver, sizeof added->driver);
     memcpy(added->nvrtc, w->nvrtc, sizeof added->nvrtc);
     memcpy(added->cublas, w->cublas, sizeof added->cublas);
@@ -80,8 +81,8 @@ static bool leave_out(struct picking *p, const struct problem *problem, const ch
 static const char *unwanted(const struct db_winner *w, const struct pick_rules *rules)
 {
     if (w->unusable) return w->why;
-    if (w->problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
-    if (rules->measured_only && w->predicted) return "predicted, and measured ones are asked for";
+    if (w->base.problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
+    if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
     if (rules->no_cublas && !w->config.template) return "cuBLAS is the fastest, and asked to be left out";
     return NULL;
 }
@@ -92,7 +93,7 @@ static bool take(void *self, const struct db_winner *w)
     struct picks *picks = p->picks;
     const char *why = unwanted(w, p->rules);
     picks->read++;
-    if (why) return leave_out(p, &w->problem, w->gpu.name, why);
+    if (why) return leave_out(p, &w->base.problem, w->gpu.name, why);
     if (picks->count == p->room) {
         size_t room = p->room ? 2 * p->room : 256;
         struct pick *grown = realloc(picks->list, room * sizeof *grown);
@@ -101,16 +102,16 @@ static bool take(void *self, const struct db_winner *w)
         p->room = room;
     }
     struct pick *pick = &picks->list[picks->count];
-    *pick = (struct pick){.problem = w->problem,
+    *pick = (struct pick){.base.problem = w->base.problem,
                           .config = w->config,
                           .gpu = number_gpu(picks, &w->gpu),
                           .source = number_source(picks, w),
-                          .time_us = w->time_us,
-                          .ratio = w->ratio,
-                          .ratio_low = w->ratio_low,
-                          .ratio_high = w->ratio_high};
-    memcpy(pick->when, w->when, sizeof pick->when);
-    const struct gt_winner_shape shape = geometry_shape(&w->problem);
+                          .base.time_us = w->base.time_us,
+                          .base.ratio = w->base.ratio,
+                          .base.ratio_low = w->base.ratio_low,
+                          .base.ratio_high = w->base.ratio_high};
+    memcpy(pick->base.when, w->base.when, sizeof pick->base.when);
+    const struct gt_winner_shape shape = geometry_shape(&w->base.problem);
     pick->align = gt_winner_align(&shape);
     if (pick->gpu < 0 || pick->source < 0) goto out_of_memory;
     picks->count++;
@@ -131,15 +132,15 @@ static int compare(int64_t x, int64_t y)
 static int compare_key(const struct pick *x, const struct pick *y)
 {
     const int64_t pairs[][2] = {{x->gpu, y->gpu},
-                                {(int64_t)x->problem.type, (int64_t)y->problem.type},
-                                {x->problem.trans_a, y->problem.trans_a},
-                                {x->problem.trans_b, y->problem.trans_b},
-                                {x->problem.m, y->problem.m},
-                                {x->problem.n, y->problem.n},
-                                {x->problem.k, y->problem.k},
-                                {x->problem.batch, y->problem.batch},
+                                {(int64_t)x->base.problem.type, (int64_t)y->base.problem.type},
+                                {x->base.problem.trans_a, y->base.problem.trans_a},
+                                {x->base.problem.trans_b, y->base.problem.trans_b},
+                                {x->base.problem.m, y->base.problem.m},
+                                {x->base.problem.n, y->base.problem.n},
+                                {x->base.problem.k, y->base.problem.k},
+                                {x->base.problem.batch, y->base.problem.batch},
                                 {x->align, y->align},
-                                {x->problem.beta != 0, y->problem.beta != 0}};
+                                {x->base.problem.beta != 0, y->base.problem.beta != 0}};
     int order = 0;
     for (size_t i = 0; !order && i < sizeof pairs / sizeof *pairs; i++)
         order = compare(pairs[i][0], pairs[i][1]);
@@ -156,8 +157,8 @@ static int compare_picks(const void *a, const void *b, void *of)
     if (!order) order = compare(!sources[x->source].cold, !sources[y->source].cold);
     if (order) return order;
     char xt[PROBLEM_TEXT_MAX], yt[PROBLEM_TEXT_MAX];
-    problem_format(&x->problem, xt);
-    problem_format(&y->problem, yt);
+    problem_format(&x->base.problem, xt);
+    problem_format(&y->base.problem, yt);
     order = compare((int64_t)strlen(xt), (int64_t)strlen(yt));
     return order ? order : strcmp(xt, yt);
 }
@@ -175,10 +176,10 @@ static enum status keep_first(struct picking *p)
             continue;
         }
         const struct pick_source *source = &picks->sources[taken->source];
-        problem_format(&taken->problem, problem);
+        problem_format(&taken->base.problem, problem);
         snprintf(why, sizeof why, "its shape is there as %s, %s for a %s cache", problem,
                  source->predicted ? "predicted" : "measured", source->cold ? "cold" : "hot");
-        if (!leave_out(p, &pick->problem, picks->gpus[pick->gpu].name, why)) return p->st;
+        if (!leave_out(p, &pick->base.problem, picks->gpus[pick->gpu].name, why)) return p->st;
     }
     picks->count = kept;
     return OK;

@@ -8,12 +8,10 @@
 #include "winner_here.h"
 
 struct pick {
-    struct problem problem;
+    struct winner base;
     struct config config; /* template NULL: cuBLAS won */
     int gpu, source;      /* numbers */
     int32_t align;
-    double time_us, ratio, ratio_low, ratio_high;
-    char when[32];
 };
 
 struct pick_source {

@@ -96,7 +96,7 @@ static bool add_winner(void *self, const struct db_winner *w)
 {
     struct verify *v = self;
     char problem[PROBLEM_TEXT_MAX];
-    problem_format(&w->problem, problem);
+    problem_format(&w->base.problem, problem);
     row(v, "winner",
         w->unusable ? "unusable"
         : w->stale  ? "stale"

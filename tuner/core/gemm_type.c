@@ -36,6 +36,13 @@ const char *element_cuda_name(enum element element)
 #define BIT(type) (1u << (type))
 #define FP32      .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32
 
+/* FMAs a clock and SM of the tensor cores over FP32 lanes (NVIDIA's whitepapers of the architectures; where
+ * its parts differ, the slower). */
+static double tf32_over_fp32(int arch)
+{
+    return arch == 100 || arch == 103 ? 16 : arch == 80 || arch == 87 || arch == 90 ? 8 : 1;
+}
+
 /* With FP32 in and out the types form a ladder: each is also right wherever a later one is asked for. The
  * limits of the classes leave room for chance: a root mean square repeats within some per cent from data to
  * data, a largest error does not. */
@@ -76,6 +83,7 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                    .sum_roundoff = 0x1p-24,
                    .c_roundoff = 0x1p-24,
                    .rate = "tf32",
+                   .rate_over_fp32 = tf32_over_fp32,
                    .satisfies = BIT(GEMM_TF32)},
 };
 

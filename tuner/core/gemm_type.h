@@ -24,9 +24,10 @@ struct gemm_type_row {
     enum element a, b, c, sum;
     double
         operand_roundoff; /* relative, of an element of A or B before it is multiplied; 0: taken as it is */
-    double sum_roundoff, c_roundoff; /* of one addition; of an element of C when it is stored */
-    const char *rate;                /* the peak rate that bounds it, among a GPU's: "fp32" */
-    unsigned satisfies;              /* bit t: who delivers this may answer a problem that needs t */
+    double sum_roundoff, c_roundoff;    /* of one addition; of an element of C when it is stored */
+    const char *rate;                   /* the peak rate that bounds it, among a GPU's: "fp32" */
+    double (*rate_over_fp32)(int arch); /* of a GPU whose descriptor is silent about it; NULL: the same */
+    unsigned satisfies;                 /* bit t: who delivers this may answer a problem that needs t */
     /* Accuracy classes: an error is at most so many times that of the strict rival on the same data
      * (accuracy.h); 0: no such limit. */
     double componentwise_limit, rms_limit, max_limit;

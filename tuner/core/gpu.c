@@ -44,19 +44,12 @@ bool gpu_set_rate(struct gpu *gpu, const char *name, double value)
     return true;
 }
 
-/* FMAs a clock and SM of the tensor cores over FP32 lanes (NVIDIA's whitepapers of the architectures; where
- * its parts differ, the slower). */
-static double tf32_over_fp32(int arch)
-{
-    return arch == 100 || arch == 103 ? 16 : arch == 80 || arch == 87 || arch == 90 ? 8 : 1;
-}
-
 double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type)
 {
-    const char *name = gemm_type_row(type)->rate;
-    const double known = gpu_rate(gpu, name);
+    const struct gemm_type_row *row = gemm_type_row(type);
+    const double known = gpu_rate(gpu, row->rate);
     if (known > 0) return known;
-    return gpu_rate(gpu, "fp32") * (strcmp(name, "tf32") == 0 ? tf32_over_fp32(gpu->arch) : 1);
+    return gpu_rate(gpu, "fp32") * (row->rate_over_fp32 ? row->rate_over_fp32(gpu->arch) : 1);
 }
 
 /* One key of a descriptor: where it goes and what it may be. */

@@ -17,7 +17,7 @@ typedef struct cublasContext *blas_handle;
 enum { BLAS_SUCCESS = 0 };
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1 };
 enum { BLAS_HOST_SCALARS = 0, BLAS_DEVICE_SCALARS = 1 };
-enum { BLAS_DEFAULT_MATH = 0, BLAS_PEDANTIC_MATH = 2 };
+enum { BLAS_DEFAULT_MATH = 0, BLAS_PEDANTIC_MATH = 2, BLAS_TF32_MATH = 3 };
 
 /* By the names of cuBLAS without prefix and version; column-major. */
 struct blas_api {

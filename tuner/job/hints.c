@@ -45,8 +45,9 @@ static void insert(struct hints *h, const struct hint *hint)
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     struct hints *h = self;
-    struct hint hint = {.distance = hints_distance(h->problem, &winner->problem)};
-    if (winner->predicted || config_parse(winner->config_text, &hint.config)) return true; /* cuBLAS, too */
+    struct hint hint = {.distance = hints_distance(h->problem, &winner->base.problem)};
+    if (winner->base.predicted || config_parse(winner->config_text, &hint.config))
+        return true; /* cuBLAS, too */
     if (template_serves(hint.config.template, h->problem)) insert(h, &hint);
     return true;
 }
@@ -54,8 +55,9 @@ static bool take_winner(void *self, const struct db_winner *winner)
 static void take_pretuned(void *self, const struct db_brief *brief)
 {
     struct hints *h = self;
-    const struct hint hint = {brief->config, hints_distance(h->problem, &brief->problem)};
-    if (!brief->predicted && brief->config.template && template_serves(brief->config.template, h->problem))
+    const struct hint hint = {brief->config, hints_distance(h->problem, &brief->base.problem)};
+    if (!brief->base.predicted && brief->config.template &&
+        template_serves(brief->config.template, h->problem))
         insert(h, &hint);
 }
 

@@ -42,7 +42,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     job->run_id = run_id;
     job->problem = *problem;
     job->worker = -1;
-    job->result.winner.problem = *problem;
+    job->result.winner.base.problem = *problem;
     job->result.winner.gpu = context->gpu;
     problem_format(problem, job->text);
 

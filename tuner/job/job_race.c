@@ -136,18 +136,18 @@ enum status check_send(struct job *job)
 static void describe(const struct job *job, size_t index, struct db_winner *w)
 {
     const struct db_context *c = &job->context;
-    *w = (struct db_winner){.problem = job->problem, .config = job->field.config[index], .gpu = c->gpu};
+    *w = (struct db_winner){.base.problem = job->problem, .config = job->field.config[index], .gpu = c->gpu};
     config_format(&w->config, w->config_text);
     memcpy(w->gpu_uuid, c->gpu_uuid, sizeof w->gpu_uuid);
     memcpy(w->driver, c->driver, sizeof w->driver);
     memcpy(w->nvrtc, c->nvrtc, sizeof w->nvrtc);
     memcpy(w->cublas, c->cublas, sizeof w->cublas);
-    w->cold = c->cold;
-    w->time_us = job->field.time_us[index];
+    w->base.cold = c->cold;
+    w->base.time_us = job->field.time_us[index];
     w->trials = (int)job->result.tried;
     w->legal_count = (int64_t)job->field.count;
     w->model_rank = (int)(index + 1);
-    w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->time_us);
+    w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->base.time_us);
 }
 
 void job_best(const struct job *job, struct db_winner *winner)
@@ -155,8 +155,8 @@ void job_best(const struct job *job, struct db_winner *winner)
     if (job->best_us == 0) return;
     describe(job, job->best, winner);
     memcpy(winner->rival, job->rival, sizeof winner->rival);
-    winner->anchor_us = job->anchor_us;
-    winner->ratio = job->anchor_us > 0 ? job->anchor_us / job->best_us : 0;
+    winner->base.anchor_us = job->anchor_us;
+    winner->base.ratio = job->anchor_us > 0 ? job->anchor_us / job->best_us : 0;
 }
 
 static struct db_errors errors_of(const struct accuracy *a)
@@ -172,7 +172,7 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
     describe(job, f->index, w);
     playoff_evidence(&job->playoff, job->choice, w);
     w->errors = errors_of(errors);
-    if (w->anchor_us > 0) {
+    if (w->base.anchor_us > 0) {
         memcpy(w->rival, job->rival, sizeof w->rival);
         w->rival_errors = errors_of(&job->anchor_errors);
     }
@@ -181,7 +181,7 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
     bool stale;
     enum status st = db_find(job->env->db, &job->context, &job->problem, &f->config, &outcome, &stale);
     if (st && st != E_ABSENT) return st;
-    w->exact = st == OK && outcome.exact;
+    w->base.exact = st == OK && outcome.exact;
 
     struct config runners[RACE_RUNNERS_MAX];
     for (int i = 0; i < job->playoff.count; i++) runners[i] = job->playoff.finalist[i].config;

@@ -82,11 +82,11 @@ void playoff_evidence(const struct playoff *playoff, int runner, struct db_winne
     bool anchored = isfinite(anchor_us) && isfinite(r.ratio);
     winner->config = f->config;
     memcpy(winner->config_text, f->text, sizeof winner->config_text);
-    if (isfinite(r.time_us)) winner->time_us = r.time_us; /* else what the search measured stands */
-    winner->ratio = anchored ? r.ratio : 0;
-    winner->ratio_low = anchored ? r.ratio_low : 0;
-    winner->ratio_high = anchored ? r.ratio_high : 0;
-    winner->anchor_us = anchored ? anchor_us : 0;
+    if (isfinite(r.time_us)) winner->base.time_us = r.time_us; /* else what the search measured stands */
+    winner->base.ratio = anchored ? r.ratio : 0;
+    winner->base.ratio_low = anchored ? r.ratio_low : 0;
+    winner->base.ratio_high = anchored ? r.ratio_high : 0;
+    winner->base.anchor_us = anchored ? anchor_us : 0;
     winner->rounds = r.blocks;
     winner->registers = f->built->facts.registers;
     winner->smem_bytes = f->smem_bytes;

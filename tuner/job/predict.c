@@ -152,11 +152,11 @@ static void describe(const struct forecast *f, struct db_winner *w)
 {
     const struct config *config = &f->field.config[f->best];
     *w = (struct db_winner){
-        .problem = *f->problem, .config = *config, .gpu = f->context.gpu, .predicted = true};
+        .base.problem = *f->problem, .config = *config, .gpu = f->context.gpu, .base.predicted = true};
     config_format(config, w->config_text);
     memcpy(w->nvrtc, f->context.nvrtc, sizeof w->nvrtc);
-    w->cold = f->context.cold;
-    w->time_us = f->best_us;
+    w->base.cold = f->context.cold;
+    w->base.time_us = f->best_us;
     w->trials = (int)f->done;
     w->legal_count = (int64_t)f->field.count;
     w->model_rank = (int)(f->best + 1);
@@ -183,7 +183,7 @@ static enum status choose_kernels(struct forecast *f)
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     struct forecast *f = self;
-    if (winner->stale || winner->unusable || winner->cold != f->context.cold) return true;
+    if (winner->stale || winner->unusable || winner->base.cold != f->context.cold) return true;
     if (winner->config.template && workspace_of(&winner->config, f->problem) > f->s->options->workspace_bytes)
         return true;
     f->result->winner = *winner;
@@ -200,7 +200,7 @@ static enum status look_up(struct forecast *f)
     if (st == E_ABSENT) st = OK;
     if (st || f->result->how != JOB_KNOWN) return st;
     snprintf(f->result->why, sizeof f->result->why, "%s on %s",
-             f->result->winner.predicted ? "predicted" : "tuned", f->result->winner.when);
+             f->result->winner.base.predicted ? "predicted" : "tuned", f->result->winner.base.when);
     return OK;
 }
 
@@ -259,7 +259,7 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
     struct db_context context = {.gpu = *gpu, .cold = o->cold};
     snprintf(context.nvrtc, sizeof context.nvrtc, "%s", crew_nvrtc(s->crew));
     for (size_t i = 0; i < o->problem_count; i++)
-        s->results[i].winner = (struct db_winner){.problem = o->problems[i], .gpu = *gpu};
+        s->results[i].winner = (struct db_winner){.base.problem = o->problems[i], .gpu = *gpu};
 
     struct builds *builds = NULL;
     struct report *report = NULL;

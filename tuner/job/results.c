@@ -30,13 +30,13 @@ static const char *result_name(const struct job_result *r)
 {
     switch (r->how) {
     case JOB_TUNED:
-        return r->winner.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
+        return r->winner.base.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
     case JOB_KNOWN:
-        return r->winner.predicted ? "predicted" : "known";
+        return r->winner.base.predicted ? "predicted" : "known";
     case JOB_INTERRUPTED:
-        return r->winner.time_us > 0 ? "best so far" : "interrupted";
+        return r->winner.base.time_us > 0 ? "best so far" : "interrupted";
     default:
-        return r->winner.time_us > 0 ? "best so far" : "no winner";
+        return r->winner.base.time_us > 0 ? "best so far" : "no winner";
     }
 }
 
@@ -49,24 +49,26 @@ static void add_row(struct table *table, const struct job_result *r)
 {
     const struct db_winner *w = &r->winner;
     char problem[PROBLEM_TEXT_MAX], brief[CONFIG_TEXT_MAX];
-    problem_format(&w->problem, problem);
-    bool any = w->time_us > 0;
+    problem_format(&w->base.problem, problem);
+    bool any = w->base.time_us > 0;
     table_text(table, problem);
     table_text(table, w->gpu.name[0] ? w->gpu.name : NULL);
     table_text(table, result_name(r));
-    table_number(table, or_empty(w->time_us));
-    table_number(table, any ? or_empty(problem_flop(&w->problem) / w->time_us * 1e-6) : (double)NAN);
-    table_number(table, or_empty(w->ratio));
-    table_number(table, or_empty(w->ratio_low));
-    table_number(table, or_empty(w->ratio_high));
-    table_number(table, or_empty(w->anchor_us));
+    table_number(table, or_empty(w->base.time_us));
+    table_number(table,
+                 any ? or_empty(problem_flop(&w->base.problem) / w->base.time_us * 1e-6) : (double)NAN);
+    table_number(table, or_empty(w->base.ratio));
+    table_number(table, or_empty(w->base.ratio_low));
+    table_number(table, or_empty(w->base.ratio_high));
+    table_number(table, or_empty(w->base.anchor_us));
     table_bool(table, w->tied);
     table_number(table, any ? w->trials : (double)r->tried);
     table_number(table, any ? (double)w->legal_count : (double)r->legal);
     table_number(table, or_empty(r->raw));
     table_number(table, or_empty(w->model_rank));
     table_number(table, or_empty(w->model_first16_share));
-    table_number(table, w->config.template ? (double)workspace_of(&w->config, &w->problem) : (double)NAN);
+    table_number(table,
+                 w->config.template ? (double)workspace_of(&w->config, &w->base.problem) : (double)NAN);
     if (any && w->config.template) config_summary(&w->config, brief);
     table_text_brief(table, any ? w->config_text : NULL,
                      !any                 ? NULL

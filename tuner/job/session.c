@@ -83,8 +83,8 @@ struct wanted {
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     const struct wanted *w = self;
-    if (winner->predicted || winner->stale || winner->unusable) return true;
-    if (winner->config.template && workspace_of(&winner->config, &winner->problem) > w->workspace_bytes)
+    if (winner->base.predicted || winner->stale || winner->unusable) return true;
+    if (winner->config.template && workspace_of(&winner->config, &winner->base.problem) > w->workspace_bytes)
         return true;
     w->result->winner = *winner;
     w->result->how = JOB_KNOWN;
@@ -100,15 +100,15 @@ static enum status look_up(struct state *x, const struct lane *lane, size_t at)
     enum status st = db_winners(x->s->db, &filter, &lane->context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
-    if (result->winner.cold != lane->context.cold || x->s->options->again) {
+    if (result->winner.base.cold != lane->context.cold || x->s->options->again) {
         result->how = JOB_RUNNING;
         return OK;
     }
-    snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.when);
+    snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.base.when);
     char text[PROBLEM_TEXT_MAX];
     problem_format(&x->s->options->problems[at], text);
     report_say(x->env.report, "%s: skipped, its winner of %s is up to date (%d trials; --again searches on)",
-               text, result->winner.when, result->winner.trials);
+               text, result->winner.base.when, result->winner.trials);
     settle(x, at);
     return OK;
 }
@@ -210,14 +210,14 @@ static void say_ended(struct state *x, const struct job *job)
     if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED)
         report_say(x->env.report, "%s: no winner: %s", text, r->why);
     if (r->how != JOB_TUNED) return;
-    format_time_us(w->time_us, time);
+    format_time_us(w->base.time_us, time);
     format_duration(r->seconds, took);
     report_say(x->env.report, "%s: tuned in %s: %s, %.2f TFLOPS%s", text, took, time,
-               problem_flop(&w->problem) / w->time_us * 1e-6, w->tied ? ", a tie" : "");
-    if (w->ratio > 0)
-        report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->ratio, w->ratio_low,
-                   w->ratio_high,
-                   w->ratio_high < 1 && w->ratio < 1 / (1 + TIE) ? ": cuBLAS is faster here" : "");
+               problem_flop(&w->base.problem) / w->base.time_us * 1e-6, w->tied ? ", a tie" : "");
+    if (w->base.ratio > 0)
+        report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->base.ratio,
+                   w->base.ratio_low, w->base.ratio_high,
+                   w->base.ratio_high < 1 && w->base.ratio < 1 / (1 + TIE) ? ": cuBLAS is faster here" : "");
     if (w->config.template) config_summary(&w->config, config);
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }
@@ -407,7 +407,7 @@ enum status session_run(struct session *s)
 {
     struct state x = {.s = s, .began_s = s->began_s};
     const struct tune_options *o = s->options;
-    for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.problem = o->problems[i];
+    for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.base.problem = o->problems[i];
     enum status st = open_state(&x);
     for (size_t i = 0; !st && x.lanes == 1 && i < o->problem_count; i++)
         s->results[i].winner.gpu = x.lane[0].context.gpu; /* its row may be that of a problem never begun */

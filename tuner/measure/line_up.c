@@ -27,7 +27,7 @@ static void leave(struct line_up_place *place)
 void line_up_close(struct line_up *line_up)
 {
     for (int i = 0; i < LINE_UP_MAX; i++) leave(&line_up->place[i]);
-    for (int i = 0; i < RIVALS; i++) {
+    for (int i = 0; i < rival_count; i++) {
         timed_stop(&line_up->rival[i].timed);
         kernel_close(&line_up->rival[i].kernel);
     }

@@ -33,7 +33,7 @@ struct line_up {
     const struct rival_row *anchor_row;
     struct kernel anchor_kernel;
     struct timed anchor;
-    struct line_up_rival rival[RIVALS];
+    struct line_up_rival rival[RIVALS_MAX];
     struct line_up_place place[LINE_UP_MAX];
     uint64_t requests;
 };

@@ -5,13 +5,9 @@
 #include "rivals.h"
 #include <stdbool.h>
 
-/* By the name that the compute types and algorithms have in cublas_api.h. */
-enum {
-    RIVAL_COMPUTE_32F = 68,
-    RIVAL_COMPUTE_32F_PEDANTIC = 69,
-    RIVAL_COMPUTE_32F_FAST_TF32 = 77,
-    RIVAL_COMPUTE_32F_EMULATED_16BFX9 = 78
-};
+/* By the name that the compute types and algorithms have in cublas_api.h; those that a row alone names stand
+ * beside the rows. */
+enum { RIVAL_COMPUTE_32F = 68, RIVAL_COMPUTE_32F_PEDANTIC = 69, RIVAL_COMPUTE_32F_EMULATED_16BFX9 = 78 };
 enum { RIVAL_ALGORITHM_DEFAULT = -1, RIVAL_ALGORITHM_AUTOTUNE = 999 };
 
 /* The environment would put something else in place of FP32: then strict rows are opened in the pedantic way,

@@ -3,8 +3,10 @@
 #include "env.h"
 #include <string.h>
 
+enum { RIVAL_COMPUTE_32F_FAST_TF32 = 77 };
+
 /* Of two rows of a role the first is taken where neither delivers exactly what is needed. */
-const struct rival_row rivals[RIVALS] = {
+const struct rival_row rivals[] = {
     {.name = "cublasSgemm",
      .role = "cublas",
      .what = "cublasSgemm",
@@ -52,6 +54,9 @@ const struct rival_row rivals[RIVALS] = {
      .open = rival_gemm_ex_open},
 };
 
+const int rival_count = sizeof rivals / sizeof *rivals;
+_Static_assert(sizeof rivals / sizeof *rivals <= RIVALS_MAX, "a line-up has room for all rivals");
+
 bool rival_must_be_pedantic(void)
 {
     return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
@@ -59,7 +64,7 @@ bool rival_must_be_pedantic(void)
 
 bool rival_is_known(const char *role)
 {
-    for (int i = 0; i < RIVALS; i++)
+    for (int i = 0; i < rival_count; i++)
         if (strcmp(rivals[i].role, role) == 0) return true;
     return false;
 }
@@ -67,7 +72,7 @@ bool rival_is_known(const char *role)
 const struct rival_row *rival_for(const char *role, enum gemm_type needed)
 {
     const struct rival_row *found = NULL;
-    for (int i = 0; i < RIVALS; i++) {
+    for (int i = 0; i < rival_count; i++) {
         const struct rival_row *row = &rivals[i];
         if (strcmp(row->role, role) != 0 || !gemm_type_satisfies(row->delivers, needed)) continue;
         if (row->delivers == needed) return row;

@@ -32,8 +32,9 @@ struct rival_row {
                         char detail[RIVAL_DETAIL_MAX]);
 };
 
-enum { RIVALS = 7 };
-extern const struct rival_row rivals[RIVALS];
+enum { RIVALS_MAX = 16 };
+extern const struct rival_row rivals[];
+extern const int rival_count;
 
 bool rival_is_known(const char *role); /* for problems of some type */
 

@@ -7,8 +7,9 @@ static const struct known_winner *find_pretuned(const struct winner_set *set, co
     for (size_t i = 0; i < set->count; i++) {
         const struct known_winner *w = &set->winners[i];
         if (!w->pretuned || w->changed || w->other_gpu) continue;
-        if (w->problem.m != problem->m || w->problem.n != problem->n) continue;
-        if ((!best || (w->cold && !best->cold)) && problem_equal(&w->problem, problem)) best = w;
+        if (w->base.problem.m != problem->m || w->base.problem.n != problem->n) continue;
+        if ((!best || (w->base.cold && !best->base.cold)) && problem_equal(&w->base.problem, problem))
+            best = w;
     }
     return best;
 }
@@ -19,9 +20,9 @@ static enum status of_type(struct known *known, const struct problem *problem, s
 {
     struct db_brief own;
     const bool has_own = known_recorded(known, problem, &own) == OK;
-    if (has_own && !own.predicted) return known_take(known, &own, winner, config);
+    if (has_own && !own.base.predicted) return known_take(known, &own, winner, config);
     const struct known_winner *pretuned = find_pretuned(&known->set, problem);
-    if (has_own && (!pretuned || pretuned->predicted)) return known_take(known, &own, winner, config);
+    if (has_own && (!pretuned || pretuned->base.predicted)) return known_take(known, &own, winner, config);
     if (!pretuned) return E_ABSENT;
     *winner = *pretuned;
     if (pretuned->config != KNOWN_CUBLAS) *config = known->set.configs[pretuned->config];
@@ -41,7 +42,7 @@ static enum status of_other_types(struct known *known, const struct problem *pro
         if (other.type == problem->type || !gemm_type_answers(other.type, problem->type)) continue;
         enum status st = of_type(known, &other, &found, &its);
         if (st && st != E_ABSENT) return st;
-        if (st || found.predicted || (!answer && winner->time_us <= found.time_us)) continue;
+        if (st || found.base.predicted || (!answer && winner->base.time_us <= found.base.time_us)) continue;
         *winner = found;
         if (found.config != KNOWN_CUBLAS) *config = its;
         answer = OK;
@@ -56,7 +57,7 @@ enum status exact_find(struct known *known, const struct problem *problem, struc
     struct config its;
     known_ask(known);
     const enum status own = of_type(known, problem, winner, config);
-    if (own ? own != E_ABSENT : !winner->predicted) return own;
+    if (own ? own != E_ABSENT : !winner->base.predicted) return own;
     const enum status st = of_other_types(known, problem, &other, &its);
     if (st) return st == E_ABSENT ? own : st;
     *winner = other;

@@ -25,21 +25,21 @@ void known_driver(char version[DB_TEXT_MAX])
 
 static struct known_winner describe(const struct known *known, const struct db_brief *brief, bool pretuned)
 {
-    struct known_winner w = {.problem = brief->problem,
-                             .shape = shape_of(&brief->problem),
+    struct known_winner w = {.base.problem = brief->base.problem,
+                             .shape = shape_of(&brief->base.problem),
                              .config = KNOWN_CUBLAS,
                              .pretuned = pretuned,
-                             .cold = brief->cold,
-                             .predicted = brief->predicted,
-                             .exact = brief->exact,
+                             .base.cold = brief->base.cold,
+                             .base.predicted = brief->base.predicted,
+                             .base.exact = brief->base.exact,
                              .other_gpu = brief->other_gpu,
                              .changed = brief->changed,
-                             .time_us = brief->time_us,
-                             .anchor_us = brief->anchor_us,
-                             .ratio = brief->ratio};
+                             .base.time_us = brief->base.time_us,
+                             .base.anchor_us = brief->base.anchor_us,
+                             .base.ratio = brief->base.ratio};
     bool other_driver = known->driver[0] && brief->driver[0] && strcmp(known->driver, brief->driver) != 0;
-    w.stale = !brief->predicted && (other_driver || brief->protocol != DB_PROTOCOL);
-    snprintf(w.when, sizeof w.when, "%.23s", brief->when);
+    w.stale = !brief->base.predicted && (other_driver || brief->protocol != DB_PROTOCOL);
+    snprintf(w.base.when, sizeof w.base.when, "%.23s", brief->base.when);
     return w;
 }
 

@@ -35,11 +35,11 @@ static struct choice from_winner(enum choice_source source, const struct known_w
                        .cublas = w->config == KNOWN_CUBLAS,
                        .pretuned = w->pretuned,
                        .stale = w->stale,
-                       .time_us = w->time_us,
-                       .ratio = w->ratio};
+                       .time_us = w->base.time_us,
+                       .ratio = w->base.ratio};
     if (!c.cublas) c.config = *config;
-    problem_format(&w->problem, c.tuned_for);
-    copy_text(c.when, sizeof c.when, w->when);
+    problem_format(&w->base.problem, c.tuned_for);
+    copy_text(c.when, sizeof c.when, w->base.when);
     return c;
 }
 
@@ -54,12 +54,12 @@ static void say_too_large(const struct known *known, const struct known_winner *
                           const struct config *config)
 {
     char problem[PROBLEM_TEXT_MAX];
-    if (winner->pretuned || !workspace_refuses(config, &winner->problem, known->workspace_bytes)) return;
-    problem_format(&winner->problem, problem);
+    if (winner->pretuned || !workspace_refuses(config, &winner->base.problem, known->workspace_bytes)) return;
+    problem_format(&winner->base.problem, problem);
     notice(known->notices, NOTICE_WORKSPACE,
            "the winner for %.200s is passed over: it takes %.1f MiB of workspace, and %.1f are allowed "
            "(workspace_bytes of gt_options, or " WORKSPACE_VARIABLE ")",
-           problem, (double)workspace_of(config, &winner->problem) / (1 << 20),
+           problem, (double)workspace_of(config, &winner->base.problem) / (1 << 20),
            (double)known->workspace_bytes / (1 << 20));
 }
 
@@ -71,7 +71,7 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
     if (!has_text(problem)) return E_ABSENT;
     enum status st = exact_find(known, problem, &winner, &config);
     if (st) return st;
-    if (winner.predicted) return E_ABSENT;
+    if (winner.base.predicted) return E_ABSENT;
     if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
         say_too_large(known, &winner, &config);
         return E_ABSENT;
@@ -151,12 +151,12 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
     for (int i = 0; i < count; i++) {
         const struct known_winner *w = near[i].winner;
         if (w->config == KNOWN_CUBLAS) return near[i];
-        if (w->anchor_us <= 0) continue;
+        if (w->base.anchor_us <= 0) continue;
         const double tflops =
-            gpu_peak_tflops(gpu, w->problem.type); /* it computed there what it would here */
+            gpu_peak_tflops(gpu, w->base.problem.type); /* it computed there what it would here */
         double here = model_roofline_us(l->problem, tflops, gpu->memory_gb_per_s);
-        double there = model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
-        return (struct neighbour){w, near[i].distance, w->anchor_us * here / there};
+        double there = model_roofline_us(&w->base.problem, tflops, gpu->memory_gb_per_s);
+        return (struct neighbour){w, near[i].distance, w->base.anchor_us * here / there};
     }
     return (struct neighbour){NULL, 0, INFINITY};
 }
@@ -198,8 +198,9 @@ static void list_predicted(struct listing *l)
 {
     struct known_winner winner;
     struct config config;
-    if (!has_text(l->problem) || exact_find(l->known, l->problem, &winner, &config) || !winner.predicted ||
-        winner.config == KNOWN_CUBLAS || nearest_illegal(l->known, &config, l->problem, l->alignment))
+    if (!has_text(l->problem) || exact_find(l->known, l->problem, &winner, &config) ||
+        !winner.base.predicted || winner.config == KNOWN_CUBLAS ||
+        nearest_illegal(l->known, &config, l->problem, l->alignment))
         return;
     struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
     c.loss = estimated_loss(l, &c, 1);

@@ -53,23 +53,23 @@ static void transfer(const struct known *known, const struct problem *problem, s
     const struct gpu *gpu = &known->gpu;
     if (w->config == KNOWN_CUBLAS) {
         const double tflops =
-            gpu_peak_tflops(gpu, w->problem.type); /* it computed there what it would here */
-        n->time_us = w->time_us * model_roofline_us(problem, tflops, gpu->memory_gb_per_s) /
-                     model_roofline_us(&w->problem, tflops, gpu->memory_gb_per_s);
+            gpu_peak_tflops(gpu, w->base.problem.type); /* it computed there what it would here */
+        n->time_us = w->base.time_us * model_roofline_us(problem, tflops, gpu->memory_gb_per_s) /
+                     model_roofline_us(&w->base.problem, tflops, gpu->memory_gb_per_s);
         return;
     }
     const struct config *config = &known->set.configs[w->config];
-    struct prediction there = model_predict(config, &w->problem, gpu, NULL);
+    struct prediction there = model_predict(config, &w->base.problem, gpu, NULL);
     struct prediction here = model_predict(config, problem, gpu, NULL);
     n->distance += fabs(fullness(here.waves) - fullness(there.waves));
-    n->time_us = here.time_us * pow(w->time_us / there.time_us, exp(-n->distance));
+    n->time_us = here.time_us * pow(w->base.time_us / there.time_us, exp(-n->distance));
 }
 
 /* Measured here, with the kernels of now, and good for other problems than its own. */
 static bool serves_others(const struct known_winner *w)
 {
-    return !w->predicted && !w->changed && !w->other_gpu && w->time_us > 0 &&
-           (w->exact || w->config == KNOWN_CUBLAS);
+    return !w->base.predicted && !w->changed && !w->other_gpu && w->base.time_us > 0 &&
+           (w->base.exact || w->config == KNOWN_CUBLAS);
 }
 
 /* Some of which will be illegal, or farther than they look. */
@@ -81,7 +81,7 @@ static int list_read(const struct known *known, const struct shape *shape, struc
     for (size_t i = 0; i < known->set.count; i++) {
         const struct known_winner *w = &known->set.winners[i];
         if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
-        struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->cold, 0};
+        struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* Of equals the user's own goes first. */
         if (w->pretuned) n.distance = nextafter(n.distance, INFINITY);
@@ -113,7 +113,7 @@ enum status nearest_find(struct known *known, const struct problem *problem, int
         const struct known_winner *w = list[i].winner;
         if (w->config != KNOWN_CUBLAS &&
             (nearest_illegal(known, &known->set.configs[w->config], problem, alignment) ||
-             known->set.configs[w->config].template->check(&known->set.configs[w->config], &w->problem,
+             known->set.configs[w->config].template->check(&known->set.configs[w->config], &w->base.problem,
                                                            &known->gpu)))
             continue;
         transfer(known, problem, &list[i]);

@@ -61,7 +61,7 @@ static enum status parse_config(struct fields *f, int arch, struct db_brief *bri
     enum status st = config_parse(text, &brief->config);
     if (st) return st;
     const char *hash = field_text(f, "template_hash", true, 17);
-    const struct kernel_key key = kernel_key_of(&brief->config, &brief->problem, arch);
+    const struct kernel_key key = kernel_key_of(&brief->config, &brief->base.problem, arch);
     brief->changed = !kernel_hash_means(&key, hash);
     return OK;
 }
@@ -69,7 +69,7 @@ static enum status parse_config(struct fields *f, int arch, struct db_brief *bri
 static enum status parse_object(const json_t *object, const struct gpu *gpu, struct db_brief *brief)
 {
     struct fields f = {.object = object};
-    *brief = (struct db_brief){.time_us = 0};
+    *brief = (struct db_brief){.base.time_us = 0};
     const char *name = field_text(&f, "gpu", true, GPU_NAME_MAX);
     int arch = (int)field_integer(&f, "arch", true, 0, INT32_MAX),
         sm_count = (int)field_integer(&f, "sm_count", true, 0, INT32_MAX);
@@ -77,21 +77,21 @@ static enum status parse_object(const json_t *object, const struct gpu *gpu, str
     if (st) return st;
     if (arch != gpu->arch) return fail(E_ABSENT, "of another architecture");
     brief->other_gpu = !gpu_same_name(name, gpu->name) || sm_count != gpu->sm_count;
-    brief->time_us = field_number(&f, "time_us", true, 0, 1e15);
-    brief->anchor_us = field_number(&f, "cublas_us", false, 0, 1e15);
-    brief->ratio = field_number(&f, "ratio", false, 0, 1e6);
-    brief->ratio_low = field_number(&f, "ratio_low", false, 0, 1e6);
-    brief->ratio_high = field_number(&f, "ratio_high", false, 0, 1e6);
-    brief->cold = field_bool(&f, "cold", true);
-    brief->exact = field_bool(&f, "exact", true);
-    brief->predicted = field_bool(&f, "predicted", false);
+    brief->base.time_us = field_number(&f, "time_us", true, 0, 1e15);
+    brief->base.anchor_us = field_number(&f, "cublas_us", false, 0, 1e15);
+    brief->base.ratio = field_number(&f, "ratio", false, 0, 1e6);
+    brief->base.ratio_low = field_number(&f, "ratio_low", false, 0, 1e6);
+    brief->base.ratio_high = field_number(&f, "ratio_high", false, 0, 1e6);
+    brief->base.cold = field_bool(&f, "cold", true);
+    brief->base.exact = field_bool(&f, "exact", true);
+    brief->base.predicted = field_bool(&f, "predicted", false);
     const bool told = json_object_get(object, "protocol") != NULL;
     brief->protocol = told ? (int)field_integer(&f, "protocol", true, 0, INT32_MAX) : 1;
     field_copy(&f, "driver", false, brief->driver, sizeof brief->driver);
-    field_copy(&f, "when", false, brief->when, sizeof brief->when);
+    field_copy(&f, "when", false, brief->base.when, sizeof brief->base.when);
     const char *problem = field_text(&f, "problem", true, PROBLEM_TEXT_MAX);
     st = fields_check(&f);
-    if (!st) st = problem_parse(problem, &brief->problem);
+    if (!st) st = problem_parse(problem, &brief->base.problem);
     if (!st) st = parse_config(&f, arch, brief);
     return st ? st : fields_check(&f);
 }

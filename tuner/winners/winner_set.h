@@ -4,19 +4,17 @@
 
 #include "config.h"
 #include "shape.h"
+#include "winner.h"
 #include <stddef.h>
 
 #define KNOWN_CUBLAS (-1)
 
 struct known_winner {
-    struct problem problem;
+    struct winner base; /* not exact: it serves its own problem only */
     struct shape shape; /* of the problem */
     int config;         /* index into configs, or KNOWN_CUBLAS */
-    bool pretuned, stale, cold, predicted;
-    bool exact;              /* judged bit by bit; one that was not serves its own problem only */
+    bool pretuned, stale;
     bool other_gpu, changed; /* then only its configuration is of use */
-    double time_us, anchor_us, ratio;
-    char when[24];
 };
 
 struct winner_set {

@@ -20,7 +20,8 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
 static void list_winners(struct context *c)
 {
     c->listed = !known_is_held(&c->known); /* else there may be more later */
-    for (size_t i = 0; i < c->known.set.count && c->listed; i++) add_problem(c, 0, &c->known.set.winners[i].problem);
+    for (size_t i = 0; i < c->known.set.count && c->listed; i++)
+        add_problem(c, 0, &c->known.set.winners[i].base.problem);
     if (c->listed && c->known.db && db_problems_each(c->known.db, add_problem, c)) c->listed = false;
     if (!c->listed) problem_set_free(&c->winners);
 }

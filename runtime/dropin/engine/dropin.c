@@ -142,10 +142,9 @@ struct modes {
 
 static bool is_strict(int math)
 {
-    enum { TF32_MATH = 3 };
     math &= BLAS_MATH_MODE_MASK;
     return math == BLAS_DEFAULT_MATH || math == BLAS_PEDANTIC_MATH ||
-           (math == TF32_MATH && settings.tf32_forbidden);
+           (math == BLAS_TF32_MATH && settings.tf32_forbidden);
 }
 
 /* False: the handle is not one that cuBLAS knows. */

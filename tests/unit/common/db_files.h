@@ -46,7 +46,8 @@ static inline void make_database(int trials)
         struct outcome outcome = store_outcome(i + 1);
         store_trial(db, run, &problem, &config, &outcome);
     }
-    struct db_winner w = {.problem = problem, .config = store_legal_config(), .cold = true, .time_us = 1};
+    struct db_winner w = {
+        .base.problem = problem, .config = store_legal_config(), .base.cold = true, .base.time_us = 1};
     assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     db_close(db);
 }

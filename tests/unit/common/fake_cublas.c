@@ -79,7 +79,7 @@ int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes)
 int cublasSetMathMode(struct blas *handle, int mode)
 {
     atomic_store_explicit(&fake_blas_math, mode, memory_order_relaxed);
-    return handle && (mode == 0 || mode == 2) ? SUCCESS : INVALID_VALUE;
+    return handle && (mode == 0 || mode == 2 || mode == 3) ? SUCCESS : INVALID_VALUE;
 }
 
 int cublasSetPointerMode_v2(struct blas *handle, int mode)

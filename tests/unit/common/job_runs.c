@@ -129,7 +129,7 @@ static bool keep_winner(void *self, const struct db_winner *winner)
 
 struct db_winner winner_of(const char *shape)
 {
-    struct db_winner winner = {.time_us = 0};
+    struct db_winner winner = {.base.time_us = 0};
     struct problem problem;
     assert_ok(problem_parse(shape, &problem));
     struct db *db = open_db();

@@ -132,6 +132,8 @@ static inline int fakes_teardown(void **state)
     return store_teardown(state) || left != 0 || current != NULL;
 }
 
+#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
+
 /* ---- winners ---- */
 
 /* config NULL: cuBLAS won. */
@@ -139,17 +141,17 @@ static inline void put_winner(const char *problem, const char *config, double ti
 {
     struct db *db = store_open(DB_WRITE);
     struct db_context context = store_context();
-    struct db_winner w = {.time_us = time_us,
-                          .ratio = 1.25,
-                          .ratio_low = 1.2,
-                          .ratio_high = 1.3,
-                          .anchor_us = 1.25 * time_us,
+    struct db_winner w = {.base.time_us = time_us,
+                          .base.ratio = 1.25,
+                          .base.ratio_low = 1.2,
+                          .base.ratio_high = 1.3,
+                          .base.anchor_us = 1.25 * time_us,
                           .rounds = 8,
                           .trials = 100,
-                          .cold = true,
-                          .exact = true,
-                          .predicted = predicted};
-    assert_ok(problem_parse(problem, &w.problem));
+                          .base.cold = true,
+                          .base.exact = true,
+                          .base.predicted = predicted};
+    assert_ok(problem_parse(problem, &w.base.problem));
     if (config) assert_ok(config_parse(config, &w.config));
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);

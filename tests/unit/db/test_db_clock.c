@@ -56,7 +56,8 @@ TEST(a_clock_that_jumps_during_a_run_spoils_nothing)
         struct config config = store_config(i);
         struct outcome outcome = store_outcome(i + 1);
         store_trial(db, run, &problem, &config, &outcome);
-        struct db_winner w = {.problem = problem, .config = store_legal_config(), .cold = true, .time_us = 1};
+        struct db_winner w = {
+            .base.problem = problem, .config = store_legal_config(), .base.cold = true, .base.time_us = 1};
         assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
         assert_ok(db_run_end(db, run, "finished"));
         claimed = 0;

@@ -45,7 +45,8 @@ static void writer(int pipe)
         if (db_record(db, attempt, &outcome)) _exit(1);
         tell(pipe, 'f', i);
         if (i % 5 != 0) continue;
-        struct db_winner w = {.problem = problem, .config = config, .cold = true, .time_us = i + 1};
+        struct db_winner w = {
+            .base.problem = problem, .config = config, .base.cold = true, .base.time_us = i + 1};
         struct db_race_sample samples[50];
         for (int s = 0; s < 50; s++) samples[s] = (struct db_race_sample){0, s, i};
         if (db_set_winner(db, run, &w, &config, 1, samples, 50)) _exit(1);

@@ -128,7 +128,7 @@ static bool count_winner(void *self, const struct db_winner *w)
     struct seen *seen = self;
     seen->winners++;
     seen->usable += !w->unusable;
-    assert_string_equal(w->rival, w->anchor_us > 0 ? "cublasSgemm" : "");
+    assert_string_equal(w->rival, w->base.anchor_us > 0 ? "cublasSgemm" : "");
     assert_false(w->errors.measured || w->rival_errors.measured);
     if (strcmp(w->gpu.name, "NVIDIA H200") == 0) assert_true(gpu_rate(&w->gpu, "fp32") > 60);
     return true;
@@ -170,7 +170,7 @@ TEST(at_a_glance_there_are_the_same_winners)
     struct problem problem = problem_make(512, 512, 512);
     struct db_brief brief;
     assert_ok(db_brief_find(db, &context.gpu, &problem, &brief));
-    assert_true(brief.config.template && !brief.changed && brief.cold);
+    assert_true(brief.config.template && !brief.changed && brief.base.cold);
     db_close(db);
 }
 

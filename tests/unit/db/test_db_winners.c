@@ -2,16 +2,16 @@
 
 static struct db_winner winner_of(const struct config *config)
 {
-    struct db_winner w = {.problem = problem_make(4096, 4096, 4096),
-                          .cold = true,
+    struct db_winner w = {.base.problem = problem_make(4096, 4096, 4096),
+                          .base.cold = true,
                           .tied = true,
-                          .exact = true,
-                          .time_us = 2600.5,
-                          .ratio = 1.01,
-                          .ratio_low = 1.005,
-                          .ratio_high = 1.015,
+                          .base.exact = true,
+                          .base.time_us = 2600.5,
+                          .base.ratio = 1.01,
+                          .base.ratio_low = 1.005,
+                          .base.ratio_high = 1.015,
                           .rival = "a rival",
-                          .anchor_us = 2626.5,
+                          .base.anchor_us = 2626.5,
                           .errors = {true, 1.25e-7, 3e-8, 1.0 / 3},
                           .rival_errors = {true, 2.5e-7, 0, 0.5},
                           .rounds = 8,
@@ -63,14 +63,15 @@ TEST(a_winner_comes_back_with_its_evidence)
     struct winners found = list(db, NULL, NULL, &context);
     assert_int_equal(found.count, 1);
     assert_string_equal(found.first.why, "");
-    assert_false(found.first.unusable || found.first.stale || found.first.predicted);
+    assert_false(found.first.unusable || found.first.stale || found.first.base.predicted);
     assert_true(config_equal(&found.first.config, &runners[0]));
-    assert_true(problem_equal(&found.first.problem, &w.problem));
+    assert_true(problem_equal(&found.first.base.problem, &w.base.problem));
     assert_string_equal(found.first.gpu.name, "NVIDIA H200");
     assert_string_equal(found.first.driver, "580.95.05");
-    assert_true(found.first.time_us == 2600.5 && found.first.ratio_high == 1.015 && found.first.tied);
+    assert_true(found.first.base.time_us == 2600.5 && found.first.base.ratio_high == 1.015 &&
+                found.first.tied);
     assert_true(found.first.legal_count == INT64_C(5000000000) && found.first.model_rank == 7);
-    assert_int_equal(strlen(found.first.when), 20);
+    assert_int_equal(strlen(found.first.base.when), 20);
     assert_string_equal(found.first.rival, "a rival");
     assert_memory_equal(&found.first.errors, &w.errors, sizeof w.errors);
     assert_memory_equal(&found.first.rival_errors, &w.rival_errors, sizeof w.errors);
@@ -110,19 +111,19 @@ TEST(a_prediction_never_replaces_a_measurement)
     int64_t run = store_run(db, &context);
     struct config config = store_legal_config();
     struct db_winner predicted = winner_of(&config), measured = predicted;
-    predicted.predicted = true;
-    predicted.time_us = 1;
+    predicted.base.predicted = true;
+    predicted.base.time_us = 1;
     assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
-    assert_true(list(db, NULL, NULL, NULL).first.predicted);
+    assert_true(list(db, NULL, NULL, NULL).first.base.predicted);
     assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
-    assert_false(list(db, NULL, NULL, NULL).first.predicted);
+    assert_false(list(db, NULL, NULL, NULL).first.base.predicted);
     assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
-    assert_false(list(db, NULL, NULL, NULL).first.predicted);
-    measured.time_us = 9999; /* a newer measurement does, also when slower */
+    assert_false(list(db, NULL, NULL, NULL).first.base.predicted);
+    measured.base.time_us = 9999; /* a newer measurement does, also when slower */
     assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
     struct winners found = list(db, NULL, NULL, NULL);
     assert_int_equal(found.count, 1);
-    assert_true(found.first.time_us == 9999);
+    assert_true(found.first.base.time_us == 9999);
     struct db_counts counts;
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.decisions, 3); /* earlier ones stay */
@@ -142,9 +143,9 @@ TEST(winners_are_filtered_by_gpu_and_problem)
     assert_ok(db_set_winner(db, store_run(db, &h200), &w, NULL, 0, NULL, 0));
     int64_t run = store_run(db, &ada);
     assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
-    w.cold = false;
+    w.base.cold = false;
     assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
-    w.problem = problem_make(64, 64, 64);
+    w.base.problem = problem_make(64, 64, 64);
     assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     const struct {
         const char *gpu;
@@ -155,7 +156,7 @@ TEST(winners_are_filtered_by_gpu_and_problem)
         assert_int_equal(list(db, cases[i].gpu, NULL, NULL).count, cases[i].count);
     struct problem large = problem_make(4096, 4096, 4096), never = problem_make(3, 3, 3);
     assert_int_equal(list(db, NULL, &large, NULL).count, 3);
-    assert_int_equal(list(db, "sm_89", &w.problem, NULL).count, 1);
+    assert_int_equal(list(db, "sm_89", &w.base.problem, NULL).count, 1);
     assert_int_equal(list(db, NULL, &never, NULL).count, 0);
     db_close(db);
 }

@@ -88,26 +88,26 @@ static enum status merge_into(const char *out, const char *const *inputs, int co
 
 static struct db_winner winner_of(int number, double time_us, double ratio, double width, int rounds)
 {
-    return (struct db_winner){.problem = problem_make(64, 64, 64),
+    return (struct db_winner){.base.problem = problem_make(64, 64, 64),
                               .config = store_config(number),
-                              .cold = true,
-                              .exact = true,
-                              .time_us = time_us,
+                              .base.cold = true,
+                              .base.exact = true,
+                              .base.time_us = time_us,
                               .rival = "cublasSgemm",
-                              .anchor_us = time_us * ratio,
+                              .base.anchor_us = time_us * ratio,
                               .errors = {true, time_us * 1e-9, 1e-8, 2e-8},
-                              .ratio = ratio,
-                              .ratio_low = ratio - width / 2,
-                              .ratio_high = ratio + width / 2,
+                              .base.ratio = ratio,
+                              .base.ratio_low = ratio - width / 2,
+                              .base.ratio_high = ratio + width / 2,
                               .rounds = rounds,
                               .trials = 3};
 }
 
 static void set_winner(struct db *db, int64_t run, const struct db_winner *w)
 {
-    struct db_race_sample samples[2] = {{0, 0, w->time_us}, {-1, 0, w->anchor_us}};
-    assert_ok(
-        db_set_winner(db, run, w, &w->config, w->config.template ? 1 : 0, samples, w->predicted ? 0 : 2));
+    struct db_race_sample samples[2] = {{0, 0, w->base.time_us}, {-1, 0, w->base.anchor_us}};
+    assert_ok(db_set_winner(db, run, w, &w->config, w->config.template ? 1 : 0, samples,
+                            w->base.predicted ? 0 : 2));
 }
 
 /* A file with a run, a few trials, one of them shared by all files in content but not in time, and a winner.
@@ -130,7 +130,7 @@ static void fill(int file)
     struct db_winner w = winner_of(file, 10 + file, 1.0 + 0.01 * file, 0.02, 8 + file);
     set_winner(db, run, &w);
     w = winner_of(file, 10 + file, 1.1, 0.02, 8);
-    w.problem = own;
+    w.base.problem = own;
     set_winner(db, run, &w);
     if (file != 3) assert_ok(db_run_end(db, run, "finished"));
     db_close(db);
@@ -209,8 +209,8 @@ TEST(the_better_evidence_stands)
 {
     struct db_winner raced = winner_of(1, 10, 1.0, 0.02, 8), other = winner_of(2, 9, 1.2, 0.02, 8);
     struct db_winner predicted = winner_of(3, 5, 0, 0, 0);
-    predicted.predicted = true;
-    predicted.ratio_low = predicted.ratio_high = 0;
+    predicted.base.predicted = true;
+    predicted.base.ratio_low = predicted.base.ratio_high = 0;
     assert_stands(&raced, &predicted);
     struct db_winner cublas = raced;
     cublas.config.template = NULL;
@@ -219,7 +219,7 @@ TEST(the_better_evidence_stands)
     longer.rounds = 16;
     assert_stands(&longer, &raced);
     struct db_winner narrow = raced;
-    narrow.ratio_low = 0.998, narrow.ratio_high = 1.002;
+    narrow.base.ratio_low = 0.998, narrow.base.ratio_high = 1.002;
     assert_stands(&narrow, &other);
     assert_stands(&raced, &other); /* as good: the newer, which is stored last */
     struct db_winner slightly_longer = other;
@@ -230,8 +230,8 @@ TEST(the_better_evidence_stands)
 TEST(a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used)
 {
     struct db_winner predicted = winner_of(3, 5, 0, 0, 0), raced = winner_of(1, 10, 1.0, 0.02, 30);
-    predicted.predicted = true;
-    predicted.ratio_low = predicted.ratio_high = 0;
+    predicted.base.predicted = true;
+    predicted.base.ratio_low = predicted.base.ratio_high = 0;
     struct db_context context = store_context();
     struct db *db = open_at(paths[0], DB_WRITE);
     db_parameters_hash(db, raced.config.template);

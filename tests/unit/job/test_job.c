@@ -19,14 +19,14 @@ TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence)
     struct census *all = census(SHAPE, NULL);
     assert_int_equal(all->total, LEGAL);
     assert_int_equal(all->twice, 0);
-    assert_true(w.time_us <= all->best_us * 1.006); /* the tie share, and noise */
-    assert_true(w.ratio > 1.05 && w.ratio < 1.15);
-    assert_true(w.ratio_low <= w.ratio && w.ratio <= w.ratio_high);
+    assert_true(w.base.time_us <= all->best_us * 1.006); /* the tie share, and noise */
+    assert_true(w.base.ratio > 1.05 && w.base.ratio < 1.15);
+    assert_true(w.base.ratio_low <= w.base.ratio && w.base.ratio <= w.base.ratio_high);
     assert_string_equal(w.rival, "cublasSgemm");
     assert_true(w.errors.measured && w.errors.componentwise == 1e-7);
     assert_true(w.rival_errors.measured && w.rival_errors.componentwise == 2e-7);
     assert_int_equal(w.legal_count, LEGAL);
-    assert_true(w.exact && w.cold && !w.predicted);
+    assert_true(w.base.exact && w.base.cold && !w.base.predicted);
     assert_true(w.model_rank >= 1 && w.model_rank <= LEGAL);
     assert_true(w.rounds >= 5);
     assert_int_equal(count_log("verify"), 1);
@@ -109,7 +109,7 @@ TEST(a_suite_shares_compiled_kernels)
     assert_int_equal(tune("--shape " SHAPE " --shape " SHAPE2 " --shape " SHAPE), 0);
     assert_int_equal(count_log("compile"), LEGAL / 2); /* GROUP has two values and needs no compilation */
     assert_int_equal(count_log("trial"), 2 * LEGAL);
-    assert_true(winner_of(SHAPE2).time_us > 0);
+    assert_true(winner_of(SHAPE2).base.time_us > 0);
 }
 
 TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
@@ -122,11 +122,11 @@ TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
     assert_int_equal(fclose(file), 0);
     snprintf(words, sizeof words, "--max-trials 8 --type tf32gemm --op nt --suite %s", path);
     assert_int_equal(tune(words), 0);
-    assert_true(winner_of("tf32gemm:nt:" SHAPE2).time_us > 0);
-    assert_true(winner_of("sgemm:nt:" SHAPE2).time_us > 0);
+    assert_true(winner_of("tf32gemm:nt:" SHAPE2).base.time_us > 0);
+    assert_true(winner_of("sgemm:nt:" SHAPE2).base.time_us > 0);
     assert_int_equal(census("tf32gemm:nt:" SHAPE2, NULL)->total, 8);
     assert_int_equal(tune("--max-trials 8 --type tf32gemm --shape nn:" SHAPE2), 0);
-    assert_true(winner_of("tf32gemm:nn:" SHAPE2).time_us > 0);
+    assert_true(winner_of("tf32gemm:nn:" SHAPE2).base.time_us > 0);
 }
 
 /* Kernels of tensor cores are candidates where TF32 will do, and nowhere else. */
@@ -145,7 +145,7 @@ TEST(a_decision_about_tf32_names_its_rival_and_both_errors)
     const struct db_winner w = winner_of("tf32gemm:nt:" SHAPE2);
     assert_int_equal(strncmp(w.config_text, "mma ", 4), 0);
     assert_string_equal(w.rival, "cublasGemmEx TF32");
-    assert_true(w.ratio > 0.5 && w.anchor_us > 1000);
+    assert_true(w.base.ratio > 0.5 && w.base.anchor_us > 1000);
     assert_true(w.errors.measured && w.errors.componentwise == 1e-7 && w.errors.rms == 2e-7);
     assert_true(w.rival_errors.measured && w.rival_errors.componentwise == 2e-7 &&
                 w.rival_errors.max == 3 * 2e-7);
@@ -219,7 +219,7 @@ TEST(every_strategy_finds_the_fastest_of_a_small_space)
         unlink(in_folder("t.db"));
         snprintf(words, sizeof words, "--again --strategy %s --shape " SHAPE, strategies[i]);
         assert_int_equal(tune(words), 0);
-        assert_true(winner_of(SHAPE).time_us <= census(SHAPE, NULL)->best_us * 1.006);
+        assert_true(winner_of(SHAPE).base.time_us <= census(SHAPE, NULL)->best_us * 1.006);
     }
 }
 /* ---- time ---- */
@@ -256,7 +256,7 @@ TEST(however_short_the_budget_one_candidate_is_tried)
     setenv("FAKE_PREPARE_MS", "300", 1);
     assert_int_equal(tune("--budget 0.1s --shape " SHAPE), 0);
     assert_true(census(SHAPE, NULL)->total >= 1);
-    assert_true(winner_of(SHAPE).time_us > 0);
+    assert_true(winner_of(SHAPE).base.time_us > 0);
 }
 
 /* ---- several GPUs ---- */
@@ -271,7 +271,7 @@ TEST(two_gpus_work_on_different_problems)
     assert_int_equal(count_log("prepare"), 4);
     assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
     assert_int_equal(census("2048x2048x2048", NULL)->total, LEGAL);
-    assert_true(winner_of("768x768x768").time_us > 0);
+    assert_true(winner_of("768x768x768").base.time_us > 0);
 }
 
 TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work)
@@ -280,8 +280,8 @@ TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work)
     setenv("FAKE_DEAD_GPU", "1", 1);
     assert_int_equal(tune("--gpus 0,1 --shape " SHAPE " --shape " SHAPE2), 0);
     assert_said("GPU 1 is given up");
-    assert_true(winner_of(SHAPE).time_us > 0);
-    assert_true(winner_of(SHAPE2).time_us > 0);
+    assert_true(winner_of(SHAPE).base.time_us > 0);
+    assert_true(winner_of(SHAPE2).base.time_us > 0);
 }
 
 TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence)
@@ -307,18 +307,18 @@ TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it)
 {
     setenv("FAKE_DEVICES", "0", 1);
     assert_int_equal(tune("--gpu h200 --shape " SHAPE), 0);
-    assert_true(winner_of(SHAPE).predicted);
-    assert_true(winner_of(SHAPE).ratio == 0);
+    assert_true(winner_of(SHAPE).base.predicted);
+    assert_true(winner_of(SHAPE).base.ratio == 0);
     assert_string_equal(winner_of(SHAPE).rival, "");
     assert_false(winner_of(SHAPE).errors.measured || winner_of(SHAPE).rival_errors.measured);
     assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_PREDICTED], 64);
     unsetenv("FAKE_DEVICES");
     assert_int_equal(tune("--gpu h200 --shape " SHAPE), 0); /* now it is here */
-    assert_false(winner_of(SHAPE).predicted);
+    assert_false(winner_of(SHAPE).base.predicted);
     assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL);
     setenv("FAKE_DEVICES", "0", 1);
     assert_int_equal(tune("--gpu h200 --again --shape " SHAPE), 0);
-    assert_false(winner_of(SHAPE).predicted); /* and stays */
+    assert_false(winner_of(SHAPE).base.predicted); /* and stays */
 }
 
 TEST(an_unknown_gpu_is_refused_with_the_known_ones)

@@ -109,7 +109,7 @@ TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
     assert_int_equal(tune("--shape " SHAPE), 0);
     struct db_winner second = winner_of(SHAPE);
     assert_string_not_equal(first.config_text, second.config_text);
-    assert_true(second.time_us < first.time_us * 1.05);
+    assert_true(second.base.time_us < first.base.time_us * 1.05);
     assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_WRONG], 1);
 }
 
@@ -125,8 +125,8 @@ TEST(without_cublas_plain_times_decide)
 {
     setenv("FAKE_NO_CUBLAS", "1", 1);
     assert_int_equal(tune("--shape " SHAPE), 0);
-    assert_true(winner_of(SHAPE).ratio == 0);
-    assert_true(winner_of(SHAPE).time_us <= census(SHAPE, NULL)->best_us * 1.006);
+    assert_true(winner_of(SHAPE).base.ratio == 0);
+    assert_true(winner_of(SHAPE).base.time_us <= census(SHAPE, NULL)->best_us * 1.006);
 }
 
 /* ---- killed ---- */
@@ -190,9 +190,9 @@ TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner)
     struct census *all = census(SHAPE, NULL);
     int measured = all->verdict[VERDICT_MEASURED];
     assert_true(measured >= LEGAL - all->verdict[VERDICT_CRASHED] / 2);
-    assert_true(winner_of(SHAPE).time_us <= all->best_us * 1.006);
+    assert_true(winner_of(SHAPE).base.time_us <= all->best_us * 1.006);
     if (census(SHAPE, undisturbed.config_text)->verdict[VERDICT_MEASURED] == 1)
-        assert_true(winner_of(SHAPE).time_us <= undisturbed.time_us * 1.006);
+        assert_true(winner_of(SHAPE).base.time_us <= undisturbed.base.time_us * 1.006);
     assert_clean_db();
 }
 
@@ -214,7 +214,8 @@ TEST(workers_killed_at_random_change_no_winner)
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("%s", text_of("err"));
     assert_true(killed > 0);
     struct db_winner w = winner_of(SHAPE);
-    assert_true(w.time_us < undisturbed.time_us * 1.006 && undisturbed.time_us < w.time_us * 1.006);
+    assert_true(w.base.time_us < undisturbed.base.time_us * 1.006 &&
+                undisturbed.base.time_us < w.base.time_us * 1.006);
 }
 
 int main(int argc, char **argv)

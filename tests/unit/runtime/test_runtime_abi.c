@@ -173,8 +173,6 @@ TEST(scalars_on_the_device_have_one_kernel)
     gt_close(handle);
 }
 
-#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

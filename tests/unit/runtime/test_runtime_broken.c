@@ -460,8 +460,6 @@ TEST(without_compiler_and_cublas_the_plan_is_an_error)
     run_without("both");
 }
 
-#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
-
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--without") == 0) return without(argv[2]);

@@ -1,29 +1,13 @@
 /* The runtime library without a GPU: what comes and goes. Plans and kernels that are more than can be kept,
- * contexts that are reset, processes that fork, handles and plans that were closed, trouble that passes.
+ * trouble that passes, the cache.
  */
-#include "runtime_fakes.h"
+#include "runtime_lifetime.h"
 
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#define TEXT "sgemm:nn:64x64x64"
-
-static const float zero = 0;
-static _Alignas(16) float data[2][64], result[64 * 64];
-
-static enum gt_status launch_it(struct gt_plan *plan)
-{
-    return launch(plan, &zero, data[0], data[1], &zero, result, stream);
-}
-
-static enum gt_status gemm_it(struct gt_handle *handle, const struct gt_problem *p)
-{
-    return gemm(handle, p, &zero, data[0], data[1], &zero, result, stream);
-}
 
 /* ---- plans ---- */
 
@@ -66,13 +50,6 @@ TEST(shapes_that_never_end_take_no_more_memory)
     assert_gt(gemm_it(handle, &p)); /* the first one is still there */
     gt_close(handle);
 }
-
-struct client {
-    struct gt_handle *handle;
-    CUcontext context;
-    pthread_t thread;
-    enum gt_status status;
-};
 
 static void *ask_for_many(void *opaque)
 {
@@ -244,197 +221,6 @@ TEST(a_graph_outlives_the_plan_that_it_was_captured_from)
     gt_close(handle);
 }
 
-/* ---- contexts ---- */
-
-static CUcontext context_now(void)
-{
-    CUcontext current;
-    cuda.CtxGetCurrent(&current);
-    return current;
-}
-
-TEST(a_context_that_is_reset_is_another_one)
-{
-    put_winner(TEXT, SIMT, 5, false);
-    put_winner("sgemm:nt:64x64x64", SIMT_SPLIT, 5, false);
-    static const char *const texts[] = {TEXT, "sgemm:nt:64x64x64"};
-    struct gt_handle *handle = open_handle(NULL);
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 2; i++) {
-            struct gt_problem p = problem_of(texts[i]);
-            for (int again = 0; again < 3; again++) assert_gt(gemm_it(handle, &p));
-        }
-        assert_int_equal(*fake.loads, 2 * (round + 1));
-        if (round == 2) break;
-        fake.reset(context_now());
-        assert_int_equal(*fake.buffers, 0);
-    }
-    assert_int_equal(*fake.stale_launches, 0);
-    fake.reset(context_now());
-    const int allocated = *fake.buffers;
-    gt_close(handle); /* nothing is given back that belongs to nobody */
-    assert_int_equal(*fake.buffers, allocated);
-}
-
-static void *open_in_a_thread(void *opaque)
-{
-    struct client *c = opaque;
-    struct gt_problem p = problem_of(TEXT);
-    cuda.CtxSetCurrent(c->context);
-    c->status = gt_open(&c->handle, NULL);
-    if (!c->status) c->status = gemm_it(c->handle, &p);
-    return NULL;
-}
-
-TEST(a_handle_that_is_closed_takes_no_context_from_another)
-{
-    int active;
-    unsigned flags;
-    put_winner(TEXT, SIMT, 5, false);
-    struct gt_handle *first = open_handle(NULL);
-    struct client c = {.context = context_now()};
-    assert_int_equal(pthread_create(&c.thread, NULL, open_in_a_thread, &c), 0);
-    pthread_join(c.thread, NULL);
-    assert_int_equal(c.status, GT_OK);
-    gt_close(first);
-    assert_int_equal(cuda.DevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
-    assert_int_equal(active, 1);
-    struct gt_problem p = problem_of(TEXT);
-    assert_gt(gemm_it(c.handle, &p));
-    gt_close(c.handle);
-    cuda.DevicePrimaryCtxGetState(0, &flags, &active);
-    assert_int_equal(active, 0);
-    cuda.CtxSetCurrent(NULL);
-}
-
-static void *open_and_close(void *opaque)
-{
-    struct client *c = opaque;
-    for (int i = 0; i < 40 && !c->status; i++) {
-        struct gt_handle *handle = NULL;
-        struct gt_problem p = problem_of(TEXT);
-        cuda.CtxSetCurrent(NULL);
-        c->status = gt_open(&handle, NULL);
-        if (!c->status) c->status = gemm_it(handle, &p);
-        gt_close(handle);
-    }
-    return NULL;
-}
-
-TEST(threads_open_while_others_close)
-{
-    struct client clients[4];
-    put_winner(TEXT, SIMT, 5, false);
-    for (int i = 0; i < 4; i++) {
-        clients[i] = (struct client){.status = GT_OK};
-        assert_int_equal(pthread_create(&clients[i].thread, NULL, open_and_close, &clients[i]), 0);
-    }
-    for (int i = 0; i < 4; i++) {
-        pthread_join(clients[i].thread, NULL);
-        assert_int_equal(clients[i].status, GT_OK);
-    }
-}
-
-/* ---- what is closed, or was never open ---- */
-
-TEST(what_was_closed_is_refused_with_a_sentence)
-{
-    put_winner(TEXT, SIMT, 5, false);
-    struct gt_handle *handle = open_handle(NULL), *other = open_handle(NULL);
-    struct gt_plan *closed = make_plan(handle, TEXT), *left = make_plan(handle, TEXT), *made;
-    struct gt_problem p = problem_of(TEXT);
-    _Alignas(16) char foreign[4096];
-    memset(foreign, 0x3c, sizeof foreign);
-    gt_plan_close(closed);
-    assert_gt_fails(launch_it(closed), GT_INVALID, "closed");
-    gt_plan_close(closed); /* nothing happens */
-    gt_plan_close((struct gt_plan *)(void *)foreign);
-    assert_gt_fails(launch_it((struct gt_plan *)(void *)foreign), GT_INVALID, "none of this library's");
-    assert_gt(launch_it(left));
-    gt_close(handle);
-    assert_gt_fails(launch_it(left), GT_INVALID, "closed");
-    assert_gt_fails(gemm_it(handle, &p), GT_INVALID, "closed");
-    assert_gt_fails(gt_plan_open(handle, &p, &made), GT_INVALID, "closed");
-    assert_gt_fails(gt_trim(handle), GT_INVALID, "closed");
-    assert_gt_fails(gemm_it((struct gt_handle *)(void *)foreign, &p), GT_INVALID, "none of this library's");
-    struct gt_plan_info info = gt_plan_info_make();
-    assert_gt_fails(gt_plan_describe(closed, &info), GT_INVALID, "closed");
-    gt_close(handle);
-    gt_close((struct gt_handle *)(void *)foreign);
-    assert_gt(gemm_it(other, &p));
-    gt_close(other);
-    cuda.CtxSetCurrent(NULL);
-}
-
-/* ---- fork ---- */
-
-static int in_the_child(struct gt_handle *handle, struct gt_plan *plans[3])
-{
-    struct gt_problem p = problem_of(TEXT), unknown = problem_of("sgemm:nn:60x60x60");
-    struct gt_handle *fresh = (void *)1;
-    struct gt_plan *made;
-    int wrong = 0;
-    for (int i = 0; i < 3; i++) {
-        const enum gt_status status = launch_it(plans[i]);
-        wrong |= (status != GT_NO_GPU && status != GT_DEVICE) || !strstr(gt_error_text(), "fork");
-    }
-    wrong |= 2 * (gemm_it(handle, &p) != GT_NO_GPU || !strstr(gt_error_text(), "fork"));
-    wrong |= 4 * (gemm_it(handle, &unknown) != GT_NO_GPU);
-    wrong |= 8 * (gt_plan_open(handle, &p, &made) != GT_NO_GPU || !strstr(gt_error_text(), "fork"));
-    wrong |= 16 * (gt_open(&fresh, NULL) != GT_NO_GPU || fresh || !strstr(gt_error_text(), "fork"));
-    wrong |= 32 * (gt_trim(handle) != GT_NO_GPU);
-    gt_plan_close(plans[0]);
-    gt_close(handle);
-    return wrong;
-}
-
-static atomic_bool enough;
-
-/* Somebody holds one lock or another whenever a process forks. */
-static void *keep_busy(void *opaque)
-{
-    struct client *c = opaque;
-    cuda.CtxSetCurrent(c->context);
-    for (int i = 0; !enough; i++) {
-        struct gt_problem p = problem_of(TEXT);
-        struct gt_plan *plan;
-        p.ldc = 64 + 4 * (i % 500);
-        if (gt_plan_open(c->handle, &p, &plan) == GT_OK) gt_plan_close(plan);
-        gemm(c->handle, &p, &zero, data[0], data[1], &zero, result, stream);
-    }
-    return NULL;
-}
-
-TEST(a_child_of_a_fork_is_refused_and_never_waits)
-{
-    put_winner(TEXT, SIMT, 5, false);
-    put_winner("sgemm:nt:64x64x64", SIMT_SPLIT, 5, false);
-    put_winner("sgemm:tn:64x64x64", NULL, 5, false);
-    struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan *plans[] = {make_plan(handle, TEXT), make_plan(handle, "sgemm:nt:64x64x64"),
-                               make_plan(handle, "sgemm:tn:64x64x64")};
-    struct client c = {.handle = handle, .context = context_now()};
-    for (int i = 0; i < 3; i++) assert_gt(launch_it(plans[i]));
-    enough = false;
-    assert_int_equal(pthread_create(&c.thread, NULL, keep_busy, &c), 0);
-    for (int i = 0; i < 30; i++) {
-        int how;
-        pid_t pid = fork();
-        if (pid == 0) {
-            alarm(60); /* a child that waits for ever is ended */
-            _exit(in_the_child(handle, plans));
-        }
-        assert_int_equal(waitpid(pid, &how, 0), pid);
-        if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
-            fail_msg("child %d: %s %d", i, WIFEXITED(how) ? "wrong" : "ended by signal",
-                     WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how));
-    }
-    enough = true;
-    pthread_join(c.thread, NULL);
-    for (int i = 0; i < 3; i++) assert_gt(launch_it(plans[i])); /* the parent goes on */
-    gt_close(handle);
-}
-
 /* ---- trouble that passes ---- */
 
 /* Launches until the winner is used; 0: it never is. */
@@ -589,8 +375,6 @@ TEST(a_cache_that_is_full_costs_no_second_compilation)
     gt_close(handle);
 }
 
-#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
-
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--without-a-cache") == 0) return without_a_cache();
@@ -599,11 +383,6 @@ int main(int argc, char **argv)
         ON_FAKES(threads_share_plans_that_come_and_go),
         ON_FAKES(kernels_that_never_end_are_unloaded_but_not_those_of_a_living_graph),
         ON_FAKES(a_graph_outlives_the_plan_that_it_was_captured_from),
-        ON_FAKES(a_context_that_is_reset_is_another_one),
-        ON_FAKES(a_handle_that_is_closed_takes_no_context_from_another),
-        ON_FAKES(threads_open_while_others_close),
-        ON_FAKES(what_was_closed_is_refused_with_a_sentence),
-        ON_FAKES(a_child_of_a_fork_is_refused_and_never_waits),
         ON_FAKES(a_lack_of_memory_is_not_for_ever),
         ON_FAKES(a_cublas_without_memory_is_asked_again),
         ON_FAKES(a_database_that_was_being_written_is_read_later),

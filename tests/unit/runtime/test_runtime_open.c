@@ -33,14 +33,14 @@ static void put_many(void)
         sqlite3_exec(db->handle, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL, NULL),
         SQLITE_OK);
     for (int i = 0; i < WINNERS; i++) {
-        struct db_winner w = {.problem =
+        struct db_winner w = {.base.problem =
                                   problem_make(64 + 4 * (i % 317), 64 + 4 * (i / 317), 256 + 64 * (i % 7)),
                               .config = configs[i % 50],
-                              .time_us = 10 + 1e-3 * i,
-                              .anchor_us = 11,
-                              .ratio = 1.1,
-                              .cold = true,
-                              .exact = true,
+                              .base.time_us = 10 + 1e-3 * i,
+                              .base.anchor_us = 11,
+                              .base.ratio = 1.1,
+                              .base.cold = true,
+                              .base.exact = true,
                               .rounds = 8};
         assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     }

@@ -124,8 +124,6 @@ TEST(without_a_context_to_work_in_the_status_says_so)
     gt_close(handle);
 }
 
-#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

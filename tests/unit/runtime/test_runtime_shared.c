@@ -273,8 +273,6 @@ TEST(the_cache_serves_the_next_program)
     assert_int_equal(*fake.loads, 3);
 }
 
-#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

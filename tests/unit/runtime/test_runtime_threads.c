@@ -300,8 +300,6 @@ TEST(a_gpu_that_is_lost_is_lost_to_all_threads)
     gt_close(handle);
 }
 
-#define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -152,15 +152,17 @@ TEST(times_of_day_are_read_as_others_write_them)
 static void add_winner(struct db *db, int64_t run, const char *problem, bool cublas, bool cold,
                        bool predicted, double time_us)
 {
-    struct db_winner w = {.cold = cold, .predicted = predicted, .exact = true, .time_us = time_us};
-    assert_ok(problem_parse(problem, &w.problem));
-    const bool aligned = problem_align_a(&w.problem) == 4 && problem_align_b(&w.problem) == 4;
+    struct db_winner w = {
+        .base.cold = cold, .base.predicted = predicted, .base.exact = true, .base.time_us = time_us};
+    assert_ok(problem_parse(problem, &w.base.problem));
+    const bool aligned = problem_align_a(&w.base.problem) == 4 && problem_align_b(&w.base.problem) == 4;
     if (!cublas) {
         const char *const text = aligned ? ALIGNED : UNALIGNED;
         assert_ok(config_parse(text, &w.config));
     }
     if (!predicted) {
-        w.ratio = 1.1, w.ratio_low = 1.05, w.ratio_high = 1.15, w.anchor_us = time_us * 1.1, w.rounds = 9;
+        w.base.ratio = 1.1, w.base.ratio_low = 1.05, w.base.ratio_high = 1.15,
+        w.base.anchor_us = time_us * 1.1, w.rounds = 9;
         snprintf(w.rival, sizeof w.rival, "%s", cublas ? "another" : "cublasSgemm");
         w.errors = (struct db_errors){true, 1.25e-7, 3e-8, 1.0 / 3};
         w.rival_errors = (struct db_errors){true, 0, 1e-30, 2};
@@ -189,8 +191,8 @@ TEST(two_types_of_one_shape_are_both_picked)
     const struct pick_rules rules = {false, false};
     assert_ok(picks_read(db, &filter, &rules, &picks));
     assert_int_equal(picks.count, 2);
-    assert_int_equal(picks.list[0].problem.type, GEMM_SGEMM);
-    assert_int_equal(picks.list[1].problem.type, GEMM_TF32);
+    assert_int_equal(picks.list[0].base.problem.type, GEMM_SGEMM);
+    assert_int_equal(picks.list[1].base.problem.type, GEMM_TF32);
     picks_free(&picks);
     db_close(db);
 }
@@ -220,7 +222,7 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     assert_int_equal(picks.left_out_count, 3);
     static const double times[] = {9, 8, 5, 2, 3, 7}; /* beta = 1 is another entry, too */
     assert_int_equal(picks.count, 6);
-    for (int i = 0; i < 6; i++) assert_true(picks.list[i].time_us == times[i]);
+    for (int i = 0; i < 6; i++) assert_true(picks.list[i].base.time_us == times[i]);
     assert_null(picks.list[1].config.template);
     picks_free(&picks);
     rules.no_cublas = true;
@@ -228,7 +230,7 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     assert_ok(picks_read(db, &filter, &rules, &picks));
     assert_int_equal(picks.count, 5); /* the short name is that of both; without cuBLAS's */
     assert_int_equal(picks.left_out_count, 4);
-    assert_true(picks.list[0].time_us == 9);
+    assert_true(picks.list[0].base.time_us == 9);
     picks_free(&picks);
     db_close(db);
 }
@@ -238,10 +240,11 @@ TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other)
     struct db *db = store_open(DB_WRITE);
     int64_t run = run_on(db, "NVIDIA H200", 132, true, "580.1");
     add_winner(db, run, "sgemm:nn:64x64x64", false, true, false, 1);
-    struct db_winner slabs = {.cold = true, .exact = true, .time_us = 2, .ratio = 1, .rounds = 9};
+    struct db_winner slabs = {
+        .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1, .rounds = 9};
     assert_ok(config_parse(ALIGNED, &slabs.config));
     assert_true(config_set(&slabs.config, "PACK", 3) && config_set(&slabs.config, "SPLIT_K", 1));
-    slabs.problem = problem_make(8192, 8192, 8192);
+    slabs.base.problem = problem_make(8192, 8192, 8192);
     assert_ok(db_set_winner(db, run, &slabs, &slabs.config, 1, NULL, 0));
     struct picks picks;
     struct header header = {.picks = &picks};
@@ -287,9 +290,10 @@ TEST(each_winner_is_in_the_header_or_named_with_the_reason)
     add_winner(db, cold, "sgemm:nn:64x64x64:alpha=0", false, true, false, 1);
     add_winner(db, cold, "sgemm:nn:128x64x64", false, true, true, 1);
     add_winner(db, cold, "sgemm:nn:256x64x64", true, true, false, 1);
-    struct db_winner odd = {.cold = true, .exact = true, .time_us = 2, .ratio = 1, .rounds = 9};
+    struct db_winner odd = {
+        .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1, .rounds = 9};
     assert_ok(config_parse(ALIGNED, &odd.config));
-    odd.problem = problem_make(65, 65, 65); /* refused by the rules */
+    odd.base.problem = problem_make(65, 65, 65); /* refused by the rules */
     assert_ok(db_set_winner(db, cold, &odd, &odd.config, 1, NULL, 0));
     struct picks picks;
     struct header header = {.generator = "test", .picks = &picks, .date = "2026-11-20T12:00:00Z"};
@@ -491,10 +495,13 @@ TEST(a_line_with_a_wrong_value_is_no_winner)
                    {"config", "\"nothing A=1\"", E_ABSENT},
                    {"config", "[]", E_INPUT},
                    {"figures", "{\"name\": \"x\"}", E_INPUT}};
-    struct db_winner w = {.problem = problem_make(64, 64, 64), .gpu = h200(), .cold = true, .time_us = 5},
+    struct db_winner w = {.base.problem = problem_make(64, 64, 64),
+                          .gpu = h200(),
+                          .base.cold = true,
+                          .base.time_us = 5},
                      back;
     int64_t us;
-    snprintf(w.when, sizeof w.when, "2026-11-20T12:00:00Z");
+    snprintf(w.base.when, sizeof w.base.when, "2026-11-20T12:00:00Z");
     assert_ok(config_parse(ALIGNED, &w.config));
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         json_t *json = winner_to_json(&w, false);

@@ -22,10 +22,15 @@ static int64_t fill_winners(struct db *db)
     struct db_context context = store_context();
     int64_t run = store_run(db, &context);
     for (int i = 0; i < 3; i++) {
-        struct db_winner w = {.cold = true, .exact = true, .time_us = 5 + i, .ratio = 1.2, .ratio_low = 1.19};
-        w.ratio_high = 1.21, w.anchor_us = 6, w.rounds = 10, w.trials = 100, w.predicted = i == 2;
+        struct db_winner w = {.base.cold = true,
+                              .base.exact = true,
+                              .base.time_us = 5 + i,
+                              .base.ratio = 1.2,
+                              .base.ratio_low = 1.19};
+        w.base.ratio_high = 1.21, w.base.anchor_us = 6, w.rounds = 10, w.trials = 100,
+        w.base.predicted = i == 2;
         if (i == 0) w.rival_errors = (struct db_errors){true, 1e-7, 2e-8, 1e-6};
-        assert_ok(problem_parse(problems[i], &w.problem));
+        assert_ok(problem_parse(problems[i], &w.base.problem));
         if (i != 1) assert_ok(config_parse(LEGAL, &w.config));
         assert_ok(db_set_winner(db, run, &w, &w.config, i != 1, NULL, 0));
     }
@@ -64,7 +69,7 @@ static bool see(void *self, const struct db_winner *w)
     struct seen *seen = self;
     seen->count++;
     seen->stale += w->stale;
-    seen->times += w->time_us;
+    seen->times += w->base.time_us;
     assert_false(w->unusable);
     return true;
 }

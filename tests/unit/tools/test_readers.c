@@ -95,17 +95,17 @@ static void make_measured(void)
         samples[4 * round + 2] = (struct db_race_sample){0, round, 2600 * drift};
         samples[4 * round + 3] = (struct db_race_sample){-1, round, 2626 * drift};
     }
-    struct db_winner w = {.problem = problem,
+    struct db_winner w = {.base.problem = problem,
                           .config = runners[0],
-                          .cold = true,
+                          .base.cold = true,
                           .tied = true,
-                          .exact = true,
-                          .time_us = 2600,
-                          .ratio = 1.01,
-                          .ratio_low = 1.005,
-                          .ratio_high = 1.015,
+                          .base.exact = true,
+                          .base.time_us = 2600,
+                          .base.ratio = 1.01,
+                          .base.ratio_low = 1.005,
+                          .base.ratio_high = 1.015,
                           .rival = "cublasSgemm",
-                          .anchor_us = 2626,
+                          .base.anchor_us = 2626,
                           .rounds = 10,
                           .trials = 12,
                           .legal_count = 500,
@@ -131,11 +131,11 @@ static void add_predicted(void)
     snprintf(context.gpu.id, sizeof context.gpu.id, "a100");
     context.gpu.arch = 80;
     context.gpu_uuid[0] = context.driver[0] = context.cublas[0] = '\0';
-    struct db_winner w = {.problem = problem_make(64, 64, 64),
+    struct db_winner w = {.base.problem = problem_make(64, 64, 64),
                           .config = legal(0),
-                          .cold = true,
-                          .predicted = true,
-                          .time_us = 5};
+                          .base.cold = true,
+                          .base.predicted = true,
+                          .base.time_us = 5};
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);
 }
@@ -490,8 +490,10 @@ TEST(verify_tells_damage_from_winners_that_are_out_of_date)
     unlink(store_path);
     struct db *db = store_open(DB_WRITE);
     struct db_context context = store_context();
-    struct db_winner w = {
-        .problem = problem_make(64, 64, 64), .config = store_config(0), .cold = true, .time_us = 1};
+    struct db_winner w = {.base.problem = problem_make(64, 64, 64),
+                          .config = store_config(0),
+                          .base.cold = true,
+                          .base.time_us = 1};
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);
     assert_int_equal(RUN(cmd_verify, &printed, "--format", "csv"), E_ABSENT); /* its rules refuse it */

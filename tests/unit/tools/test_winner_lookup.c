@@ -9,6 +9,12 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert((int)GEMM_SGEMM == (int)GT_WINNER_SGEMM &&
+                   (int)GEMM_SGEMM_ACCURATE == (int)GT_WINNER_SGEMM_ACCURATE &&
+                   (int)GEMM_SGEMM_NORMWISE == (int)GT_WINNER_SGEMM_NORMWISE &&
+                   (int)GEMM_TF32 == (int)GT_WINNER_TF32GEMM,
+               "types have the same numbers in an exported header");
+
 #define SLOTS 64
 
 static struct gt_winner winners[8];

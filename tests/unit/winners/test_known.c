@@ -55,14 +55,14 @@ static void put_many(void)
     assert_int_equal(sqlite3_exec(db->handle, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
     for (int i = 0; i < WINNERS; i++) {
         const int kind = below(8) ? 0 : 1 + (int)below(2);
-        struct db_winner w = {.problem = some_problem(i % 3 == 0),
-                              .time_us = 10 + (double)below(1000),
-                              .cold = kind != 1,
-                              .exact = below(9) != 0,
+        struct db_winner w = {.base.problem = some_problem(i % 3 == 0),
+                              .base.time_us = 10 + (double)below(1000),
+                              .base.cold = kind != 1,
+                              .base.exact = below(9) != 0,
                               .rounds = 8};
         if (below(12)) w.config = some_config();
-        w.predicted = w.config.template && below(10) == 0;
-        if (!w.predicted) w.anchor_us = w.time_us * 1.1, w.ratio = 1.1;
+        w.base.predicted = w.config.template && below(10) == 0;
+        if (!w.base.predicted) w.base.anchor_us = w.base.time_us * 1.1, w.base.ratio = 1.1;
         assert_ok(db_set_winner(db, runs[kind], &w, NULL, 0, NULL, 0));
     }
     db_close(db);
@@ -107,7 +107,7 @@ TEST(what_is_read_is_what_is_near)
         assert_int_equal(count, right_count);
         for (int i = 0; i < count; i++) {
             assert_true(list[i].distance == right[i].distance);
-            found += !problem_equal(&list[i].winner->problem, &p);
+            found += !problem_equal(&list[i].winner->base.problem, &p);
         }
         most = some.set.count > most ? some.set.count : most;
         if (question % 20 == 19) known_close(&some);
@@ -124,12 +124,12 @@ static void put_crowd(bool predicted)
     const int64_t run = store_run(db, &context);
     assert_int_equal(sqlite3_exec(db->handle, "PRAGMA synchronous = OFF", NULL, NULL, NULL), SQLITE_OK);
     for (int i = 0; i < WINNERS; i++) {
-        const struct db_winner w = {.problem = problem_make(1000 + i / 60, 1000 + i % 60, 1000),
+        const struct db_winner w = {.base.problem = problem_make(1000 + i / 60, 1000 + i % 60, 1000),
                                     .config = some_config(),
-                                    .time_us = 10,
-                                    .predicted = predicted,
-                                    .exact = true,
-                                    .cold = true};
+                                    .base.time_us = 10,
+                                    .base.predicted = predicted,
+                                    .base.exact = true,
+                                    .base.cold = true};
         assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     }
     db_close(db);

@@ -63,13 +63,17 @@ static int stop(void **state)
 static struct known_winner *add(const char *text, const char *changes, double time_us, double cublas_us)
 {
     known.set.winners = realloc(known.set.winners, (known.set.count + 1) * sizeof *known.set.winners);
-    known.set.configs = realloc(known.set.configs, (size_t)(known.set.config_count + 1) * sizeof *known.set.configs);
+    known.set.configs =
+        realloc(known.set.configs, (size_t)(known.set.config_count + 1) * sizeof *known.set.configs);
     assert_true(known.set.winners && known.set.configs);
     struct known_winner *w = &known.set.winners[known.set.count++];
-    *w = (struct known_winner){
-        .config = KNOWN_CUBLAS, .cold = true, .exact = true, .time_us = time_us, .anchor_us = cublas_us};
-    assert_ok(problem_parse(text, &w->problem));
-    w->shape = shape_of(&w->problem);
+    *w = (struct known_winner){.config = KNOWN_CUBLAS,
+                               .base.cold = true,
+                               .base.exact = true,
+                               .base.time_us = time_us,
+                               .base.anchor_us = cublas_us};
+    assert_ok(problem_parse(text, &w->base.problem));
+    w->shape = shape_of(&w->base.problem);
     if (!changes) return w;
     known.set.configs[w->config = known.set.config_count++] = simt(changes);
     return w;
@@ -146,8 +150,8 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm_accurate:nn:1024x1024x1000", 16, list), 0);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") > 0.01);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") < 0.03);
-    known.set.winners[0].problem.type = GEMM_TF32;
-    known.set.winners[0].shape = shape_of(&known.set.winners[0].problem);
+    known.set.winners[0].base.problem.type = GEMM_TF32;
+    known.set.winners[0].shape = shape_of(&known.set.winners[0].base.problem);
     assert_int_equal(near("tf32gemm:nn:1024x1024x1000", 16, list), 1);
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
@@ -172,10 +176,10 @@ TEST(only_what_is_like_it_and_legal_is_near)
     add("sgemm:nn:1024x1024x1024", "", 100, 110);
     add("sgemm:nt:1024x1024x1024", "", 100, 110);
     add("sgemm:nn:1024x1024x64", "", 10, 11);
-    add("sgemm:nn:1024x1024x1028", "", 100, 110)->predicted = true;
+    add("sgemm:nn:1024x1024x1028", "", 100, 110)->base.predicted = true;
     add("sgemm:nn:1024x1024x1032", "", 100, 110)->changed = true;
     add("sgemm:nn:1024x1024x1036", "", 100, 110)->other_gpu = true;
-    add("sgemm:nn:1024x1024x1040", "", 100, 110)->exact = false;
+    add("sgemm:nn:1024x1024x1040", "", 100, 110)->base.exact = false;
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 16, list), 1);
     assert_ptr_equal(list[0].winner, &known.set.winners[0]);
     assert_int_equal(near("sgemm:nn:1000x1024x1023", 16, list), 0); /* its loads are 16 bytes wide */
@@ -197,7 +201,7 @@ TEST(the_nearest_of_many_are_kept_in_order)
     int count = near("sgemm:nn:1024x1024x1024", 16, list);
     assert_int_equal(count, NEAREST_MAX);
     for (int i = 1; i < count; i++) assert_true(list[i - 1].distance <= list[i].distance);
-    assert_int_equal(list[0].winner->problem.m, 1024);
+    assert_int_equal(list[0].winner->base.problem.m, 1024);
 }
 
 TEST(a_time_is_carried_over_in_proportion)

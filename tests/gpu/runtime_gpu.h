@@ -1,0 +1,201 @@
+/* runtime_gpu.h — the runtime library on a real GPU, for tests: operands, a folder with winners and a cache.
+ */
+#ifndef GT_RUNTIME_GPU_H
+#define GT_RUNTIME_GPU_H
+
+#include "device.h"
+#include "gemmtune.h"
+#include "kernel_hash.h"
+#include "reference.h"
+#include "runtime_calls.h"
+#include "template.h"
+#include "unit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+static struct device device;
+
+/* Whole numbers so small that every sum is exact. skew: bytes that A and B begin after a multiple of 256. */
+struct set {
+    struct problem problem;
+    struct device_buffer buffer[3];
+    float *host[3];
+    int64_t count[3];
+    char *at[3];
+};
+
+static inline void set_make(struct set *s, const char *text, int skew)
+{
+    assert_ok(problem_parse(text, &s->problem));
+    const int64_t spans[] = {problem_span_a(&s->problem), problem_span_b(&s->problem),
+                             problem_span_c(&s->problem)};
+    for (int i = 0; i < 3; i++) {
+        size_t bytes = (size_t)spans[i] * sizeof(float), offset = i < 2 ? (size_t)skew : 0;
+        s->count[i] = spans[i];
+        s->host[i] = malloc(bytes + 1);
+        assert_non_null(s->host[i]);
+        for (int64_t j = 0; j < spans[i]; j++) s->host[i][j] = (float)((j * 7 + i * 3 + j / 11) % 9 - 4);
+        assert_ok(device_allocate(&s->buffer[i], bytes + 256));
+        s->at[i] = (char *)(uintptr_t)(s->buffer[i].address + offset);
+        if (bytes)
+            assert_ok(device_check(cuda.MemcpyHtoD((CUdeviceptr)s->at[i], s->host[i], bytes), "copy in"));
+    }
+}
+
+static inline void set_check(struct set *s, int calls, const char *who)
+{
+    size_t bytes = (size_t)s->count[2] * sizeof(float);
+    float *got = malloc(bytes + 1);
+    assert_non_null(got);
+    assert_ok(device_check(cuda.CtxSynchronize(), who));
+    if (bytes) assert_ok(device_check(cuda.MemcpyDtoH(got, (CUdeviceptr)s->at[2], bytes), "copy out"));
+    for (int i = 0; i < calls; i++) reference_ijk(&s->problem, s->host[0], s->host[1], s->host[2]);
+    for (int64_t i = 0; i < s->count[2]; i++)
+        if (got[i] != s->host[2][i])
+            fail_msg("%s: C[%lld] is %g, expected %g", who, (long long)i, (double)got[i],
+                     (double)s->host[2][i]);
+    free(got);
+}
+
+static inline void set_free(struct set *s)
+{
+    for (int i = 0; i < 3; i++) {
+        free(s->host[i]);
+        device_free(&s->buffer[i]);
+    }
+}
+
+static inline struct gt_problem public_problem(const struct problem *p)
+{
+    return (struct gt_problem){.size = sizeof(struct gt_problem),
+                               .trans_a = p->trans_a,
+                               .trans_b = p->trans_b,
+                               .m = p->m,
+                               .n = p->n,
+                               .k = p->k,
+                               .lda = p->lda,
+                               .ldb = p->ldb,
+                               .ldc = p->ldc,
+                               .batch = p->batch,
+                               .stride_a = p->stride_a,
+                               .stride_b = p->stride_b,
+                               .stride_c = p->stride_c};
+}
+
+static inline void assert_gt(enum gt_status status, const char *who)
+{
+    if (status) fail_msg("%s: %d, %s", who, (int)status, gt_error_text());
+}
+
+static inline struct gt_handle *open_handle(unsigned flags)
+{
+    struct gt_handle *handle;
+    const struct gt_options options = {.size = sizeof(struct gt_options),
+                                       .database = "",
+                                       .pretuned = folder,
+                                       .cache = folder,
+                                       .flags = flags};
+    assert_gt(gt_open(&handle, &options), "open");
+    return handle;
+}
+
+static inline enum gt_status run(struct gt_handle *handle, const struct set *s, CUstream stream)
+{
+    struct gt_problem p = public_problem(&s->problem);
+    float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
+    return gemm(handle, &p, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream);
+}
+
+#define SPLIT         "sgemm:nt:64x64x4096" /* by 16, in two kernels */
+#define COUNTED_SMALL "sgemm:nn:256x256x1024"
+#define COUNTED_LARGE "sgemm:nn:768x1024x512" /* by 4, and the last block adds; with more counters */
+
+static inline CUstream new_stream(void)
+{
+    CUstream made = NULL;
+    assert_int_equal(cuda.StreamCreate(&made, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    return made;
+}
+
+static inline struct gt_plan *plan_of(struct gt_handle *handle, const struct set *s)
+{
+    struct gt_problem p = public_problem(&s->problem);
+    struct gt_plan *plan;
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_open(handle, &p, &plan), "plan");
+    gt_plan_describe(plan, &info);
+    if (info.source != GT_EXACT || info.workspace_bytes == 0)
+        fail_msg("%s was chosen for %s: %s", info.config, info.tuned_for, info.why);
+    return plan;
+}
+
+static inline void launch_plan(struct gt_plan *plan, const struct set *s, CUstream stream)
+{
+    float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
+    assert_gt(launch(plan, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream), "launch");
+}
+
+/* Winners that need a workspace for some of the problems above. */
+static inline void write_winner(FILE *file, const char *problem, int split_k, int reduce)
+{
+    char text[CONFIG_TEXT_MAX];
+    struct config config = {.template = template_find("simt")};
+    const struct {
+        const char *name;
+        int value;
+    } values[] = {{"BM", 64},        {"BN", 64},
+                  {"BK", 16},        {"WM", 32},
+                  {"WN", 32},        {"TM", 4},
+                  {"TN", 8},         {"VA", 4},
+                  {"VB", 4},         {"VC", 4},
+                  {"STAGES", 2},     {"UNROLL", 16},
+                  {"STORE_AT", 8},   {"SPLIT_K", split_k},
+                  {"REDUCE", reduce}};
+    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        config_set(&config, values[i].name, values[i].value);
+    struct problem of;
+    assert_ok(problem_parse(problem, &of));
+    config_format(&config, text);
+    fprintf(file,
+            "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, "
+            "\"config\": \"%s\", "
+            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10}\n",
+            problem, device.gpu.name, device.gpu.arch, device.gpu.sm_count, text,
+            kernel_hash_of(&config, &of, device.gpu.arch));
+}
+
+static inline int write_winners(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/test.jsonl", folder);
+    FILE *file = fopen(path, "w");
+    if (!file) return -1;
+    write_winner(file, SPLIT, 16, 0);
+    write_winner(file, COUNTED_SMALL, 4, 1);
+    write_winner(file, COUNTED_LARGE, 4, 1);
+    return fclose(file);
+}
+
+static inline int open_gpu(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
+    return device_open(0, &device) || !mkdtemp(folder) || write_winners();
+}
+
+static inline int close_gpu(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    device_close(&device);
+    return system(command);
+}
+
+#endif
