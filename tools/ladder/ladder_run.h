@@ -1,9 +1,9 @@
-/* climb.h — times the rows of the ladder's table (the eight rungs and the tuned configuration): the worker
- * judges each like any candidate, then times it in blocks that alternate with cuBLAS, so that clock drift
- * affects both alike. Knows no options and no table.
+/* ladder_run.h — times the rows of the ladder's table (the eight rungs and the tuned configuration): the
+ * worker judges each like any candidate, then times it in blocks that alternate with cuBLAS, so that clock
+ * drift affects both alike. Knows no options and no table.
  */
-#ifndef GT_CLIMB_H
-#define GT_CLIMB_H
+#ifndef GT_LADDER_RUN_H
+#define GT_LADDER_RUN_H
 
 #include "config.h"
 #include "crew.h"
@@ -12,9 +12,9 @@
 #include "status.h"
 #include <stdbool.h>
 
-#define CLIMBERS_MAX 9
+#define LADDER_ROWS_MAX 9
 
-struct climber {
+struct ladder_row {
     char name[32]; /* "naive" ... "warptiled"; "tuned", "best so far" or "model's best" */
     struct config config;
     struct build build;
@@ -23,28 +23,28 @@ struct climber {
     double anchor_us;       /* median of cuBLAS's blocks beside them; 0 without cuBLAS */
 };
 
-struct climb {
+struct ladder_run {
     struct problem problem;
-    struct climber climber[CLIMBERS_MAX];
+    struct ladder_row row[LADDER_ROWS_MAX];
     int count;
     double anchor_us; /* cuBLAS: median of all its blocks; 0 without cuBLAS */
 };
 
 /* The rungs (only: NULL, or the name of one) with their default configurations. Errors: E_USAGE (lists the
  * names). */
-enum status climb_rungs(const char *only, struct climb *climb);
+enum status ladder_run_rungs(const char *only, struct ladder_run *run);
 
 /* Add the configuration for this GPU that is known to be best: the database's measured winner, else the
  * fastest trial of an unfinished search, else what the model puts first (of the few that it likes best,
  * compiled here). The name says which. No database is no error; nothing is added if the space is empty.
  * Errors: E_DB, E_IO, E_INPUT, E_MEMORY, and those of the crew. */
-enum status climb_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
-                            const struct worker_info *worker, struct climb *climb);
+enum status ladder_run_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
+                                 const struct worker_info *worker, struct ladder_run *run);
 
-/* Compile all climbers for an architecture, in parallel. */
-enum status climb_build(struct crew *crew, int arch, struct climb *climb);
+/* Compile all rows for an architecture, in parallel. */
+enum status ladder_run_build(struct crew *crew, int arch, struct ladder_run *run);
 
-/* Run, judge and time all of them on worker 0. A climber that fails is a row that says so. */
-enum status climb_measure(struct crew *crew, bool cold, struct climb *climb);
+/* Run, judge and time all of them on worker 0. A row that fails is a row that says so. */
+enum status ladder_run_measure(struct crew *crew, bool cold, struct ladder_run *run);
 
 #endif
