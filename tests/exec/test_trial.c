@@ -1,8 +1,8 @@
 /* Trial, race blocks and verification on the host device; what loads kernels and cuBLAS is replaced by
  * players. */
+#include "contenders.h"
 #include "host_device.h"
 #include "ladder.h"
-#include "line_up.h"
 #include "players.h"
 #include "rival_open.h"
 #include "unit.h"
@@ -268,69 +268,69 @@ TEST(preparing_again_frees_what_the_former_problem_held)
 
 TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     struct timed *timed;
     prepare("17x9x5");
     rival_there = true;
-    assert_ok(line_up_open(&site, &line_up));
-    assert_true(line_up.has_anchor);
-    assert_string_equal(line_up.anchor_row->name, "cublasSgemm");
+    assert_ok(contenders_open(&site, &contenders));
+    assert_true(contenders.has_anchor);
+    assert_string_equal(contenders.anchor_row->name, "cublasSgemm");
     loaded = 0;
     for (int round = 0; round < 3; round++)
-        for (int i = 1; i <= LINE_UP_MAX; i++) {
+        for (int i = 1; i <= CONTENDERS_MAX; i++) {
             struct candidate candidate = make_candidate(i);
-            assert_ok(line_up_find(&line_up, &candidate, &timed));
+            assert_ok(contenders_find(&contenders, &candidate, &timed));
         }
-    assert_int_equal(loaded, LINE_UP_MAX);
-    struct candidate one_more = make_candidate(LINE_UP_MAX + 1), second = make_candidate(2),
+    assert_int_equal(loaded, CONTENDERS_MAX);
+    struct candidate one_more = make_candidate(CONTENDERS_MAX + 1), second = make_candidate(2),
                      first = make_candidate(1);
-    assert_ok(line_up_find(&line_up, &one_more, &timed)); /* takes the place of the first */
-    assert_ok(line_up_find(&line_up, &second, &timed));
-    assert_int_equal(loaded, LINE_UP_MAX + 1);
-    assert_ok(line_up_find(&line_up, &first, &timed));
-    assert_int_equal(loaded, LINE_UP_MAX + 2);
+    assert_ok(contenders_find(&contenders, &one_more, &timed)); /* takes the place of the first */
+    assert_ok(contenders_find(&contenders, &second, &timed));
+    assert_int_equal(loaded, CONTENDERS_MAX + 1);
+    assert_ok(contenders_find(&contenders, &first, &timed));
+    assert_int_equal(loaded, CONTENDERS_MAX + 2);
     double time_us;
     int64_t calls;
     assert_ok(timed_blocks(timed, 1, 50000, &time_us, &calls, NULL));
     assert_int_equal(calls, 27);
-    line_up_close(&line_up);
+    contenders_close(&contenders);
     assert_int_equal(open_kernels, 0);
 }
 
 TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     struct timed *timed, *again;
     const char *detail;
     prepare("17x9x5");
     searcher_there = true;
     searched = 0;
-    assert_ok(line_up_open(&site, &line_up));
+    assert_ok(contenders_open(&site, &contenders));
     assert_int_equal(searched, 0); /* nobody has asked */
-    assert_ok(line_up_rival(&line_up, "lt", &timed, &detail));
+    assert_ok(contenders_rival(&contenders, "lt", &timed, &detail));
     assert_string_equal(detail, "cublasLt");
-    assert_ok(line_up_rival(&line_up, "lt", &again, &detail));
+    assert_ok(contenders_rival(&contenders, "lt", &again, &detail));
     assert_ptr_equal(timed, again);
     assert_int_equal(searched, 1);
     searcher_there = false;
     for (int i = 0; i < 2; i++)
-        assert_fails(line_up_rival(&line_up, "autotune", &timed, &detail), E_ABSENT,
+        assert_fails(contenders_rival(&contenders, "autotune", &timed, &detail), E_ABSENT,
                      "no cublasGemmEx autotune");
     assert_int_equal(searched, 2);
-    assert_fails(line_up_rival(&line_up, "bf16x9", &timed, &detail), E_ABSENT, "of type sgemm");
-    assert_fails(line_up_rival(&line_up, "nobody", &timed, &detail), E_INPUT, "'nobody'");
-    line_up_close(&line_up);
+    assert_fails(contenders_rival(&contenders, "bf16x9", &timed, &detail), E_ABSENT, "of type sgemm");
+    assert_fails(contenders_rival(&contenders, "nobody", &timed, &detail), E_INPUT, "'nobody'");
+    contenders_close(&contenders);
     assert_int_equal(open_kernels, 0);
 }
 
 TEST(without_cublas_there_is_no_anchor_and_no_error)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     prepare("17x9x5");
     rival_there = false;
-    assert_ok(line_up_open(&site, &line_up));
-    assert_false(line_up.has_anchor);
-    line_up_close(&line_up);
+    assert_ok(contenders_open(&site, &contenders));
+    assert_false(contenders.has_anchor);
+    contenders_close(&contenders);
 }
 
 /* ---- verification ---- */

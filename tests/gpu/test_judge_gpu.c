@@ -2,7 +2,7 @@
 #include "canary.h"
 #include "clock.h"
 #include "compile.h"
-#include "line_up.h"
+#include "contenders.h"
 #include "roofline.h"
 #include "template.h"
 #include "unit.h"
@@ -233,17 +233,17 @@ TEST(twice_the_work_takes_twice_the_time)
 
 TEST(race_blocks_of_anchor_and_candidates_alternate)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     prepare("256x256x256", true);
-    assert_ok(line_up_open(&site, &line_up));
+    assert_ok(contenders_open(&site, &contenders));
     struct candidate candidate = compile(SIMT "1");
     double first = 0, us;
     int64_t calls;
     struct gpu_state state;
     for (int round = 0; round < 3; round++) {
         struct timed *timed;
-        if (line_up.has_anchor) assert_ok(timed_blocks(&line_up.anchor, 1, 2e4, &us, &calls, &state));
-        assert_ok(line_up_find(&line_up, &candidate, &timed));
+        if (contenders.has_anchor) assert_ok(timed_blocks(&contenders.anchor, 1, 2e4, &us, &calls, &state));
+        assert_ok(contenders_find(&contenders, &candidate, &timed));
         assert_non_null(timed->graph); /* it is a short call */
         assert_ok(timed_blocks(timed, 1, 2e4, &us, &calls, &state));
         assert_true((double)calls * us > 1e4);
@@ -251,21 +251,21 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
         print_message("%.3f us over %lld calls\n", us, (long long)calls);
     }
     assert_true(fabs(us / first - 1) < 0.2);
-    line_up_close(&line_up);
+    contenders_close(&contenders);
 }
 
 TEST(warming_up_settles)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     double medians[32], spent;
     int count;
     prepare("2048x2048x2048", true);
-    assert_ok(line_up_open(&site, &line_up));
-    if (!line_up.has_anchor) skip();
-    assert_ok(timed_warm_up(&line_up.anchor, 4, medians, 32, &count, &spent));
+    assert_ok(contenders_open(&site, &contenders));
+    if (!contenders.has_anchor) skip();
+    assert_ok(timed_warm_up(&contenders.anchor, 4, medians, 32, &count, &spent));
     print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);
     assert_true(count >= 3 && spent < 6);
-    line_up_close(&line_up);
+    contenders_close(&contenders);
 }
 
 TEST(a_winner_is_verified)

@@ -93,8 +93,8 @@ static enum status block(struct crew *crew, const struct bench_plan *plan, struc
 }
 
 /* The first block of each is its warm-up, a rival's search, and not counted. Who is not there sits out. */
-static enum status line_up(struct crew *crew, const struct bench_plan *plan, struct bench_row *row,
-                           bool cublas, int runners[BENCH_RUNNERS], int *count)
+static enum status contenders(struct crew *crew, const struct bench_plan *plan, struct bench_row *row,
+                              bool cublas, int runners[BENCH_RUNNERS], int *count)
 {
     *count = 0;
     for (int runner = 0; runner < BENCH_RUNNERS; runner++) {
@@ -153,7 +153,7 @@ static enum status race(struct crew *crew, const struct bench_plan *plan, struct
 {
     double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
     int runners[BENCH_RUNNERS], count = 0;
-    enum status st = line_up(crew, plan, row, cublas, runners, &count);
+    enum status st = contenders(crew, plan, row, cublas, runners, &count);
     if (!st) st = run_rounds(crew, plan, row, runners, count, samples);
     if (st) return st;
     bool own = false;

@@ -6,9 +6,9 @@
 #include "worker.h"
 #include "canary.h"
 #include "compile.h"
+#include "contenders.h"
 #include "env.h"
 #include "frame.h"
-#include "line_up.h"
 #include "messages.h"
 #include "roofline.h"
 #include "verify.h"
@@ -37,7 +37,7 @@ struct worker {
     struct device device;
     bool open; /* the device is, the judge is loaded, and the canary sang */
     struct site site;
-    struct line_up line_up;
+    struct contenders contenders;
     char cublas[16], nvrtc[16];
 };
 
@@ -125,13 +125,13 @@ static enum status measure_anchor(struct worker *w, double warm_s, double *sampl
 {
     *count = 0;
     *spent_s = 0;
-    if (!w->line_up.has_anchor) return OK;
-    enum status st = oracle_judge(&w->site.oracle, &w->line_up.anchor_kernel, judgement);
+    if (!w->contenders.has_anchor) return OK;
+    enum status st = oracle_judge(&w->site.oracle, &w->contenders.anchor_kernel, judgement);
     if (!st && warm_s > 0)
-        return timed_warm_up(&w->line_up.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
+        return timed_warm_up(&w->contenders.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
     int64_t calls;
     *count = 3;
-    return st ? st : timed_blocks(&w->line_up.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
+    return st ? st : timed_blocks(&w->contenders.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
 }
 
 static json_t *answer_prepare(struct worker *w, const json_t *request)
@@ -151,19 +151,19 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
         return message_failure(fail(E_INPUT, "prepare: seed or warm_s is negative"));
     enum status st = problem_parse(text, &problem);
     if (st) return message_failure(st);
-    line_up_close(&w->line_up);
+    contenders_close(&w->contenders);
     w->site.watch.one_by_one = one_by_one;
     st = site_prepare(&w->site, &problem, cold, (uint64_t)seed);
-    if (!st) st = line_up_open(&w->site, &w->line_up);
+    if (!st) st = contenders_open(&w->site, &w->contenders);
     if (!st) st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), samples, &count, &spent_s, &judgement);
     if (st) {
         json_t *failure = message_failure(st);
-        line_up_close(&w->line_up);
+        contenders_close(&w->contenders);
         site_clear(&w->site);
         return failure;
     }
     return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:o*, s:I, s:I}", "ok", 1, "anchor_us",
-                     count ? samples[count - 1] : 0.0, "rival", count ? w->line_up.anchor_row->name : "",
+                     count ? samples[count - 1] : 0.0, "rival", count ? w->contenders.anchor_row->name : "",
                      "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
                      w->site.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
                      judgement.detail, "anchor_errors", accuracy_to_json(&judgement.errors), "judged_rows",
@@ -186,20 +186,20 @@ static json_t *answer_trial(struct worker *w, const json_t *request)
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&outcome));
 }
 
-/* Whose block it is. detail stays the line-up's. */
+/* Whose block it is. detail stays the contenders'. */
 static enum status find_runner(struct worker *w, const char *who, const json_t *request, struct timed **timed,
                                const char **detail)
 {
     struct candidate candidate = {0};
     if (strcmp(who, "config") == 0) {
         enum status st = take_candidate(w, "block", request, &candidate);
-        return st ? st : line_up_find(&w->line_up, &candidate, timed);
+        return st ? st : contenders_find(&w->contenders, &candidate, timed);
     }
     if (!w->site.ready) return fail(E_ABSENT, "block: no problem was prepared");
-    if (strcmp(who, "anchor") != 0) return line_up_rival(&w->line_up, who, timed, detail);
-    if (!w->line_up.has_anchor)
+    if (strcmp(who, "anchor") != 0) return contenders_rival(&w->contenders, who, timed, detail);
+    if (!w->contenders.has_anchor)
         return fail(E_ABSENT, "block: cuBLAS is not there or does not take the problem");
-    *timed = &w->line_up.anchor;
+    *timed = &w->contenders.anchor;
     return OK;
 }
 
@@ -331,7 +331,7 @@ enum status cmd_gpu_worker(int argc, char **argv)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
     settle();
     enum status st = serve(&w);
-    line_up_close(&w.line_up);
+    contenders_close(&w.contenders);
     site_close(&w.site);
     device_close(&w.device);
     return st;
