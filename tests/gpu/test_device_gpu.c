@@ -7,7 +7,7 @@
 #include "nvml.h"
 #include "reference.h"
 #include "rivals.h"
-#include "site.h"
+#include "trial_setup.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -109,11 +109,11 @@ static bool serves(const char *config_text, const struct problem *problem)
 /* The row that problems of this type are raced against. */
 static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
 {
-    static struct site site;
+    static struct trial_setup setup;
     char detail[RIVAL_DETAIL_MAX];
-    site = (struct site){.device = &device, .problem = *problem};
+    setup = (struct trial_setup){.device = &device, .problem = *problem};
     const struct rival_row *row = rival_anchor(problem->type);
-    return row->open(&site, row, kernel, detail);
+    return row->open(&setup, row, kernel, detail);
 }
 
 /* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are left out; most are not.

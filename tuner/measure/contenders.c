@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum status contenders_open(struct site *site, struct contenders *contenders)
+enum status contenders_open(struct trial_setup *setup, struct contenders *contenders)
 {
     char detail[RIVAL_DETAIL_MAX];
-    *contenders = (struct contenders){.site = site, .anchor_row = rival_anchor(site->problem.type)};
+    *contenders = (struct contenders){.setup = setup, .anchor_row = rival_anchor(setup->problem.type)};
     if (!contenders->anchor_row) return OK;
     enum status st =
-        contenders->anchor_row->open(site, contenders->anchor_row, &contenders->anchor_kernel, detail);
-    if (!st) st = timed_start(&site->watch, &site->work, &contenders->anchor_kernel, &contenders->anchor);
+        contenders->anchor_row->open(setup, contenders->anchor_row, &contenders->anchor_kernel, detail);
+    if (!st) st = timed_start(&setup->watch, &setup->work, &contenders->anchor_kernel, &contenders->anchor);
     contenders->has_anchor = st == OK;
     if (!st) return OK;
     kernel_close(&contenders->anchor_kernel);
@@ -34,17 +34,17 @@ void contenders_close(struct contenders *contenders)
     }
     timed_stop(&contenders->anchor);
     kernel_close(&contenders->anchor_kernel);
-    *contenders = (struct contenders){.site = contenders->site};
+    *contenders = (struct contenders){.setup = contenders->setup};
 }
 
 static enum status enter(struct contenders *contenders, const struct candidate *candidate,
                          struct contender *place)
 {
-    struct site *site = contenders->site;
+    struct trial_setup *setup = contenders->setup;
     leave(place);
-    enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
+    enum status st = kernel_load(setup->device, &candidate->config, &setup->problem, candidate->cubin,
                                  candidate->checksum, &place->kernel);
-    if (!st) st = timed_start(&site->watch, &site->work, &place->kernel, &place->timed);
+    if (!st) st = timed_start(&setup->watch, &setup->work, &place->kernel, &place->timed);
     if (st) {
         leave(place);
         return st;
@@ -76,10 +76,10 @@ enum status contenders_find(struct contenders *contenders, const struct candidat
 /* As with the anchor, a rival that cannot take the problem is one that is not there. */
 static enum status admit(struct contenders *contenders, const struct rival_row *row)
 {
-    struct site *site = contenders->site;
+    struct trial_setup *setup = contenders->setup;
     struct contending_rival *rival = &contenders->rival[row - rivals];
-    enum status st = row->open(site, row, &rival->kernel, rival->detail);
-    if (!st) st = timed_start(&site->watch, &site->work, &rival->kernel, &rival->timed);
+    enum status st = row->open(setup, row, &rival->kernel, rival->detail);
+    if (!st) st = timed_start(&setup->watch, &setup->work, &rival->kernel, &rival->timed);
     if (st) kernel_close(&rival->kernel);
     if (st == E_GPU && !device_lost()) st = fail(E_ABSENT, "%s", status_text());
     rival->asked = true;
@@ -91,7 +91,7 @@ static enum status admit(struct contenders *contenders, const struct rival_row *
 enum status contenders_rival(struct contenders *contenders, const char *role, struct timed **timed,
                              const char **detail)
 {
-    const enum gemm_type needed = contenders->site->problem.type;
+    const enum gemm_type needed = contenders->setup->problem.type;
     const struct rival_row *row = rival_for(role, needed);
     if (!row && !rival_is_known(role)) return fail(E_INPUT, "there is no rival '%.40s'", role);
     if (!row)

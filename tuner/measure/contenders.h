@@ -1,4 +1,4 @@
-/* contenders.h — the kernels loaded for timing the site's problem: the rival, and the candidates of a race,
+/* contenders.h — the kernels loaded for timing the setup's problem: the rival, and the candidates of a race,
  * loaded once and timed block by block.
  */
 #ifndef GT_CONTENDERS_H
@@ -28,7 +28,7 @@ struct contending_rival {
 };
 
 struct contenders {
-    struct site *site;
+    struct trial_setup *setup;
     bool has_anchor;
     const struct rival_row *anchor_row;
     struct kernel anchor_kernel;
@@ -40,9 +40,9 @@ struct contenders {
 
 /* For the problem just prepared; the struct must stay where it is. Opens the anchor; where there is no
  * cuBLAS, or it does not take the problem, has_anchor stays false. Errors: E_GPU. */
-enum status contenders_open(struct site *site, struct contenders *contenders);
+enum status contenders_open(struct trial_setup *setup, struct contenders *contenders);
 
-/* Before the site's problem is forgotten; takes a zeroed struct too. */
+/* Before the setup's problem is forgotten; takes a zeroed struct too. */
 void contenders_close(struct contenders *contenders);
 
 /* The candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */

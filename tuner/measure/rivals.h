@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct site;
+struct trial_setup;
 struct kernel;
 
 #define RIVAL_DETAIL_MAX 96
@@ -26,9 +26,9 @@ struct rival_row {
     enum gemm_type delivers; /* a rival for what it satisfies */
     int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for those that take them */
 
-    /* Ready for the site's problem. detail: which of how many, or "". E_ABSENT: the library lacks it, refuses
-     * the problem, or what it offers is not right. Errors: E_GPU, E_MEMORY. */
-    enum status (*open)(struct site *site, const struct rival_row *row, struct kernel *kernel,
+    /* Ready for the setup's problem. detail: which of how many, or "". E_ABSENT: the library lacks it,
+     * refuses the problem, or what it offers is not right. Errors: E_GPU, E_MEMORY. */
+    enum status (*open)(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                         char detail[RIVAL_DETAIL_MAX]);
 };
 

@@ -6,7 +6,7 @@
 #include "nvml.h"
 #include "reference.h"
 #include "rivals.h"
-#include "site.h"
+#include "trial_setup.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -342,14 +342,14 @@ static float *random_floats(int64_t count)
     return x;
 }
 
-/* The row that problems of this type are raced against, without a site. */
+/* The row that problems of this type are raced against, without a setup. */
 static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
 {
-    static struct site site;
+    static struct trial_setup setup;
     char detail[RIVAL_DETAIL_MAX];
-    site = (struct site){.device = &device, .problem = *problem};
+    setup = (struct trial_setup){.device = &device, .problem = *problem};
     const struct rival_row *row = rival_anchor(problem->type);
-    return row->open(&site, row, kernel, detail);
+    return row->open(&setup, row, kernel, detail);
 }
 
 /* Run the rival on whole numbers; its C must be the reference's, padding included. */
