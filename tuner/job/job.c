@@ -73,7 +73,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
 void job_close(struct job *job)
 {
     if (!job) return;
-    playoff_free(&job->playoff);
+    final_race_free(&job->final_race);
     if (job->search) search_stop(job->search);
     field_close(&job->field);
     free(job->ahead);
@@ -147,8 +147,9 @@ enum status job_fill(struct job *job)
 
 struct built *job_wants(const struct job *job)
 {
-    for (int i = 0; job->phase == PHASE_CALL && i < job->playoff.count; i++)
-        if (job->playoff.finalist[i].built->state == BUILD_WANTED) return job->playoff.finalist[i].built;
+    for (int i = 0; job->phase == PHASE_CALL && i < job->final_race.count; i++)
+        if (job->final_race.finalist[i].built->state == BUILD_WANTED)
+            return job->final_race.finalist[i].built;
     for (size_t i = 0; job->phase == PHASE_SEARCH && i < job->ahead_count; i++)
         if (job->ahead[i].built->state == BUILD_WANTED) return job->ahead[i].built;
     return NULL;
