@@ -139,20 +139,20 @@ static void show_progress(size_t number, size_t count, const char *problem)
     print_replace(stderr, line);
 }
 
-static enum status run_all(const struct options *o, struct crew *crew, struct ladder_run *runs)
+static enum status run_all(const struct options *o, struct children *children, struct ladder_run *runs)
 {
-    const struct worker_info *worker = crew_worker(crew, 0);
+    const struct worker_info *worker = children_worker(children, 0);
     struct roofline roofline = {0, 0};
     bool live = print_can_replace(stderr);
-    enum status st = crew_roofline(crew, 0, &roofline.tflops, &roofline.gb_per_s);
+    enum status st = children_roofline(children, 0, &roofline.tflops, &roofline.gb_per_s);
     for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
         runs[i].problem = o->problems.at[i];
         if (live) show_progress(i + 1, o->problems.count, ladder_shape(&o->problems.at[i], text));
         st = ladder_run_rungs(o->rung, &runs[i]);
-        if (!st && !o->rung) st = ladder_run_add_tuned(crew, o->db, &worker->gpu, worker, &runs[i]);
-        if (!st) st = ladder_run_build(crew, worker->gpu.arch, &runs[i]);
-        if (!st) st = ladder_run_measure(crew, !o->hot, &runs[i]);
+        if (!st && !o->rung) st = ladder_run_add_tuned(children, o->db, &worker->gpu, worker, &runs[i]);
+        if (!st) st = ladder_run_build(children, worker->gpu.arch, &runs[i]);
+        if (!st) st = ladder_run_measure(children, !o->hot, &runs[i]);
     }
     if (live) print_replace(stderr, NULL);
     if (!st) st = ladder_show(runs, o->problems.count, &roofline, worker, !o->hot, o->format);
@@ -173,7 +173,7 @@ static bool is_done(const struct ladder_run *runs, size_t count, const struct la
 }
 
 /* What the compiler makes of each rung depends on the op of a problem, not on its size: each op once. */
-static enum status compile_all(const struct options *o, struct crew *crew, const struct gpu *gpu,
+static enum status compile_all(const struct options *o, struct children *children, const struct gpu *gpu,
                                struct ladder_run *runs)
 {
     size_t count = 0;
@@ -182,7 +182,7 @@ static enum status compile_all(const struct options *o, struct crew *crew, const
         runs[count].problem = o->problems.at[i];
         st = ladder_run_rungs(o->rung, &runs[count]);
         if (!st && is_done(runs, count, &runs[count], gpu->arch)) continue;
-        if (!st) st = ladder_run_build(crew, gpu->arch, &runs[count]);
+        if (!st) st = ladder_run_build(children, gpu->arch, &runs[count]);
         count++;
     }
     return st ? st : ladder_show_compiled(runs, count, gpu, o->format);
@@ -211,7 +211,7 @@ static enum status find_descriptor(const char *name, struct gpu *gpu)
 enum status cmd_ladder(int argc, char **argv)
 {
     struct options options = {.format = TABLE_TEXT};
-    struct crew *crew = NULL;
+    struct children *children = NULL;
     struct ladder_run *runs = NULL, probe;
     struct gpu gpu;
     char cache[4096];
@@ -229,11 +229,12 @@ enum status cmd_ladder(int argc, char **argv)
         st = fail(E_MEMORY, "out of memory");
         goto out;
     }
-    struct crew_options members = {cache, 0, &device, options.compile_only ? 0 : 1};
-    if ((st = crew_open(&members, &crew))) goto out;
-    st = options.compile_only ? compile_all(&options, crew, &gpu, runs) : run_all(&options, crew, runs);
+    struct children_options members = {cache, 0, &device, options.compile_only ? 0 : 1};
+    if ((st = children_open(&members, &children))) goto out;
+    st = options.compile_only ? compile_all(&options, children, &gpu, runs)
+                              : run_all(&options, children, runs);
 out:
-    crew_close(crew);
+    children_close(children);
     free(runs);
     problem_list_free(&options.problems);
     return st;

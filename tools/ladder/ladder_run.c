@@ -78,7 +78,7 @@ static enum status from_database(const char *path, const struct worker_info *wor
 
 /* The best of the model's first few. Registers and spills are known only from the compiler. E_ABSENT: none
  * can run. */
-static enum status from_model(struct crew *crew, const struct gpu *gpu, const struct problem *problem,
+static enum status from_model(struct children *children, const struct gpu *gpu, const struct problem *problem,
                               struct config *config)
 {
     struct space *space = NULL;
@@ -92,7 +92,7 @@ static enum status from_model(struct crew *crew, const struct gpu *gpu, const st
     if (st) goto out;
     count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;
     for (int i = 0; i < count; i++) kernels[i] = kernel_key_of(&field.config[i], problem, gpu->arch);
-    st = crew_build_all(crew, kernels, count, builds);
+    st = children_build_all(children, kernels, count, builds);
     if (st) goto out;
     for (int i = 0; i < count; i++) {
         if (!builds[i].built || builds[i].facts.spill_bytes > 0) continue;
@@ -109,53 +109,55 @@ out:
     return st;
 }
 
-enum status ladder_run_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
+enum status ladder_run_add_tuned(struct children *children, const char *db_path, const struct gpu *gpu,
                                  const struct worker_info *worker, struct ladder_run *run)
 {
     struct config config;
     const char *name = "model's best";
     enum status st = from_database(db_path, worker, &run->problem, &config, &name);
-    if (st == E_ABSENT) st = from_model(crew, gpu, &run->problem, &config);
+    if (st == E_ABSENT) st = from_model(children, gpu, &run->problem, &config);
     if (!st) ladder_row_add(run, name, &config);
     return st == E_ABSENT ? OK : st;
 }
 
-enum status ladder_run_build(struct crew *crew, int arch, struct ladder_run *run)
+enum status ladder_run_build(struct children *children, int arch, struct ladder_run *run)
 {
     struct kernel_key kernels[LADDER_ROWS_MAX];
     struct build builds[LADDER_ROWS_MAX];
     for (int i = 0; i < run->count; i++) kernels[i] = kernel_key_of(&run->row[i].config, &run->problem, arch);
-    enum status st = crew_build_all(crew, kernels, run->count, builds);
+    enum status st = children_build_all(children, kernels, run->count, builds);
     for (int i = 0; i < run->count && !st; i++) run->row[i].build = builds[i];
     return st;
 }
 
-static enum status prepare(struct crew *crew, bool cold, const struct problem *problem, double *anchor_us)
+static enum status prepare(struct children *children, bool cold, const struct problem *problem,
+                           double *anchor_us)
 {
     json_t *answer = NULL;
-    enum status st = crew_ask(crew, 0, request_prepare(problem, cold, SEED, WARM_S), CREW_PREPARE_S, &answer);
+    enum status st =
+        children_ask(children, 0, request_prepare(problem, cold, SEED, WARM_S), CHILDREN_PREPARE_S, &answer);
     if (!st) *anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     json_decref(answer);
     return st;
 }
 
 /* One block's mean time of a call. */
-static enum status block(struct crew *crew, json_t *request, double *time_us)
+static enum status block(struct children *children, json_t *request, double *time_us)
 {
     json_t *answer = NULL;
-    enum status st = crew_ask(crew, 0, request, BLOCK_DEADLINE_S, &answer);
+    enum status st = children_ask(children, 0, request, BLOCK_DEADLINE_S, &answer);
     if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
     json_decref(answer);
     return st;
 }
 
-static enum status time_row(struct crew *crew, struct ladder_row *row, bool anchor)
+static enum status time_row(struct children *children, struct ladder_row *row, bool anchor)
 {
     double own[BLOCKS], rival[BLOCKS];
     enum status st = OK;
     for (int i = 0; i < BLOCKS && !st; i++) {
-        if (anchor) st = block(crew, request_anchor_block(BLOCK_MS), &rival[i]);
-        if (!st) st = block(crew, request_block(&row->config, &row->build, BLOCK_MS), &own[i]);
+        if (anchor) st = block(children, request_anchor_block(BLOCK_MS), &rival[i]);
+        if (!st) st = block(children, request_block(&row->config, &row->build, BLOCK_MS), &own[i]);
     }
     if (st) return st;
     row->time_us = stats_median(own, BLOCKS);
@@ -163,22 +165,22 @@ static enum status time_row(struct crew *crew, struct ladder_row *row, bool anch
     return OK;
 }
 
-static enum status try_row(struct crew *crew, struct ladder_row *row, bool anchor)
+static enum status try_row(struct children *children, struct ladder_row *row, bool anchor)
 {
     json_t *answer = NULL;
     enum status st =
-        crew_ask(crew, 0, request_trial(&row->config, &row->build, 0), TRIAL_DEADLINE_S, &answer);
+        children_ask(children, 0, request_trial(&row->config, &row->build, 0), TRIAL_DEADLINE_S, &answer);
     if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &row->outcome);
     json_decref(answer);
-    if (!st && outcome_usable(&row->outcome)) st = time_row(crew, row, anchor);
+    if (!st && outcome_usable(&row->outcome)) st = time_row(children, row, anchor);
     return st;
 }
 
-enum status ladder_run_measure(struct crew *crew, bool cold, struct ladder_run *run)
+enum status ladder_run_measure(struct children *children, bool cold, struct ladder_run *run)
 {
     double anchors[LADDER_ROWS_MAX], anchor_us = 0;
     int anchored = 0;
-    enum status st = prepare(crew, cold, &run->problem, &anchor_us);
+    enum status st = prepare(children, cold, &run->problem, &anchor_us);
     run->anchor_us = anchor_us;
     for (int i = 0; i < run->count && !st; i++) {
         struct ladder_row *row = &run->row[i];
@@ -186,11 +188,11 @@ enum status ladder_run_measure(struct crew *crew, bool cold, struct ladder_run *
             row->outcome = outcome_failed(row->build.verdict, "%s", row->build.detail);
             continue;
         }
-        st = try_row(crew, row, anchor_us > 0);
+        st = try_row(children, row, anchor_us > 0);
         if (st == E_CHILD) { /* the worker died of it and has been restarted: a row that says so */
             row->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
             row->time_us = 0;
-            st = prepare(crew, cold, &run->problem, &anchor_us);
+            st = prepare(children, cold, &run->problem, &anchor_us);
         }
         row->outcome.facts = row->build.facts;
         if (row->time_us > 0 && row->anchor_us > 0) anchors[anchored++] = row->anchor_us;

@@ -5,8 +5,8 @@
 #ifndef GT_LADDER_RUN_H
 #define GT_LADDER_RUN_H
 
+#include "children.h"
 #include "config.h"
-#include "crew.h"
 #include "outcome.h"
 #include "problem.h"
 #include "status.h"
@@ -37,14 +37,14 @@ enum status ladder_run_rungs(const char *only, struct ladder_run *run);
 /* Add the configuration for this GPU that is known to be best: the database's measured winner, else the
  * fastest trial of an unfinished search, else what the model puts first (of the few that it likes best,
  * compiled here). The name says which. No database is no error; nothing is added if the space is empty.
- * Errors: E_DB, E_IO, E_INPUT, E_MEMORY, and those of the crew. */
-enum status ladder_run_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
+ * Errors: E_DB, E_IO, E_INPUT, E_MEMORY, and those of the children. */
+enum status ladder_run_add_tuned(struct children *children, const char *db_path, const struct gpu *gpu,
                                  const struct worker_info *worker, struct ladder_run *run);
 
 /* Compile all rows for an architecture, in parallel. */
-enum status ladder_run_build(struct crew *crew, int arch, struct ladder_run *run);
+enum status ladder_run_build(struct children *children, int arch, struct ladder_run *run);
 
 /* Run, judge and time all of them on worker 0. A row that fails is a row that says so. */
-enum status ladder_run_measure(struct crew *crew, bool cold, struct ladder_run *run);
+enum status ladder_run_measure(struct children *children, bool cold, struct ladder_run *run);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef GT_LADDER_SHOW_H
 #define GT_LADDER_SHOW_H
 
-#include "crew.h"
+#include "children.h"
 #include "ladder_run.h"
 #include "table.h"
 #include <stdbool.h>

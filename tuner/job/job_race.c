@@ -97,7 +97,7 @@ enum status race_answered(struct job *job, const json_t *answer)
 {
     double time_us = json_number_value(json_object_get(answer, "time_us"));
     if (message_check(answer) || !(time_us > 0)) {
-        crew_cancel(job->env->crew, job->worker);
+        children_cancel(job->env->children, job->worker);
         return race_lost(job);
     }
     const json_t *state = json_object_get(answer, "state");
@@ -224,7 +224,7 @@ enum status check_answered(struct job *job, const json_t *answer)
     if (!st && !accuracy_from_json(json_object_get(answer, "errors"), &errors))
         st = fail(E_CHILD, "the last check told errors that are none");
     if (st) {
-        crew_cancel(job->env->crew, job->worker);
+        children_cancel(job->env->children, job->worker);
         return check_lost(job, false, status_text());
     }
     if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);

@@ -42,7 +42,7 @@ static enum status open_lane(struct state *x, int i)
 {
     struct session *s = x->s;
     struct lane *lane = &x->lane[i];
-    const struct worker_info *info = crew_worker(s->crew, s->workers[i]);
+    const struct worker_info *info = children_worker(s->children, s->workers[i]);
     lane->worker = s->workers[i];
     struct db_context *c = &lane->context;
     c->gpu = info->gpu;
@@ -51,7 +51,7 @@ static enum status open_lane(struct state *x, int i)
     snprintf(c->gpu_uuid, sizeof c->gpu_uuid, "%s", info->uuid);
     snprintf(c->driver, sizeof c->driver, "%s", info->driver);
     snprintf(c->cublas, sizeof c->cublas, "%s", info->cublas);
-    snprintf(c->nvrtc, sizeof c->nvrtc, "%s", crew_nvrtc(s->crew));
+    snprintf(c->nvrtc, sizeof c->nvrtc, "%s", children_nvrtc(s->children));
     return db_run_start(s->db, c, s->options->command, s->options->seed, &lane->run_id);
 }
 
@@ -254,8 +254,8 @@ static enum status feed_compilers(struct state *x)
             struct job *job = ahead ? x->lane[i].next : x->lane[i].now;
             enum status st = job ? job_fill(job) : OK;
             struct built *built = NULL;
-            while (!st && job && crew_idle_compilers(x->s->crew) > 0 && (built = job_wants(job))) {
-                st = crew_compile(x->s->crew, &built->kernel, built);
+            while (!st && job && children_idle_compilers(x->s->children) > 0 && (built = job_wants(job))) {
+                st = children_compile(x->s->children, &built->kernel, built);
                 if (st == E_BUSY) return OK;
                 built->state = BUILD_ASKED;
             }
@@ -271,7 +271,7 @@ static enum status look_ahead(struct state *x)
     for (int i = 0; i < x->lanes && !x->stopping; i++) {
         struct lane *lane = &x->lane[i];
         if (lane->gone || !lane->now || lane->next || !job_half_done(lane->now)) continue;
-        if (crew_idle_compilers(x->s->crew) < crew_compilers(x->s->crew)) return OK;
+        if (children_idle_compilers(x->s->children) < children_compilers(x->s->children)) return OK;
         enum status st = deal(x, lane, &lane->next, &lane->next_at);
         if (st) return st;
     }
@@ -300,7 +300,7 @@ static enum status step_lanes(struct state *x, bool *working, bool *changed)
 
 static void show_progress(struct state *x)
 {
-    struct progress progress[CREW_WORKERS_MAX];
+    struct progress progress[CHILDREN_WORKERS_MAX];
     int count = 0;
     for (int i = 0; i < x->lanes; i++)
         if (x->lane[i].now) job_progress(x->lane[i].now, &progress[count++]);
@@ -319,10 +319,10 @@ static enum status interrupt(struct state *x)
     return OK;
 }
 
-static enum status handle(struct state *x, struct crew_event *event)
+static enum status handle(struct state *x, struct children_event *event)
 {
-    if (event->kind == CREW_INTERRUPT) return interrupt(x);
-    if (event->kind == CREW_BUILT) {
+    if (event->kind == CHILDREN_INTERRUPT) return interrupt(x);
+    if (event->kind == CHILDREN_BUILT) {
         x->s->kernels += event->build.built && !event->build.cached;
         return builds_tell(event->tag, &event->build);
     }
@@ -330,11 +330,11 @@ static enum status handle(struct state *x, struct crew_event *event)
     struct lane *lane = NULL;
     for (int i = 0; i < x->lanes; i++)
         if (x->lane[i].worker == event->worker) lane = &x->lane[i];
-    if (lane && event->kind == CREW_GONE) {
+    if (lane && event->kind == CHILDREN_GONE) {
         lane->gone = true;
         snprintf(x->gone_reason, sizeof x->gone_reason, "%s", event->reason);
-        report_say(x->env.report, "GPU %d is given up: %s", crew_worker(x->s->crew, lane->worker)->device,
-                   event->reason);
+        report_say(x->env.report, "GPU %d is given up: %s",
+                   children_worker(x->s->children, lane->worker)->device, event->reason);
         drop_next(x, lane);
     }
     if (lane && lane->now) return job_event(lane->now, event);
@@ -353,9 +353,9 @@ static enum status loop(struct state *x)
         if (changed) continue;
         if (!working) return OK;
         show_progress(x);
-        struct crew_event event;
+        struct children_event event;
         /* A kernel that was refused is settled in the next turn, so every event gets one. */
-        st = crew_wait(x->s->crew, TICK_S, &event);
+        st = children_wait(x->s->children, TICK_S, &event);
         if (!st) st = handle(x, &event);
         if (st) return st;
     }
@@ -370,7 +370,7 @@ static enum status open_state(struct state *x)
     x->lane = calloc((size_t)s->worker_count, sizeof *x->lane);
     x->turn = calloc(problems, sizeof *x->turn);
     if (!x->lane || !x->turn) return fail(E_MEMORY, "out of memory for the run");
-    x->env = (struct job_env){.crew = s->crew, .db = s->db, .space = s->space, .options = s->options};
+    x->env = (struct job_env){.children = s->children, .db = s->db, .space = s->space, .options = s->options};
     int64_t recovered = 0;
     enum status st = builds_open(&x->env.builds);
     if (!st) st = report_open((int)problems, s->worker_count, &x->env.report);

@@ -92,7 +92,7 @@ static enum status parse_devices(const char *text, struct tune_options *o)
 {
     o->gpus_given = true;
     if (strcmp(text, "all") == 0) {
-        o->device_count = CREW_ALL_DEVICES;
+        o->device_count = CHILDREN_ALL_DEVICES;
         return OK;
     }
     o->device_count = 0;
@@ -101,7 +101,7 @@ static enum status parse_devices(const char *text, struct tune_options *o)
         int device = atoi(rest);
         bool bad = digits == 0 || digits > 4 || (rest[digits] && rest[digits] != ',');
         for (int i = 0; !bad && i < o->device_count; i++) bad = o->devices[i] == device;
-        if (bad || o->device_count == CREW_WORKERS_MAX)
+        if (bad || o->device_count == CHILDREN_WORKERS_MAX)
             return fail(E_USAGE, "--gpus '%.60s' is not 'all' or a list of GPU numbers such as 0,1", text);
         o->devices[o->device_count++] = device;
         if (!rest[digits]) return OK;

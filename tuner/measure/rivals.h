@@ -3,8 +3,8 @@
  *
  * Each is asked for the arithmetic that it promises, by the mode of its handle or its compute type, and the
  * environment of this process is left alone. What would change the meaning of FP32 for a whole process
- * (crew.h) the supervisor keeps from its children; where it is set nevertheless, strict FP32 is asked for in
- * cuBLAS's pedantic mode, which knows neither TF32 nor emulation.
+ * (children.h) the supervisor keeps from its children; where it is set nevertheless, strict FP32 is asked for
+ * in cuBLAS's pedantic mode, which knows neither TF32 nor emulation.
  */
 #ifndef GT_RIVALS_H
 #define GT_RIVALS_H

@@ -1,4 +1,4 @@
-#include "crew.h"
+#include "children.h"
 
 #include "clock.h"
 #include "messages.h"
@@ -30,34 +30,34 @@ struct hand {
     bool again; /* ask again once greeted */
 };
 
-struct crew {
+struct children {
     struct pool *pool;
     struct hand *compiler, *worker;
     int compilers, workers;
-    char nvrtc[CREW_VERSION_MAX];
+    char nvrtc[CHILDREN_VERSION_MAX];
 };
 
 /* ---- greeting ---- */
 
-static struct hand *hand_of(struct crew *crew, int child, bool *compiler)
+static struct hand *hand_of(struct children *children, int child, bool *compiler)
 {
-    for (int i = 0; i < crew->compilers; i++)
-        if (crew->compiler[i].child == child) {
+    for (int i = 0; i < children->compilers; i++)
+        if (children->compiler[i].child == child) {
             *compiler = true;
-            return &crew->compiler[i];
+            return &children->compiler[i];
         }
     *compiler = false;
-    for (int i = 0; i < crew->workers; i++)
-        if (crew->worker[i].child == child) return &crew->worker[i];
+    for (int i = 0; i < children->workers; i++)
+        if (children->worker[i].child == child) return &children->worker[i];
     return NULL;
 }
 
-static enum status greet(struct crew *crew, struct hand *hand)
+static enum status greet(struct children *children, struct hand *hand)
 {
     json_t *hello = json_pack("{s:s}", "do", "hello");
     if (!hello) return fail(E_MEMORY, "out of memory for a greeting");
     hand->stage = GREETING;
-    enum status st = pool_submit(crew->pool, hand->child, hello, CREW_DEADLINE_S, hand);
+    enum status st = pool_submit(children->pool, hand->child, hello, CHILDREN_DEADLINE_S, hand);
     json_decref(hello);
     /* It is ending already, or gone: that comes as an event, and it is greeted again or given up. */
     return st == E_BUSY || st == E_CHILD ? OK : st;
@@ -88,36 +88,36 @@ static enum status take_worker_hello(struct hand *hand, const json_t *answer)
 }
 
 /* A child that dies at its start may have been killed for another's memory: it is greeted again. */
-static enum status greet_again(struct crew *crew, struct hand *hand, bool compiler,
+static enum status greet_again(struct children *children, struct hand *hand, bool compiler,
                                const struct pool_event *e)
 {
-    if (e->kind == POOL_DIED && !e->gone && ++hand->failures < GREETINGS_MAX) return greet(crew, hand);
+    if (e->kind == POOL_DIED && !e->gone && ++hand->failures < GREETINGS_MAX) return greet(children, hand);
     return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
 }
 
 /* Wait until every child has answered its first greeting. *devices: how many GPUs a worker says there are. */
-static enum status await_greetings(struct crew *crew, int *devices)
+static enum status await_greetings(struct children *children, int *devices)
 {
     for (;;) {
         bool waiting = false;
-        for (int i = 0; i < crew->compilers; i++) waiting |= crew->compiler[i].stage == GREETING;
-        for (int i = 0; i < crew->workers; i++) waiting |= crew->worker[i].stage == GREETING;
+        for (int i = 0; i < children->compilers; i++) waiting |= children->compiler[i].stage == GREETING;
+        for (int i = 0; i < children->workers; i++) waiting |= children->worker[i].stage == GREETING;
         if (!waiting) return OK;
 
         struct pool_event e;
-        enum status st = pool_wait(crew->pool, CREW_DEADLINE_S, &e);
+        enum status st = pool_wait(children->pool, CHILDREN_DEADLINE_S, &e);
         if (st) return st;
         if (e.kind == POOL_INTERRUPT) return fail(E_INTERRUPTED, "interrupted before the first trial");
         if (e.kind == POOL_TICK) continue;
         bool compiler;
-        struct hand *hand = hand_of(crew, e.child, &compiler);
+        struct hand *hand = hand_of(children, e.child, &compiler);
         if (e.kind != POOL_REPLY) {
-            if ((st = greet_again(crew, hand, compiler, &e))) return st;
+            if ((st = greet_again(children, hand, compiler, &e))) return st;
             continue;
         }
         if (compiler) {
             if (!(st = message_check(e.message)))
-                copy_text(e.message, "nvrtc", crew->nvrtc, sizeof crew->nvrtc);
+                copy_text(e.message, "nvrtc", children->nvrtc, sizeof children->nvrtc);
         } else {
             st = take_worker_hello(hand, e.message);
             json_int_t count = json_integer_value(json_object_get(e.message, "devices"));
@@ -138,33 +138,33 @@ static int core_count(void)
     return count > 0 ? count : 1;
 }
 
-static enum status start_compilers(struct crew *crew, const struct crew_options *options)
+static enum status start_compilers(struct children *children, const struct children_options *options)
 {
     int count = options->compilers > 0 ? options->compilers : core_count();
-    if (!(crew->compiler = calloc((size_t)count, sizeof *crew->compiler)))
+    if (!(children->compiler = calloc((size_t)count, sizeof *children->compiler)))
         return fail(E_MEMORY, "out of memory for %d compilers", count);
     const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};
     enum status st = OK;
     for (int i = 0; i < count && !st; i++) {
-        struct hand *hand = &crew->compiler[i];
-        crew->compilers = i + 1;
-        st = pool_start(crew->pool, argv, COMPILER_NICE, &hand->child);
-        if (!st) st = greet(crew, hand);
+        struct hand *hand = &children->compiler[i];
+        children->compilers = i + 1;
+        st = pool_start(children->pool, argv, COMPILER_NICE, &hand->child);
+        if (!st) st = greet(children, hand);
     }
     return st;
 }
 
-static enum status start_worker(struct crew *crew, int device, const char *cache)
+static enum status start_worker(struct children *children, int device, const char *cache)
 {
-    if (crew->workers == CREW_WORKERS_MAX)
-        return fail(E_INPUT, "at most %d GPUs can be tuned at once", CREW_WORKERS_MAX);
+    if (children->workers == CHILDREN_WORKERS_MAX)
+        return fail(E_INPUT, "at most %d GPUs can be tuned at once", CHILDREN_WORKERS_MAX);
     char ordinal[16];
     snprintf(ordinal, sizeof ordinal, "%d", device);
     const char *argv[] = {"tune", "_worker", "--device", ordinal, "--cache", cache, NULL};
-    struct hand *hand = &crew->worker[crew->workers++];
+    struct hand *hand = &children->worker[children->workers++];
     hand->info.device = device;
-    enum status st = pool_start(crew->pool, argv, 0, &hand->child);
-    return st ? st : greet(crew, hand);
+    enum status st = pool_start(children->pool, argv, 0, &hand->child);
+    return st ? st : greet(children, hand);
 }
 
 /* NVIDIA's libraries read them once for a whole process, and then what was asked for as FP32 would be
@@ -173,112 +173,113 @@ static enum status start_worker(struct crew *crew, int device, const char *cache
 static const char *const kept_from_children[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                                                  "CUBLAS_EMULATION_STRATEGY", NULL};
 
-enum status crew_open(const struct crew_options *options, struct crew **out)
+enum status children_open(const struct children_options *options, struct children **out)
 {
     if (!utf8_valid(options->cache)) /* messages name its files, and JSON has no other characters */
         return fail(E_INPUT, "the name of the cache folder is not UTF-8: %.200s; choose another with --cache",
                     options->cache);
-    struct crew *crew = calloc(1, sizeof *crew);
-    if (!crew) return fail(E_MEMORY, "out of memory for the child processes");
+    struct children *children = calloc(1, sizeof *children);
+    if (!children) return fail(E_MEMORY, "out of memory for the child processes");
     enum status st = OK;
     int devices = 0;
-    if (!(crew->worker = calloc(CREW_WORKERS_MAX, sizeof *crew->worker)))
+    if (!(children->worker = calloc(CHILDREN_WORKERS_MAX, sizeof *children->worker)))
         st = fail(E_MEMORY, "out of memory for the GPU workers");
-    if (!st) st = pool_open(&crew->pool);
-    if (!st) pool_keep_from_children(crew->pool, kept_from_children);
-    if (!st) st = start_compilers(crew, options);
+    if (!st) st = pool_open(&children->pool);
+    if (!st) pool_keep_from_children(children->pool, kept_from_children);
+    if (!st) st = start_compilers(children, options);
     for (int i = 0; i < options->device_count && !st; i++)
-        st = start_worker(crew, options->devices[i], options->cache);
-    if (options->device_count == CREW_ALL_DEVICES && !st) st = start_worker(crew, 0, options->cache);
-    if (!st) st = await_greetings(crew, &devices);
-    if (options->device_count == CREW_ALL_DEVICES) {
-        for (int i = 1; i < devices && !st; i++) st = start_worker(crew, i, options->cache);
-        if (!st) st = await_greetings(crew, NULL);
+        st = start_worker(children, options->devices[i], options->cache);
+    if (options->device_count == CHILDREN_ALL_DEVICES && !st) st = start_worker(children, 0, options->cache);
+    if (!st) st = await_greetings(children, &devices);
+    if (options->device_count == CHILDREN_ALL_DEVICES) {
+        for (int i = 1; i < devices && !st; i++) st = start_worker(children, i, options->cache);
+        if (!st) st = await_greetings(children, NULL);
     }
     if (st) {
-        crew_close(crew);
+        children_close(children);
         return st;
     }
-    *out = crew;
+    *out = children;
     return OK;
 }
 
-void crew_close(struct crew *crew)
+void children_close(struct children *children)
 {
-    if (!crew) return;
-    pool_close(crew->pool);
-    free(crew->compiler);
-    free(crew->worker);
-    free(crew);
+    if (!children) return;
+    pool_close(children->pool);
+    free(children->compiler);
+    free(children->worker);
+    free(children);
 }
 
-int crew_workers(const struct crew *crew)
+int children_workers(const struct children *children)
 {
-    return crew->workers;
+    return children->workers;
 }
 
-const struct worker_info *crew_worker(const struct crew *crew, int worker)
+const struct worker_info *children_worker(const struct children *children, int worker)
 {
-    return &crew->worker[worker].info;
+    return &children->worker[worker].info;
 }
 
-int crew_compilers(const struct crew *crew)
+int children_compilers(const struct children *children)
 {
-    return crew->compilers;
+    return children->compilers;
 }
 
-const char *crew_nvrtc(const struct crew *crew)
+const char *children_nvrtc(const struct children *children)
 {
-    return crew->nvrtc;
+    return children->nvrtc;
 }
 
-int crew_idle_compilers(const struct crew *crew)
+int children_idle_compilers(const struct children *children)
 {
     int idle = 0;
-    for (int i = 0; i < crew->compilers; i++) idle += crew->compiler[i].stage == READY;
+    for (int i = 0; i < children->compilers; i++) idle += children->compiler[i].stage == READY;
     return idle;
 }
 
-bool crew_worker_idle(const struct crew *crew, int worker)
+bool children_worker_idle(const struct children *children, int worker)
 {
-    const struct hand *hand = &crew->worker[worker];
-    return hand->stage == READY && pool_idle(crew->pool, hand->child);
+    const struct hand *hand = &children->worker[worker];
+    return hand->stage == READY && pool_idle(children->pool, hand->child);
 }
 
 /* ---- asking ---- */
 
-static enum status ask_compiler(struct crew *crew, struct hand *hand)
+static enum status ask_compiler(struct children *children, struct hand *hand)
 {
     json_t *request = json_pack("{s:s, s:o}", "do", "compile", "key", kernel_to_json(&hand->kernel));
     if (!request) return fail(E_MEMORY, "out of memory for a request to a compiler");
     hand->again = false;
     hand->stage = AT_WORK;
-    enum status st = pool_submit(crew->pool, hand->child, request, CREW_DEADLINE_S, hand);
+    enum status st = pool_submit(children->pool, hand->child, request, CHILDREN_DEADLINE_S, hand);
     json_decref(request);
     return st == E_BUSY ? OK
                         : st; /* as in greet: its end is that of this compilation, which is asked again */
 }
 
-enum status crew_compile(struct crew *crew, const struct kernel_key *kernel, void *tag)
+enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag)
 {
-    for (int i = 0; i < crew->compilers; i++) {
-        struct hand *hand = &crew->compiler[i];
-        if (hand->stage != READY || !pool_idle(crew->pool, hand->child)) continue;
+    for (int i = 0; i < children->compilers; i++) {
+        struct hand *hand = &children->compiler[i];
+        if (hand->stage != READY || !pool_idle(children->pool, hand->child)) continue;
         hand->kernel = *kernel;
         hand->retries = 0;
         hand->tag = tag;
-        return ask_compiler(crew, hand);
+        return ask_compiler(children, hand);
     }
     return fail(E_BUSY, "no compiler is idle");
 }
 
-enum status crew_send(struct crew *crew, int worker, json_t *request, double deadline_s, void *tag)
+enum status children_send(struct children *children, int worker, json_t *request, double deadline_s,
+                          void *tag)
 {
-    struct hand *hand = &crew->worker[worker];
+    struct hand *hand = &children->worker[worker];
     if (!request) return fail(E_MEMORY, "out of memory for a request to a GPU worker");
     enum status st = OK;
     if (hand->stage != READY) st = fail(E_BUSY, "the worker of GPU %d is not idle", hand->info.device);
-    if (!st) st = pool_submit(crew->pool, hand->child, request, deadline_s, hand);
+    if (!st) st = pool_submit(children->pool, hand->child, request, deadline_s, hand);
     json_decref(request);
     if (st) return st;
     hand->stage = AT_WORK;
@@ -286,13 +287,13 @@ enum status crew_send(struct crew *crew, int worker, json_t *request, double dea
     return OK;
 }
 
-void crew_cancel(struct crew *crew, int worker)
+void children_cancel(struct children *children, int worker)
 {
-    struct hand *hand = &crew->worker[worker];
+    struct hand *hand = &children->worker[worker];
     if (hand->stage >= LEAVING) return;
     hand->stage = GREETING; /* its end comes without a job and makes us greet it */
     hand->tag = NULL;
-    pool_cancel(crew->pool, hand->child);
+    pool_cancel(children->pool, hand->child);
 }
 
 /* ---- what comes back ---- */
@@ -317,30 +318,30 @@ static enum status parse_build(const json_t *answer, struct build *build)
     return st;
 }
 
-static void finish_compile(struct hand *hand, struct crew_event *event)
+static void finish_compile(struct hand *hand, struct children_event *event)
 {
-    event->kind = CREW_BUILT;
+    event->kind = CHILDREN_BUILT;
     event->tag = hand->tag;
     hand->tag = NULL;
 }
 
-static void fail_compile(struct hand *hand, const char *why, struct crew_event *event)
+static void fail_compile(struct hand *hand, const char *why, struct children_event *event)
 {
     finish_compile(hand, event);
     event->build = (struct build){.verdict = VERDICT_UNBUILDABLE};
     snprintf(event->build.detail, sizeof event->build.detail, "%s", why);
 }
 
-static int compilers_left(const struct crew *crew)
+static int compilers_left(const struct children *children)
 {
     int left = 0;
-    for (int i = 0; i < crew->compilers; i++) left += crew->compiler[i].stage != GONE;
+    for (int i = 0; i < children->compilers; i++) left += children->compiler[i].stage != GONE;
     return left;
 }
 
 /* *found says whether *event holds something for the caller. */
-static enum status from_compiler(struct crew *crew, struct hand *hand, struct pool_event *e, bool *found,
-                                 struct crew_event *event)
+static enum status from_compiler(struct children *children, struct hand *hand, struct pool_event *e,
+                                 bool *found, struct children_event *event)
 {
     enum status st = OK;
     bool at_work = hand->stage == AT_WORK;
@@ -352,7 +353,7 @@ static enum status from_compiler(struct crew *crew, struct hand *hand, struct po
             *found = !st;
         }
         hand->stage = READY;
-        if (!st && hand->again) st = ask_compiler(crew, hand);
+        if (!st && hand->again) st = ask_compiler(children, hand);
         return st;
     }
     if (at_work && e->kind == POOL_DIED && hand->retries++ < COMPILER_RETRIES && !e->gone) {
@@ -360,100 +361,100 @@ static enum status from_compiler(struct crew *crew, struct hand *hand, struct po
     } else if (at_work || hand->again) {
         char why[OUTCOME_DETAIL_MAX];
         if (e->kind == POOL_TIMEOUT)
-            snprintf(why, sizeof why, "the compiler did not finish within %.0f s", CREW_DEADLINE_S);
+            snprintf(why, sizeof why, "the compiler did not finish within %.0f s", CHILDREN_DEADLINE_S);
         else snprintf(why, sizeof why, "the compiler died: %s", e->reason);
         fail_compile(hand, why, event);
         hand->again = false;
         *found = true;
     }
-    if (!e->gone) return greet(crew, hand);
+    if (!e->gone) return greet(children, hand);
     hand->stage = GONE;
-    if (compilers_left(crew)) return OK;
+    if (compilers_left(children)) return OK;
     return fail(E_COMPILER, "every compiler process died again and again; the last one %s", e->reason);
 }
 
-static void give_up(struct crew *crew, struct hand *hand, const char *reason)
+static void give_up(struct children *children, struct hand *hand, const char *reason)
 {
-    pool_stop(crew->pool, hand->child);
+    pool_stop(children->pool, hand->child);
     hand->stage = LEAVING;
     snprintf(hand->reason, sizeof hand->reason, "%s", reason);
 }
 
-void crew_give_up(struct crew *crew, int worker, const char *reason)
+void children_give_up(struct children *children, int worker, const char *reason)
 {
-    struct hand *hand = &crew->worker[worker];
-    if (hand->stage < LEAVING) give_up(crew, hand, reason);
+    struct hand *hand = &children->worker[worker];
+    if (hand->stage < LEAVING) give_up(children, hand, reason);
 }
 
-static enum status from_worker(struct crew *crew, struct hand *hand, struct pool_event *e, bool *found,
-                               struct crew_event *event)
+static enum status from_worker(struct children *children, struct hand *hand, struct pool_event *e,
+                               bool *found, struct children_event *event)
 {
     if (hand->stage >= LEAVING) return OK;
-    event->worker = (int)(hand - crew->worker);
+    event->worker = (int)(hand - children->worker);
     event->tag = hand->tag;
     *found = true;
     if (e->kind == POOL_REPLY && hand->stage == AT_WORK) {
         hand->stage = READY;
         hand->failures = 0;
-        event->kind = CREW_ANSWER;
+        event->kind = CHILDREN_ANSWER;
         event->answer = e->message;
         e->message = NULL;
         return OK;
     }
     if (e->kind == POOL_REPLY && take_worker_hello(hand, e->message) == OK) {
         hand->stage = READY;
-        event->kind = CREW_BACK;
+        event->kind = CHILDREN_BACK;
         return OK;
     }
     if (e->kind == POOL_REPLY) { /* it greets, but the GPU is not well */
         *found = false;
-        if (++hand->failures >= GREETINGS_MAX) give_up(crew, hand, status_text());
-        else pool_cancel(crew->pool, hand->child);
+        if (++hand->failures >= GREETINGS_MAX) give_up(children, hand, status_text());
+        else pool_cancel(children->pool, hand->child);
         return OK;
     }
 
     /* It ended. Without a job during a greeting it was us who cancelled it. */
     *found = hand->stage == AT_WORK || hand->stage == READY;
-    event->kind = CREW_LOST;
+    event->kind = CHILDREN_LOST;
     event->hung = e->kind == POOL_TIMEOUT;
     snprintf(event->reason, sizeof event->reason, "%s", e->reason);
     hand->tag = NULL;
     bool own_fault = hand->stage == READY || (hand->stage == GREETING && e->job);
-    if ((own_fault && ++hand->failures >= GREETINGS_MAX) || e->gone) give_up(crew, hand, e->reason);
-    else return greet(crew, hand);
+    if ((own_fault && ++hand->failures >= GREETINGS_MAX) || e->gone) give_up(children, hand, e->reason);
+    else return greet(children, hand);
     return OK;
 }
 
-static bool say_gone(struct crew *crew, struct crew_event *event)
+static bool say_gone(struct children *children, struct children_event *event)
 {
-    for (int i = 0; i < crew->workers; i++) {
-        struct hand *hand = &crew->worker[i];
+    for (int i = 0; i < children->workers; i++) {
+        struct hand *hand = &children->worker[i];
         if (hand->stage != LEAVING) continue;
         hand->stage = GONE;
-        *event = (struct crew_event){.kind = CREW_GONE, .worker = i};
+        *event = (struct children_event){.kind = CHILDREN_GONE, .worker = i};
         memcpy(event->reason, hand->reason, sizeof event->reason);
         return true;
     }
     return false;
 }
 
-enum status crew_wait(struct crew *crew, double timeout_s, struct crew_event *event)
+enum status children_wait(struct children *children, double timeout_s, struct children_event *event)
 {
     double end = now_s() + timeout_s;
     for (;;) {
-        *event = (struct crew_event){.kind = CREW_TICK, .worker = -1};
-        if (say_gone(crew, event)) return OK;
+        *event = (struct children_event){.kind = CHILDREN_TICK, .worker = -1};
+        if (say_gone(children, event)) return OK;
         struct pool_event e;
-        enum status st = pool_wait(crew->pool, fmax(0.0, end - now_s()), &e);
+        enum status st = pool_wait(children->pool, fmax(0.0, end - now_s()), &e);
         if (st || e.kind == POOL_TICK) return st;
         if (e.kind == POOL_INTERRUPT) {
-            event->kind = CREW_INTERRUPT;
+            event->kind = CHILDREN_INTERRUPT;
             return OK;
         }
         bool compiler, found = false;
-        struct hand *hand = hand_of(crew, e.child, &compiler);
-        if (hand && compiler) st = from_compiler(crew, hand, &e, &found, event);
-        else if (hand) st = from_worker(crew, hand, &e, &found, event);
+        struct hand *hand = hand_of(children, e.child, &compiler);
+        if (hand && compiler) st = from_compiler(children, hand, &e, &found, event);
+        else if (hand) st = from_worker(children, hand, &e, &found, event);
         json_decref(e.message);
         if (st || found) return st;
     }
@@ -461,37 +462,39 @@ enum status crew_wait(struct crew *crew, double timeout_s, struct crew_event *ev
 
 /* ---- one thing at a time ---- */
 
-enum status crew_ask(struct crew *crew, int worker, json_t *request, double deadline_s, json_t **answer)
+enum status children_ask(struct children *children, int worker, json_t *request, double deadline_s,
+                         json_t **answer)
 {
     *answer = NULL;
-    enum status st = crew_send(crew, worker, request, deadline_s, NULL);
+    enum status st = children_send(children, worker, request, deadline_s, NULL);
     char reason[OUTCOME_DETAIL_MAX] = "";
     while (!st) {
-        struct crew_event e;
-        if ((st = crew_wait(crew, CREW_DEADLINE_S, &e))) break;
-        if (e.kind == CREW_INTERRUPT) {
-            crew_cancel(crew, worker);
+        struct children_event e;
+        if ((st = children_wait(children, CHILDREN_DEADLINE_S, &e))) break;
+        if (e.kind == CHILDREN_INTERRUPT) {
+            children_cancel(children, worker);
             return fail(E_INTERRUPTED, "interrupted");
         }
         if (e.worker != worker) continue;
-        if (e.kind == CREW_ANSWER) {
+        if (e.kind == CHILDREN_ANSWER) {
             st = message_check(e.answer);
             if (!st) *answer = e.answer;
             else json_decref(e.answer);
             return st;
         }
-        if (e.kind == CREW_LOST) snprintf(reason, sizeof reason, "%s", e.reason);
-        if (e.kind == CREW_BACK || e.kind == CREW_GONE)
-            st = fail(E_CHILD, "the worker of GPU %d died: %s", crew->worker[worker].info.device,
+        if (e.kind == CHILDREN_LOST) snprintf(reason, sizeof reason, "%s", e.reason);
+        if (e.kind == CHILDREN_BACK || e.kind == CHILDREN_GONE)
+            st = fail(E_CHILD, "the worker of GPU %d died: %s", children->worker[worker].info.device,
                       reason[0] ? reason : e.reason);
     }
     return st;
 }
 
-enum status crew_roofline(struct crew *crew, int worker, double *fp32_tflops, double *gb_per_s)
+enum status children_roofline(struct children *children, int worker, double *fp32_tflops, double *gb_per_s)
 {
     json_t *answer = NULL;
-    enum status st = crew_ask(crew, worker, json_pack("{s:s}", "do", "roofline"), CREW_PREPARE_S, &answer);
+    enum status st =
+        children_ask(children, worker, json_pack("{s:s}", "do", "roofline"), CHILDREN_PREPARE_S, &answer);
     if (st) return st;
     *fp32_tflops = json_number_value(json_object_get(answer, "fp32_tflops"));
     *gb_per_s = json_number_value(json_object_get(answer, "gb_per_s"));
@@ -499,22 +502,22 @@ enum status crew_roofline(struct crew *crew, int worker, double *fp32_tflops, do
     return OK;
 }
 
-enum status crew_build_all(struct crew *crew, const struct kernel_key *kernels, int count,
-                           struct build *builds)
+enum status children_build_all(struct children *children, const struct kernel_key *kernels, int count,
+                               struct build *builds)
 {
     int sent = 0, done = 0;
     while (done < count) {
         enum status st = OK;
         while (sent < count && !st) {
-            st = crew_compile(crew, &kernels[sent], &builds[sent]);
+            st = children_compile(children, &kernels[sent], &builds[sent]);
             if (!st) sent++;
         }
         if (st && st != E_BUSY) return st;
-        struct crew_event e;
-        if ((st = crew_wait(crew, CREW_DEADLINE_S, &e))) return st;
+        struct children_event e;
+        if ((st = children_wait(children, CHILDREN_DEADLINE_S, &e))) return st;
         json_decref(e.answer);
-        if (e.kind == CREW_INTERRUPT) return fail(E_INTERRUPTED, "interrupted while compiling");
-        if (e.kind != CREW_BUILT) continue;
+        if (e.kind == CHILDREN_INTERRUPT) return fail(E_INTERRUPTED, "interrupted while compiling");
+        if (e.kind != CHILDREN_BUILT) continue;
         *(struct build *)e.tag = e.build;
         done++;
     }
