@@ -16,7 +16,7 @@
 enum stage { GREETING, READY, AT_WORK, LEAVING /* given up, not yet said */, GONE };
 
 /* A child, seen as what it does for us. */
-struct hand {
+struct child_slot {
     int child;
     enum stage stage;
     void *tag;
@@ -32,14 +32,14 @@ struct hand {
 
 struct children {
     struct pool *pool;
-    struct hand *compiler, *worker;
+    struct child_slot *compiler, *worker;
     int compilers, workers;
     char nvrtc[CHILDREN_VERSION_MAX];
 };
 
 /* ---- greeting ---- */
 
-static struct hand *hand_of(struct children *children, int child, bool *compiler)
+static struct child_slot *slot_of(struct children *children, int child, bool *compiler)
 {
     for (int i = 0; i < children->compilers; i++)
         if (children->compiler[i].child == child) {
@@ -52,12 +52,12 @@ static struct hand *hand_of(struct children *children, int child, bool *compiler
     return NULL;
 }
 
-static enum status greet(struct children *children, struct hand *hand)
+static enum status greet(struct children *children, struct child_slot *slot)
 {
     json_t *hello = json_pack("{s:s}", "do", "hello");
     if (!hello) return fail(E_MEMORY, "out of memory for a greeting");
-    hand->stage = GREETING;
-    enum status st = pool_submit(children->pool, hand->child, hello, CHILDREN_DEADLINE_S, hand);
+    slot->stage = GREETING;
+    enum status st = pool_submit(children->pool, slot->child, hello, CHILDREN_DEADLINE_S, slot);
     json_decref(hello);
     /* It is ending already, or gone: that comes as an event, and it is greeted again or given up. */
     return st == E_BUSY || st == E_CHILD ? OK : st;
@@ -69,10 +69,10 @@ static void copy_text(const json_t *answer, const char *key, char *to, size_t ro
     snprintf(to, room, "%s", text ? text : "");
 }
 
-static enum status take_worker_hello(struct hand *hand, const json_t *answer)
+static enum status take_worker_hello(struct child_slot *slot, const json_t *answer)
 {
     enum status st = message_check(answer);
-    struct worker_info info = {.device = hand->info.device};
+    struct worker_info info = {.device = slot->info.device};
     if (!st) st = gpu_from_json(json_object_get(answer, "gpu"), &info.gpu);
     if (st) return st;
     if (json_is_false(json_object_get(answer, "canary")))
@@ -83,15 +83,15 @@ static enum status take_worker_hello(struct hand *hand, const json_t *answer)
     copy_text(answer, "cublas", info.cublas, sizeof info.cublas);
     copy_text(answer, "nvrtc", info.nvrtc, sizeof info.nvrtc);
     info.power_limit_w = json_number_value(json_object_get(answer, "power_limit_w"));
-    hand->info = info;
+    slot->info = info;
     return OK;
 }
 
 /* A child that dies at its start may have been killed for another's memory: it is greeted again. */
-static enum status greet_again(struct children *children, struct hand *hand, bool compiler,
+static enum status greet_again(struct children *children, struct child_slot *slot, bool compiler,
                                const struct pool_event *e)
 {
-    if (e->kind == POOL_DIED && !e->gone && ++hand->failures < GREETINGS_MAX) return greet(children, hand);
+    if (e->kind == POOL_DIED && !e->gone && ++slot->failures < GREETINGS_MAX) return greet(children, slot);
     return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
 }
 
@@ -110,23 +110,23 @@ static enum status await_greetings(struct children *children, int *devices)
         if (e.kind == POOL_INTERRUPT) return fail(E_INTERRUPTED, "interrupted before the first trial");
         if (e.kind == POOL_TICK) continue;
         bool compiler;
-        struct hand *hand = hand_of(children, e.child, &compiler);
+        struct child_slot *slot = slot_of(children, e.child, &compiler);
         if (e.kind != POOL_REPLY) {
-            if ((st = greet_again(children, hand, compiler, &e))) return st;
+            if ((st = greet_again(children, slot, compiler, &e))) return st;
             continue;
         }
         if (compiler) {
             if (!(st = message_check(e.message)))
                 copy_text(e.message, "nvrtc", children->nvrtc, sizeof children->nvrtc);
         } else {
-            st = take_worker_hello(hand, e.message);
+            st = take_worker_hello(slot, e.message);
             json_int_t count = json_integer_value(json_object_get(e.message, "devices"));
             if (devices) *devices = count > 0 ? (int)count : 1;
         }
         json_decref(e.message);
         if (st) return st;
-        hand->stage = READY;
-        hand->failures = 0;
+        slot->stage = READY;
+        slot->failures = 0;
     }
 }
 
@@ -146,10 +146,10 @@ static enum status start_compilers(struct children *children, const struct child
     const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};
     enum status st = OK;
     for (int i = 0; i < count && !st; i++) {
-        struct hand *hand = &children->compiler[i];
+        struct child_slot *slot = &children->compiler[i];
         children->compilers = i + 1;
-        st = pool_start(children->pool, argv, COMPILER_NICE, &hand->child);
-        if (!st) st = greet(children, hand);
+        st = pool_start(children->pool, argv, COMPILER_NICE, &slot->child);
+        if (!st) st = greet(children, slot);
     }
     return st;
 }
@@ -161,10 +161,10 @@ static enum status start_worker(struct children *children, int device, const cha
     char ordinal[16];
     snprintf(ordinal, sizeof ordinal, "%d", device);
     const char *argv[] = {"tune", "_worker", "--device", ordinal, "--cache", cache, NULL};
-    struct hand *hand = &children->worker[children->workers++];
-    hand->info.device = device;
-    enum status st = pool_start(children->pool, argv, 0, &hand->child);
-    return st ? st : greet(children, hand);
+    struct child_slot *slot = &children->worker[children->workers++];
+    slot->info.device = device;
+    enum status st = pool_start(children->pool, argv, 0, &slot->child);
+    return st ? st : greet(children, slot);
 }
 
 /* NVIDIA's libraries read them once for a whole process, and then what was asked for as FP32 would be
@@ -241,19 +241,19 @@ int children_idle_compilers(const struct children *children)
 
 bool children_worker_idle(const struct children *children, int worker)
 {
-    const struct hand *hand = &children->worker[worker];
-    return hand->stage == READY && pool_idle(children->pool, hand->child);
+    const struct child_slot *slot = &children->worker[worker];
+    return slot->stage == READY && pool_idle(children->pool, slot->child);
 }
 
 /* ---- asking ---- */
 
-static enum status ask_compiler(struct children *children, struct hand *hand)
+static enum status ask_compiler(struct children *children, struct child_slot *slot)
 {
-    json_t *request = json_pack("{s:s, s:o}", "do", "compile", "key", kernel_to_json(&hand->kernel));
+    json_t *request = json_pack("{s:s, s:o}", "do", "compile", "key", kernel_to_json(&slot->kernel));
     if (!request) return fail(E_MEMORY, "out of memory for a request to a compiler");
-    hand->again = false;
-    hand->stage = AT_WORK;
-    enum status st = pool_submit(children->pool, hand->child, request, CHILDREN_DEADLINE_S, hand);
+    slot->again = false;
+    slot->stage = AT_WORK;
+    enum status st = pool_submit(children->pool, slot->child, request, CHILDREN_DEADLINE_S, slot);
     json_decref(request);
     return st == E_BUSY ? OK
                         : st; /* as in greet: its end is that of this compilation, which is asked again */
@@ -262,12 +262,12 @@ static enum status ask_compiler(struct children *children, struct hand *hand)
 enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag)
 {
     for (int i = 0; i < children->compilers; i++) {
-        struct hand *hand = &children->compiler[i];
-        if (hand->stage != READY || !pool_idle(children->pool, hand->child)) continue;
-        hand->kernel = *kernel;
-        hand->retries = 0;
-        hand->tag = tag;
-        return ask_compiler(children, hand);
+        struct child_slot *slot = &children->compiler[i];
+        if (slot->stage != READY || !pool_idle(children->pool, slot->child)) continue;
+        slot->kernel = *kernel;
+        slot->retries = 0;
+        slot->tag = tag;
+        return ask_compiler(children, slot);
     }
     return fail(E_BUSY, "no compiler is idle");
 }
@@ -275,25 +275,25 @@ enum status children_compile(struct children *children, const struct kernel_key 
 enum status children_send(struct children *children, int worker, json_t *request, double deadline_s,
                           void *tag)
 {
-    struct hand *hand = &children->worker[worker];
+    struct child_slot *slot = &children->worker[worker];
     if (!request) return fail(E_MEMORY, "out of memory for a request to a GPU worker");
     enum status st = OK;
-    if (hand->stage != READY) st = fail(E_BUSY, "the worker of GPU %d is not idle", hand->info.device);
-    if (!st) st = pool_submit(children->pool, hand->child, request, deadline_s, hand);
+    if (slot->stage != READY) st = fail(E_BUSY, "the worker of GPU %d is not idle", slot->info.device);
+    if (!st) st = pool_submit(children->pool, slot->child, request, deadline_s, slot);
     json_decref(request);
     if (st) return st;
-    hand->stage = AT_WORK;
-    hand->tag = tag;
+    slot->stage = AT_WORK;
+    slot->tag = tag;
     return OK;
 }
 
 void children_cancel(struct children *children, int worker)
 {
-    struct hand *hand = &children->worker[worker];
-    if (hand->stage >= LEAVING) return;
-    hand->stage = GREETING; /* its end comes without a job and makes us greet it */
-    hand->tag = NULL;
-    pool_cancel(children->pool, hand->child);
+    struct child_slot *slot = &children->worker[worker];
+    if (slot->stage >= LEAVING) return;
+    slot->stage = GREETING; /* its end comes without a job and makes us greet it */
+    slot->tag = NULL;
+    pool_cancel(children->pool, slot->child);
 }
 
 /* ---- what comes back ---- */
@@ -318,16 +318,16 @@ static enum status parse_build(const json_t *answer, struct build *build)
     return st;
 }
 
-static void finish_compile(struct hand *hand, struct children_event *event)
+static void finish_compile(struct child_slot *slot, struct children_event *event)
 {
     event->kind = CHILDREN_BUILT;
-    event->tag = hand->tag;
-    hand->tag = NULL;
+    event->tag = slot->tag;
+    slot->tag = NULL;
 }
 
-static void fail_compile(struct hand *hand, const char *why, struct children_event *event)
+static void fail_compile(struct child_slot *slot, const char *why, struct children_event *event)
 {
-    finish_compile(hand, event);
+    finish_compile(slot, event);
     event->build = (struct build){.verdict = VERDICT_UNBUILDABLE};
     snprintf(event->build.detail, sizeof event->build.detail, "%s", why);
 }
@@ -340,99 +340,99 @@ static int compilers_left(const struct children *children)
 }
 
 /* *found says whether *event holds something for the caller. */
-static enum status from_compiler(struct children *children, struct hand *hand, struct pool_event *e,
+static enum status from_compiler(struct children *children, struct child_slot *slot, struct pool_event *e,
                                  bool *found, struct children_event *event)
 {
     enum status st = OK;
-    bool at_work = hand->stage == AT_WORK;
+    bool at_work = slot->stage == AT_WORK;
     if (e->kind == POOL_REPLY) {
         st = message_check(e->message);
         if (!st && at_work) {
-            finish_compile(hand, event);
+            finish_compile(slot, event);
             st = parse_build(e->message, &event->build);
             *found = !st;
         }
-        hand->stage = READY;
-        if (!st && hand->again) st = ask_compiler(children, hand);
+        slot->stage = READY;
+        if (!st && slot->again) st = ask_compiler(children, slot);
         return st;
     }
-    if (at_work && e->kind == POOL_DIED && hand->retries++ < COMPILER_RETRIES && !e->gone) {
-        hand->again = true;
-    } else if (at_work || hand->again) {
+    if (at_work && e->kind == POOL_DIED && slot->retries++ < COMPILER_RETRIES && !e->gone) {
+        slot->again = true;
+    } else if (at_work || slot->again) {
         char why[OUTCOME_DETAIL_MAX];
         if (e->kind == POOL_TIMEOUT)
             snprintf(why, sizeof why, "the compiler did not finish within %.0f s", CHILDREN_DEADLINE_S);
         else snprintf(why, sizeof why, "the compiler died: %s", e->reason);
-        fail_compile(hand, why, event);
-        hand->again = false;
+        fail_compile(slot, why, event);
+        slot->again = false;
         *found = true;
     }
-    if (!e->gone) return greet(children, hand);
-    hand->stage = GONE;
+    if (!e->gone) return greet(children, slot);
+    slot->stage = GONE;
     if (compilers_left(children)) return OK;
     return fail(E_COMPILER, "every compiler process died again and again; the last one %s", e->reason);
 }
 
-static void give_up(struct children *children, struct hand *hand, const char *reason)
+static void give_up(struct children *children, struct child_slot *slot, const char *reason)
 {
-    pool_stop(children->pool, hand->child);
-    hand->stage = LEAVING;
-    snprintf(hand->reason, sizeof hand->reason, "%s", reason);
+    pool_stop(children->pool, slot->child);
+    slot->stage = LEAVING;
+    snprintf(slot->reason, sizeof slot->reason, "%s", reason);
 }
 
 void children_give_up(struct children *children, int worker, const char *reason)
 {
-    struct hand *hand = &children->worker[worker];
-    if (hand->stage < LEAVING) give_up(children, hand, reason);
+    struct child_slot *slot = &children->worker[worker];
+    if (slot->stage < LEAVING) give_up(children, slot, reason);
 }
 
-static enum status from_worker(struct children *children, struct hand *hand, struct pool_event *e,
+static enum status from_worker(struct children *children, struct child_slot *slot, struct pool_event *e,
                                bool *found, struct children_event *event)
 {
-    if (hand->stage >= LEAVING) return OK;
-    event->worker = (int)(hand - children->worker);
-    event->tag = hand->tag;
+    if (slot->stage >= LEAVING) return OK;
+    event->worker = (int)(slot - children->worker);
+    event->tag = slot->tag;
     *found = true;
-    if (e->kind == POOL_REPLY && hand->stage == AT_WORK) {
-        hand->stage = READY;
-        hand->failures = 0;
+    if (e->kind == POOL_REPLY && slot->stage == AT_WORK) {
+        slot->stage = READY;
+        slot->failures = 0;
         event->kind = CHILDREN_ANSWER;
         event->answer = e->message;
         e->message = NULL;
         return OK;
     }
-    if (e->kind == POOL_REPLY && take_worker_hello(hand, e->message) == OK) {
-        hand->stage = READY;
+    if (e->kind == POOL_REPLY && take_worker_hello(slot, e->message) == OK) {
+        slot->stage = READY;
         event->kind = CHILDREN_BACK;
         return OK;
     }
     if (e->kind == POOL_REPLY) { /* it greets, but the GPU is not well */
         *found = false;
-        if (++hand->failures >= GREETINGS_MAX) give_up(children, hand, status_text());
-        else pool_cancel(children->pool, hand->child);
+        if (++slot->failures >= GREETINGS_MAX) give_up(children, slot, status_text());
+        else pool_cancel(children->pool, slot->child);
         return OK;
     }
 
     /* It ended. Without a job during a greeting it was us who cancelled it. */
-    *found = hand->stage == AT_WORK || hand->stage == READY;
+    *found = slot->stage == AT_WORK || slot->stage == READY;
     event->kind = CHILDREN_LOST;
     event->hung = e->kind == POOL_TIMEOUT;
     snprintf(event->reason, sizeof event->reason, "%s", e->reason);
-    hand->tag = NULL;
-    bool own_fault = hand->stage == READY || (hand->stage == GREETING && e->job);
-    if ((own_fault && ++hand->failures >= GREETINGS_MAX) || e->gone) give_up(children, hand, e->reason);
-    else return greet(children, hand);
+    slot->tag = NULL;
+    bool own_fault = slot->stage == READY || (slot->stage == GREETING && e->job);
+    if ((own_fault && ++slot->failures >= GREETINGS_MAX) || e->gone) give_up(children, slot, e->reason);
+    else return greet(children, slot);
     return OK;
 }
 
 static bool say_gone(struct children *children, struct children_event *event)
 {
     for (int i = 0; i < children->workers; i++) {
-        struct hand *hand = &children->worker[i];
-        if (hand->stage != LEAVING) continue;
-        hand->stage = GONE;
+        struct child_slot *slot = &children->worker[i];
+        if (slot->stage != LEAVING) continue;
+        slot->stage = GONE;
         *event = (struct children_event){.kind = CHILDREN_GONE, .worker = i};
-        memcpy(event->reason, hand->reason, sizeof event->reason);
+        memcpy(event->reason, slot->reason, sizeof event->reason);
         return true;
     }
     return false;
@@ -452,9 +452,9 @@ enum status children_wait(struct children *children, double timeout_s, struct ch
             return OK;
         }
         bool compiler, found = false;
-        struct hand *hand = hand_of(children, e.child, &compiler);
-        if (hand && compiler) st = from_compiler(children, hand, &e, &found, event);
-        else if (hand) st = from_worker(children, hand, &e, &found, event);
+        struct child_slot *slot = slot_of(children, e.child, &compiler);
+        if (slot && compiler) st = from_compiler(children, slot, &e, &found, event);
+        else if (slot) st = from_worker(children, slot, &e, &found, event);
         json_decref(e.message);
         if (st || found) return st;
     }
