@@ -35,6 +35,7 @@ static const struct command commands[] = {
     {"export", cmd_export},
     {"import", cmd_import},
     {"merge", cmd_merge},
+    {"replay", cmd_replay},
     {"verify", cmd_verify},
     {"doctor", cmd_doctor},
     /* children of this program */

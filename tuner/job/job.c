@@ -54,8 +54,8 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     if (!st && !(job->ahead = calloc(job->ahead_waiting + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
-        st =
-            search_start(options->strategy, job->field.config, job->field.count, options->seed, &job->search);
+        st = search_start(options->strategy, job->field.config, job->field.count, job->field.predicted_us,
+                          options->seed, &job->search);
     if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
     if (!st) st = take_hints(job);
     if (st) {
@@ -198,6 +198,17 @@ static void prepare_answered(struct job *job, const json_t *answer)
     }
 }
 
+/* What a person would not expect of how the search ended. */
+static void say_end(const struct job *job)
+{
+    const char *note = search_note(job->search);
+    if (note) report_say(job->env->report, "%s: %s", job->text, note);
+    if (job->env->options->budget_s == 0 && search_satisfied(job->search))
+        report_say(job->env->report,
+                   "%s: after %zu trials nothing more is expected of the search (--budget lets it go on)",
+                   job->text, job->result.tried);
+}
+
 enum status job_step(struct job *job)
 {
     if (job->phase == PHASE_ENDED || job->worker < 0) return OK;
@@ -208,7 +219,10 @@ enum status job_step(struct job *job)
         job_end(job, JOB_INTERRUPTED, "interrupted");
         return OK;
     }
-    if (job->phase == PHASE_SEARCH && search_is_over(job)) st = race_call(job);
+    if (job->phase == PHASE_SEARCH && search_is_over(job)) {
+        say_end(job);
+        st = race_call(job);
+    }
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
     if (st || job->phase == PHASE_ENDED || !children_worker_idle(job->env->children, job->worker)) return st;
 
@@ -320,6 +334,7 @@ void job_progress(const struct job *job, struct progress *p)
     p->phase = job->prepared || job->phase != PHASE_SEARCH ? phases[job->phase] : "warming up";
     p->best_us = job->best_us;
     p->anchor_us = job->anchor_us;
+    p->gain = search_gain(job->search);
     if (job->best_us > 0) {
         p->tflops = problem_flop(&job->problem) / job->best_us * 1e-6;
         config_summary(&job->field.config[job->best], p->best);

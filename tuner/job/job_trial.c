@@ -37,9 +37,10 @@ bool search_is_over(const struct job *job)
     int64_t limit = job->env->options->max_trials;
     bool enough = limit > 0 && job->result.tried >= (size_t)limit;
     bool all = job->search_over && job->ahead_count == 0;
+    bool satisfied = job->env->options->budget_s == 0 && search_satisfied(job->search);
     /* However short the budget, one candidate gets its chance. */
     bool late = now_s() >= search_end_s(job) && (job->result.trials > 0 || job->best_us > 0);
-    return enough || all || late || has_converged(job);
+    return enough || all || late || satisfied || has_converged(job);
 }
 
 /* ---- what became of a candidate ---- */

@@ -105,7 +105,8 @@ static bool any_under_way(const struct forecast *f)
 
 static void show(const struct forecast *f, int ended)
 {
-    struct progress p = {.phase = "compiling", .done = f->done, .planned = f->wanted, .trials = f->done};
+    struct progress p = {
+        .phase = "compiling", .gain = (double)NAN, .done = f->done, .planned = f->wanted, .trials = f->done};
     problem_format(f->problem, p.problem);
     memcpy(p.failures, f->failures, sizeof p.failures);
     p.elapsed_s = now_s() - f->began_s;

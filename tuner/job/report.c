@@ -107,7 +107,22 @@ static void add_failures(struct line *line, const struct progress *p)
 /* ---- the line ---- */
 
 /* Its pieces, in the order in which they stand. */
-enum piece { GPU, PROBLEM, PHASE, BAR, DONE, BEST, TFLOPS, RATIO, LEFT, RATE, FAILURES, CONFIG, PIECES };
+enum piece {
+    GPU,
+    PROBLEM,
+    PHASE,
+    BAR,
+    DONE,
+    BEST,
+    TFLOPS,
+    RATIO,
+    GAIN,
+    LEFT,
+    RATE,
+    FAILURES,
+    CONFIG,
+    PIECES
+};
 
 static double share_done(const struct progress *p)
 {
@@ -136,6 +151,7 @@ static void write_pieces(const struct progress *p, int gpus, struct line piece[P
         add(&piece[BEST], "best %s", text);
         add(&piece[TFLOPS], "%.2f TFLOPS", p->tflops);
         if (p->anchor_us > 0) add(&piece[RATIO], "%.3f x cuBLAS", p->anchor_us / p->best_us);
+        if (p->gain >= 0) add(&piece[GAIN], "%.1f %% to gain", 100 * p->gain);
         add(&piece[CONFIG], "%s", p->best);
     }
     format_duration(p->left_s, text);
@@ -157,7 +173,7 @@ static int length_of(const struct line piece[PIECES])
  */
 static void join_pieces(const struct report *report, const struct progress *p, int room, struct line *line)
 {
-    static const enum piece least_first[] = {CONFIG, FAILURES, RATE, TFLOPS, PHASE, PROBLEM};
+    static const enum piece least_first[] = {CONFIG, FAILURES, RATE, GAIN, TFLOPS, PHASE, PROBLEM};
     struct line *piece = calloc(PIECES, sizeof *piece);
     if (!piece) return; /* the next one may find memory */
     write_pieces(p, report->gpus, piece);

@@ -23,6 +23,7 @@ struct progress {
     double best_us, anchor_us;  /* 0: none yet */
     double tflops;              /* of best_us */
     char best[CONFIG_TEXT_MAX]; /* config_summary */
+    double gain; /* what the search expects to gain by its next trial, of best_us; NAN: it does not know */
     double elapsed_s, left_s;
 };
 

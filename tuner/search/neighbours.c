@@ -19,6 +19,7 @@ struct values {
 struct dimension {
     const struct template *template;
     struct values values[CONFIG_PARAMS_MAX];
+    int number; /* of the template, in the order in which they came */
     struct dimension *next;
 };
 
@@ -84,6 +85,7 @@ static int learn(struct neighbours *n, size_t index)
         d = calloc(1, sizeof *d);
         if (!d) return 0;
         d->template = c->template;
+        d->number = n->dimensions ? n->dimensions->number + 1 : 0;
         d->next = n->dimensions;
         n->dimensions = d;
     }
@@ -187,4 +189,31 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     else list_coupled(&l, &c, 0, 3, TRIPLE_REACH);
     qsort(out, l.count, sizeof *out, by_index);
     return l.count;
+}
+
+size_t neighbours_apart(const struct config *x, const struct config *y)
+{
+    if (x->template != y->template) return CONFIG_PARAMS_MAX;
+    size_t differ = 0;
+    for (int p = 0; p < x->template->param_count; p++)
+        differ += x->template->params[p].kind == PARAM_COMPILE && x->value[p] != y->value[p];
+    return differ;
+}
+
+int neighbours_templates(const struct neighbours *n)
+{
+    return n->dimensions ? n->dimensions->number + 1 : 0;
+}
+
+int neighbours_place(const struct neighbours *n, size_t index, uint8_t level[CONFIG_PARAMS_MAX])
+{
+    const struct config *c = &n->candidates[index];
+    const struct dimension *d = dimension_of(n, c->template);
+    memset(level, 0, CONFIG_PARAMS_MAX);
+    if (!d) return 0; /* no template of a candidate is unknown */
+    for (int p = 0; p < c->template->param_count; p++) {
+        size_t at = value_at(&d->values[p], c->value[p]);
+        level[p] = (uint8_t)(at < UINT8_MAX ? at : UINT8_MAX);
+    }
+    return d->number;
 }

@@ -1,20 +1,29 @@
 #include "search.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct search_strategy search_exhaustive, search_random, search_ils;
+extern const struct search_strategy search_exhaustive, search_random, search_ils, search_gp;
 
-const struct search_strategy *const search_strategies[] = {&search_ils, &search_random, &search_exhaustive};
+const struct search_strategy *const search_strategies[] = {&search_ils, &search_gp, &search_random,
+                                                           &search_exhaustive};
 const size_t search_strategy_count = sizeof search_strategies / sizeof *search_strategies;
+
+/* When there is nothing more to expect: for the later half of all trials the gain has been little. A
+ * surrogate that is wrong expects nothing too early, and the trials that follow set it right: how many it
+ * takes was replayed (docs/results/search-replay.md). */
+#define LITTLE_GAIN  0.001
+#define TRIALS_LEAST 300
 
 /* Keeps the promise that no candidate is given twice, so that a strategy need not. */
 struct search {
     const struct search_strategy *strategy;
     void *self;
     size_t count, left; /* candidates neither given nor told */
+    size_t told, quiet; /* quiet: told in a row, while little gain was expected */
     bool *done;
     size_t *suggested; /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;
@@ -27,8 +36,8 @@ static const struct search_strategy *find_strategy(const char *name)
     return NULL;
 }
 
-enum status search_start(const char *strategy, const struct config *candidates, size_t count, uint64_t seed,
-                         struct search **search)
+enum status search_start(const char *strategy, const struct config *candidates, size_t count,
+                         const double *predicted_us, uint64_t seed, struct search **search)
 {
     const struct search_strategy *found = find_strategy(strategy);
     if (!found) {
@@ -42,7 +51,7 @@ enum status search_start(const char *strategy, const struct config *candidates, 
     s->strategy = found;
     s->count = s->left = count;
     s->done = calloc(count + 1, sizeof *s->done);
-    s->self = s->done ? found->start(candidates, count, seed) : NULL;
+    s->self = s->done ? found->start(candidates, count, predicted_us, seed) : NULL;
     if (!s->self) {
         free(s->done);
         free(s);
@@ -97,6 +106,23 @@ void search_tell(struct search *search, size_t index, double time_us)
         search->left--;
     }
     search->strategy->tell(search->self, index, time_us);
+    search->told++;
+    search->quiet = search_gain(search) < LITTLE_GAIN ? search->quiet + 1 : 0; /* NAN is not little */
+}
+
+bool search_satisfied(const struct search *search)
+{
+    return search->told >= TRIALS_LEAST && 2 * search->quiet >= search->told;
+}
+
+const char *search_note(const struct search *search)
+{
+    return search->strategy->note ? search->strategy->note(search->self) : NULL;
+}
+
+double search_gain(const struct search *search)
+{
+    return search->strategy->gain ? search->strategy->gain(search->self) : (double)NAN;
 }
 
 void search_stop(struct search *search)

@@ -2,7 +2,8 @@
  * database.
  *
  * Candidates come ordered by the model, best first. next() may be called several times before tell():
- * compilation runs ahead of measuring. One file and one row of the table a strategy.
+ * compilation runs ahead of measuring. A strategy does not know how long it may go on, so that a longer
+ * search begins as a shorter one. One file and one row of the table a strategy.
  */
 #ifndef GT_SEARCH_H
 #define GT_SEARCH_H
@@ -21,20 +22,24 @@ enum search_answer {
 };
 
 struct search_strategy {
-    const char *name;    /* "exhaustive", "random", "ils" */
+    const char *name;    /* "exhaustive", "random", "ils", "gp" */
     const char *summary; /* one line for --help */
-    void *(*start)(const struct config *candidates, size_t count, uint64_t seed); /* NULL: out of memory */
+    /* NULL: out of memory */
+    void *(*start)(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed);
     enum search_answer (*next)(void *self, size_t *index);
     void (*tell)(void *self, size_t index, double time_us);
     void (*stop)(void *self);
+    const char *(*note)(void *self); /* as search_note; NULL: never has one */
+    double (*gain)(void *self);      /* as search_gain; NULL: does not know */
 };
 
 extern const struct search_strategy *const search_strategies[];
 extern const size_t search_strategy_count;
 
-/* candidates must outlive the search. Errors: E_INPUT for an unknown name (lists the known), E_MEMORY. */
-enum status search_start(const char *strategy, const struct config *candidates, size_t count, uint64_t seed,
-                         struct search **search);
+/* predicted_us: the model's times in the order of the candidates, NULL if their order is no model's. Both
+ * must outlive the search. Errors: E_INPUT for an unknown name (lists the known), E_MEMORY. */
+enum status search_start(const char *strategy, const struct config *candidates, size_t count,
+                         const double *predicted_us, uint64_t seed, struct search **search);
 enum search_answer search_next(struct search *search, size_t *index);
 
 /* Give this candidate before any that the strategy would; several in the order suggested. *fresh: it had
@@ -44,6 +49,17 @@ enum status search_suggest(struct search *search, size_t index, bool *fresh);
 /* The time of a candidate, INFINITY if it is unusable. Also used to replay what an earlier run measured:
  * telling an index that was not asked for marks it as done. */
 void search_tell(struct search *search, size_t index, double time_us);
-void search_stop(struct search *search);
+void search_stop(struct search *search); /* takes NULL */
+
+/* What a person should know of how the search went, a sentence without its full stop; NULL: nothing. */
+const char *search_note(const struct search *search);
+
+/* By how much of the best time the next trial is expected to be faster than the best: 0.01 is one per cent.
+ * NAN: the strategy does not know, or not yet. */
+double search_gain(const struct search *search);
+
+/* True while nothing more is to be expected: for the later half of all trials the gain has been below a tenth
+ * of a per cent. Never true of a strategy that does not know. */
+bool search_satisfied(const struct search *search);
 
 #endif

@@ -55,22 +55,13 @@ struct ils {
     struct descent walk[WALKS];
 };
 
-static size_t distance(const struct config *x, const struct config *y)
-{
-    if (x->template != y->template) return CONFIG_PARAMS_MAX;
-    size_t differ = 0;
-    for (int p = 0; p < x->template->param_count; p++)
-        differ += x->template->params[p].kind == PARAM_COMPILE && x->value[p] != y->value[p];
-    return differ;
-}
-
 static void choose_starts(struct ils *s)
 {
     size_t depth = s->count < START_DEPTH ? s->count : START_DEPTH;
     for (size_t i = 0; i < depth && s->starts < STARTS; i++) {
         bool apart = true;
         for (size_t j = 0; j < s->starts && apart; j++)
-            apart = distance(&s->candidates[i], &s->candidates[s->start[j]]) >= START_DISTANCE;
+            apart = neighbours_apart(&s->candidates[i], &s->candidates[s->start[j]]) >= START_DISTANCE;
         if (apart) s->start[s->starts++] = i;
     }
 }
@@ -86,8 +77,9 @@ static void stop(void *self)
     free(s);
 }
 
-static void *start(const struct config *candidates, size_t count, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
 {
+    (void)predicted_us; /* their order says enough */
     struct ils *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->candidates = candidates;

@@ -88,7 +88,7 @@ static double evaluations(const char *strategy, uint64_t seed, double share, siz
 {
     shuffle(seed + 1000);
     struct search *search;
-    assert_ok(search_start(strategy, configs, count, seed, &search));
+    assert_ok(search_start(strategy, configs, count, NULL, seed, &search));
     size_t *queue = calloc(count + 1, sizeof *queue), asked = 0, told = 0;
     for (;;) {
         enum search_answer answer = SEARCH_WAIT;
@@ -134,6 +134,43 @@ TEST(proposals_that_run_ahead_cost_little_more)
     assert_true(median_evaluations("ils", 0.95, 32) <= 400);
 }
 
+TEST(the_surrogate_needs_half_of_the_evaluations_of_local_search)
+{
+    assert_true(median_evaluations("gp", 0.95, 1) <= 70);
+    assert_true(median_evaluations("gp", 0.99, 1) <= 80);
+    assert_true(median_evaluations("gp", 0.99, 1) * 2 <= median_evaluations("ils", 0.99, 1));
+}
+
+TEST(sixteen_pending_cost_the_surrogate_less_than_a_second_search)
+{
+    assert_true(median_evaluations("gp", 0.95, 16) <= 100);
+    assert_true(median_evaluations("gp", 0.99, 16) <= 120);
+}
+
+/* The best after so many trials whose times are off by up to two thousandths. */
+static double best_of(uint64_t seed, size_t trials, uint64_t noise)
+{
+    struct search *search;
+    double best = INFINITY;
+    size_t index;
+    assert_ok(search_start("gp", configs, count, NULL, seed, &search));
+    for (size_t i = 0; i < trials && search_next(search, &index) == SEARCH_TRY; i++) {
+        const double off = 0.004 * ((double)stats_random_below(&noise, 1001) / 1000 - 0.5);
+        best = fmin(best, times_us[index]);
+        search_tell(search, index, times_us[index] * (1 + off));
+    }
+    search_stop(search);
+    return best;
+}
+
+TEST(a_longer_search_under_other_noise_is_no_worse)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        shuffle(seed + 1000);
+        assert_true(best_of(seed, 400, 1) <= 1.005 * best_of(seed, 200, 2));
+    }
+}
+
 TEST(every_strategy_ends_at_the_best_in_the_end)
 {
     for (size_t i = 0; i < search_strategy_count; i++)
@@ -146,6 +183,9 @@ int main(void)
         cmocka_unit_test(local_search_needs_a_fifth_of_the_evaluations_of_random_search_at_most),
         cmocka_unit_test(local_search_finds_99_percent_within_a_fiftieth_of_the_space),
         cmocka_unit_test(proposals_that_run_ahead_cost_little_more),
+        cmocka_unit_test(the_surrogate_needs_half_of_the_evaluations_of_local_search),
+        cmocka_unit_test(sixteen_pending_cost_the_surrogate_less_than_a_second_search),
+        cmocka_unit_test(a_longer_search_under_other_noise_is_no_worse),
         cmocka_unit_test(every_strategy_ends_at_the_best_in_the_end),
     };
     return cmocka_run_group_tests(tests, load, unload);

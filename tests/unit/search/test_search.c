@@ -46,7 +46,7 @@ static struct search *start(const char *strategy, const struct config *candidate
                             uint64_t seed)
 {
     struct search *search;
-    assert_ok(search_start(strategy, candidates, count, seed, &search));
+    assert_ok(search_start(strategy, candidates, count, NULL, seed, &search));
     return search;
 }
 
@@ -102,8 +102,8 @@ static void first_indices(const char *strategy, uint64_t seed, size_t *index, si
 
 TEST(the_same_seed_gives_the_same_search_and_another_seed_another)
 {
-    const char *const seeded[] = {"random", "ils"};
-    for (size_t s = 0; s < 2; s++) {
+    const char *const seeded[] = {"random", "ils", "gp"};
+    for (size_t s = 0; s < 3; s++) {
         size_t x[COUNT], y[COUNT], z[COUNT];
         first_indices(seeded[s], 5, x, COUNT);
         first_indices(seeded[s], 5, y, COUNT);
@@ -280,7 +280,7 @@ TEST(an_empty_space_is_done_at_once)
 TEST(an_unknown_strategy_is_refused_with_the_known_ones)
 {
     struct search *search;
-    assert_fails(search_start("genetic", NULL, 0, 1, &search), E_INPUT, "ils random exhaustive");
+    assert_fails(search_start("genetic", NULL, 0, NULL, 1, &search), E_INPUT, "ils gp random exhaustive");
 }
 
 TEST(neighbours_of_coupled_parameters_are_found)

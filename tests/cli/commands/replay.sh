@@ -1,0 +1,36 @@
+# Strategies on recorded spaces; what the strategy itself took differs from run to run.
+data=$SOURCES/tests/data
+space() { # NAME ENTRIES: a cache file of Kernel Tuner
+    echo "{\"device_name\": \"D\", \"kernel_name\": \"K\", \"problem_size\": [1], \"tune_params_keys\": [\"A\", \"B\"], \"cache\": {$2}}" >"$1"
+}
+t tune replay "$data/kernel_tuner_cache.json" "$data/kernel_tuner_t4.json" --seeds 5 --strategy ils,gp,exhaustive
+t tune replay "$data/kernel_tuner_cache.json" --seeds 2 --strategy exhaustive --pending 1,4 --format csv
+t tune replay "$data/kernel_tuner_cache.json" --seeds 1 --strategy random --max-trials 1 --format csv
+head -c 9000 "$data/kernel_tuner_cache.json" >cut.json
+t tune replay cut.json --seeds 1 --strategy gp --format csv
+
+space one.json '"1,1": {"A": 1, "B": 1, "time": 3.5}'
+t tune replay one.json --format csv
+space failures.json '"1,1": {"A": 1, "B": 1, "time": "RuntimeFailedConfig"}, "2,1": {"A": 2, "B": 1, "__error__": "CompilationFailedConfig"}'
+t tune replay failures.json
+space zero.json '"1,1": {"A": 1, "B": 1, "time": 0}, "2,1": {"A": 2, "B": 1, "time": 2}, "3,1": {"A": 3, "B": 1, "time": "InvalidConfig"}'
+t tune replay zero.json --format csv
+space none.json '"1,1": {"A": 1, "B": 1, "time": 0}'
+t tune replay none.json
+space nan.json '"1,1": {"A": 1, "B": 1, "time": NaN}'
+t tune replay nan.json
+space again.json '"first": {"A": 1, "B": 1, "time": 5}, "second": {"A": 1, "B": 1, "time": 3}, "third": {"A": "x", "B": null, "time": 4}'
+t tune replay again.json --strategy ils --format csv
+python3 -c "print('{\"cache\": {' + ', '.join('\"%d\": {%s, \"time\": 1}' % (i, ', '.join('\"p%d\": %d' % (p, p == i) for p in range(30))) for i in range(30)) + '}}')" >wide.json
+t tune replay wide.json
+
+t tune replay "$SOURCES/tests/fuzz/seeds/import/trials.json" --seeds 1 --strategy gp --format csv
+
+t tune replay
+t tune replay nowhere.json
+t tune replay replay.sh "$SOURCES/LICENSE"
+t tune replay one.json --strategy nosuch
+t tune replay one.json --seeds 0
+t tune replay one.json --pending 1,x
+t tune replay one.json --seeds 1 --seeds 2
+t sh -c 'tune replay --help | head -3'

@@ -1,0 +1,104 @@
+#include "replay.h"
+
+#include "search.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const double replay_share[REPLAY_SHARES] = {0.90, 0.95, 0.99};
+
+#define ORDER_SEED 1000 /* apart from the strategy's own */
+
+/* The candidates as the search sees them. */
+struct table_of_times {
+    struct config *config;
+    double *time_us;
+};
+
+/* Without a model no order of candidates is better than another, and that of a file may be. */
+static void shuffle(struct table_of_times *t, size_t count, uint64_t seed)
+{
+    uint64_t random = seed;
+    for (size_t i = count; i-- > 1;) {
+        const size_t j = (size_t)stats_random_below(&random, i + 1);
+        const struct config c = t->config[i];
+        const double time_us = t->time_us[i];
+        t->config[i] = t->config[j];
+        t->time_us[i] = t->time_us[j];
+        t->config[j] = c;
+        t->time_us[j] = time_us;
+    }
+}
+
+static double cpu_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static bool is_over(const struct replay_run *run, bool to_end)
+{
+    for (int s = 0; s < REPLAY_SHARES; s++)
+        if (isinf(run->evaluations[s])) return false;
+    return !to_end || isfinite(run->ended);
+}
+
+/* queue has room for all candidates. */
+static void drive(struct search *search, const struct replay_space *space, const double *time_us,
+                  size_t pending, size_t limit, bool to_end, size_t *queue, struct replay_run *run)
+{
+    size_t asked = 0, told = 0;
+    double best_us = INFINITY;
+    for (int s = 0; s < REPLAY_SHARES; s++) run->evaluations[s] = INFINITY;
+    run->ended = INFINITY;
+    const double before = cpu_us();
+    while (told < limit && !is_over(run, to_end)) {
+        while (asked - told < pending && search_next(search, &queue[asked]) == SEARCH_TRY) asked++;
+        if (told == asked) break;
+        const size_t index = queue[told++];
+        best_us = fmin(best_us, time_us[index]);
+        for (int s = 0; s < REPLAY_SHARES; s++)
+            if (isinf(run->evaluations[s]) && best_us * replay_share[s] <= space->best_us)
+                run->evaluations[s] = (double)told;
+        search_tell(search, index, time_us[index]);
+        if (isinf(run->ended) && search_satisfied(search)) {
+            run->ended = (double)told;
+            run->reached = space->best_us / best_us;
+        }
+    }
+    run->host_us = asked ? (cpu_us() - before) / (double)asked : 0;
+}
+
+enum status replay_search(const struct replay_space *space, const char *strategy, uint64_t seed,
+                          size_t pending, size_t limit, bool to_end, struct replay_run *run)
+{
+    const size_t count = space->count;
+    struct table_of_times t = {.config = malloc(count * sizeof *t.config),
+                               .time_us = malloc(count * sizeof *t.time_us)};
+    size_t *queue = malloc(count * sizeof *queue);
+    struct search *search = NULL;
+    enum status st = OK;
+    *run = (struct replay_run){.note = ""};
+    if (!t.config || !t.time_us || !queue) st = fail(E_MEMORY, "out of memory for %zu candidates", count);
+    if (!st) {
+        memcpy(t.config, space->config, count * sizeof *t.config);
+        memcpy(t.time_us, space->time_us, count * sizeof *t.time_us);
+        if (!space->predicted_us) shuffle(&t, count, seed + ORDER_SEED);
+        st = search_start(strategy, t.config, count, space->predicted_us, seed, &search);
+    }
+    if (!st) {
+        drive(search, space, t.time_us, pending, limit, to_end, queue, run);
+        const char *note = search_note(search);
+        snprintf(run->note, sizeof run->note, "%s", note ? note : "");
+    }
+    search_stop(search);
+    free(queue);
+    free(t.time_us);
+    free(t.config);
+    return st;
+}
