@@ -2,7 +2,7 @@
  *
  * A cuBLAS handle has one stream and one pointer mode at a time, so that two threads cannot share one. A pool
  * keeps a few; a call takes a free one without waiting and configures it. Strict FP32, whatever the
- * environment says, except for problems that accept TF32.
+ * environment says, except for problems that allow TF32.
  */
 #ifndef GT_BLAS_POOL_H
 #define GT_BLAS_POOL_H

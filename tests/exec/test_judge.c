@@ -389,8 +389,8 @@ TEST(a_problem_too_large_is_judged_on_some_rows_and_says_so)
 
 TEST(the_canary_sings)
 {
-    struct site site = {.device = &device, .kernels = kernels};
-    assert_ok(canary_run(&site));
+    struct trial_setup setup = {.device = &device, .kernels = kernels};
+    assert_ok(canary_run(&setup));
     assert_int_equal(host_bytes_in_use, 0);
 }
 

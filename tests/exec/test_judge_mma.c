@@ -14,7 +14,7 @@
 #define CALL_US 1900
 
 static struct device device;
-static struct site site;
+static struct trial_setup setup;
 static struct cpu_kernel built;
 
 /* ---- loading, replaced ---- */
@@ -61,7 +61,7 @@ static void prepare(const char *text, const struct edit *edits, int count)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    assert_ok(site_prepare(&site, &p, false, 3));
+    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
     const struct candidate candidate = candidate_of();
     if (built.library) cpu_kernel_close(&built);
     assert_ok(cpu_kernel_build(&candidate.config, &p, edits, count, &built));
@@ -74,8 +74,8 @@ static struct outcome try_on(const char *text)
     struct outcome outcome;
     const struct candidate candidate = candidate_of();
     assert_ok(problem_parse(text, &p));
-    assert_ok(site_prepare(&site, &p, false, 3));
-    assert_ok(trial_run(&site, &candidate, 0, &outcome));
+    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
+    assert_ok(trial_run(&setup, &candidate, 0, &outcome));
     return outcome;
 }
 
@@ -83,7 +83,7 @@ static struct verification verify(void)
 {
     struct verification v;
     const struct candidate candidate = candidate_of();
-    assert_ok(verify_run(&site, &candidate, &v));
+    assert_ok(verify_run(&setup, &candidate, &v));
     return v;
 }
 
@@ -92,21 +92,21 @@ static void assert_measured(const struct outcome *o)
     if (o->verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o->verdict), o->detail);
 }
 
-static int open_site(void **state)
+static int open_setup(void **state)
 {
     (void)state;
-    site = (struct site){.device = &device};
-    host_device_open(&device, &site.kernels);
+    setup = (struct trial_setup){.device = &device};
+    host_device_open(&device, &setup.kernels);
     device.gpu = *exec_gpu();
-    return stopwatch_open(&device, &site.watch) != OK;
+    return stopwatch_open(&device, &setup.watch) != OK;
 }
 
-static int close_site(void **state)
+static int close_setup(void **state)
 {
     (void)state;
     cpu_kernel_close(&built);
-    site_clear(&site);
-    stopwatch_close(&site.watch);
+    trial_setup_clear(&setup);
+    stopwatch_close(&setup.watch);
     return host_bytes_in_use != 0;
 }
 
@@ -194,5 +194,5 @@ int main(void)
         cmocka_unit_test(
             operands_that_are_cut_and_not_rounded_pass_where_k_is_long_and_are_found_where_it_is_short),
     };
-    return cmocka_run_group_tests(tests, open_site, close_site);
+    return cmocka_run_group_tests(tests, open_setup, close_setup);
 }

@@ -5,7 +5,7 @@
 #include "host_device.h"
 #include "kernel.h"
 #include "rival_open.h"
-#include "site.h"
+#include "trial_setup.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -13,12 +13,12 @@
 #include <string.h>
 
 static struct device device;
-static struct site site;
+static struct trial_setup setup;
 static struct fake_rivals *fake;
 static struct kernel kernel;
 static char detail[RIVAL_DETAIL_MAX];
 
-static int open_site(void **state)
+static int open_setup(void **state)
 {
     (void)state;
     setenv("GEMMTUNE_LIBCUBLAS", FAKE_RIVALS, 1);
@@ -27,17 +27,17 @@ static int open_site(void **state)
     if (!library) return -1;
     fake = dlsym(library, "fake_rivals");
     fake->spend = host_spend;
-    site = (struct site){.device = &device};
-    host_device_open(&device, &site.kernels);
+    setup = (struct trial_setup){.device = &device};
+    host_device_open(&device, &setup.kernels);
     device.stream = (CUstream)(void *)&device; /* any that is not the default one */
-    return stopwatch_open(&device, &site.watch) != OK;
+    return stopwatch_open(&device, &setup.watch) != OK;
 }
 
-static int close_site(void **state)
+static int close_setup(void **state)
 {
     (void)state;
-    site_clear(&site);
-    stopwatch_close(&site.watch);
+    trial_setup_clear(&setup);
+    stopwatch_close(&setup.watch);
     return 0;
 }
 
@@ -45,19 +45,19 @@ static void prepare(const char *text)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    assert_ok(site_prepare(&site, &p, false, 3));
+    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
     memset(fake->answer, 0, sizeof fake->answer);
     fake->answers = 1;
     fake->answer[0].us = 2000;
     fake->autotune_calls = 0;
 }
 
-/* The row of this role that fits the site's problem. */
+/* The row of this role that fits the setup's problem. */
 static enum status open_as(const char *role)
 {
-    const struct rival_row *row = rival_for(role, site.problem.type);
+    const struct rival_row *row = rival_for(role, setup.problem.type);
     assert_non_null(row);
-    return row->open(&site, row, &kernel, detail);
+    return row->open(&setup, row, &kernel, detail);
 }
 
 static int nothing_is_left(void **state)
@@ -81,7 +81,7 @@ TEST(lt_is_asked_for_the_problem_itself)
         struct judgement judgement;
         prepare(texts[i]);
         assert_ok(open_as("lt"));
-        assert_ok(oracle_judge(&site.oracle, &kernel, &judgement));
+        assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
         kernel_close(&kernel);
     }
@@ -104,7 +104,7 @@ TEST(the_fastest_answer_that_runs_and_is_right_is_taken)
     struct timed timed;
     double us;
     int64_t calls;
-    assert_ok(timed_start(&site.watch, &site.work, &kernel, &timed));
+    assert_ok(timed_start(&setup.watch, &setup.work, &kernel, &timed));
     assert_ok(timed_blocks(&timed, 1, 5000, &us, &calls, NULL));
     assert_true(us >= 200 && us < 250); /* and what a launch costs */
     timed_stop(&timed);
@@ -125,7 +125,7 @@ TEST(autotune_is_asked_for_the_problem_itself)
         struct judgement judgement;
         prepare(texts[i]);
         assert_ok(open_as("autotune"));
-        assert_ok(oracle_judge(&site.oracle, &kernel, &judgement));
+        assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
         assert_true(fake->autotune_calls >= 6);
         kernel_close(&kernel);
@@ -184,10 +184,10 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
             const bool strict = row->delivers == GEMM_SGEMM, lt = strcmp(row->role, "lt") == 0;
             struct judgement judgement;
             prepare("17x9x5");
-            site.problem.type = row->delivers;
+            setup.problem.type = row->delivers;
             fake->math = fake->compute = fake->emulation = -1;
-            assert_ok(row->open(&site, row, &kernel, detail));
-            assert_ok(oracle_judge(&site.oracle, &kernel, &judgement));
+            assert_ok(row->open(&setup, row, &kernel, detail));
+            assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
             assert_true(judgement.right);
             if (lt) assert_int_equal(fake->compute, strict && relaxed ? 69 : row->compute);
             else assert_int_equal(fake->math, strict && relaxed ? PEDANTIC_MATH : 0);
@@ -202,7 +202,7 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
 TEST(emulation_that_cublas_refuses_is_no_rival)
 {
     prepare("17x9x5");
-    site.problem.type = GEMM_SGEMM_ACCURATE;
+    setup.problem.type = GEMM_SGEMM_ACCURATE;
     fake->no_emulation = 1;
     assert_fails(open_as("bf16x9"), E_ABSENT, "could not emulate FP32");
     fake->no_emulation = 0;
@@ -222,5 +222,5 @@ int main(void)
         cmocka_unit_test_teardown(emulation_that_cublas_refuses_is_no_rival, nothing_is_left),
         cmocka_unit_test_teardown(an_autotuner_that_fails_or_is_wrong_is_no_rival, nothing_is_left),
     };
-    return cmocka_run_group_tests(tests, open_site, close_site);
+    return cmocka_run_group_tests(tests, open_setup, close_setup);
 }

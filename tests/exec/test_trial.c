@@ -1,8 +1,8 @@
 /* Trial, race blocks and verification on the host device; what loads kernels and cuBLAS is replaced by
  * players. */
+#include "contenders.h"
 #include "host_device.h"
 #include "ladder.h"
-#include "line_up.h"
 #include "players.h"
 #include "rival_open.h"
 #include "unit.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 static struct device device;
-static struct site site;
+static struct trial_setup setup;
 
 /* ---- loading, replaced ---- */
 
@@ -56,7 +56,7 @@ void kernel_close(struct kernel *kernel)
     *kernel = (struct kernel){0};
 }
 
-enum status rival_sgemm_open(struct site *on, const struct rival_row *row, struct kernel *kernel,
+enum status rival_sgemm_open(struct trial_setup *on, const struct rival_row *row, struct kernel *kernel,
                              char detail[RIVAL_DETAIL_MAX])
 {
     (void)row, (void)detail;
@@ -69,7 +69,7 @@ enum status rival_sgemm_open(struct site *on, const struct rival_row *row, struc
 static bool searcher_there; /* a rival beyond cuBLAS */
 static int searched;
 
-static enum status search(struct site *on, const struct rival_row *row, struct kernel *kernel,
+static enum status search(struct trial_setup *on, const struct rival_row *row, struct kernel *kernel,
                           char detail[RIVAL_DETAIL_MAX])
 {
     searched++;
@@ -80,13 +80,13 @@ static enum status search(struct site *on, const struct rival_row *row, struct k
     return OK;
 }
 
-enum status rival_lt_open(struct site *on, const struct rival_row *row, struct kernel *kernel,
+enum status rival_lt_open(struct trial_setup *on, const struct rival_row *row, struct kernel *kernel,
                           char detail[RIVAL_DETAIL_MAX])
 {
     return search(on, row, kernel, detail);
 }
 
-enum status rival_gemm_ex_open(struct site *on, const struct rival_row *row, struct kernel *kernel,
+enum status rival_gemm_ex_open(struct trial_setup *on, const struct rival_row *row, struct kernel *kernel,
                                char detail[RIVAL_DETAIL_MAX])
 {
     return search(on, row, kernel, detail);
@@ -110,7 +110,7 @@ static void prepare(const char *text)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    assert_ok(site_prepare(&site, &p, false, 3));
+    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
     next = (struct player){.us = 1900};
     load_answer = OK;
 }
@@ -119,24 +119,24 @@ static struct outcome try(double best_us)
 {
     struct outcome outcome;
     struct candidate candidate = make_candidate(1);
-    assert_ok(trial_run(&site, &candidate, best_us, &outcome));
+    assert_ok(trial_run(&setup, &candidate, best_us, &outcome));
     assert_int_equal(open_kernels, 0);
     return outcome;
 }
 
-static int open_site(void **state)
+static int open_setup(void **state)
 {
     (void)state;
-    site = (struct site){.device = &device};
-    host_device_open(&device, &site.kernels);
-    return stopwatch_open(&device, &site.watch) != OK;
+    setup = (struct trial_setup){.device = &device};
+    host_device_open(&device, &setup.kernels);
+    return stopwatch_open(&device, &setup.watch) != OK;
 }
 
-static int close_site(void **state)
+static int close_setup(void **state)
 {
     (void)state;
-    site_clear(&site);
-    stopwatch_close(&site.watch);
+    trial_setup_clear(&setup);
+    stopwatch_close(&setup.watch);
     return host_bytes_in_use != 0 || open_kernels != 0;
 }
 
@@ -201,7 +201,7 @@ TEST(a_wrong_candidate_is_not_timed_and_harms_no_later_one)
 TEST(an_innocent_is_not_blamed_for_operands_that_another_spoilt)
 {
     prepare("17x9x5");
-    host_memory(workload_operands(&site.work, 0).b)[7] = 1e9f;
+    host_memory(workload_operands(&setup.work, 0).b)[7] = 1e9f;
     assert_int_equal(try(0).verdict, VERDICT_MEASURED);
 }
 
@@ -231,7 +231,7 @@ TEST(a_damaged_cubin_is_an_error_and_no_verdict)
     load_answer = E_INPUT;
     struct outcome o;
     struct candidate candidate = make_candidate(1);
-    assert_int_equal(trial_run(&site, &candidate, 0, &o), E_INPUT);
+    assert_int_equal(trial_run(&setup, &candidate, 0, &o), E_INPUT);
 }
 
 TEST(empty_problems_are_timed_as_they_are)
@@ -249,11 +249,11 @@ TEST(a_problem_that_does_not_fit_is_refused_with_the_sizes)
 {
     struct problem p;
     assert_ok(problem_parse("100000x100000x10", &p));
-    assert_fails(site_prepare(&site, &p, true, 1), E_GPU, "sgemm:nn:100000x100000x10 needs at least");
+    assert_fails(trial_setup_prepare(&setup, &p, true, 1), E_GPU, "sgemm:nn:100000x100000x10 needs at least");
     assert_non_null(strstr(status_text(), "GiB are free"));
-    assert_false(site.ready);
+    assert_false(setup.ready);
     assert_ok(problem_parse("2147418112x1x1:lda=500000000", &p)); /* nearly 2^60 elements */
-    assert_fails(site_prepare(&site, &p, true, 1), E_GPU, "needs at least");
+    assert_fails(trial_setup_prepare(&setup, &p, true, 1), E_GPU, "needs at least");
 }
 
 TEST(preparing_again_frees_what_the_former_problem_held)
@@ -268,69 +268,69 @@ TEST(preparing_again_frees_what_the_former_problem_held)
 
 TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     struct timed *timed;
     prepare("17x9x5");
     rival_there = true;
-    assert_ok(line_up_open(&site, &line_up));
-    assert_true(line_up.has_anchor);
-    assert_string_equal(line_up.anchor_row->name, "cublasSgemm");
+    assert_ok(contenders_open(&setup, &contenders));
+    assert_true(contenders.has_anchor);
+    assert_string_equal(contenders.anchor_row->name, "cublasSgemm");
     loaded = 0;
     for (int round = 0; round < 3; round++)
-        for (int i = 1; i <= LINE_UP_MAX; i++) {
+        for (int i = 1; i <= CONTENDERS_MAX; i++) {
             struct candidate candidate = make_candidate(i);
-            assert_ok(line_up_find(&line_up, &candidate, &timed));
+            assert_ok(contenders_find(&contenders, &candidate, &timed));
         }
-    assert_int_equal(loaded, LINE_UP_MAX);
-    struct candidate one_more = make_candidate(LINE_UP_MAX + 1), second = make_candidate(2),
+    assert_int_equal(loaded, CONTENDERS_MAX);
+    struct candidate one_more = make_candidate(CONTENDERS_MAX + 1), second = make_candidate(2),
                      first = make_candidate(1);
-    assert_ok(line_up_find(&line_up, &one_more, &timed)); /* takes the place of the first */
-    assert_ok(line_up_find(&line_up, &second, &timed));
-    assert_int_equal(loaded, LINE_UP_MAX + 1);
-    assert_ok(line_up_find(&line_up, &first, &timed));
-    assert_int_equal(loaded, LINE_UP_MAX + 2);
+    assert_ok(contenders_find(&contenders, &one_more, &timed)); /* takes the place of the first */
+    assert_ok(contenders_find(&contenders, &second, &timed));
+    assert_int_equal(loaded, CONTENDERS_MAX + 1);
+    assert_ok(contenders_find(&contenders, &first, &timed));
+    assert_int_equal(loaded, CONTENDERS_MAX + 2);
     double time_us;
     int64_t calls;
     assert_ok(timed_blocks(timed, 1, 50000, &time_us, &calls, NULL));
     assert_int_equal(calls, 27);
-    line_up_close(&line_up);
+    contenders_close(&contenders);
     assert_int_equal(open_kernels, 0);
 }
 
 TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     struct timed *timed, *again;
     const char *detail;
     prepare("17x9x5");
     searcher_there = true;
     searched = 0;
-    assert_ok(line_up_open(&site, &line_up));
+    assert_ok(contenders_open(&setup, &contenders));
     assert_int_equal(searched, 0); /* nobody has asked */
-    assert_ok(line_up_rival(&line_up, "lt", &timed, &detail));
+    assert_ok(contenders_rival(&contenders, "lt", &timed, &detail));
     assert_string_equal(detail, "cublasLt");
-    assert_ok(line_up_rival(&line_up, "lt", &again, &detail));
+    assert_ok(contenders_rival(&contenders, "lt", &again, &detail));
     assert_ptr_equal(timed, again);
     assert_int_equal(searched, 1);
     searcher_there = false;
     for (int i = 0; i < 2; i++)
-        assert_fails(line_up_rival(&line_up, "autotune", &timed, &detail), E_ABSENT,
+        assert_fails(contenders_rival(&contenders, "autotune", &timed, &detail), E_ABSENT,
                      "no cublasGemmEx autotune");
     assert_int_equal(searched, 2);
-    assert_fails(line_up_rival(&line_up, "bf16x9", &timed, &detail), E_ABSENT, "of type sgemm");
-    assert_fails(line_up_rival(&line_up, "nobody", &timed, &detail), E_INPUT, "'nobody'");
-    line_up_close(&line_up);
+    assert_fails(contenders_rival(&contenders, "bf16x9", &timed, &detail), E_ABSENT, "of type sgemm");
+    assert_fails(contenders_rival(&contenders, "nobody", &timed, &detail), E_INPUT, "'nobody'");
+    contenders_close(&contenders);
     assert_int_equal(open_kernels, 0);
 }
 
 TEST(without_cublas_there_is_no_anchor_and_no_error)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     prepare("17x9x5");
     rival_there = false;
-    assert_ok(line_up_open(&site, &line_up));
-    assert_false(line_up.has_anchor);
-    line_up_close(&line_up);
+    assert_ok(contenders_open(&setup, &contenders));
+    assert_false(contenders.has_anchor);
+    contenders_close(&contenders);
 }
 
 /* ---- verification ---- */
@@ -341,7 +341,7 @@ static struct verification verify(enum fault fault)
     struct candidate candidate = make_candidate(1);
     ladder_config(ladder_find("naive"), &candidate.config); /* legal for every problem */
     next.fault = fault;
-    assert_ok(verify_run(&site, &candidate, &v));
+    assert_ok(verify_run(&setup, &candidate, &v));
     assert_int_equal(open_kernels, 0);
     return v;
 }
@@ -398,5 +398,5 @@ int main(void)
         cmocka_unit_test(a_winner_right_at_its_own_shape_only_is_found),
         cmocka_unit_test(a_winner_whose_bits_change_is_found),
     };
-    return cmocka_run_group_tests(tests, open_site, close_site);
+    return cmocka_run_group_tests(tests, open_setup, close_setup);
 }

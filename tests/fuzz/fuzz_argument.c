@@ -63,8 +63,8 @@ static void check_options(const struct tune_options *o)
     PROMISE(isfinite(o->budget_s) && o->budget_s >= 0 && o->budget_s <= 366 * 86400.0, "%g s", o->budget_s);
     PROMISE(o->max_trials >= 0 && o->compilers >= 0 && o->compilers <= 1024, "%d compilers", o->compilers);
     PROMISE(o->workspace_bytes >= 0, "%lld bytes", (long long)o->workspace_bytes);
-    PROMISE(o->device_count == CREW_ALL_DEVICES ||
-                (o->device_count >= 1 && o->device_count <= CREW_WORKERS_MAX),
+    PROMISE(o->device_count == CHILDREN_ALL_DEVICES ||
+                (o->device_count >= 1 && o->device_count <= CHILDREN_WORKERS_MAX),
             "%d devices", o->device_count);
     for (int i = 0; i < o->device_count; i++) {
         PROMISE(o->devices[i] >= 0, "device %d", o->devices[i]);

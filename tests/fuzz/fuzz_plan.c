@@ -71,7 +71,7 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
     PROMISE(exact.a.range >= 1 && exact.b.range >= 1 && exact.c.range >= 0, "%s: nothing is exact", text);
 }
 
-/* Only where two sets fit is a layout asked for (site.c). */
+/* Only where two sets fit is a layout asked for (trial_setup.c). */
 static void check_layout(const char *text, const struct problem *p)
 {
     const int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p);

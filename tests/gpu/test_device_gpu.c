@@ -8,7 +8,7 @@
 #include "open_anchor.h"
 #include "reference.h"
 #include "rivals.h"
-#include "site.h"
+#include "trial_setup.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "canary.h"
 #include "clock.h"
 #include "compile.h"
-#include "line_up.h"
+#include "contenders.h"
 #include "roofline.h"
 #include "template.h"
 #include "unit.h"
@@ -17,19 +17,19 @@
 
 static char folder[64];
 static struct device device;
-static struct site site;
+static struct trial_setup setup;
 
 #define SIMT                                                                                                 \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
 
-/* A configuration, compiled for the site's problem. The texts live until the next call. */
+/* A configuration, compiled for the setup's problem. The texts live until the next call. */
 static struct candidate compile(const char *text)
 {
     static struct compiled built;
     struct candidate candidate = {0};
     assert_ok(config_parse(text, &candidate.config));
-    const struct kernel_key kernel = kernel_key_of(&candidate.config, &site.problem, device.gpu.arch);
+    const struct kernel_key kernel = kernel_key_of(&candidate.config, &setup.problem, device.gpu.arch);
     assert_ok(compile_kernel(&kernel, folder, &built));
     if (!built.built) fail_msg("%s: %s", text, built.log);
     candidate.cubin = built.path;
@@ -43,8 +43,8 @@ static void prepare(const char *text, bool cold)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     double start = now_s();
-    assert_ok(site_prepare(&site, &p, cold, 11));
-    print_message("%s: prepared in %.3f s, %d sets\n", text, now_s() - start, site.work.layout.sets);
+    assert_ok(trial_setup_prepare(&setup, &p, cold, 11));
+    print_message("%s: prepared in %.3f s, %d sets\n", text, now_s() - start, setup.work.layout.sets);
 }
 
 /* ---- a right kernel with a fault planted behind it ---- */
@@ -71,7 +71,7 @@ static struct meddler open_meddler(void)
 {
     struct meddler m = {.every = 1};
     struct candidate candidate = compile(SIMT "1");
-    assert_ok(kernel_load(&device, &candidate.config, &site.problem, candidate.cubin, candidate.checksum,
+    assert_ok(kernel_load(&device, &candidate.config, &setup.problem, candidate.cubin, candidate.checksum,
                           &m.inner));
     return m;
 }
@@ -80,7 +80,7 @@ static struct judgement judge(struct meddler *m)
 {
     struct judgement j;
     const struct kernel kernel = {m, meddle, NULL};
-    assert_ok(oracle_judge(&site.oracle, &kernel, &j));
+    assert_ok(oracle_judge(&setup.oracle, &kernel, &j));
     return j;
 }
 
@@ -89,7 +89,7 @@ static struct judgement judge(struct meddler *m)
 TEST(the_canary_sings)
 {
     double start = now_s();
-    assert_ok(canary_run(&site));
+    assert_ok(canary_run(&setup));
     print_message("canary: %.3f s\n", now_s() - start);
 }
 
@@ -127,9 +127,9 @@ TEST(a_long_k_in_slabs_is_right_and_adds_to_c_once)
         struct candidate candidate =
             compile("simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 "
                     "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1");
-        candidate.config.template->plan(&candidate.config, &site.problem, &plan);
+        candidate.config.template->plan(&candidate.config, &setup.problem, &plan);
         assert_true(plan.k_slab > 0);
-        assert_ok(kernel_load(&device, &candidate.config, &site.problem, candidate.cubin, candidate.checksum,
+        assert_ok(kernel_load(&device, &candidate.config, &setup.problem, candidate.cubin, candidate.checksum,
                               &m.inner));
         struct judgement j = judge(&m);
         kernel_close(&m.inner);
@@ -143,12 +143,12 @@ TEST(cublas_is_judged_right)
     char detail[RIVAL_DETAIL_MAX];
     struct judgement j;
     prepare("1024x1000x777:beta=1", true);
-    const struct rival_row *row = rival_anchor(site.problem.type);
-    if (row->open(&site, row, &rival, detail)) {
+    const struct rival_row *row = rival_anchor(setup.problem.type);
+    if (row->open(&setup, row, &rival, detail)) {
         print_message("%s\n", status_text());
         skip();
     }
-    assert_ok(oracle_judge(&site.oracle, &rival, &j));
+    assert_ok(oracle_judge(&setup.oracle, &rival, &j));
     print_message("%s: worst error %.3g of the bound\n", row->name, j.worst);
     if (!j.right) fail_msg("%s", j.detail);
     kernel_close(&rival);
@@ -188,14 +188,14 @@ TEST(a_trial_is_measured_and_repeats_within_a_few_percent)
     double times[3];
     for (int i = 0; i < 3; i++) {
         struct outcome o;
-        assert_ok(trial_run(&site, &candidate, 0, &o));
+        assert_ok(trial_run(&setup, &candidate, 0, &o));
         if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
         assert_true(o.exact && o.worst_error > 0 && o.worst_error <= 1 && o.cold && o.sample_count == 10);
         times[i] = o.time_us;
         print_message("%.2f us, cost %.1f ms, %d MHz, %.0f W\n", o.time_us, o.wall_ms, o.state.sm_clock_mhz,
                       o.state.power_w);
     }
-    double flop = problem_flop(&site.problem);
+    double flop = problem_flop(&setup.problem);
     assert_true(times[0] * 1e-6 >
                 flop / (1.2e12 * gpu_rate(&device.gpu, "fp32"))); /* nothing beats the peak */
     assert_true(fabs(times[2] / times[1] - 1) < 0.1);
@@ -206,13 +206,13 @@ TEST(a_large_problem_costs_little_besides_its_calls)
     prepare("4096x4096x4096", true);
     struct candidate candidate = compile(SIMT "1");
     struct outcome o;
-    assert_ok(trial_run(&site, &candidate, 0, &o));
+    assert_ok(trial_run(&setup, &candidate, 0, &o));
     if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
     double calls = 3 + 2 + o.sample_count; /* judge, estimate, blocks */
     print_message("%.0f us, cost %.1f ms, of which calls %.1f ms\n", o.time_us, o.wall_ms,
                   1e-3 * calls * o.time_us);
     assert_true(o.wall_ms < 1e-3 * calls * o.time_us + 100);
-    assert_ok(trial_run(&site, &candidate, o.time_us / 4, &o));
+    assert_ok(trial_run(&setup, &candidate, o.time_us / 4, &o));
     assert_int_equal(o.verdict, VERDICT_SLOW);
     assert_int_equal(o.sample_count, 1);
 }
@@ -225,7 +225,7 @@ TEST(twice_the_work_takes_twice_the_time)
         prepare(texts[i], true);
         struct candidate candidate = compile(SIMT "1");
         struct outcome o;
-        assert_ok(trial_run(&site, &candidate, 0, &o));
+        assert_ok(trial_run(&setup, &candidate, 0, &o));
         us[i] = o.time_us;
     }
     assert_true(us[1] / us[0] > 1.8 && us[1] / us[0] < 2.2);
@@ -233,17 +233,17 @@ TEST(twice_the_work_takes_twice_the_time)
 
 TEST(race_blocks_of_anchor_and_candidates_alternate)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     prepare("256x256x256", true);
-    assert_ok(line_up_open(&site, &line_up));
+    assert_ok(contenders_open(&setup, &contenders));
     struct candidate candidate = compile(SIMT "1");
     double first = 0, us;
     int64_t calls;
     struct gpu_state state;
     for (int round = 0; round < 3; round++) {
         struct timed *timed;
-        if (line_up.has_anchor) assert_ok(timed_blocks(&line_up.anchor, 1, 2e4, &us, &calls, &state));
-        assert_ok(line_up_find(&line_up, &candidate, &timed));
+        if (contenders.has_anchor) assert_ok(timed_blocks(&contenders.anchor, 1, 2e4, &us, &calls, &state));
+        assert_ok(contenders_find(&contenders, &candidate, &timed));
         assert_non_null(timed->graph); /* it is a short call */
         assert_ok(timed_blocks(timed, 1, 2e4, &us, &calls, &state));
         assert_true((double)calls * us > 1e4);
@@ -251,21 +251,21 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
         print_message("%.3f us over %lld calls\n", us, (long long)calls);
     }
     assert_true(fabs(us / first - 1) < 0.2);
-    line_up_close(&line_up);
+    contenders_close(&contenders);
 }
 
 TEST(warming_up_settles)
 {
-    static struct line_up line_up;
+    static struct contenders contenders;
     double medians[32], spent;
     int count;
     prepare("2048x2048x2048", true);
-    assert_ok(line_up_open(&site, &line_up));
-    if (!line_up.has_anchor) skip();
-    assert_ok(timed_warm_up(&line_up.anchor, 4, medians, 32, &count, &spent));
+    assert_ok(contenders_open(&setup, &contenders));
+    if (!contenders.has_anchor) skip();
+    assert_ok(timed_warm_up(&contenders.anchor, 4, medians, 32, &count, &spent));
     print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);
     assert_true(count >= 3 && spent < 6);
-    line_up_close(&line_up);
+    contenders_close(&contenders);
 }
 
 TEST(a_winner_is_verified)
@@ -274,7 +274,7 @@ TEST(a_winner_is_verified)
     struct candidate candidate = compile(SIMT "2");
     struct verification v;
     double start = now_s();
-    assert_ok(verify_run(&site, &candidate, &v));
+    assert_ok(verify_run(&setup, &candidate, &v));
     print_message("%s in %.2f s\n", v.detail, now_s() - start);
     if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
     assert_true(v.shapes > 50);
@@ -283,7 +283,7 @@ TEST(a_winner_is_verified)
 TEST(the_roofline_is_near_what_the_clocks_promise)
 {
     struct roofline roofline;
-    assert_ok(roofline_measure(&site.watch, folder, &roofline));
+    assert_ok(roofline_measure(&setup.watch, folder, &roofline));
     print_message("%.1f TFLOPS, %.0f GB/s\n", roofline.fp32_tflops, roofline.gb_per_s);
     assert_true(roofline.fp32_tflops > 0.5 * gpu_rate(&device.gpu, "fp32"));
     assert_true(roofline.fp32_tflops < 1.2 * gpu_rate(&device.gpu, "fp32"));
@@ -304,11 +304,11 @@ static int crash(void)
 {
     struct judgement j;
     if (device_open(0, &device) || !mkdtemp(strcpy(folder, "/tmp/gemmtune-lost-XXXXXX"))) return 1;
-    if (site_open(&device, folder, &site)) return 2;
+    if (trial_setup_open(&device, folder, &setup)) return 2;
     prepare("64x64x64", false);
     struct meddler m = open_meddler();
     const struct kernel wild = {&m.inner, go_wild, NULL};
-    enum status st = oracle_judge(&site.oracle, &wild, &j);
+    enum status st = oracle_judge(&setup.oracle, &wild, &j);
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command)) return 3;
@@ -326,14 +326,14 @@ TEST(a_candidate_with_an_illegal_address_loses_its_process_only)
     assert_int_equal(waitpid(pid, &how, 0), pid);
     assert_true(WIFEXITED(how));
     assert_int_equal(WEXITSTATUS(how), 0);
-    assert_ok(canary_run(&site));
+    assert_ok(canary_run(&setup));
 }
 
 static int open_all(void **state)
 {
     (void)state;
     strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
-    if (!mkdtemp(folder) || device_open(0, &device) || site_open(&device, folder, &site)) {
+    if (!mkdtemp(folder) || device_open(0, &device) || trial_setup_open(&device, folder, &setup)) {
         print_error("%s\n", status_text());
         return -1;
     }
@@ -345,7 +345,7 @@ static int close_all(void **state)
     (void)state;
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    site_close(&site);
+    trial_setup_close(&setup);
     device_close(&device);
     return system(command);
 }

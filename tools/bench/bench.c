@@ -18,16 +18,16 @@ const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune
 /* ---- who runs ---- */
 
 /* On all cores. */
-static enum status build_known(struct crew *crew, struct bench_row *rows, size_t count)
+static enum status build_known(struct children *children, struct bench_row *rows, size_t count)
 {
     struct kernel_key *kernels = calloc(count, sizeof *kernels);
     struct build *builds = calloc(count, sizeof *builds);
-    const int arch = crew_worker(crew, 0)->gpu.arch;
+    const int arch = children_worker(children, 0)->gpu.arch;
     int wanted = 0;
     enum status st = kernels && builds ? OK : fail(E_MEMORY, "out of memory for %zu kernels", count);
     for (size_t i = 0; i < count && !st; i++)
         if (rows[i].known) kernels[wanted++] = kernel_key_of(&rows[i].fastest.config, &rows[i].problem, arch);
-    if (!st && wanted > 0) st = crew_build_all(crew, kernels, wanted, builds);
+    if (!st && wanted > 0) st = children_build_all(children, kernels, wanted, builds);
     for (size_t i = 0, at = 0; i < count && !st && wanted > 0; i++)
         if (rows[i].known) rows[i].build = builds[at++];
     free(kernels);
@@ -35,54 +35,55 @@ static enum status build_known(struct crew *crew, struct bench_row *rows, size_t
     return st;
 }
 
-enum status bench_choose(struct crew *crew, struct db *db, struct known *pretuned, bool cold,
+enum status bench_choose(struct children *children, struct db *db, struct known *pretuned, bool cold,
                          struct bench_row *rows, size_t count)
 {
     enum status st = OK;
     for (size_t i = 0; i < count && !st; i++) {
-        st = fastest_find(db, pretuned, crew_worker(crew, 0), cold, &rows[i].problem, &rows[i].fastest);
+        st = fastest_find(db, pretuned, children_worker(children, 0), cold, &rows[i].problem,
+                          &rows[i].fastest);
         rows[i].known = st == OK;
         if (st == E_ABSENT) st = OK;
     }
-    return st ? st : build_known(crew, rows, count);
+    return st ? st : build_known(children, rows, count);
 }
 
 /* ---- times ---- */
 
-static enum status prepare(struct crew *crew, const struct bench_plan *plan, const struct problem *problem,
-                           double warm_s, bool *cublas)
+static enum status prepare(struct children *children, const struct bench_plan *plan,
+                           const struct problem *problem, double warm_s, bool *cublas)
 {
     json_t *answer = NULL, *request = request_prepare(problem, plan->cold, SEED, warm_s);
     json_object_set_new(request, "one_by_one", json_boolean(plan->one_by_one));
-    enum status st = crew_ask(crew, 0, request, CREW_PREPARE_S, &answer);
+    enum status st = children_ask(children, 0, request, CHILDREN_PREPARE_S, &answer);
     *cublas = !st && json_number_value(json_object_get(answer, "anchor_us")) > 0;
     json_decref(answer);
     return st;
 }
 
-static enum status judge(struct crew *crew, struct bench_row *row)
+static enum status judge(struct children *children, struct bench_row *row)
 {
     json_t *answer = NULL;
     if (!row->build.built) {
         row->outcome = outcome_failed(row->build.verdict, "%s", row->build.detail);
         return OK;
     }
-    enum status st =
-        crew_ask(crew, 0, request_trial(&row->fastest.config, &row->build, 0), TRIAL_DEADLINE_S, &answer);
+    enum status st = children_ask(children, 0, request_trial(&row->fastest.config, &row->build, 0),
+                                  TRIAL_DEADLINE_S, &answer);
     if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &row->outcome);
     json_decref(answer);
     return st;
 }
 
-static enum status block(struct crew *crew, const struct bench_plan *plan, struct bench_row *row, int runner,
-                         double deadline_s, double *time_us)
+static enum status block(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                         int runner, double deadline_s, double *time_us)
 {
     json_t *request =
         runner == BENCH_OWN
             ? request_block(&row->fastest.config, &row->build, plan->block_ms)
             : request_rival_block(runner == BENCH_CUBLAS ? "anchor" : bench_names[runner], plan->block_ms);
     json_t *answer = NULL;
-    enum status st = request ? crew_ask(crew, 0, request, deadline_s, &answer)
+    enum status st = request ? children_ask(children, 0, request, deadline_s, &answer)
                              : fail(E_MEMORY, "out of memory for a request");
     if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
     const char *detail = json_string_value(json_object_get(answer, "detail"));
@@ -93,8 +94,8 @@ static enum status block(struct crew *crew, const struct bench_plan *plan, struc
 }
 
 /* The first block of each is its warm-up, a rival's search, and not counted. Who is not there sits out. */
-static enum status line_up(struct crew *crew, const struct bench_plan *plan, struct bench_row *row,
-                           bool cublas, int runners[BENCH_RUNNERS], int *count)
+static enum status contenders(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                              bool cublas, int runners[BENCH_RUNNERS], int *count)
 {
     *count = 0;
     for (int runner = 0; runner < BENCH_RUNNERS; runner++) {
@@ -104,7 +105,7 @@ static enum status line_up(struct crew *crew, const struct bench_plan *plan, str
                                                     rival_for(bench_names[runner], row->problem.type);
         if (!there) continue;
         double ignored;
-        enum status st = block(crew, plan, row, runner, FIRST_DEADLINE_S, &ignored);
+        enum status st = block(children, plan, row, runner, FIRST_DEADLINE_S, &ignored);
         if (st == E_ABSENT) {
             snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.119s", status_text());
             continue;
@@ -124,7 +125,7 @@ static void shuffle(int *order, int count, uint64_t *random)
     }
 }
 
-static enum status run_rounds(struct crew *crew, const struct bench_plan *plan, struct bench_row *row,
+static enum status run_rounds(struct children *children, const struct bench_plan *plan, struct bench_row *row,
                               int *runners, int count, double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
 {
     uint64_t random = plan->seed;
@@ -132,7 +133,7 @@ static enum status run_rounds(struct crew *crew, const struct bench_plan *plan, 
     for (int round = 0; round < plan->rounds && !st; round++) {
         shuffle(runners, count, &random);
         for (int i = 0; i < count && !st; i++)
-            st = block(crew, plan, row, runners[i], BLOCK_DEADLINE_S, &samples[runners[i]][round]);
+            st = block(children, plan, row, runners[i], BLOCK_DEADLINE_S, &samples[runners[i]][round]);
     }
     return st;
 }
@@ -149,12 +150,13 @@ static void summarize(struct bench_times *times, const double *own, const double
     stats_median_interval(ratios, n, &times->ratio_low, &times->ratio_high);
 }
 
-static enum status race(struct crew *crew, const struct bench_plan *plan, struct bench_row *row, bool cublas)
+static enum status race(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                        bool cublas)
 {
     double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
     int runners[BENCH_RUNNERS], count = 0;
-    enum status st = line_up(crew, plan, row, cublas, runners, &count);
-    if (!st) st = run_rounds(crew, plan, row, runners, count, samples);
+    enum status st = contenders(children, plan, row, cublas, runners, &count);
+    if (!st) st = run_rounds(children, plan, row, runners, count, samples);
     if (st) return st;
     bool own = false;
     for (int i = 0; i < count; i++) own |= runners[i] == BENCH_OWN;
@@ -164,16 +166,17 @@ static enum status race(struct crew *crew, const struct bench_plan *plan, struct
     return OK;
 }
 
-enum status bench_run(struct crew *crew, const struct bench_plan *plan, double warm_s, struct bench_row *row)
+enum status bench_run(struct children *children, const struct bench_plan *plan, double warm_s,
+                      struct bench_row *row)
 {
     bool cublas = false;
-    enum status st = prepare(crew, plan, &row->problem, warm_s, &cublas);
-    if (!st && row->known) st = judge(crew, row);
+    enum status st = prepare(children, plan, &row->problem, warm_s, &cublas);
+    if (!st && row->known) st = judge(children, row);
     if (st == E_CHILD && row->known) { /* the worker died of it and has been restarted */
         row->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
-        st = prepare(crew, plan, &row->problem, warm_s, &cublas);
+        st = prepare(children, plan, &row->problem, warm_s, &cublas);
     }
-    return st ? st : race(crew, plan, row, cublas);
+    return st ? st : race(children, plan, row, cublas);
 }
 
 double bench_mean(const struct bench_row *rows, size_t rows_count, enum bench_runner runner, size_t *count)

@@ -41,12 +41,13 @@ struct bench_row {
 };
 
 /* Look up and compile the kernels of all rows, whose problems are set. db, pretuned: NULL if there is none.
- * Errors: those of the database and of the crew. */
-enum status bench_choose(struct crew *crew, struct db *db, struct known *pretuned, bool cold,
+ * Errors: those of the database and of the children. */
+enum status bench_choose(struct children *children, struct db *db, struct known *pretuned, bool cold,
                          struct bench_row *rows, size_t count);
 
 /* Run one row on worker 0. What cannot run is told in the row. Errors: E_GPU, E_CHILD, E_INTERRUPTED. */
-enum status bench_run(struct crew *crew, const struct bench_plan *plan, double warm_s, struct bench_row *row);
+enum status bench_run(struct children *children, const struct bench_plan *plan, double warm_s,
+                      struct bench_row *row);
 
 /* Geometric mean of the ratios to a runner over the rows that have one; *count: how many (0: NAN). */
 double bench_mean(const struct bench_row *rows, size_t rows_count, enum bench_runner runner, size_t *count);

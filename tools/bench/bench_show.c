@@ -1,9 +1,9 @@
 #include "bench_show.h"
 
+#include "db_view.h"
 #include "model.h"
 #include "plot.h"
 #include "print.h"
-#include "reading.h"
 #include "rivals.h"
 #include "workspace.h"
 #include <math.h>

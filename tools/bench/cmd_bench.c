@@ -220,17 +220,17 @@ static void show_progress(size_t number, size_t count, const char *problem)
     print_replace(stderr, line);
 }
 
-static enum status bench_all(const struct options *o, struct crew *crew, struct bench_row *rows)
+static enum status bench_all(const struct options *o, struct children *children, struct bench_row *rows)
 {
-    struct bench_place place = {.worker = crew_worker(crew, 0)};
+    struct bench_place place = {.worker = children_worker(children, 0)};
     size_t count = o->problems.count, done = 0;
     bool live = print_can_replace(stderr);
-    enum status st = crew_roofline(crew, 0, &place.tflops, &place.gb_per_s);
+    enum status st = children_roofline(children, 0, &place.tflops, &place.gb_per_s);
     for (; done < count && !st; done += !st) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(&rows[done].problem, text);
         if (live) show_progress(done + 1, count, text);
-        st = bench_run(crew, &o->plan, done ? WARM_S : WARM_FIRST_S, &rows[done]);
+        st = bench_run(children, &o->plan, done ? WARM_S : WARM_FIRST_S, &rows[done]);
     }
     if (live) print_replace(stderr, NULL);
     if (st && done == 0) return st;
@@ -246,7 +246,7 @@ static enum status bench_all(const struct options *o, struct crew *crew, struct 
 enum status cmd_bench(int argc, char **argv)
 {
     struct options options = {.plan = {.rounds = 15, .block_ms = 20, .cold = true, .seed = 1}};
-    struct crew *crew = NULL;
+    struct children *children = NULL;
     struct bench_row *rows = NULL;
     struct sources from = {.db = NULL};
     char cache[4096];
@@ -260,14 +260,14 @@ enum status cmd_bench(int argc, char **argv)
         goto out;
     }
     for (size_t i = 0; i < options.problems.count; i++) rows[i].problem = options.problems.at[i];
-    struct crew_options members = {cache, 0, &options.device, 1};
-    st = crew_open(&members, &crew);
-    if (!st) st = open_pretuned(&crew_worker(crew, 0)->gpu, &from);
+    struct children_options members = {cache, 0, &options.device, 1};
+    st = children_open(&members, &children);
+    if (!st) st = open_pretuned(&children_worker(children, 0)->gpu, &from);
     if (!st)
-        st = bench_choose(crew, from.db, &from.pretuned, options.plan.cold, rows, options.problems.count);
-    if (!st) st = bench_all(&options, crew, rows);
+        st = bench_choose(children, from.db, &from.pretuned, options.plan.cold, rows, options.problems.count);
+    if (!st) st = bench_all(&options, children, rows);
 out:
-    crew_close(crew);
+    children_close(children);
     known_close(&from.pretuned);
     db_close(from.db);
     free(rows);

@@ -4,7 +4,7 @@
 #ifndef GT_FASTEST_H
 #define GT_FASTEST_H
 
-#include "crew.h"
+#include "children.h"
 #include "db.h"
 #include "known.h"
 

@@ -1,10 +1,10 @@
 /* cmd_explain.c — tune explain: why this winner. From what is stored alone. */
 #include "commands.h"
+#include "db_view.h"
 #include "explain_show.h"
 #include "options.h"
 #include "output_file.h"
 #include "print.h"
-#include "reading.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct explain {
-    struct reading reading;
+    struct db_view view;
     struct problem problem;
     bool shaped;
     struct db_winner *winners; /* all that match */
@@ -54,18 +54,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     enum status st = OK;
     switch (key) {
     case KEY_GPU:
-        x->reading.gpu = argument;
+        x->view.gpu = argument;
         break;
     case KEY_DB:
-        x->reading.file = argument;
+        x->view.file = argument;
         break;
     case 's':
         st = problem_parse(argument, &x->problem);
         x->shaped = true;
         break;
     case KEY_FORMAT:
-        st = table_format_parse(argument, &x->reading.format);
-        if (!st && x->reading.format == TABLE_CSV)
+        st = table_format_parse(argument, &x->view.format);
+        if (!st && x->view.format == TABLE_CSV)
             st = fail(E_USAGE, "explain has no csv form; there are table and json");
         break;
     case ARGP_KEY_END:
@@ -105,9 +105,9 @@ static enum status explain_winner(struct explain *x, const struct db_winner *win
     struct db_filter filter = {.gpu = winner->gpu.name, .problem = &x->problem};
     const struct template *t =
         winner->config.template; /* NULL: cuBLAS, or unusable: that of the fastest tried */
-    enum status st = db_evidence(x->reading.db, winner->decision_id, &e.evidence);
+    enum status st = db_evidence(x->view.db, winner->decision_id, &e.evidence);
     if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
-    if (!st) st = tried_collect(x->reading.db, &filter, winner->base.cold, t, &e.tried);
+    if (!st) st = tried_collect(x->view.db, &filter, winner->base.cold, t, &e.tried);
     if (!st) st = show(x, &e);
     explanation_free(&e);
     return st;
@@ -119,22 +119,21 @@ static enum status explain_undecided(struct explain *x)
     struct explanation e = {.problem = x->problem};
     char problem[PROBLEM_TEXT_MAX];
     problem_format(&x->problem, problem);
-    snprintf(e.gpu, sizeof e.gpu, "%s", x->reading.filter.gpu ? x->reading.filter.gpu : "all GPUs");
-    enum status st = tried_collect(x->reading.db, &x->reading.filter, true, NULL, &e.tried);
-    if (!st && e.tried.configs == 0)
-        st = tried_collect(x->reading.db, &x->reading.filter, false, NULL, &e.tried);
+    snprintf(e.gpu, sizeof e.gpu, "%s", x->view.filter.gpu ? x->view.filter.gpu : "all GPUs");
+    enum status st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
+    if (!st && e.tried.configs == 0) st = tried_collect(x->view.db, &x->view.filter, false, NULL, &e.tried);
     if (!st && e.tried.configs > 0) st = show(x, &e);
     if (!st && e.tried.configs > 0)
         st = fail(E_ABSENT, "no winner of %s is decided yet: tune --shape %s goes on where it was", problem,
                   problem);
-    else if (!st) st = reading_nothing(&x->reading, "trial", problem);
+    else if (!st) st = db_view_nothing(&x->view, "trial", problem);
     explanation_free(&e);
     return st;
 }
 
 static enum status explain_all(struct explain *x)
 {
-    struct reading *r = &x->reading;
+    struct db_view *r = &x->view;
     r->filter.problem = &x->problem;
     enum status st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, keep, x);
     if (!st) st = x->st;
@@ -160,15 +159,14 @@ enum status cmd_explain(int argc, char **argv)
     const struct argp argp = {.options = options, .parser = parse, .doc = manual};
     struct explain x = {0};
     enum status parsed = options_parse(&argp, NULL, argc, argv, &x), st = x.st ? x.st : parsed;
-    if (!st && x.reading.format == TABLE_JSON && !(x.list = json_array()))
-        st = fail(E_MEMORY, "out of memory");
+    if (!st && x.view.format == TABLE_JSON && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) {
-        st = reading_open(&x.reading);
+        st = db_view_open(&x.view);
         if (!st) st = explain_all(&x);
         if (x.list && (!st || st == E_ABSENT) && print_list(x.list)) st = E_IO;
     }
     json_decref(x.list);
     free(x.winners);
-    reading_close(&x.reading);
+    db_view_close(&x.view);
     return st;
 }

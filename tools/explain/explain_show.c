@@ -1,7 +1,7 @@
 #include "explain_show.h"
 
+#include "db_view.h"
 #include "print.h"
-#include "reading.h"
 #include "table.h"
 #include "template.h"
 #include <inttypes.h>

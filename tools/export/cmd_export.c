@@ -1,6 +1,7 @@
 /* cmd_export.c — tune export: winners as a C header, with their kernels if wanted, and as text; trials as
  * text. Reads the database only; knows no GPU. */
 #include "commands.h"
+#include "db_view.h"
 #include "export_header.h"
 #include "export_lists.h"
 #include "export_text.h"
@@ -8,7 +9,6 @@
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
-#include "reading.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@ enum form { FORM_NONE, FORM_HEADER, FORM_JSON, FORM_CSV, FORM_T4 };
 
 struct export
 {
-    struct reading reading;
+    struct db_view view;
     struct pick_rules rules;
     enum form form;
     const char *output; /* file; NULL: standard output */
@@ -127,7 +127,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         e->output = argument;
         break;
     case KEY_GPU:
-        e->reading.gpu = argument;
+        e->view.gpu = argument;
         break;
     case 's':
         e->has_problem = true;
@@ -140,7 +140,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         e->rules.no_cublas = true;
         break;
     case KEY_DB:
-        e->reading.file = argument;
+        e->view.file = argument;
         break;
     case ARGP_KEY_END:
         if (e->form == FORM_NONE)
@@ -161,7 +161,7 @@ static enum status nothing(struct export *e)
 {
     char problem[PROBLEM_TEXT_MAX];
     if (e->has_problem) problem_format(&e->problem, problem);
-    return reading_nothing(&e->reading, e->form == FORM_T4 ? "trial" : "usable winner",
+    return db_view_nothing(&e->view, e->form == FORM_T4 ? "trial" : "usable winner",
                            e->has_problem ? problem : NULL);
 }
 
@@ -191,7 +191,7 @@ static enum status write_header(struct export *e)
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);
-    if (!st) st = picks_read(e->reading.db, &e->reading.filter, &e->rules, &picks);
+    if (!st) st = picks_read(e->view.db, &e->view.filter, &e->rules, &picks);
     if (!st) say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
@@ -213,7 +213,7 @@ static enum status write_header(struct export *e)
 
 static enum status write_list(struct export *e)
 {
-    const struct db_filter *filter = &e->reading.filter;
+    const struct db_filter *filter = &e->view.filter;
     struct outfile out = {.stream = NULL};
     struct exported exported = {0};
     char descriptors[4096];
@@ -221,9 +221,9 @@ static enum status write_list(struct export *e)
     if (!st) st = outfile_open(e->output, &out);
     if (st) return st;
     if (e->form == FORM_JSON)
-        st = export_json_lines(e->reading.db, filter, &e->rules, descriptors, out.stream, &exported);
-    else if (e->form == FORM_CSV) st = export_csv(e->reading.db, filter, &e->rules, out.stream, &exported);
-    else st = export_t4(e->reading.db, filter, argp_program_version, out.stream, &exported);
+        st = export_json_lines(e->view.db, filter, &e->rules, descriptors, out.stream, &exported);
+    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->rules, out.stream, &exported);
+    else st = export_t4(e->view.db, filter, argp_program_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
     if (exported.unusable)
@@ -240,10 +240,10 @@ enum status cmd_export(int argc, char **argv)
     const struct argp argp = {.options = options, .parser = parse, .doc = text};
     struct export e = {0};
     enum status parsed = options_parse(&argp, NULL, argc, argv, &e), st = e.st ? e.st : parsed;
-    if (!st) st = reading_open(&e.reading);
-    if (!st) st = db_check_whole(e.reading.db);
-    if (!st && e.has_problem) e.reading.filter.problem = &e.problem;
+    if (!st) st = db_view_open(&e.view);
+    if (!st) st = db_check_whole(e.view.db);
+    if (!st && e.has_problem) e.view.filter.problem = &e.problem;
     if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
-    reading_close(&e.reading);
+    db_view_close(&e.view);
     return st;
 }

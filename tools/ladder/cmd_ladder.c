@@ -1,10 +1,10 @@
 /* cmd_ladder.c — tune ladder: the eight rungs from naive to warp tiling and the tuned configuration, each
  * judged and timed against cuBLAS and the roofline that this GPU was measured to have.
  */
-#include "climb.h"
 #include "commands.h"
 #include "compile.h"
 #include "gpu.h"
+#include "ladder_run.h"
 #include "ladder_show.h"
 #include "options.h"
 #include "paths.h"
@@ -116,14 +116,14 @@ static enum status read_options(int argc, char **argv, struct options *options)
 }
 
 /* A rung that ran wrong is not a slow rung: the command must not end as if all were well. */
-static enum status all_right(const struct options *o, const struct climb *climbs)
+static enum status all_right(const struct options *o, const struct ladder_run *runs)
 {
     int wrong = 0, all = 0;
-    const struct climber *first = NULL;
+    const struct ladder_row *first = NULL;
     for (size_t i = 0; i < o->problems.count; i++) {
-        for (int j = 0; j < climbs[i].count; j++, all++) {
-            if (climbs[i].climber[j].time_us > 0) continue;
-            if (!first) first = &climbs[i].climber[j];
+        for (int j = 0; j < runs[i].count; j++, all++) {
+            if (runs[i].row[j].time_us > 0) continue;
+            if (!first) first = &runs[i].row[j];
             wrong++;
         }
     }
@@ -139,53 +139,53 @@ static void show_progress(size_t number, size_t count, const char *problem)
     print_replace(stderr, line);
 }
 
-static enum status climb_all(const struct options *o, struct crew *crew, struct climb *climbs)
+static enum status run_all(const struct options *o, struct children *children, struct ladder_run *runs)
 {
-    const struct worker_info *worker = crew_worker(crew, 0);
+    const struct worker_info *worker = children_worker(children, 0);
     struct roofline roofline = {0, 0};
     bool live = print_can_replace(stderr);
-    enum status st = crew_roofline(crew, 0, &roofline.tflops, &roofline.gb_per_s);
+    enum status st = children_roofline(children, 0, &roofline.tflops, &roofline.gb_per_s);
     for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
-        climbs[i].problem = o->problems.at[i];
+        runs[i].problem = o->problems.at[i];
         if (live) show_progress(i + 1, o->problems.count, ladder_shape(&o->problems.at[i], text));
-        st = climb_rungs(o->rung, &climbs[i]);
-        if (!st && !o->rung) st = climb_add_tuned(crew, o->db, &worker->gpu, worker, &climbs[i]);
-        if (!st) st = climb_build(crew, worker->gpu.arch, &climbs[i]);
-        if (!st) st = climb_measure(crew, !o->hot, &climbs[i]);
+        st = ladder_run_rungs(o->rung, &runs[i]);
+        if (!st && !o->rung) st = ladder_run_add_tuned(children, o->db, &worker->gpu, worker, &runs[i]);
+        if (!st) st = ladder_run_build(children, worker->gpu.arch, &runs[i]);
+        if (!st) st = ladder_run_measure(children, !o->hot, &runs[i]);
     }
     if (live) print_replace(stderr, NULL);
-    if (!st) st = ladder_show(climbs, o->problems.count, &roofline, worker, !o->hot, o->format);
-    if (!st && o->plot) st = ladder_draw(climbs, o->problems.count, &roofline, worker->gpu.name, o->plot);
-    if (!st) st = all_right(o, climbs);
+    if (!st) st = ladder_show(runs, o->problems.count, &roofline, worker, !o->hot, o->format);
+    if (!st && o->plot) st = ladder_draw(runs, o->problems.count, &roofline, worker->gpu.name, o->plot);
+    if (!st) st = all_right(o, runs);
     return st;
 }
 
 /* Were the same rungs compiled before? */
-static bool is_done(const struct climb *climbs, size_t count, const struct climb *climb, int arch)
+static bool is_done(const struct ladder_run *runs, size_t count, const struct ladder_run *run, int arch)
 {
-    const struct kernel_key key = kernel_key_of(&climb->climber[0].config, &climb->problem, arch);
+    const struct kernel_key key = kernel_key_of(&run->row[0].config, &run->problem, arch);
     for (size_t i = 0; i < count; i++) {
-        const struct kernel_key done = kernel_key_of(&climbs[i].climber[0].config, &climbs[i].problem, arch);
+        const struct kernel_key done = kernel_key_of(&runs[i].row[0].config, &runs[i].problem, arch);
         if (kernel_key_equal(&done, &key)) return true;
     }
     return false;
 }
 
 /* What the compiler makes of each rung depends on the op of a problem, not on its size: each op once. */
-static enum status compile_all(const struct options *o, struct crew *crew, const struct gpu *gpu,
-                               struct climb *climbs)
+static enum status compile_all(const struct options *o, struct children *children, const struct gpu *gpu,
+                               struct ladder_run *runs)
 {
     size_t count = 0;
     enum status st = OK;
     for (size_t i = 0; i < o->problems.count && !st; i++) {
-        climbs[count].problem = o->problems.at[i];
-        st = climb_rungs(o->rung, &climbs[count]);
-        if (!st && is_done(climbs, count, &climbs[count], gpu->arch)) continue;
-        if (!st) st = climb_build(crew, gpu->arch, &climbs[count]);
+        runs[count].problem = o->problems.at[i];
+        st = ladder_run_rungs(o->rung, &runs[count]);
+        if (!st && is_done(runs, count, &runs[count], gpu->arch)) continue;
+        if (!st) st = ladder_run_build(children, gpu->arch, &runs[count]);
         count++;
     }
-    return st ? st : ladder_show_compiled(climbs, count, gpu, o->format);
+    return st ? st : ladder_show_compiled(runs, count, gpu, o->format);
 }
 
 static enum status device_number(const char *text, int *device)
@@ -211,29 +211,31 @@ static enum status find_descriptor(const char *name, struct gpu *gpu)
 enum status cmd_ladder(int argc, char **argv)
 {
     struct options options = {.format = TABLE_TEXT};
-    struct crew *crew = NULL;
-    struct climb *climbs = NULL, probe;
+    struct children *children = NULL;
+    struct ladder_run *runs = NULL, probe;
     struct gpu gpu;
     char cache[4096];
     int device = 0;
     enum status st = read_options(argc, argv, &options);
-    if (!st) st = climb_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
+    if (!st)
+        st = ladder_run_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
     if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);
     else if (!st) st = device_number(options.gpu, &device);
     if (!st) st = compile_cache_folder(cache, sizeof cache);
     if (st) goto out;
 
-    climbs = calloc(options.problems.count, sizeof *climbs);
-    if (!climbs) {
+    runs = calloc(options.problems.count, sizeof *runs);
+    if (!runs) {
         st = fail(E_MEMORY, "out of memory");
         goto out;
     }
-    struct crew_options members = {cache, 0, &device, options.compile_only ? 0 : 1};
-    if ((st = crew_open(&members, &crew))) goto out;
-    st = options.compile_only ? compile_all(&options, crew, &gpu, climbs) : climb_all(&options, crew, climbs);
+    struct children_options members = {cache, 0, &device, options.compile_only ? 0 : 1};
+    if ((st = children_open(&members, &children))) goto out;
+    st = options.compile_only ? compile_all(&options, children, &gpu, runs)
+                              : run_all(&options, children, runs);
 out:
-    crew_close(crew);
-    free(climbs);
+    children_close(children);
+    free(runs);
     problem_list_free(&options.problems);
     return st;
 }

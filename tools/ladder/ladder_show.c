@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIES_MAX (CLIMBERS_MAX + 1) /* and the roofline */
+#define SERIES_MAX (LADDER_ROWS_MAX + 1) /* and the roofline */
 
 const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
 {
@@ -50,38 +50,38 @@ static const struct column measured_columns[] = {
     {"cold", NULL, COLUMN_BOOL, 0},
 };
 
-static void add_climber(struct table *table, const struct climb *climb, const struct climber *climber,
-                        double least_us, const char *gpu, bool cold)
+static void add_row(struct table *table, const struct ladder_run *run, const struct ladder_row *row,
+                    double least_us, const char *gpu, bool cold)
 {
     char shape[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX];
-    config_format(&climber->config, config);
-    table_text(table, ladder_shape(&climb->problem, shape));
-    table_text(table, climber->name);
-    table_number(table, or_empty(climber->time_us));
-    table_number(table, tflops(&climb->problem, climber->time_us));
-    table_number(table, percent(climber->anchor_us, climber->time_us));
-    table_number(table, percent(least_us, climber->time_us));
-    table_number(table, or_empty(climber->build.facts.registers));
-    table_number(table, climber->build.facts.spill_bytes);
-    table_text(table, verdict_name(climber->outcome.verdict));
-    table_bool(table, climber->outcome.exact);
-    table_number(table, climber->outcome.worst_error);
-    table_text(table, climber->outcome.detail[0] ? climber->outcome.detail : NULL);
+    config_format(&row->config, config);
+    table_text(table, ladder_shape(&run->problem, shape));
+    table_text(table, row->name);
+    table_number(table, or_empty(row->time_us));
+    table_number(table, tflops(&run->problem, row->time_us));
+    table_number(table, percent(row->anchor_us, row->time_us));
+    table_number(table, percent(least_us, row->time_us));
+    table_number(table, or_empty(row->build.facts.registers));
+    table_number(table, row->build.facts.spill_bytes);
+    table_text(table, verdict_name(row->outcome.verdict));
+    table_bool(table, row->outcome.exact);
+    table_number(table, row->outcome.worst_error);
+    table_text(table, row->outcome.detail[0] ? row->outcome.detail : NULL);
     table_text(table, config);
     table_text(table, gpu);
     table_bool(table, cold);
 }
 
-static void add_cublas(struct table *table, const struct climb *climb, double least_us, const char *gpu,
+static void add_cublas(struct table *table, const struct ladder_run *run, double least_us, const char *gpu,
                        bool cold)
 {
     char shape[PROBLEM_TEXT_MAX];
-    table_text(table, ladder_shape(&climb->problem, shape));
+    table_text(table, ladder_shape(&run->problem, shape));
     table_text(table, "cuBLAS");
-    table_number(table, climb->anchor_us);
-    table_number(table, tflops(&climb->problem, climb->anchor_us));
+    table_number(table, run->anchor_us);
+    table_number(table, tflops(&run->problem, run->anchor_us));
     table_number(table, 100);
-    table_number(table, percent(least_us, climb->anchor_us));
+    table_number(table, percent(least_us, run->anchor_us));
     for (int i = 0; i < 2; i++) table_number(table, NAN);
     table_text(table, verdict_name(VERDICT_MEASURED));
     for (int i = 0; i < 2; i++) table_number(table, NAN);
@@ -101,16 +101,16 @@ static void say_place(const struct roofline *roofline, const struct worker_info 
     print_end(stdout);
 }
 
-enum status ladder_show(const struct climb *climbs, size_t count, const struct roofline *roofline,
+enum status ladder_show(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
                         const struct worker_info *worker, bool cold, enum table_format format)
 {
     struct table *table = table_new(measured_columns, sizeof measured_columns / sizeof *measured_columns);
     if (!table) return fail(E_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        double least_us = model_roofline_us(&climbs[i].problem, roofline->tflops, roofline->gb_per_s);
-        for (int j = 0; j < climbs[i].count; j++)
-            add_climber(table, &climbs[i], &climbs[i].climber[j], least_us, worker->gpu.name, cold);
-        if (climbs[i].anchor_us > 0) add_cublas(table, &climbs[i], least_us, worker->gpu.name, cold);
+        double least_us = model_roofline_us(&runs[i].problem, roofline->tflops, roofline->gb_per_s);
+        for (int j = 0; j < runs[i].count; j++)
+            add_row(table, &runs[i], &runs[i].row[j], least_us, worker->gpu.name, cold);
+        if (runs[i].anchor_us > 0) add_cublas(table, &runs[i], least_us, worker->gpu.name, cold);
     }
     if (format == TABLE_TEXT) say_place(roofline, worker, cold);
     enum status st = table_print(table, format, stdout);
@@ -118,14 +118,14 @@ enum status ladder_show(const struct climb *climbs, size_t count, const struct r
     return st;
 }
 
-enum status ladder_draw(const struct climb *climbs, size_t count, const struct roofline *roofline,
+enum status ladder_draw(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
                         const char *gpu, const char *path)
 {
     int rungs = 0;
     for (size_t i = 0; i < count; i++)
-        if (climbs[i].count > rungs) rungs = climbs[i].count;
+        if (runs[i].count > rungs) rungs = runs[i].count;
     bool anchored = count > 0;
-    for (size_t i = 0; i < count; i++) anchored = anchored && climbs[i].anchor_us > 0;
+    for (size_t i = 0; i < count; i++) anchored = anchored && runs[i].anchor_us > 0;
     const int series = rungs + 1;
     char title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
     const char **group = calloc(count, sizeof *group), *serie[SERIES_MAX];
@@ -136,17 +136,17 @@ enum status ladder_draw(const struct climb *climbs, size_t count, const struct r
         goto out;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct climb *climb = &climbs[i];
-        const double unit = anchored ? tflops(&climb->problem, climb->anchor_us) : 1;
+        const struct ladder_run *run = &runs[i];
+        const double unit = anchored ? tflops(&run->problem, run->anchor_us) : 1;
         double *point = value + i * (size_t)series;
-        group[i] = ladder_shape(&climb->problem, text[i]);
+        group[i] = ladder_shape(&run->problem, text[i]);
         for (int j = 0; j < rungs; j++) {
-            point[j] = j < climb->count ? tflops(&climb->problem, climb->climber[j].time_us) / unit : NAN;
-            if (j < climb->count) serie[j] = climb->climber[j].name;
+            point[j] = j < run->count ? tflops(&run->problem, run->row[j].time_us) / unit : NAN;
+            if (j < run->count) serie[j] = run->row[j].name;
         }
-        point[rungs] = tflops(&climb->problem,
-                              model_roofline_us(&climb->problem, roofline->tflops, roofline->gb_per_s)) /
-                       unit;
+        point[rungs] =
+            tflops(&run->problem, model_roofline_us(&run->problem, roofline->tflops, roofline->gb_per_s)) /
+            unit;
     }
     serie[rungs] = "roofline";
     snprintf(title, sizeof title, "The ladder on %s", gpu);
@@ -177,16 +177,16 @@ static const struct column compiled_columns[] = {
     {"gpu", NULL, COLUMN_TEXT, 0},
 };
 
-static void add_compiled(struct table *table, const struct climb *climb, const struct climber *climber,
+static void add_compiled(struct table *table, const struct ladder_run *run, const struct ladder_row *row,
                          const struct gpu *gpu)
 {
-    const struct build *build = &climber->build;
-    struct resources needs = climber->config.template->resources(&climber->config);
-    struct prediction seen = model_predict(&climber->config, &climb->problem, gpu, &build->facts);
+    const struct build *build = &row->build;
+    struct resources needs = row->config.template->resources(&row->config);
+    struct prediction seen = model_predict(&row->config, &run->problem, gpu, &build->facts);
     char config[CONFIG_TEXT_MAX];
-    config_format(&climber->config, config);
-    table_text(table, problem_op_name(&climb->problem));
-    table_text(table, climber->name);
+    config_format(&row->config, config);
+    table_text(table, problem_op_name(&run->problem));
+    table_text(table, row->name);
     table_number(table, or_empty(build->facts.registers));
     table_number(table, build->built ? (double)build->facts.spill_bytes : (double)NAN);
     table_number(table, needs.smem_bytes + build->facts.static_smem_bytes);
@@ -198,13 +198,13 @@ static void add_compiled(struct table *table, const struct climb *climb, const s
     table_text(table, gpu->id[0] ? gpu->id : gpu->name);
 }
 
-enum status ladder_show_compiled(const struct climb *climbs, size_t count, const struct gpu *gpu,
+enum status ladder_show_compiled(const struct ladder_run *runs, size_t count, const struct gpu *gpu,
                                  enum table_format format)
 {
     struct table *table = table_new(compiled_columns, sizeof compiled_columns / sizeof *compiled_columns);
     if (!table) return fail(E_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++)
-        for (int j = 0; j < climbs[i].count; j++) add_compiled(table, &climbs[i], &climbs[i].climber[j], gpu);
+        for (int j = 0; j < runs[i].count; j++) add_compiled(table, &runs[i], &runs[i].row[j], gpu);
     enum status st = table_print(table, format, stdout);
     table_free(table);
     return st;

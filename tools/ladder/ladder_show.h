@@ -2,8 +2,8 @@
 #ifndef GT_LADDER_SHOW_H
 #define GT_LADDER_SHOW_H
 
-#include "climb.h"
-#include "crew.h"
+#include "children.h"
+#include "ladder_run.h"
 #include "table.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,17 +16,17 @@ struct roofline {
 /* A shape as people write it: the usual type and op are left out. Returns a place in text. */
 const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX]);
 
-/* Times of every climber and of cuBLAS on stdout. cold: operands were rotated beyond the cache. */
-enum status ladder_show(const struct climb *climbs, size_t count, const struct roofline *roofline,
+/* Times of every row and of cuBLAS on stdout. cold: operands were rotated beyond the cache. */
+enum status ladder_show(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
                         const struct worker_info *worker, bool cold, enum table_format format);
 
-/* What the compiler made of every climber. */
-enum status ladder_show_compiled(const struct climb *climbs, size_t count, const struct gpu *gpu,
+/* What the compiler made of every row. */
+enum status ladder_show_compiled(const struct ladder_run *runs, size_t count, const struct gpu *gpu,
                                  enum table_format format);
 
 /* Speed, with that of cuBLAS as 1 where it was measured for every shape, else in TFLOPS: a row a shape; rungs
  * and roofline as series. */
-enum status ladder_draw(const struct climb *climbs, size_t count, const struct roofline *roofline,
+enum status ladder_draw(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
                         const char *gpu, const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
 #include "commands.h"
+#include "db_view.h"
 #include "options.h"
-#include "reading.h"
 
 #include <argp.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct query {
-    struct reading reading;
+    struct db_view view;
     struct problem *problems; /* --shape; none: all */
     size_t problem_count;
     bool predicted, measured; /* neither: both */
@@ -70,10 +70,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     enum status st = OK;
     switch (key) {
     case KEY_GPU:
-        query->reading.gpu = argument;
+        query->view.gpu = argument;
         break;
     case KEY_DB:
-        query->reading.file = argument;
+        query->view.file = argument;
         break;
     case KEY_PREDICTED:
         query->predicted = true;
@@ -82,10 +82,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         query->measured = true;
         break;
     case KEY_ALL:
-        query->reading.format = TABLE_ALL;
+        query->view.format = TABLE_ALL;
         break;
     case KEY_FORMAT:
-        st = table_format_parse(argument, &query->reading.format);
+        st = table_format_parse(argument, &query->view.format);
         break;
     case 's':
         st = add_problem(query, argument);
@@ -190,7 +190,7 @@ static bool add_row(void *self, const struct db_winner *w)
 
 static enum status fill(struct query *query)
 {
-    struct reading *r = &query->reading;
+    struct db_view *r = &query->view;
     const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
     enum status st = OK;
     if (query->problem_count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
@@ -209,7 +209,7 @@ static enum status nothing(struct query *query)
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
-    return reading_nothing(&query->reading, what, query->problem_count ? problem : NULL);
+    return db_view_nothing(&query->view, what, query->problem_count ? problem : NULL);
 }
 
 enum status cmd_query(int argc, char **argv)
@@ -224,16 +224,16 @@ enum status cmd_query(int argc, char **argv)
     if (parsed) st = query.st ? query.st : parsed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
-    st = reading_open(&query.reading);
+    st = db_view_open(&query.view);
     if (!st) st = fill(&query);
     if (!st && table_rows(query.table) == 0) st = nothing(&query);
     if (!st || st == E_ABSENT) {
-        printed = table_print(query.table, query.reading.format, stdout);
+        printed = table_print(query.table, query.view.format, stdout);
         if (printed) st = printed;
     }
 out:
     table_free(query.table);
     free(query.problems);
-    reading_close(&query.reading);
+    db_view_close(&query.view);
     return st;
 }

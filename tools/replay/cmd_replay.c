@@ -34,39 +34,31 @@ enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_END, KEY_FORM
 
 static const struct argp_option options[] = {
     {"strategy", KEY_STRATEGY, "NAME[,NAME...]", 0, "which (ils,gp); tune help tune lists them", 0},
-    {"pending", KEY_PENDING, "P[,P...]", 0, "proposals under way at any time (1)", 0},
-    {"seeds", KEY_SEEDS, "N", 0, "searches a row, with seeds 0 to N - 1 (100)", 0},
-    {"max-trials", KEY_TRIALS, "N", 0, "evaluations after which a search is given up (1000)", 0},
-    {"to-end", KEY_END, NULL, 0, "go on until the strategy expects nothing more", 0},
+    {"pending", KEY_PENDING, "P[,P...]", 0, "proposals in flight (1)", 0},
+    {"seeds", KEY_SEEDS, "N", 0, "searches per row, with seeds 0 to N - 1 (100)", 0},
+    {"max-trials", KEY_TRIALS, "N", 0, "most evaluations of a search (1000)", 0},
+    {"to-end", KEY_END, NULL, 0, "continue until the strategy expects no more gain", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {0}};
 
 static const char text[] =
-    "Replay search strategies on recorded spaces, without a GPU.\v"
-    "A recorded space is a file of measured configurations: a cache file of Kernel Tuner, T4 of any tuner, "
-    "or "
-    "our own trials (tune export --t4), compressed by gzip or not, complete or cut off. A strategy proposes "
-    "configurations of it and is told their times as if they were measured now. The table says how many it "
-    "needed until one was within 90, 95 and 99 % of the best of the file: the median of all seeds, with the "
-    "quartiles before and after it. What is not reached within --max-trials is empty. host (us) is what the "
-    "strategy itself took for a proposal, in processor time.\n"
+    "Replay search strategies on recorded spaces, without a GPU.\vA recorded space is a file of measured "
+    "configurations: a cache file of Kernel Tuner, T4 of any tuner, or our own trials (tune export --t4), "
+    "gzip-compressed or not, complete or truncated. A strategy proposes configurations from it and gets "
+    "their recorded times. The table shows the number of evaluations until one reached 90, 95 and 99 % of "
+    "the speed of the best: the median over all seeds, with quartiles. A level that is not reached within "
+    "--max-trials is empty. host (us) is the strategy's own processor time per proposal.\n"
     "\n"
-    "--pending P keeps P proposals under way, as when compilers work ahead of the GPU: a strategy then "
-    "decides "
-    "without knowing the last P - 1 results. Nothing is known at the start: no winners of similar problems "
-    "are "
-    "suggested. Our own trials are ordered by the model, as in tune, a space for each problem and GPU; "
-    "configurations of other kernels are in another random order for each seed. Configurations that failed "
-    "are "
-    "candidates, too, and failures are what the strategy is told. What has no time and no reason is left "
-    "out; "
-    "if a configuration comes twice, the last counts.\n"
+    "--pending P keeps P proposals in flight, as when compilers work ahead of the GPU: a strategy then "
+    "decides without the last P - 1 results. Nothing is known at the start: there are no hints from similar "
+    "problems. Our own trials are ranked by the model, as in tune, with one space per problem and GPU; "
+    "configurations of other kernels are in a different random order for each seed. Failed configurations "
+    "are candidates, too, and the strategy is told of the failure. Entries without time and reason are left "
+    "out; if a configuration occurs twice, the last counts.\n"
     "\n"
-    "--to-end goes on until the strategy expects nothing more, as tune does without --budget, and adds when "
-    "that "
-    "was (end) and how near the best it had come (reached: the median, and the worst seed). ils expects "
-    "nothing "
-    "at any time, so that its columns stay empty.\n"
+    "--to-end continues until the strategy expects no more gain, as tune does without --budget, and adds the "
+    "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
+    "has no expectation, so its columns stay empty.\n"
     "\n"
     "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
     "\n"
@@ -74,9 +66,8 @@ static const char text[] =
     "  tune replay --strategy ils,gp --pending 1,8,16,32 cache/*.json.gz\n"
     "  tune export --t4 -o trials.json && tune replay trials.json --format csv\n"
     "\n"
-    "Exit status: 0 done; 2 wrong command line; 3 a file holds nothing to search, or the strategy is "
-    "unknown; 7 "
-    "a file cannot be read.";
+    "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing to search, or the strategy is "
+    "unknown; 7 a file cannot be read.";
 
 /* ---- command line ---- */
 

@@ -2,8 +2,8 @@
  * nothing on a GPU.
  */
 #include "commands.h"
+#include "db_view.h"
 #include "options.h"
-#include "reading.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct verify {
-    struct reading reading;
+    struct db_view view;
     struct table *table;
     int winners, unusable;
     char first[300]; /* the first finding */
@@ -48,13 +48,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct verify *v = state->input;
     switch (key) {
     case KEY_DB:
-        v->reading.file = argument;
+        v->view.file = argument;
         return 0;
     case KEY_GPU:
-        v->reading.gpu = argument;
+        v->view.gpu = argument;
         return 0;
     case KEY_FORMAT:
-        v->st = table_format_parse(argument, &v->reading.format);
+        v->st = table_format_parse(argument, &v->view.format);
         return v->st ? EINVAL : 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -109,7 +109,7 @@ static bool add_winner(void *self, const struct db_winner *w)
 
 static enum status check(struct verify *v)
 {
-    struct reading *r = &v->reading;
+    struct db_view *r = &v->view;
     struct db_counts counts;
     bool clean;
     enum status st = db_check_each(r->db, add_check, v, &clean);
@@ -141,13 +141,13 @@ enum status cmd_verify(int argc, char **argv)
     enum status parsed = options_parse(&argp, NULL, argc, argv, &v);
     if (parsed) return v.st ? v.st : parsed;
     if (!(v.table = table_new(columns, 6))) return fail(E_MEMORY, "out of memory");
-    enum status st = reading_open(&v.reading);
+    enum status st = db_view_open(&v.view);
     if (!st) st = check(&v);
     if (table_rows(v.table) > 0) {
-        enum status printed = table_print(v.table, v.reading.format, stdout);
+        enum status printed = table_print(v.table, v.view.format, stdout);
         if (printed) st = printed;
     }
     table_free(v.table);
-    reading_close(&v.reading);
+    db_view_close(&v.view);
     return st;
 }

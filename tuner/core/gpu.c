@@ -99,7 +99,7 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 /* A line as the INI library may see it: it takes the rest of a longer one for a line of its own. */
 #define LINE_MAX_CHARS 190
 
-struct reading {
+struct descriptor_reader {
     struct gpu *gpu;
     bool seen[FIELD_COUNT];
     char why[256]; /* the first thing that is wrong, and */
@@ -110,8 +110,8 @@ struct reading {
     int number; /* of the line read last */
 };
 
-static int refuse(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct reading *r, const char *format, ...)
+static int refuse(struct descriptor_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct descriptor_reader *r, const char *format, ...)
 {
     va_list arguments;
     if (r->why[0]) return 0;
@@ -125,7 +125,7 @@ static int refuse(struct reading *r, const char *format, ...)
 /* fgets for the INI library, which sees an empty line instead of one that is refused. */
 static char *read_line(char *text, int room, void *stream)
 {
-    struct reading *r = stream;
+    struct descriptor_reader *r = stream;
     const ssize_t length = getline(&r->line, &r->room, r->file);
     if (length < 0) return NULL;
     r->number++;
@@ -144,7 +144,7 @@ static bool names_rate(const char *key)
     return length > suffix && strcmp(key + length - suffix, RATE_SUFFIX) == 0;
 }
 
-static int read_rate(struct reading *r, const char *key, const char *value)
+static int read_rate(struct descriptor_reader *r, const char *key, const char *value)
 {
     const double least = 0.01, most = 1e5;
     char name[64], *end;
@@ -158,7 +158,7 @@ static int read_rate(struct reading *r, const char *key, const char *value)
 /* Called by the INI library for each line; 0 stops it and makes it report the line. */
 static int read_field(void *user, const char *section, const char *key, const char *value)
 {
-    struct reading *r = user;
+    struct descriptor_reader *r = user;
     if (r->why[0]) return 0; /* the library goes on after an error; the first one counts */
     if (strcmp(section, "gpu") != 0) return refuse(r, "section [%.40s]; only [gpu] is known", section);
     for (int i = 0; i < FIELD_COUNT; i++) {
@@ -189,7 +189,7 @@ static int read_field(void *user, const char *section, const char *key, const ch
 enum status gpu_read(const char *path, struct gpu *gpu)
 {
     struct gpu fresh = {0};
-    struct reading r = {.gpu = &fresh, .file = fopen(path, "re")};
+    struct descriptor_reader r = {.gpu = &fresh, .file = fopen(path, "re")};
     if (!r.file) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
     errno = 0;
     const int line = ini_parse_stream(read_line, &r, read_field, &r);

@@ -40,7 +40,7 @@ struct part {
     int depth;    /* of brackets */
 };
 
-struct reading {
+struct preprocessor {
     const struct source_text *sources;
     int count;
     struct file file[FILES_MAX];
@@ -99,7 +99,7 @@ static uint64_t part_digest(struct part *part)
     return XXH64_digest(&part->hash);
 }
 
-static void part_end(struct reading *r)
+static void part_end(struct preprocessor *r)
 {
     if (r->part.started) r->sum += part_digest(&r->part);
 }
@@ -112,7 +112,7 @@ static bool is_punctuation(const struct token *t, const char *set)
 }
 
 /* A declaration ends with its semicolon, or with its brace, if nothing follows that belongs to it. */
-static void add_code(struct reading *r, const struct token *t)
+static void add_code(struct preprocessor *r, const struct token *t)
 {
     struct part *part = &r->part;
     if (part->may_end && t->kind != TOKEN_PUNCTUATION) part_end(r);
@@ -130,7 +130,7 @@ static void add_code(struct reading *r, const struct token *t)
 /* ---- directives ---- */
 
 /* A line behind its '#': within a declaration a part of it, else one of its own. */
-static void add_directive(struct reading *r, const char *at)
+static void add_directive(struct preprocessor *r, const char *at)
 {
     if (r->part.started && r->part.may_end) part_end(r);
     const bool own = !r->part.started;
@@ -143,7 +143,7 @@ static void add_directive(struct reading *r, const char *at)
     if (own && r->open == 0) part_end(r);
 }
 
-static void push_branch(struct reading *r, enum branch branch)
+static void push_branch(struct preprocessor *r, enum branch branch)
 {
     if (r->conditions == CONDITIONS_MAX) {
         r->beyond = true;
@@ -154,7 +154,7 @@ static void push_branch(struct reading *r, enum branch branch)
     r->open += branch == BRANCH_OPEN;
 }
 
-static enum branch pop_branch(struct reading *r)
+static enum branch pop_branch(struct preprocessor *r)
 {
     const enum branch branch = r->branch[--r->conditions];
     r->skipping -= branch == BRANCH_SOUGHT || branch == BRANCH_PASSED;
@@ -167,7 +167,7 @@ static enum branch branch_of(enum answer answer)
     return answer == ANSWER_OPEN ? BRANCH_OPEN : answer == ANSWER_YES ? BRANCH_TAKEN : BRANCH_SOUGHT;
 }
 
-static void open_condition(struct reading *r, struct file *file, const struct token *name, bool first)
+static void open_condition(struct preprocessor *r, struct file *file, const struct token *name, bool first)
 {
     const struct token x = token_at(token_end(name), false);
     const bool named = x.kind == TOKEN_NAME && !x.first_of_line;
@@ -186,7 +186,7 @@ static void open_condition(struct reading *r, struct file *file, const struct to
     if (branch == BRANCH_OPEN) add_directive(r, name->begin);
 }
 
-static void next_branch(struct reading *r, const struct token *name)
+static void next_branch(struct preprocessor *r, const struct token *name)
 {
     const enum branch was = pop_branch(r);
     enum branch branch = was;
@@ -199,7 +199,7 @@ static void next_branch(struct reading *r, const struct token *name)
     if (branch == BRANCH_OPEN) add_directive(r, name->begin);
 }
 
-static void close_condition(struct reading *r, const char *at)
+static void close_condition(struct preprocessor *r, const char *at)
 {
     /* The line still belongs to what the condition divides. */
     if (r->branch[r->conditions - 1] == BRANCH_OPEN) add_directive(r, at);
@@ -223,7 +223,7 @@ static uint64_t hash_line(const char *at)
 }
 
 /* The definition counts as a part of its own, as its hash, which knows whether a bracket touches the name. */
-static void add_definition(struct reading *r, const struct token *name, uint64_t body_hash)
+static void add_definition(struct preprocessor *r, const struct token *name, uint64_t body_hash)
 {
     if (r->part.started && r->part.may_end) part_end(r);
     const bool own = !r->part.started;
@@ -237,7 +237,7 @@ static void add_definition(struct reading *r, const struct token *name, uint64_t
     if (own && r->open == 0) part_end(r);
 }
 
-static void define(struct reading *r, const struct file *file, const struct token *directive)
+static void define(struct preprocessor *r, const struct file *file, const struct token *directive)
 {
     const struct token name = token_at(token_end(directive), false);
     if (name.kind != TOKEN_NAME || name.first_of_line) {
@@ -264,7 +264,7 @@ static void define(struct reading *r, const struct file *file, const struct toke
     if (anew) r->epoch = XXH64(&body_hash, sizeof body_hash, XXH64(name.begin, name.length, r->epoch));
 }
 
-static void undefine(struct reading *r, const struct token *directive)
+static void undefine(struct preprocessor *r, const struct token *directive)
 {
     const struct token name = token_at(token_end(directive), false);
     if (name.kind == TOKEN_NAME && !name.first_of_line) {
@@ -275,14 +275,14 @@ static void undefine(struct reading *r, const struct token *directive)
     add_directive(r, directive->begin);
 }
 
-static void push_file(struct reading *r, const char *text)
+static void push_file(struct preprocessor *r, const char *text)
 {
     r->file[r->files++] = (struct file){.at = text, .begins = true, .conditions = r->conditions};
     r->inclusions++;
 }
 
 /* What is not among the sources is a line of text. */
-static void include(struct reading *r, const struct token *directive)
+static void include(struct preprocessor *r, const struct token *directive)
 {
     const struct token name = token_at(token_end(directive), false);
     const bool quoted = name.kind == TOKEN_LITERAL && name.length > 2 && !name.first_of_line;
@@ -299,7 +299,7 @@ static void include(struct reading *r, const struct token *directive)
     add_directive(r, directive->begin);
 }
 
-static void read_directive(struct reading *r, struct file *file, const char *hash_sign, bool first)
+static void read_directive(struct preprocessor *r, struct file *file, const char *hash_sign, bool first)
 {
     const struct token name = token_at(hash_sign + 1, false);
     const bool own = r->conditions > file->conditions; /* a condition of this file can be closed */
@@ -323,7 +323,7 @@ static void read_directive(struct reading *r, struct file *file, const char *has
 
 /* ---- all of it ---- */
 
-static void give(struct reading *r, const char *const *definitions, int count)
+static void give(struct preprocessor *r, const char *const *definitions, int count)
 {
     for (int i = 0; i < count && i < SOURCE_DEFINITIONS_MAX; i++) {
         const struct token name = token_at(definitions[i], false);
@@ -335,7 +335,7 @@ static void give(struct reading *r, const char *const *definitions, int count)
     }
 }
 
-static void read_all(struct reading *r)
+static void read_all(struct preprocessor *r)
 {
     push_file(r, r->sources[0].text);
     while (r->files > 0 && !r->beyond) {
@@ -356,10 +356,10 @@ static void read_all(struct reading *r)
     part_end(r);
 }
 
-static void reading_start(struct reading *r, const struct source_text *sources, int count)
+static void reading_start(struct preprocessor *r, const struct source_text *sources, int count)
 {
     /* Not the macros and the text of the part, which are large. */
-    memset(r, 0, offsetof(struct reading, part));
+    memset(r, 0, offsetof(struct preprocessor, part));
     r->sources = sources;
     r->count = count;
     r->part.started = r->part.may_end = false;
@@ -377,7 +377,7 @@ static uint64_t hash_bytes(const struct source_text *sources, int count)
     return hash;
 }
 
-static uint64_t finish(const struct reading *r)
+static uint64_t finish(const struct preprocessor *r)
 {
     const uint64_t hash = r->beyond ? hash_bytes(r->sources, r->count) : r->sum;
     return hash ? hash : 1;
@@ -386,7 +386,7 @@ static uint64_t finish(const struct reading *r)
 uint64_t source_hash(const struct source_text *sources, int count, const char *const *definitions,
                      int definition_count, uint64_t *asked)
 {
-    struct reading r;
+    struct preprocessor r;
     reading_start(&r, sources, count);
     give(&r, definitions, definition_count);
     read_all(&r);
@@ -397,7 +397,7 @@ uint64_t source_hash(const struct source_text *sources, int count, const char *c
 void source_hash_missing(const struct source_text *sources, int count, const char *const *definitions,
                          int definition_count, char missing[64])
 {
-    struct reading r;
+    struct preprocessor r;
     reading_start(&r, sources, count);
     give(&r, definitions, definition_count);
     read_all(&r);

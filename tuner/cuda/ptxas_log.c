@@ -7,7 +7,7 @@
 #define REGISTERS_MAX   65536      /* of a thread: all that an SM has */
 #define SPILL_BYTES_MAX 2000000000 /* of all functions together */
 
-struct reading {
+struct log_parser {
     char entry[128];  /* being compiled; "" before the first */
     bool seen_spills; /* of that entry */
     bool seen_used;
@@ -17,7 +17,7 @@ struct reading {
     struct kernel_facts facts;
 };
 
-static enum status finish_entry(const struct reading *r)
+static enum status finish_entry(const struct log_parser *r)
 {
     if (!r->entry[0] || (r->seen_spills && r->seen_used)) return OK;
     return fail(
@@ -37,7 +37,7 @@ static int shared_bytes(const char *line)
     return at - start <= 9 && sscanf(start, "%9d", &bytes) == 1 ? bytes : -1;
 }
 
-static bool take_used(struct reading *r, const char *line)
+static bool take_used(struct log_parser *r, const char *line)
 {
     int registers = 0, smem = shared_bytes(line), end = 0;
     if (!r->entry[0] || r->seen_used || sscanf(line, "Used %9d registers%n", &registers, &end) != 1)
@@ -51,7 +51,7 @@ static bool take_used(struct reading *r, const char *line)
     return true;
 }
 
-static bool take_spills(struct reading *r, const char *line)
+static bool take_spills(struct log_parser *r, const char *line)
 {
     /* Nine digits each: what is longer is no report, and no sum is too large. */
     int stack, stores, loads, end = 0;
@@ -66,7 +66,7 @@ static bool take_spills(struct reading *r, const char *line)
 }
 
 /* One line without its end; false if it is one of ours but not in the known form. */
-static bool take_line(struct reading *r, const char *line, enum status *st)
+static bool take_line(struct log_parser *r, const char *line, enum status *st)
 {
     static const char info[] = "ptxas info    : ", more[] = "ptxas         . ";
     char name[128];
@@ -91,7 +91,7 @@ static bool take_line(struct reading *r, const char *line, enum status *st)
 
 enum status ptxas_log_parse(const char *log, struct kernel_facts *facts)
 {
-    struct reading r = {.entries = 0};
+    struct log_parser r = {.entries = 0};
     for (const char *at = log; *at;) {
         char line[512];
         size_t length = strcspn(at, "\n");

@@ -5,7 +5,7 @@
 #ifndef GT_BUILDS_H
 #define GT_BUILDS_H
 
-#include "crew.h"
+#include "children.h"
 #include <stddef.h>
 
 struct builds;

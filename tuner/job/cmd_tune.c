@@ -27,29 +27,29 @@ static bool same_gpu(const struct gpu *here, const char *wanted, const struct gp
 
 /* The GPUs to work on: of this machine, or none and a description to predict for. */
 struct where {
-    struct crew *crew;
-    int workers[CREW_WORKERS_MAX];
+    struct children *children;
+    int workers[CHILDREN_WORKERS_MAX];
     int count;
     struct gpu described;
     bool predict;
 };
 
-static enum status start_crew(const struct tune_options *o, const int *devices, int device_count,
-                              struct crew **crew)
+static enum status start_children(const struct tune_options *o, const int *devices, int device_count,
+                                  struct children **children)
 {
-    struct crew_options options = {
+    struct children_options options = {
         .cache = o->cache, .compilers = o->compilers, .devices = devices, .device_count = device_count};
-    return crew_open(&options, crew);
+    return children_open(&options, children);
 }
 
 /* GPUs of this machine, by number. */
 static enum status use_present(const struct tune_options *o, struct where *where)
 {
-    enum status st = start_crew(o, o->devices, o->device_count, &where->crew);
+    enum status st = start_children(o, o->devices, o->device_count, &where->children);
     if (st == E_GPU)
         return fail(E_GPU, "%s; to predict for a GPU that is elsewhere, name it: --gpu h200", status_text());
     if (st) return st;
-    where->count = crew_workers(where->crew);
+    where->count = children_workers(where->children);
     for (int i = 0; i < where->count; i++) where->workers[i] = i;
     return OK;
 }
@@ -72,22 +72,22 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     char unknown[512];
     snprintf(unknown, sizeof unknown, "%s", status_text());
 
-    enum status st =
-        start_crew(o, o->devices, o->gpus_given ? o->device_count : CREW_ALL_DEVICES, &where->crew);
+    enum status st = start_children(o, o->devices, o->gpus_given ? o->device_count : CHILDREN_ALL_DEVICES,
+                                    &where->children);
     if (st && st != E_GPU) return st;
-    for (int i = 0; !st && i < crew_workers(where->crew); i++) {
-        const struct gpu *here = &crew_worker(where->crew, i)->gpu;
+    for (int i = 0; !st && i < children_workers(where->children); i++) {
+        const struct gpu *here = &children_worker(where->children, i)->gpu;
         bool wanted = same_gpu(here, o->gpu, known == OK ? &where->described : NULL);
         if (wanted && (o->gpus_given || where->count == 0)) where->workers[where->count++] = i;
-        else crew_give_up(where->crew, i, "not asked for");
+        else children_give_up(where->children, i, "not asked for");
     }
     if (where->count > 0) return OK;
     if (known) return fail(known == E_ABSENT ? E_INPUT : known, "%s", unknown);
     say_absent(where->described.name, st ? status_text() : NULL);
-    crew_close(where->crew);
-    where->crew = NULL;
+    children_close(where->children);
+    where->children = NULL;
     where->predict = true;
-    return start_crew(o, NULL, 0, &where->crew);
+    return start_children(o, NULL, 0, &where->children);
 }
 
 static void say_end(const struct session *s, bool predicted)
@@ -134,7 +134,7 @@ enum status cmd_tune(int argc, char **argv)
     if (st) goto out;
 
     session.space = space;
-    session.crew = where.crew;
+    session.children = where.children;
     session.workers = where.workers;
     session.worker_count = where.count;
     st = where.predict ? predict_run(&session, &where.described) : session_run(&session);
@@ -147,7 +147,7 @@ enum status cmd_tune(int argc, char **argv)
     if (st) fail(st, "%s", sentence);
     else st = printed ? printed : judge_results(&session);
 out:
-    crew_close(where.crew);
+    children_close(where.children);
     db_close(session.db);
     space_free(space);
     free(session.results);

@@ -47,7 +47,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     problem_format(problem, job->text);
 
     const struct tune_options *options = env->options;
-    size_t limit = (size_t)(AHEAD_PER_COMPILER * crew_compilers(env->crew));
+    size_t limit = (size_t)(AHEAD_PER_COMPILER * children_compilers(env->children));
     job->ahead_limit = limit > AHEAD_MIN ? limit : AHEAD_MIN;
     job->ahead_waiting = AHEAD_WAITING * job->ahead_limit / AHEAD_PER_COMPILER;
     enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
@@ -73,7 +73,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
 void job_close(struct job *job)
 {
     if (!job) return;
-    playoff_free(&job->playoff);
+    final_race_free(&job->final_race);
     if (job->search) search_stop(job->search);
     field_close(&job->field);
     free(job->ahead);
@@ -147,8 +147,9 @@ enum status job_fill(struct job *job)
 
 struct built *job_wants(const struct job *job)
 {
-    for (int i = 0; job->phase == PHASE_CALL && i < job->playoff.count; i++)
-        if (job->playoff.finalist[i].built->state == BUILD_WANTED) return job->playoff.finalist[i].built;
+    for (int i = 0; job->phase == PHASE_CALL && i < job->final_race.count; i++)
+        if (job->final_race.finalist[i].built->state == BUILD_WANTED)
+            return job->final_race.finalist[i].built;
     for (size_t i = 0; job->phase == PHASE_SEARCH && i < job->ahead_count; i++)
         if (job->ahead[i].built->state == BUILD_WANTED) return job->ahead[i].built;
     return NULL;
@@ -158,7 +159,7 @@ struct built *job_wants(const struct job *job)
 
 enum status job_ask(struct job *job, enum asked what, json_t *request, double deadline_s)
 {
-    enum status st = crew_send(job->env->crew, job->worker, request, deadline_s, job);
+    enum status st = children_send(job->env->children, job->worker, request, deadline_s, job);
     if (st) return st;
     job->asked = what;
     job->sent_s = now_s();
@@ -172,7 +173,7 @@ static enum status send_prepare(struct job *job)
     double warm_s = fmin(*warm ? REWARM_MOST_S : WARM_MOST_S, WARM_SHARE * job->share_s);
     *warm = true;
     return job_ask(job, ASKED_PREPARE, request_prepare(&job->problem, o->cold, o->seed, warm_s),
-                   CREW_PREPARE_S);
+                   CHILDREN_PREPARE_S);
 }
 
 static void prepare_answered(struct job *job, const json_t *answer)
@@ -180,8 +181,8 @@ static void prepare_answered(struct job *job, const json_t *answer)
     if (message_check(answer)) {
         if (++job->prepare_failures >= PREPARE_TRIES)
             job_end(job, JOB_FRUITLESS, "GPU %d cannot take this problem: %s",
-                    crew_worker(job->env->crew, job->worker)->device, status_text());
-        else crew_cancel(job->env->crew, job->worker); /* a fresh process may have more memory */
+                    children_worker(job->env->children, job->worker)->device, status_text());
+        else children_cancel(job->env->children, job->worker); /* a fresh process may have more memory */
         return;
     }
     job->prepared = true;
@@ -223,7 +224,7 @@ enum status job_step(struct job *job)
         st = race_call(job);
     }
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
-    if (st || job->phase == PHASE_ENDED || !crew_worker_idle(job->env->crew, job->worker)) return st;
+    if (st || job->phase == PHASE_ENDED || !children_worker_idle(job->env->children, job->worker)) return st;
 
     if (!job->prepared) return send_prepare(job);
     switch (job->phase) {
@@ -264,7 +265,7 @@ static enum status lost(struct job *job, enum asked asked, bool hung, const char
             char why[OUTCOME_DETAIL_MAX];
             snprintf(why, sizeof why, "its worker died %d times in a row while it prepared a problem: %.100s",
                      PREPARE_TRIES, reason);
-            crew_give_up(job->env->crew, job->worker, why);
+            children_give_up(job->env->children, job->worker, why);
         }
         return OK;
     case ASKED_TRIAL:
@@ -278,22 +279,22 @@ static enum status lost(struct job *job, enum asked asked, bool hung, const char
     }
 }
 
-enum status job_event(struct job *job, struct crew_event *event)
+enum status job_event(struct job *job, struct children_event *event)
 {
     enum status st = OK;
     enum asked asked = job->asked;
-    if (event->kind == CREW_ANSWER || event->kind == CREW_LOST) {
+    if (event->kind == CHILDREN_ANSWER || event->kind == CHILDREN_LOST) {
         job->asked = ASKED_NOTHING;
         if (asked != ASKED_NOTHING) report_busy(job->env->report, job->sent_s, now_s());
     }
     if (job->phase == PHASE_ENDED) st = OK;
-    else if (event->kind == CREW_ANSWER) st = answered(job, asked, event->answer);
-    else if (event->kind == CREW_LOST) st = lost(job, asked, event->hung, event->reason);
-    else if (event->kind == CREW_BACK) job->prepared = false;
-    else if (event->kind == CREW_GONE) {
+    else if (event->kind == CHILDREN_ANSWER) st = answered(job, asked, event->answer);
+    else if (event->kind == CHILDREN_LOST) st = lost(job, asked, event->hung, event->reason);
+    else if (event->kind == CHILDREN_BACK) job->prepared = false;
+    else if (event->kind == CHILDREN_GONE) {
         job_abandon(job);
-        job_end(job, JOB_ORPHANED, "GPU %d is given up: %s", crew_worker(job->env->crew, job->worker)->device,
-                event->reason);
+        job_end(job, JOB_ORPHANED, "GPU %d is given up: %s",
+                children_worker(job->env->children, job->worker)->device, event->reason);
     }
     json_decref(event->answer);
     event->answer = NULL;
@@ -307,7 +308,7 @@ void job_stop(struct job *job)
     job->stopping = true;
     /* A trial ends soon and is kept; a preparation may take long and is worth nothing. */
     if (job->asked == ASKED_PREPARE) {
-        crew_cancel(job->env->crew, job->worker);
+        children_cancel(job->env->children, job->worker);
         job->asked = ASKED_NOTHING;
     }
 }
@@ -329,7 +330,7 @@ void job_progress(const struct job *job, struct progress *p)
     *p = (struct progress){.done = job->result.tried, .trials = job->result.trials};
     memcpy(p->problem, job->text, sizeof p->problem);
     memcpy(p->failures, job->failures, sizeof p->failures);
-    p->gpu = crew_worker(job->env->crew, job->worker)->device;
+    p->gpu = children_worker(job->env->children, job->worker)->device;
     p->phase = job->prepared || job->phase != PHASE_SEARCH ? phases[job->phase] : "warming up";
     p->best_us = job->best_us;
     p->anchor_us = job->anchor_us;

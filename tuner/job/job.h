@@ -8,7 +8,7 @@
 #define GT_JOB_H
 
 #include "builds.h"
-#include "crew.h"
+#include "children.h"
 #include "db.h"
 #include "field.h"
 #include "report.h"
@@ -19,15 +19,15 @@ struct job;
 
 /* What all jobs of a run share. */
 struct job_env {
-    struct crew *crew;
+    struct children *children;
     struct db *db;
     struct builds *builds;
     struct report *report;
     const struct space *space;
     const struct tune_options *options;
-    int waiting;                 /* problems that could use the time that one leaves over */
-    double check_s;              /* the longest check of a winner so far */
-    bool warm[CREW_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
+    int waiting;                     /* problems that could use the time that one leaves over */
+    double check_s;                  /* the longest check of a winner so far */
+    bool warm[CHILDREN_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
 };
 
 enum job_how {
@@ -68,7 +68,7 @@ struct built *job_wants(const struct job *job);
 enum status job_step(struct job *job);
 
 /* An answer, a loss, a return of its worker. Takes over event->answer. */
-enum status job_event(struct job *job, struct crew_event *event);
+enum status job_event(struct job *job, struct children_event *event);
 
 /* Ctrl-C: end after the trial under way. */
 void job_stop(struct job *job);

@@ -4,8 +4,8 @@
 #ifndef GT_JOB_PARTS_H
 #define GT_JOB_PARTS_H
 
+#include "final_race.h"
 #include "job.h"
-#include "playoff.h"
 
 enum job_phase {
     PHASE_SEARCH,
@@ -60,7 +60,7 @@ struct job {
     double trial_s;          /* what a trial takes, smoothed; 0: none yet */
     size_t failures[VERDICT_COUNT];
 
-    struct playoff playoff;
+    struct final_race final_race;
     struct race_plan plan;
     int choice; /* ASKED_CHECK */
     bool tied;

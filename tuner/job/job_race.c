@@ -33,7 +33,7 @@ enum status race_call(struct job *job)
             kernel_key_of(&job->field.config[best[i]], &job->problem, job->context.gpu.arch);
         struct built *built = builds_get(job->env->builds, &kernel);
         if (!built) return E_MEMORY;
-        playoff_add(&job->playoff, best[i], &job->field.config[best[i]], built);
+        final_race_add(&job->final_race, best[i], &job->field.config[best[i]], built);
     }
     job->phase = PHASE_CALL;
     return OK;
@@ -41,14 +41,14 @@ enum status race_call(struct job *job)
 
 bool race_called(const struct job *job)
 {
-    for (int i = 0; i < job->playoff.count; i++)
-        if (job->playoff.finalist[i].built->state != BUILD_DONE) return false;
+    for (int i = 0; i < job->final_race.count; i++)
+        if (job->final_race.finalist[i].built->state != BUILD_DONE) return false;
     return true;
 }
 
 enum status race_begin(struct job *job)
 {
-    enum status st = playoff_start(&job->playoff, &job->plan, job->env->options->seed);
+    enum status st = final_race_start(&job->final_race, &job->plan, job->env->options->seed);
     if (st == E_ABSENT) {
         job_end(job, JOB_FRUITLESS, "%s", status_text());
         return OK;
@@ -63,7 +63,7 @@ static bool race_is_late(const struct job *job)
 {
     double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
     double end = job->began_s + job->share_s - fmin(check, 0.25 * job->share_s);
-    return now_s() > end && race_rounds(job->playoff.race) >= FINISHED_ROUNDS;
+    return now_s() > end && race_rounds(job->final_race.race) >= FINISHED_ROUNDS;
 }
 
 static double block_deadline_s(const struct job *job)
@@ -73,10 +73,11 @@ static double block_deadline_s(const struct job *job)
 
 enum status race_send(struct job *job)
 {
-    if (race_is_late(job)) race_cut(job->playoff.race);
+    if (race_is_late(job)) race_cut(job->final_race.race);
     int who;
-    while ((who = playoff_next(&job->playoff)) == RACE_ANCHOR && job->anchor_us <= 0) {
-        enum status st = playoff_tell(&job->playoff, (double)INFINITY); /* no cuBLAS: plain times decide */
+    while ((who = final_race_next(&job->final_race)) == RACE_ANCHOR && job->anchor_us <= 0) {
+        enum status st =
+            final_race_tell(&job->final_race, (double)INFINITY); /* no cuBLAS: plain times decide */
         if (st) return st;
     }
     if (who == RACE_DONE) {
@@ -86,9 +87,9 @@ enum status race_send(struct job *job)
     if (who == RACE_ANCHOR)
         return job_ask(job, ASKED_BLOCK, request_anchor_block(job->plan.block_ms), block_deadline_s(job));
     struct build build;
-    builds_read(job->playoff.finalist[who].built, &build);
+    builds_read(job->final_race.finalist[who].built, &build);
     return job_ask(job, ASKED_BLOCK,
-                   request_block(&job->playoff.finalist[who].config, &build, job->plan.block_ms),
+                   request_block(&job->final_race.finalist[who].config, &build, job->plan.block_ms),
                    block_deadline_s(job));
 }
 
@@ -96,36 +97,37 @@ enum status race_answered(struct job *job, const json_t *answer)
 {
     double time_us = json_number_value(json_object_get(answer, "time_us"));
     if (message_check(answer) || !(time_us > 0)) {
-        crew_cancel(job->env->crew, job->worker);
+        children_cancel(job->env->children, job->worker);
         return race_lost(job);
     }
     const json_t *state = json_object_get(answer, "state");
     uint64_t reasons = (uint64_t)json_integer_value(json_object_get(state, "throttle_reasons"));
-    if ((reasons & THROTTLED) && job->playoff.repeats++ < REPEATS_MAX) return OK; /* the same block again */
-    return playoff_tell(&job->playoff, time_us);
+    if ((reasons & THROTTLED) && job->final_race.repeats++ < REPEATS_MAX)
+        return OK; /* the same block again */
+    return final_race_tell(&job->final_race, time_us);
 }
 
 /* The block is asked for again once the worker is back; who loses a worker twice is out. */
 enum status race_lost(struct job *job)
 {
     job->prepared = false;
-    int who = playoff_next(&job->playoff);
+    int who = final_race_next(&job->final_race);
     if (who == RACE_DONE) return OK;
-    int *losses = who == RACE_ANCHOR ? &job->playoff.anchor_losses : &job->playoff.finalist[who].losses;
+    int *losses = who == RACE_ANCHOR ? &job->final_race.anchor_losses : &job->final_race.finalist[who].losses;
     if (++*losses < LOSSES_MAX) return OK;
-    return playoff_tell(&job->playoff, (double)INFINITY);
+    return final_race_tell(&job->final_race, (double)INFINITY);
 }
 
 /* ---- the last check, and the winner ---- */
 
 enum status check_send(struct job *job)
 {
-    job->choice = playoff_choice(&job->playoff, &job->tied);
+    job->choice = final_race_choice(&job->final_race, &job->tied);
     if (job->choice < 0) {
         job_end(job, JOB_FRUITLESS, "every finalist failed in the race or the last check");
         return OK;
     }
-    const struct finalist *f = &job->playoff.finalist[job->choice];
+    const struct finalist *f = &job->final_race.finalist[job->choice];
     struct build build;
     builds_read(f->built, &build);
     return job_ask(job, ASKED_CHECK, request_verify(&f->config, &build),
@@ -167,10 +169,10 @@ static struct db_errors errors_of(const struct accuracy *a)
 
 static enum status store_winner(struct job *job, const struct accuracy *errors)
 {
-    const struct finalist *f = &job->playoff.finalist[job->choice];
+    const struct finalist *f = &job->final_race.finalist[job->choice];
     struct db_winner *w = &job->result.winner;
     describe(job, f->index, w);
-    playoff_evidence(&job->playoff, job->choice, w);
+    final_race_evidence(&job->final_race, job->choice, w);
     w->errors = errors_of(errors);
     if (w->base.anchor_us > 0) {
         memcpy(w->rival, job->rival, sizeof w->rival);
@@ -184,9 +186,9 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
     w->base.exact = st == OK && outcome.exact;
 
     struct config runners[RACE_RUNNERS_MAX];
-    for (int i = 0; i < job->playoff.count; i++) runners[i] = job->playoff.finalist[i].config;
-    st = db_set_winner(job->env->db, job->run_id, w, runners, job->playoff.count, job->playoff.samples,
-                       job->playoff.sample_count);
+    for (int i = 0; i < job->final_race.count; i++) runners[i] = job->final_race.finalist[i].config;
+    st = db_set_winner(job->env->db, job->run_id, w, runners, job->final_race.count, job->final_race.samples,
+                       job->final_race.sample_count);
     if (!st) job_end(job, JOB_TUNED, "tuned");
     return st;
 }
@@ -195,7 +197,7 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
  * checked. */
 static enum status refuse(struct job *job, enum verdict verdict, const char *detail)
 {
-    struct finalist *f = &job->playoff.finalist[job->choice];
+    struct finalist *f = &job->final_race.finalist[job->choice];
     f->refused = true;
     struct outcome outcome = outcome_failed(verdict, "%s", detail);
     outcome.facts = f->built->facts;
@@ -222,7 +224,7 @@ enum status check_answered(struct job *job, const json_t *answer)
     if (!st && !accuracy_from_json(json_object_get(answer, "errors"), &errors))
         st = fail(E_CHILD, "the last check told errors that are none");
     if (st) {
-        crew_cancel(job->env->crew, job->worker);
+        children_cancel(job->env->children, job->worker);
         return check_lost(job, false, status_text());
     }
     if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);
@@ -233,7 +235,7 @@ enum status check_answered(struct job *job, const json_t *answer)
 enum status check_lost(struct job *job, bool hung, const char *reason)
 {
     job->prepared = false;
-    struct finalist *f = &job->playoff.finalist[job->choice];
+    struct finalist *f = &job->final_race.finalist[job->choice];
     if (++f->check_losses < LOSSES_MAX) return OK;
     char copy[OUTCOME_DETAIL_MAX];
     snprintf(copy, sizeof copy, "%s", reason);

@@ -176,7 +176,7 @@ static enum status trial_refused(struct job *job, enum status why)
     }
     char reason[OUTCOME_DETAIL_MAX];
     snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, status_text());
-    crew_cancel(job->env->crew, job->worker);
+    children_cancel(job->env->children, job->worker);
     job->prepared = false;
     return trial_lost(job, false, reason);
 }
@@ -190,7 +190,7 @@ enum status trial_answered(struct job *job, const json_t *answer)
 
     outcome.facts = job->flying.built->facts;
     if (outcome.verdict == VERDICT_CRASHED || outcome.verdict == VERDICT_HUNG) {
-        crew_cancel(job->env->crew, job->worker);
+        children_cancel(job->env->children, job->worker);
         job->prepared = false;
         return settle_crash(job, &outcome);
     }

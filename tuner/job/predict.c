@@ -87,8 +87,8 @@ static enum status advance(struct forecast *f, bool more, bool *rest)
         if (f->told[i]) continue;
         if (b->state == BUILD_DONE && taken == TELL_AT_ONCE) *rest = true;
         else if (b->state == BUILD_DONE) st = tell(f, i), taken++;
-        else if (b->state == BUILD_WANTED && more && crew_idle_compilers(f->s->crew) > 0) {
-            st = crew_compile(f->s->crew, &b->kernel, b);
+        else if (b->state == BUILD_WANTED && more && children_idle_compilers(f->s->children) > 0) {
+            st = children_compile(f->s->children, &b->kernel, b);
             if (st == E_BUSY) return OK;
             b->state = BUILD_ASKED;
         }
@@ -126,12 +126,13 @@ static void show(const struct forecast *f, int ended)
 /* Take in what the compilers say. Errors: E_INTERRUPTED. */
 static enum status listen(struct session *s, double timeout_s)
 {
-    struct crew_event event;
-    enum status st = crew_wait(s->crew, timeout_s, &event);
+    struct children_event event;
+    enum status st = children_wait(s->children, timeout_s, &event);
     if (st) return st;
     json_decref(event.answer);
-    if (event.kind == CREW_INTERRUPT) return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
-    if (event.kind != CREW_BUILT) return OK;
+    if (event.kind == CHILDREN_INTERRUPT)
+        return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
+    if (event.kind != CHILDREN_BUILT) return OK;
     s->kernels += event.build.built && !event.build.cached;
     return builds_tell(event.tag, &event.build);
 }
@@ -258,7 +259,7 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
 {
     const struct tune_options *o = s->options;
     struct db_context context = {.gpu = *gpu, .cold = o->cold};
-    snprintf(context.nvrtc, sizeof context.nvrtc, "%s", crew_nvrtc(s->crew));
+    snprintf(context.nvrtc, sizeof context.nvrtc, "%s", children_nvrtc(s->children));
     for (size_t i = 0; i < o->problem_count; i++)
         s->results[i].winner = (struct db_winner){.base.problem = o->problems[i], .gpu = *gpu};
 

@@ -13,7 +13,7 @@
 #define TIE    0.005 /* as in a race */
 
 /* A GPU and what it is doing. */
-struct lane {
+struct gpu_slot {
     int worker;
     bool gone;
     struct db_context context;
@@ -27,8 +27,8 @@ enum turn { WAITING, TAKEN, ENDED };
 struct state {
     struct session *s;
     struct job_env env;
-    struct lane *lane;
-    int lanes;
+    struct gpu_slot *slot;
+    int slots;
     enum turn *turn; /* of each problem */
     int ended;
     double began_s, budget_s;
@@ -38,27 +38,27 @@ struct state {
 
 /* ---- the GPUs ---- */
 
-static enum status open_lane(struct state *x, int i)
+static enum status open_slot(struct state *x, int i)
 {
     struct session *s = x->s;
-    struct lane *lane = &x->lane[i];
-    const struct worker_info *info = crew_worker(s->crew, s->workers[i]);
-    lane->worker = s->workers[i];
-    struct db_context *c = &lane->context;
+    struct gpu_slot *slot = &x->slot[i];
+    const struct worker_info *info = children_worker(s->children, s->workers[i]);
+    slot->worker = s->workers[i];
+    struct db_context *c = &slot->context;
     c->gpu = info->gpu;
     c->cold = s->options->cold;
     c->power_limit_w = info->power_limit_w;
     snprintf(c->gpu_uuid, sizeof c->gpu_uuid, "%s", info->uuid);
     snprintf(c->driver, sizeof c->driver, "%s", info->driver);
     snprintf(c->cublas, sizeof c->cublas, "%s", info->cublas);
-    snprintf(c->nvrtc, sizeof c->nvrtc, "%s", crew_nvrtc(s->crew));
-    return db_run_start(s->db, c, s->options->command, s->options->seed, &lane->run_id);
+    snprintf(c->nvrtc, sizeof c->nvrtc, "%s", children_nvrtc(s->children));
+    return db_run_start(s->db, c, s->options->command, s->options->seed, &slot->run_id);
 }
 
-static int lanes_alive(const struct state *x)
+static int slots_alive(const struct state *x)
 {
     int alive = 0;
-    for (int i = 0; i < x->lanes; i++) alive += !x->lane[i].gone;
+    for (int i = 0; i < x->slots; i++) alive += !x->slot[i].gone;
     return alive;
 }
 
@@ -92,15 +92,15 @@ static bool take_winner(void *self, const struct db_winner *winner)
 }
 
 /* A winner that is stored, up to date, and takes no more than is allowed. */
-static enum status look_up(struct state *x, const struct lane *lane, size_t at)
+static enum status look_up(struct state *x, const struct gpu_slot *slot, size_t at)
 {
     struct job_result *result = &x->s->results[at];
     struct wanted wanted = {result, x->s->options->workspace_bytes};
-    struct db_filter filter = {.gpu = lane->context.gpu.name, .problem = &x->s->options->problems[at]};
-    enum status st = db_winners(x->s->db, &filter, &lane->context, take_winner, &wanted);
+    struct db_filter filter = {.gpu = slot->context.gpu.name, .problem = &x->s->options->problems[at]};
+    enum status st = db_winners(x->s->db, &filter, &slot->context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
-    if (result->winner.base.cold != lane->context.cold || x->s->options->again) {
+    if (result->winner.base.cold != slot->context.cold || x->s->options->again) {
         result->how = JOB_RUNNING;
         return OK;
     }
@@ -113,7 +113,7 @@ static enum status look_up(struct state *x, const struct lane *lane, size_t at)
     return OK;
 }
 
-static void say_opened(struct state *x, const struct lane *lane, const struct job *job)
+static void say_opened(struct state *x, const struct gpu_slot *slot, const struct job *job)
 {
     const struct job_result *r = job_result(job);
     char text[PROBLEM_TEXT_MAX], known[128] = "", hints[96] = "";
@@ -124,31 +124,31 @@ static void say_opened(struct state *x, const struct lane *lane, const struct jo
                  r->recalled.failed);
     if (r->hints)
         snprintf(hints, sizeof hints, "%zu like the winners of similar problems go first", r->hints);
-    report_say(x->env.report, "%s on %s: %zu configurations to choose from", text, lane->context.gpu.name,
+    report_say(x->env.report, "%s on %s: %zu configurations to choose from", text, slot->context.gpu.name,
                r->legal);
     if (*known) report_say(x->env.report, "    %s", known);
     if (*hints) report_say(x->env.report, "    %s", hints);
 }
 
 /* The next problem for a GPU, or no job if there is none left. */
-static enum status deal(struct state *x, struct lane *lane, struct job **job, size_t *at)
+static enum status deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at)
 {
     *job = NULL;
     for (size_t i = 0; i < x->s->options->problem_count; i++) {
         if (x->turn[i] != WAITING) continue;
-        enum status st = look_up(x, lane, i);
+        enum status st = look_up(x, slot, i);
         if (st) return st;
         if (x->turn[i] == ENDED) continue;
-        st = job_open(&x->env, &lane->context, lane->run_id, &x->s->options->problems[i], job);
+        st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[i], job);
         if (st == E_ABSENT) { /* nothing is legal: the problem's fault, not ours */
             x->s->results[i].how = JOB_FRUITLESS;
-            x->s->results[i].winner.gpu = lane->context.gpu;
+            x->s->results[i].winner.gpu = slot->context.gpu;
             snprintf(x->s->results[i].why, sizeof x->s->results[i].why, "%s", status_text());
             settle(x, i);
             continue;
         }
         if (st) return st;
-        say_opened(x, lane, *job);
+        say_opened(x, slot, *job);
         x->turn[i] = TAKEN;
         *at = i;
         return OK;
@@ -160,7 +160,7 @@ static enum status deal(struct state *x, struct lane *lane, struct job **job, si
 static bool is_ahead(const struct state *x, size_t at)
 {
     bool ahead = x->turn[at] == WAITING;
-    for (int lane = 0; lane < x->lanes; lane++) ahead |= x->lane[lane].next && x->lane[lane].next_at == at;
+    for (int slot = 0; slot < x->slots; slot++) ahead |= x->slot[slot].next && x->slot[slot].next_at == at;
     return ahead;
 }
 
@@ -173,31 +173,31 @@ static double weight_of(const struct state *x, const struct gpu *gpu, size_t at)
 }
 
 /* What the next job may take of the time left: its part of what is not finished and not being worked on. */
-static double share_s(const struct state *x, const struct lane *lane)
+static double share_s(const struct state *x, const struct gpu_slot *slot)
 {
-    const struct gpu *gpu = &lane->context.gpu;
-    double weight = weight_of(x, gpu, lane->now_at), weights = weight;
+    const struct gpu *gpu = &slot->context.gpu;
+    double weight = weight_of(x, gpu, slot->now_at), weights = weight;
     int unfinished = 1;
     for (size_t i = 0; i < x->s->options->problem_count; i++) {
         if (!is_ahead(x, i)) continue;
         unfinished++;
         weights += weight_of(x, gpu, i);
     }
-    return budget_weighted_share(left_s(x), weight, weights, unfinished, lanes_alive(x));
+    return budget_weighted_share(left_s(x), weight, weights, unfinished, slots_alive(x));
 }
 
 /* Begin the next job of a GPU that has none. */
-static enum status begin(struct state *x, struct lane *lane)
+static enum status begin(struct state *x, struct gpu_slot *slot)
 {
-    if (lane->next) {
-        lane->now = lane->next;
-        lane->now_at = lane->next_at;
-        lane->next = NULL;
+    if (slot->next) {
+        slot->now = slot->next;
+        slot->now_at = slot->next_at;
+        slot->next = NULL;
     } else {
-        enum status st = deal(x, lane, &lane->now, &lane->now_at);
-        if (st || !lane->now) return st;
+        enum status st = deal(x, slot, &slot->now, &slot->now_at);
+        if (st || !slot->now) return st;
     }
-    return job_begin(lane->now, lane->worker, share_s(x, lane));
+    return job_begin(slot->now, slot->worker, share_s(x, slot));
 }
 
 /* One sentence on how a problem ended. */
@@ -222,27 +222,27 @@ static void say_ended(struct state *x, const struct job *job)
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }
 
-static void close_ended(struct state *x, struct lane *lane)
+static void close_ended(struct state *x, struct gpu_slot *slot)
 {
-    const struct job_result *r = job_result(lane->now);
+    const struct job_result *r = job_result(slot->now);
     x->s->trials += r->trials;
-    if (r->how == JOB_ORPHANED && lanes_alive(x) > 0 && !x->stopping) {
-        x->turn[lane->now_at] = WAITING;
+    if (r->how == JOB_ORPHANED && slots_alive(x) > 0 && !x->stopping) {
+        x->turn[slot->now_at] = WAITING;
     } else {
-        x->s->results[lane->now_at] = *r;
-        settle(x, lane->now_at);
-        say_ended(x, lane->now);
+        x->s->results[slot->now_at] = *r;
+        settle(x, slot->now_at);
+        say_ended(x, slot->now);
     }
-    job_close(lane->now);
-    lane->now = NULL;
+    job_close(slot->now);
+    slot->now = NULL;
 }
 
-static void drop_next(struct state *x, struct lane *lane)
+static void drop_next(struct state *x, struct gpu_slot *slot)
 {
-    if (!lane->next) return;
-    x->turn[lane->next_at] = WAITING;
-    job_close(lane->next);
-    lane->next = NULL;
+    if (!slot->next) return;
+    x->turn[slot->next_at] = WAITING;
+    job_close(slot->next);
+    slot->next = NULL;
 }
 
 /* ---- one turn of the loop ---- */
@@ -250,12 +250,12 @@ static void drop_next(struct state *x, struct lane *lane)
 static enum status feed_compilers(struct state *x)
 {
     for (int ahead = 0; ahead < 2; ahead++)
-        for (int i = 0; i < x->lanes; i++) {
-            struct job *job = ahead ? x->lane[i].next : x->lane[i].now;
+        for (int i = 0; i < x->slots; i++) {
+            struct job *job = ahead ? x->slot[i].next : x->slot[i].now;
             enum status st = job ? job_fill(job) : OK;
             struct built *built = NULL;
-            while (!st && job && crew_idle_compilers(x->s->crew) > 0 && (built = job_wants(job))) {
-                st = crew_compile(x->s->crew, &built->kernel, built);
+            while (!st && job && children_idle_compilers(x->s->children) > 0 && (built = job_wants(job))) {
+                st = children_compile(x->s->children, &built->kernel, built);
                 if (st == E_BUSY) return OK;
                 built->state = BUILD_ASKED;
             }
@@ -268,11 +268,11 @@ static enum status feed_compilers(struct state *x)
  * moment, and winners found meanwhile are hints. */
 static enum status look_ahead(struct state *x)
 {
-    for (int i = 0; i < x->lanes && !x->stopping; i++) {
-        struct lane *lane = &x->lane[i];
-        if (lane->gone || !lane->now || lane->next || !job_half_done(lane->now)) continue;
-        if (crew_idle_compilers(x->s->crew) < crew_compilers(x->s->crew)) return OK;
-        enum status st = deal(x, lane, &lane->next, &lane->next_at);
+    for (int i = 0; i < x->slots && !x->stopping; i++) {
+        struct gpu_slot *slot = &x->slot[i];
+        if (slot->gone || !slot->now || slot->next || !job_half_done(slot->now)) continue;
+        if (children_idle_compilers(x->s->children) < children_compilers(x->s->children)) return OK;
+        enum status st = deal(x, slot, &slot->next, &slot->next_at);
         if (st) return st;
     }
     return OK;
@@ -283,16 +283,16 @@ static enum status step_lanes(struct state *x, bool *working, bool *changed)
     *working = *changed = false;
     x->env.waiting = 0;
     for (size_t i = 0; i < x->s->options->problem_count; i++) x->env.waiting += is_ahead(x, i);
-    for (int i = 0; i < x->lanes; i++) {
-        struct lane *lane = &x->lane[i];
+    for (int i = 0; i < x->slots; i++) {
+        struct gpu_slot *slot = &x->slot[i];
         enum status st = OK;
-        if (!lane->now && !lane->gone && !x->stopping) st = begin(x, lane);
-        if (!st && lane->now) st = job_step(lane->now);
+        if (!slot->now && !slot->gone && !x->stopping) st = begin(x, slot);
+        if (!st && slot->now) st = job_step(slot->now);
         if (st) return st;
-        if (!lane->now) continue;
+        if (!slot->now) continue;
         *working = true;
-        if (job_result(lane->now)->how == JOB_RUNNING) continue;
-        close_ended(x, lane);
+        if (job_result(slot->now)->how == JOB_RUNNING) continue;
+        close_ended(x, slot);
         *changed = true;
     }
     return OK;
@@ -300,10 +300,10 @@ static enum status step_lanes(struct state *x, bool *working, bool *changed)
 
 static void show_progress(struct state *x)
 {
-    struct progress progress[CREW_WORKERS_MAX];
+    struct progress progress[CHILDREN_WORKERS_MAX];
     int count = 0;
-    for (int i = 0; i < x->lanes; i++)
-        if (x->lane[i].now) job_progress(x->lane[i].now, &progress[count++]);
+    for (int i = 0; i < x->slots; i++)
+        if (x->slot[i].now) job_progress(x->slot[i].now, &progress[count++]);
     if (count) report_progress(x->env.report, progress, count, x->ended, left_s(x), false);
 }
 
@@ -312,32 +312,32 @@ static enum status interrupt(struct state *x)
     if (x->stopping) return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
     x->stopping = true;
     report_say(x->env.report, "stopping after the trial under way (once more: at once)");
-    for (int i = 0; i < x->lanes; i++) {
-        drop_next(x, &x->lane[i]);
-        if (x->lane[i].now) job_stop(x->lane[i].now);
+    for (int i = 0; i < x->slots; i++) {
+        drop_next(x, &x->slot[i]);
+        if (x->slot[i].now) job_stop(x->slot[i].now);
     }
     return OK;
 }
 
-static enum status handle(struct state *x, struct crew_event *event)
+static enum status handle(struct state *x, struct children_event *event)
 {
-    if (event->kind == CREW_INTERRUPT) return interrupt(x);
-    if (event->kind == CREW_BUILT) {
+    if (event->kind == CHILDREN_INTERRUPT) return interrupt(x);
+    if (event->kind == CHILDREN_BUILT) {
         x->s->kernels += event->build.built && !event->build.cached;
         return builds_tell(event->tag, &event->build);
     }
     if (event->worker < 0) return OK;
-    struct lane *lane = NULL;
-    for (int i = 0; i < x->lanes; i++)
-        if (x->lane[i].worker == event->worker) lane = &x->lane[i];
-    if (lane && event->kind == CREW_GONE) {
-        lane->gone = true;
+    struct gpu_slot *slot = NULL;
+    for (int i = 0; i < x->slots; i++)
+        if (x->slot[i].worker == event->worker) slot = &x->slot[i];
+    if (slot && event->kind == CHILDREN_GONE) {
+        slot->gone = true;
         snprintf(x->gone_reason, sizeof x->gone_reason, "%s", event->reason);
-        report_say(x->env.report, "GPU %d is given up: %s", crew_worker(x->s->crew, lane->worker)->device,
-                   event->reason);
-        drop_next(x, lane);
+        report_say(x->env.report, "GPU %d is given up: %s",
+                   children_worker(x->s->children, slot->worker)->device, event->reason);
+        drop_next(x, slot);
     }
-    if (lane && lane->now) return job_event(lane->now, event);
+    if (slot && slot->now) return job_event(slot->now, event);
     json_decref(event->answer);
     return OK;
 }
@@ -353,9 +353,9 @@ static enum status loop(struct state *x)
         if (changed) continue;
         if (!working) return OK;
         show_progress(x);
-        struct crew_event event;
+        struct children_event event;
         /* A kernel that was refused is settled in the next turn, so every event gets one. */
-        st = crew_wait(x->s->crew, TICK_S, &event);
+        st = children_wait(x->s->children, TICK_S, &event);
         if (!st) st = handle(x, &event);
         if (st) return st;
     }
@@ -367,10 +367,10 @@ static enum status open_state(struct state *x)
 {
     struct session *s = x->s;
     size_t problems = s->options->problem_count;
-    x->lane = calloc((size_t)s->worker_count, sizeof *x->lane);
+    x->slot = calloc((size_t)s->worker_count, sizeof *x->slot);
     x->turn = calloc(problems, sizeof *x->turn);
-    if (!x->lane || !x->turn) return fail(E_MEMORY, "out of memory for the run");
-    x->env = (struct job_env){.crew = s->crew, .db = s->db, .space = s->space, .options = s->options};
+    if (!x->slot || !x->turn) return fail(E_MEMORY, "out of memory for the run");
+    x->env = (struct job_env){.children = s->children, .db = s->db, .space = s->space, .options = s->options};
     int64_t recovered = 0;
     enum status st = builds_open(&x->env.builds);
     if (!st) st = report_open((int)problems, s->worker_count, &x->env.report);
@@ -379,8 +379,8 @@ static enum status open_state(struct state *x)
         report_say(x->env.report, "%lld attempts of an earlier run never ended; they count as crashes",
                    (long long)recovered);
     for (int i = 0; i < s->worker_count && !st; i++) {
-        x->lanes = i + 1;
-        st = open_lane(x, i);
+        x->slots = i + 1;
+        st = open_slot(x, i);
     }
     return st;
 }
@@ -388,18 +388,18 @@ static enum status open_state(struct state *x)
 /* Those under way when the run had to end keep what they found. */
 static void keep_unfinished(struct state *x, enum status st)
 {
-    for (int i = 0; i < x->lanes; i++) {
-        struct lane *lane = &x->lane[i];
-        drop_next(x, lane);
-        if (!lane->now) continue;
-        struct job_result *result = &x->s->results[lane->now_at];
-        *result = *job_result(lane->now);
-        job_best(lane->now, &result->winner);
+    for (int i = 0; i < x->slots; i++) {
+        struct gpu_slot *slot = &x->slot[i];
+        drop_next(x, slot);
+        if (!slot->now) continue;
+        struct job_result *result = &x->s->results[slot->now_at];
+        *result = *job_result(slot->now);
+        job_best(slot->now, &result->winner);
         x->s->trials += result->trials;
         result->how = st == E_INTERRUPTED ? JOB_INTERRUPTED : JOB_FRUITLESS;
         if (!*result->why) snprintf(result->why, sizeof result->why, "the run ended");
-        job_abandon(lane->now);
-        job_close(lane->now);
+        job_abandon(slot->now);
+        job_close(slot->now);
     }
 }
 
@@ -409,8 +409,8 @@ enum status session_run(struct session *s)
     const struct tune_options *o = s->options;
     for (size_t i = 0; i < o->problem_count; i++) s->results[i].winner.base.problem = o->problems[i];
     enum status st = open_state(&x);
-    for (size_t i = 0; !st && x.lanes == 1 && i < o->problem_count; i++)
-        s->results[i].winner.gpu = x.lane[0].context.gpu; /* its row may be that of a problem never begun */
+    for (size_t i = 0; !st && x.slots == 1 && i < o->problem_count; i++)
+        s->results[i].winner.gpu = x.slot[0].context.gpu; /* its row may be that of a problem never begun */
     x.budget_s = o->budget_s > 0
                      ? o->budget_s
                      : BUDGET_DEFAULT_S * ceil((double)o->problem_count / fmax(1, s->worker_count));
@@ -421,10 +421,10 @@ enum status session_run(struct session *s)
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", status_text());
 
-    if (x.lane) keep_unfinished(&x, st);
-    for (int i = 0; x.lane && i < x.lanes; i++)
-        if (x.lane[i].run_id)
-            db_run_end(s->db, x.lane[i].run_id,
+    if (x.slot) keep_unfinished(&x, st);
+    for (int i = 0; x.slot && i < x.slots; i++)
+        if (x.slot[i].run_id)
+            db_run_end(s->db, x.slot[i].run_id,
                        st == OK              ? "finished"
                        : st == E_INTERRUPTED ? "interrupted"
                                              : "error");
@@ -432,7 +432,7 @@ enum status session_run(struct session *s)
     if (x.env.report) s->busy_share = report_busy_share(x.env.report);
     report_close(x.env.report);
     builds_close(x.env.builds);
-    free(x.lane);
+    free(x.slot);
     free(x.turn);
     return st ? fail(st, "%s", sentence) : OK;
 }

@@ -1,7 +1,7 @@
 /* session.h — one run of the main job: assigns problems to GPUs, keeps the compilers busy for all of them,
  * and divides the time.
  *
- * The supervisor's event loop. Knows jobs, crew and database; prints progress through report.h.
+ * The supervisor's event loop. Knows jobs, children and database; prints progress through report.h.
  */
 #ifndef GT_SESSION_H
 #define GT_SESSION_H
@@ -10,11 +10,11 @@
 
 struct session {
     const struct tune_options *options;
-    struct crew *crew;
+    struct children *children;
     struct db *db;
     const struct space *space;
     struct job_result *results; /* one a problem, in the order of options->problems */
-    const int *workers;         /* of the crew: those to be used */
+    const int *workers;         /* of the children: those to be used */
     int worker_count;
     double began_s;    /* of clock.h: the budget counts from here */
     double busy_share; /* of the GPUs' time after the first 20 s, 0..1 */

@@ -71,7 +71,7 @@ static const struct argp_option rows[] = {
 };
 
 /* While argp reads: texts that are judged once all options are known. */
-struct reading {
+struct option_parser {
     struct tune_options *o;
     const char **shapes;
     size_t shape_count;
@@ -96,7 +96,7 @@ static enum status parse_devices(const char *text, struct tune_options *o)
 {
     o->gpus_given = true;
     if (strcmp(text, "all") == 0) {
-        o->device_count = CREW_ALL_DEVICES;
+        o->device_count = CHILDREN_ALL_DEVICES;
         return OK;
     }
     o->device_count = 0;
@@ -105,7 +105,7 @@ static enum status parse_devices(const char *text, struct tune_options *o)
         int device = atoi(rest);
         bool bad = digits == 0 || digits > 4 || (rest[digits] && rest[digits] != ',');
         for (int i = 0; !bad && i < o->device_count; i++) bad = o->devices[i] == device;
-        if (bad || o->device_count == CREW_WORKERS_MAX)
+        if (bad || o->device_count == CHILDREN_WORKERS_MAX)
             return fail(E_USAGE, "--gpus '%.60s' is not 'all' or a list of GPU numbers such as 0,1", text);
         o->devices[o->device_count++] = device;
         if (!rest[digits]) return OK;
@@ -121,7 +121,7 @@ static enum status copy_path(const char *option, const char *text, char to[TUNE_
     return OK;
 }
 
-static enum status add_shape(struct reading *r, const char *text)
+static enum status add_shape(struct option_parser *r, const char *text)
 {
     const char **grown = realloc(r->shapes, (r->shape_count + 1) * sizeof *grown);
     if (!grown) return fail(E_MEMORY, "out of memory for the shapes");
@@ -130,7 +130,7 @@ static enum status add_shape(struct reading *r, const char *text)
     return OK;
 }
 
-static enum status take_option(int key, char *text, struct reading *r)
+static enum status take_option(int key, char *text, struct option_parser *r)
 {
     struct tune_options *o = r->o;
     int64_t number = 0;
@@ -199,7 +199,7 @@ static enum status take_option(int key, char *text, struct reading *r)
 
 static error_t on_option(int key, char *text, struct argp_state *state)
 {
-    struct reading *r = state->input;
+    struct option_parser *r = state->input;
     enum key known = (enum key)key;
     if (r->st) return 0; /* the first error is the one to be told */
     if (key != 's' && (known < KEY_SUITE || known > KEY_FORMAT)) return ARGP_ERR_UNKNOWN;
@@ -226,7 +226,7 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
 }
 
 /* --op goes before a text that has none of its own: it starts with its sizes. */
-static enum status add_text(const struct reading *r, enum gemm_type type, const char *text)
+static enum status add_text(const struct option_parser *r, enum gemm_type type, const char *text)
 {
     char full[PROBLEM_TEXT_MAX * 2];
     bool bare = strchr("+-.0123456789", *text) != NULL;
@@ -237,7 +237,7 @@ static enum status add_text(const struct reading *r, enum gemm_type type, const 
 }
 
 /* A line without an op gets the default one too, if it has nothing but a type and sizes. */
-static enum status add_suite_problem(const struct reading *r, const struct problem *problem)
+static enum status add_suite_problem(const struct option_parser *r, const struct problem *problem)
 {
     struct problem plain = problem_make(problem->m, problem->n, problem->k);
     plain.type = problem->type;
@@ -248,7 +248,7 @@ static enum status add_suite_problem(const struct reading *r, const struct probl
 }
 
 /* *type: of problems that name none. */
-static enum status check_op_and_type(const struct reading *r, enum gemm_type *type)
+static enum status check_op_and_type(const struct option_parser *r, enum gemm_type *type)
 {
     char names[GEMM_TYPE_NAMES_MAX];
     *type = GEMM_SGEMM;
@@ -262,7 +262,7 @@ static enum status check_op_and_type(const struct reading *r, enum gemm_type *ty
 }
 
 /* In the order of the share of the program's time. What multiplies nothing takes none. */
-static enum status add_capture(const struct reading *r)
+static enum status add_capture(const struct option_parser *r)
 {
     struct tune_options *o = r->o;
     struct capture capture = {0};
@@ -287,7 +287,7 @@ static enum status add_capture(const struct reading *r)
     return st;
 }
 
-static enum status collect_problems(const struct reading *r)
+static enum status collect_problems(const struct option_parser *r)
 {
     enum gemm_type type;
     enum status st = check_op_and_type(r, &type);
@@ -345,7 +345,7 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
     keep_command(argc, argv, o->command, sizeof o->command);
     static const int repeatable[] = {'s', 0}, excluding[][2] = {{KEY_COLD, KEY_HOT}, {0, 0}};
     static const struct option_rules rules = {repeatable, excluding};
-    struct reading reading = {.o = o};
+    struct option_parser reading = {.o = o};
     struct argp argp = {
         .options = rows,
         .parser = on_option,

@@ -2,7 +2,7 @@
 #ifndef GT_TUNE_OPTIONS_H
 #define GT_TUNE_OPTIONS_H
 
-#include "crew.h"
+#include "children.h"
 #include "problem.h"
 #include "table.h"
 #include <stdbool.h>
@@ -15,8 +15,8 @@ struct tune_options {
     size_t problem_count;
     double *weights; /* owned; of each problem, by which the budget is divided; NULL: all alike */
     const char *gpu; /* named GPU, or NULL: those of this machine */
-    int devices[CREW_WORKERS_MAX];
-    int device_count;   /* or CREW_ALL_DEVICES */
+    int devices[CHILDREN_WORKERS_MAX];
+    int device_count;   /* or CHILDREN_ALL_DEVICES */
     bool gpus_given;    /* by --gpus; else the first */
     double budget_s;    /* whole run; 0: BUDGET_DEFAULT_S a problem */
     int64_t max_trials; /* a problem, earlier runs included; 0: no limit */

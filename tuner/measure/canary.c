@@ -42,10 +42,10 @@ static double answer(const struct problem *p, const struct fill_rule rules[3], i
     return p->alpha * sum + p->beta * element(&rules[2], row * p->ldc + col);
 }
 
-static enum status check_answers(const struct site *site, struct device_buffer answers,
+static enum status check_answers(const struct trial_setup *setup, struct device_buffer answers,
                                  const struct fill_rule rules[3], double tolerance)
 {
-    const struct problem *p = &site->problem;
+    const struct problem *p = &setup->problem;
     size_t count = (size_t)(p->m * p->n);
     double *got = malloc(count * sizeof *got);
     if (!got) return fail(E_MEMORY, "out of memory in the canary");
@@ -59,7 +59,7 @@ static enum status check_answers(const struct site *site, struct device_buffer a
                       "the canary GEMM is wrong on GPU %d: C[%" PRId64 ",%" PRId64
                       "] = %.17g, not %.17g; the GPU, "
                       "its driver or its compiler cannot be trusted",
-                      site->device->ordinal, row, col, got[i], want);
+                      setup->device->ordinal, row, col, got[i], want);
     }
     free(got);
     return st;
@@ -67,15 +67,15 @@ static enum status check_answers(const struct site *site, struct device_buffer a
 
 /* A kernel that is right but for one element: copies the answers in from the host. */
 struct forger {
-    const struct site *site;
+    const struct trial_setup *setup;
     int64_t wrong_at; /* element of C, -1: none */
 };
 
 static enum status forge(void *self, const struct operands *operands, double alpha, double beta)
 {
     const struct forger *f = self;
-    struct problem p = f->site->problem;
-    const struct workload *w = &f->site->work;
+    struct problem p = f->setup->problem;
+    const struct workload *w = &f->setup->work;
     bool exact = operands->c == workload_operands(w, WORKLOAD_EXACT).c;
     const struct fill_rule random[3] = {w->random.a, w->random.b, w->random.c};
     const struct fill_rule whole[3] = {w->exact.a, w->exact.b, w->exact.c};
@@ -95,39 +95,39 @@ static enum status forge(void *self, const struct operands *operands, double alp
 }
 
 /* The judge must call a right C right, and find one planted error. */
-static enum status check_judge(struct site *site)
+static enum status check_judge(struct trial_setup *setup)
 {
     const int64_t wrong_at = CANARY_M * CANARY_N - 1; /* the last element */
     char expected[80];
     snprintf(expected, sizeof expected, "1 of %d elements wrong, first C[%d,%d]", CANARY_M * CANARY_N,
              CANARY_M - 1, CANARY_N - 1);
-    struct forger honest = {site, -1}, liar = {site, wrong_at};
+    struct forger honest = {setup, -1}, liar = {setup, wrong_at};
     const struct kernel right = {&honest, forge, NULL}, wrong = {&liar, forge, NULL};
     struct judgement j;
-    enum status st = oracle_judge(&site->oracle, &right, &j);
+    enum status st = oracle_judge(&setup->oracle, &right, &j);
     if (!st && (!j.right || !j.exact))
-        st = fail(E_GPU, "the judge on GPU %d refuses a right answer: %s", site->device->ordinal, j.detail);
-    if (!st) st = oracle_judge(&site->oracle, &wrong, &j);
+        st = fail(E_GPU, "the judge on GPU %d refuses a right answer: %s", setup->device->ordinal, j.detail);
+    if (!st) st = oracle_judge(&setup->oracle, &wrong, &j);
     if (!st && (j.right || !strstr(j.detail, expected)))
-        st = fail(E_GPU, "the judge on GPU %d does not see a planted error: '%s'", site->device->ordinal,
+        st = fail(E_GPU, "the judge on GPU %d does not see a planted error: '%s'", setup->device->ordinal,
                   j.detail);
     return st;
 }
 
-enum status canary_run(struct site *site)
+enum status canary_run(struct trial_setup *setup)
 {
     enum status st = OK;
     for (int op = 0; op < 4 && !st; op++) {
         struct problem p = canary_problem(op & 1, op & 2);
-        if ((st = site_prepare(site, &p, false, SEED + (unsigned)op))) break;
-        const struct workload *w = &site->work;
+        if ((st = trial_setup_prepare(setup, &p, false, SEED + (unsigned)op))) break;
+        const struct workload *w = &setup->work;
         const struct fill_rule whole[3] = {w->exact.a, w->exact.b, w->exact.c};
         const struct fill_rule random[3] = {w->random.a, w->random.b, w->random.c};
-        st = check_answers(site, site->oracle.exact_value, whole, 0);
-        if (!st) st = check_answers(site, site->oracle.value, random, 1e-12);
-        if (!st && !site->oracle.exact_holds) st = fail(E_GPU, "the canary's whole numbers are not small");
-        if (!st && op == 0) st = check_judge(site);
+        st = check_answers(setup, setup->oracle.exact_value, whole, 0);
+        if (!st) st = check_answers(setup, setup->oracle.value, random, 1e-12);
+        if (!st && !setup->oracle.exact_holds) st = fail(E_GPU, "the canary's whole numbers are not small");
+        if (!st && op == 0) st = check_judge(setup);
     }
-    site_clear(site);
+    trial_setup_clear(setup);
     return st;
 }

@@ -4,12 +4,12 @@
 #ifndef GT_CANARY_H
 #define GT_CANARY_H
 
-#include "site.h"
+#include "trial_setup.h"
 
 /* Operands are generated, multiplied and judged on the GPU and compared with the same done on the CPU:
  * operands and whole-number answers bit by bit, random answers within FP64 rounding; and a C with one planted
- * error must be found wrong at that place. Leaves the site without a problem. Errors: E_GPU with what differs
- * where. */
-enum status canary_run(struct site *site);
+ * error must be found wrong at that place. Leaves the setup without a problem. Errors: E_GPU with what
+ * differs where. */
+enum status canary_run(struct trial_setup *setup);
 
 #endif

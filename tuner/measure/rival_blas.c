@@ -4,7 +4,7 @@
 #include "library.h"
 #include "loaded_from.h"
 #include "rival_open.h"
-#include "site.h"
+#include "trial_setup.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -57,14 +57,14 @@ static int strict_mode(void)
     return rival_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
 }
 
-/* A handle on the site's stream with a workspace of ours, so that nothing is allocated during a capture. */
-static enum status start(struct rival *r, const struct site *site, int mode, enum status refused)
+/* A handle on the setup's stream with a workspace of ours, so that nothing is allocated during a capture. */
+static enum status start(struct rival *r, const struct trial_setup *setup, int mode, enum status refused)
 {
     enum status st = check(blas.Create(&r->handle), refused, "start");
     if (!st) st = check(blas.SetMathMode(r->handle, mode), refused, "set the math mode");
     if (!st) st = check(blas.SetPointerMode(r->handle, BLAS_HOST_SCALARS), refused, "set the pointer mode");
     /* The stream first: setting it takes the workspace away again. */
-    if (!st) st = check(blas.SetStream(r->handle, site->device->stream), refused, "use our stream");
+    if (!st) st = check(blas.SetStream(r->handle, setup->device->stream), refused, "use our stream");
     if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
     if (!st)
         st = check(blas.SetWorkspace(r->handle, (void *)(uintptr_t)r->workspace.address, r->workspace.bytes),
@@ -72,12 +72,12 @@ static enum status start(struct rival *r, const struct site *site, int mode, enu
     return st;
 }
 
-static struct rival *make(const struct site *site, const struct rival_row *row)
+static struct rival *make(const struct trial_setup *setup, const struct rival_row *row)
 {
     struct rival *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->row = row;
-    r->problem = site->problem;
+    r->problem = setup->problem;
     return r;
 }
 
@@ -91,7 +91,7 @@ static enum status sgemm_launch(void *opaque, const struct operands *operands, d
     return check(result, E_GPU, "run the problem");
 }
 
-enum status rival_sgemm_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                              char detail[RIVAL_DETAIL_MAX])
 {
     char version[16], path[8];
@@ -99,11 +99,11 @@ enum status rival_sgemm_open(struct site *site, const struct rival_row *row, str
     detail[0] = '\0';
     enum status st = rival_version(version, path, sizeof path);
     if (st) return st;
-    if (!blas_takes(&site->problem))
+    if (!blas_takes(&setup->problem))
         return fail(E_ABSENT, "cuBLAS %s takes no leading dimension above %d", version, INT_MAX);
-    struct rival *r = make(site, row);
+    struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
-    if ((st = start(r, site, strict_mode(), E_GPU))) {
+    if ((st = start(r, setup, strict_mode(), E_GPU))) {
         rival_close(r);
         return st;
     }
@@ -178,12 +178,12 @@ static bool fits_int(const struct problem *p)
 }
 
 /* Its own choice is made in the first call; what it then runs is judged. */
-static enum status try_it(struct site *site, const struct kernel *kernel)
+static enum status try_it(struct trial_setup *setup, const struct kernel *kernel)
 {
     struct judgement judgement;
-    enum status st = oracle_judge(&site->oracle, kernel, &judgement);
+    enum status st = oracle_judge(&setup->oracle, kernel, &judgement);
     if (st || judgement.right) return st;
-    st = oracle_restore(&site->oracle);
+    st = oracle_restore(&setup->oracle);
     return st ? st : fail(E_ABSENT, "CUBLAS_GEMM_AUTOTUNE gives a wrong C: %s", judgement.detail);
 }
 
@@ -194,7 +194,7 @@ static enum status emulate(const struct rival *r, const char *version)
     return check(ex.SetEmulationStrategy(r->handle, EMULATION_EAGER), E_ABSENT, "emulate FP32");
 }
 
-enum status rival_gemm_ex_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                                char detail[RIVAL_DETAIL_MAX])
 {
     char version[16];
@@ -202,16 +202,16 @@ enum status rival_gemm_ex_open(struct site *site, const struct rival_row *row, s
     detail[0] = '\0';
     enum status st = load_ex(version);
     if (st) return st;
-    if (!fits_int(&site->problem)) return fail(E_ABSENT, "cublasGemmEx takes no size beyond %d", INT_MAX);
-    struct rival *r = make(site, row);
+    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx takes no size beyond %d", INT_MAX);
+    struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     *kernel = (struct kernel){r, ex_launch, rival_close};
     const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
     if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
     /* The pedantic mode would forbid what other compute types are asked for. */
-    st = start(r, site, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
+    st = start(r, setup, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
     if (!st && row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9) st = emulate(r, version);
-    if (!st && autotune) st = try_it(site, kernel);
+    if (!st && autotune) st = try_it(setup, kernel);
     if (st) kernel_close(kernel);
     return st;
 }

@@ -2,7 +2,7 @@
 #include "measure.h"
 #include "oracle.h"
 #include "rival_open.h"
-#include "site.h"
+#include "trial_setup.h"
 
 #include "library.h"
 #include "stats.h"
@@ -189,9 +189,9 @@ static enum status prefer(const struct lt_rival *r, const struct workload *work)
 }
 
 /* Operands change places, as in blas.c. */
-static enum status set_up(struct lt_rival *r, const struct site *site, int compute)
+static enum status set_up(struct lt_rival *r, const struct trial_setup *setup, int compute)
 {
-    const struct problem *p = &site->problem;
+    const struct problem *p = &setup->problem;
     int op_a = p->trans_a ? LT_OP_T : LT_OP_N, op_b = p->trans_b ? LT_OP_T : LT_OP_N;
     if (compute == RIVAL_COMPUTE_32F && rival_must_be_pedantic()) compute = RIVAL_COMPUTE_32F_PEDANTIC;
     enum status st = check(lt.Create(&r->handle), "start");
@@ -203,7 +203,7 @@ static enum status set_up(struct lt_rival *r, const struct site *site, int compu
     if (!st) st = describe(&r->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
     if (!st) st = check(lt.PreferenceCreate(&r->preference), "take preferences");
     if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
-    return st ? st : prefer(r, &site->work);
+    return st ? st : prefer(r, &setup->work);
 }
 
 /* ---- choosing ---- */
@@ -219,34 +219,35 @@ static int by_time(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static enum status time_answer(struct site *site, const struct kernel *kernel, int blocks, double block_us,
-                               double *time_us)
+static enum status time_answer(struct trial_setup *setup, const struct kernel *kernel, int blocks,
+                               double block_us, double *time_us)
 {
     struct timed timed = {0};
     double samples[MEASURE_BLOCKS_MAX];
     int64_t calls;
-    enum status st = timed_start(&site->watch, &site->work, kernel, &timed);
+    enum status st = timed_start(&setup->watch, &setup->work, kernel, &timed);
     if (!st) st = timed_blocks(&timed, blocks, block_us, samples, &calls, NULL);
     timed_stop(&timed);
     *time_us = st ? (double)INFINITY : stats_median(samples, (size_t)blocks);
     return st == E_ABSENT ? OK : st; /* what it proposes and then refuses to run is no rival */
 }
 
-static enum status time_some(struct site *site, struct kernel *kernel, const struct lt_answer *answers,
-                             struct entrant *entrants, int count, int blocks, double block_us)
+static enum status time_some(struct trial_setup *setup, struct kernel *kernel,
+                             const struct lt_answer *answers, struct entrant *entrants, int count, int blocks,
+                             double block_us)
 {
     struct lt_rival *r = kernel->self;
     enum status st = OK;
     for (int i = 0; i < count && !st; i++) {
         r->algorithm = answers[entrants[i].answer].algorithm;
-        st = time_answer(site, kernel, blocks, block_us, &entrants[i].time_us);
+        st = time_answer(setup, kernel, blocks, block_us, &entrants[i].time_us);
     }
     qsort(entrants, (size_t)count, sizeof *entrants, by_time);
     return st;
 }
 
 /* The fastest that is right. */
-static enum status choose(struct site *site, struct kernel *kernel, char *detail)
+static enum status choose(struct trial_setup *setup, struct kernel *kernel, char *detail)
 {
     struct lt_rival *r = kernel->self;
     struct lt_answer answers[ANSWERS_MAX];
@@ -259,22 +260,22 @@ static enum status choose(struct site *site, struct kernel *kernel, char *detail
     for (int i = 0; i < proposed; i++)
         if (answers[i].state == LT_SUCCESS && answers[i].workspace_bytes <= r->workspace.bytes)
             entrants[count++] = (struct entrant){i, 0};
-    st = time_some(site, kernel, answers, entrants, count, GLANCE_BLOCKS, MEASURE_BLOCK_US);
+    st = time_some(setup, kernel, answers, entrants, count, GLANCE_BLOCKS, MEASURE_BLOCK_US);
     if (!st)
-        st = time_some(site, kernel, answers, entrants, count < AGAIN ? count : AGAIN, AGAIN_BLOCKS,
+        st = time_some(setup, kernel, answers, entrants, count < AGAIN ? count : AGAIN, AGAIN_BLOCKS,
                        AGAIN_BLOCK_US);
     for (int i = 0; i < count && !st && isfinite(entrants[i].time_us); i++) {
         struct judgement judgement;
         r->algorithm = answers[entrants[i].answer].algorithm;
         snprintf(detail, RIVAL_DETAIL_MAX, "answer %d of %d", entrants[i].answer + 1, proposed);
-        st = oracle_judge(&site->oracle, kernel, &judgement);
+        st = oracle_judge(&setup->oracle, kernel, &judgement);
         if (!st && judgement.right) return OK;
-        if (!st) st = oracle_restore(&site->oracle);
+        if (!st) st = oracle_restore(&setup->oracle);
     }
     return st ? st : fail(E_ABSENT, "none of the %d answers of cublasLt runs and is right", proposed);
 }
 
-enum status rival_lt_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+enum status rival_lt_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                           char detail[RIVAL_DETAIL_MAX])
 {
     *kernel = (struct kernel){0};
@@ -282,10 +283,10 @@ enum status rival_lt_open(struct site *site, const struct rival_row *row, struct
     if (st) return st;
     struct lt_rival *r = calloc(1, sizeof *r);
     if (!r) return fail(E_MEMORY, "out of memory while opening cublasLt");
-    r->device = site->device;
+    r->device = setup->device;
     *kernel = (struct kernel){r, lt_launch, lt_close};
-    st = set_up(r, site, row->compute);
-    if (!st) st = choose(site, kernel, detail);
+    st = set_up(r, setup, row->compute);
+    if (!st) st = choose(setup, kernel, detail);
     if (st) kernel_close(kernel);
     return st;
 }

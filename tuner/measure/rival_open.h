@@ -15,17 +15,17 @@ enum { RIVAL_ALGORITHM_DEFAULT = -1, RIVAL_ALGORITHM_AUTOTUNE = 999 };
 bool rival_must_be_pedantic(void);
 
 /* cublasSgemm, as most programs call it. Sizes beyond an int where cuBLAS has that. */
-enum status rival_sgemm_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                              char detail[RIVAL_DETAIL_MAX]);
 
 /* cublasGemmEx with the row's compute type and algorithm; one that chooses in its first call (AUTOTUNE) is
  * judged after it. */
-enum status rival_gemm_ex_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                                char detail[RIVAL_DETAIL_MAX]);
 
-/* The fastest of all that cublasLt's heuristic proposes for the site's problem and the row's compute type
+/* The fastest of all that cublasLt's heuristic proposes for the setup's problem and the row's compute type
  * (GEMMTUNE_LIBCUBLASLT, toolkit, usual names), timed here and judged like a candidate. */
-enum status rival_lt_open(struct site *site, const struct rival_row *row, struct kernel *kernel,
+enum status rival_lt_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                           char detail[RIVAL_DETAIL_MAX]);
 
 #endif

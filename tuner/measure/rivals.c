@@ -55,7 +55,7 @@ const struct rival_row rivals[] = {
 };
 
 const int rival_count = sizeof rivals / sizeof *rivals;
-_Static_assert(sizeof rivals / sizeof *rivals <= RIVALS_MAX, "a line-up has room for all rivals");
+_Static_assert(sizeof rivals / sizeof *rivals <= RIVALS_MAX, "a contenders has room for all rivals");
 
 bool rival_must_be_pedantic(void)
 {

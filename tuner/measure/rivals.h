@@ -3,8 +3,8 @@
  *
  * Each is asked for the arithmetic that it promises, by the mode of its handle or its compute type, and the
  * environment of this process is left alone. What would change the meaning of FP32 for a whole process
- * (crew.h) the supervisor keeps from its children; where it is set nevertheless, strict FP32 is asked for in
- * cuBLAS's pedantic mode, which knows neither TF32 nor emulation.
+ * (children.h) the supervisor keeps from its children; where it is set nevertheless, strict FP32 is asked for
+ * in cuBLAS's pedantic mode, which knows neither TF32 nor emulation.
  */
 #ifndef GT_RIVALS_H
 #define GT_RIVALS_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct site;
+struct trial_setup;
 struct kernel;
 
 #define RIVAL_DETAIL_MAX 96
@@ -26,9 +26,9 @@ struct rival_row {
     enum gemm_type delivers; /* a rival for what it satisfies */
     int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for those that take them */
 
-    /* Ready for the site's problem. detail: which of how many, or "". E_ABSENT: the library lacks it, refuses
-     * the problem, or what it offers is not right. Errors: E_GPU, E_MEMORY. */
-    enum status (*open)(struct site *site, const struct rival_row *row, struct kernel *kernel,
+    /* Ready for the setup's problem. detail: which of how many, or "". E_ABSENT: the library lacks it,
+     * refuses the problem, or what it offers is not right. Errors: E_GPU, E_MEMORY. */
+    enum status (*open)(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                         char detail[RIVAL_DETAIL_MAX]);
 };
 

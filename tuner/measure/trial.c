@@ -5,7 +5,7 @@
 #include "stats.h"
 #include <stdio.h>
 
-/* Wrong, or the site spoilt by a former candidate that wrote where it must not? Write everything again and
+/* Wrong, or the setup spoilt by a former candidate that wrote where it must not? Write everything again and
  * ask once more; when it was wrong indeed, write everything again for the next one. */
 static enum status judge_fairly(struct oracle *oracle, const struct kernel *kernel,
                                 struct judgement *judgement)
@@ -36,46 +36,46 @@ static enum status screen(struct timed *timed, double best_us, struct outcome *o
     return OK;
 }
 
-static enum status time_and_recheck(struct site *site, const struct kernel *kernel,
+static enum status time_and_recheck(struct trial_setup *setup, const struct kernel *kernel,
                                     const struct judgement *judgement, double best_us, struct outcome *o)
 {
     struct timed timed = {0};
     bool same = true;
-    enum status st = timed_start(&site->watch, &site->work, kernel, &timed);
+    enum status st = timed_start(&setup->watch, &setup->work, kernel, &timed);
     if (!st) st = screen(&timed, best_us, o);
-    if (!st) st = oracle_recheck(&site->oracle, kernel, judgement, timed.sets_used, &same);
+    if (!st) st = oracle_recheck(&setup->oracle, kernel, judgement, timed.sets_used, &same);
     timed_stop(&timed);
     if (st || same) return st;
     o->verdict = VERDICT_WRONG;
     o->time_us = 0;
     snprintf(o->detail, sizeof o->detail, "C after timing differs from the C judged before");
-    return oracle_restore(&site->oracle);
+    return oracle_restore(&setup->oracle);
 }
 
-static enum status judge_and_time(struct site *site, const struct kernel *kernel, double best_us,
+static enum status judge_and_time(struct trial_setup *setup, const struct kernel *kernel, double best_us,
                                   struct outcome *o)
 {
     struct judgement judgement = {0};
-    enum status st = judge_fairly(&site->oracle, kernel, &judgement);
+    enum status st = judge_fairly(&setup->oracle, kernel, &judgement);
     if (st) return st;
     o->exact = judgement.exact;
     o->worst_error = judgement.worst;
     o->errors = judgement.errors;
     snprintf(o->detail, sizeof o->detail, "%s", judgement.detail);
-    if (judgement.right) return time_and_recheck(site, kernel, &judgement, best_us, o);
+    if (judgement.right) return time_and_recheck(setup, kernel, &judgement, best_us, o);
     o->verdict = VERDICT_WRONG;
     return OK;
 }
 
-enum status trial_run(struct site *site, const struct candidate *candidate, double best_us,
+enum status trial_run(struct trial_setup *setup, const struct candidate *candidate, double best_us,
                       struct outcome *outcome)
 {
     double start = now_s();
-    struct outcome o = {.facts = candidate->facts, .cold = site->cold, .errors = accuracy_unknown()};
+    struct outcome o = {.facts = candidate->facts, .cold = setup->cold, .errors = accuracy_unknown()};
     struct kernel kernel = {0};
-    enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
+    enum status st = kernel_load(setup->device, &candidate->config, &setup->problem, candidate->cubin,
                                  candidate->checksum, &kernel);
-    if (!st) st = judge_and_time(site, &kernel, best_us, &o);
+    if (!st) st = judge_and_time(setup, &kernel, best_us, &o);
     if (st && device_lost()) o.verdict = VERDICT_CRASHED;
     else if (st == E_ABSENT) o.verdict = VERDICT_REFUSED;
     if (st && (device_lost() || st == E_ABSENT)) {

@@ -13,15 +13,16 @@ static void set_wrong(struct verification *v, const struct problem *problem, con
     snprintf(v->detail, sizeof v->detail, "%.90s: %.100s", text, why);
 }
 
-static enum status repeat_tuned(struct site *site, const struct candidate *candidate, struct verification *v)
+static enum status repeat_tuned(struct trial_setup *setup, const struct candidate *candidate,
+                                struct verification *v)
 {
     struct kernel kernel = {0};
     struct judgement judgement = {0};
     int different = 0;
-    enum status st = kernel_load(site->device, &candidate->config, &site->problem, candidate->cubin,
+    enum status st = kernel_load(setup->device, &candidate->config, &setup->problem, candidate->cubin,
                                  candidate->checksum, &kernel);
-    if (!st) st = oracle_judge(&site->oracle, &kernel, &judgement);
-    if (!st && judgement.right) st = oracle_repeat(&site->oracle, &kernel, &judgement, RUNS, &different);
+    if (!st) st = oracle_judge(&setup->oracle, &kernel, &judgement);
+    if (!st && judgement.right) st = oracle_repeat(&setup->oracle, &kernel, &judgement, RUNS, &different);
     kernel_close(&kernel);
     if (st) return st;
     v->shapes++;
@@ -29,8 +30,8 @@ static enum status repeat_tuned(struct site *site, const struct candidate *candi
     char why[80];
     snprintf(why, sizeof why, "%d of %d runs gave other bits", different, RUNS);
     if (!judgement.right || different) {
-        set_wrong(v, &site->problem, judgement.right ? why : judgement.detail);
-        return oracle_restore(&site->oracle);
+        set_wrong(v, &setup->problem, judgement.right ? why : judgement.detail);
+        return oracle_restore(&setup->oracle);
     }
     return OK;
 }
@@ -67,18 +68,18 @@ static enum status plant(const struct workload *work, enum verify_data data)
     return st;
 }
 
-static enum status judge_case(struct site *site, const struct candidate *candidate,
+static enum status judge_case(struct trial_setup *setup, const struct candidate *candidate,
                               const struct verify_case *one, struct judgement *judgement)
 {
     const int64_t room = INT64_C(1) << 30; /* a case needs a few MiB */
     struct kernel kernel = {0};
     struct workload work = {0};
     struct oracle oracle = {0};
-    enum status st = kernel_load(site->device, &candidate->config, &one->problem, candidate->cubin,
+    enum status st = kernel_load(setup->device, &candidate->config, &one->problem, candidate->cubin,
                                  candidate->checksum, &kernel);
-    if (!st) st = workload_open(&site->kernels, &one->problem, false, site->seed, room, &work);
+    if (!st) st = workload_open(&setup->kernels, &one->problem, false, setup->seed, room, &work);
     if (!st) st = plant(&work, one->data);
-    if (!st) st = oracle_open(&work, site->seed, room, &oracle);
+    if (!st) st = oracle_open(&work, setup->seed, room, &oracle);
     if (!st) st = oracle_judge(&oracle, &kernel, judgement);
     oracle_close(&oracle);
     workload_close(&work);
@@ -86,27 +87,28 @@ static enum status judge_case(struct site *site, const struct candidate *candida
     return st;
 }
 
-static enum status run_cases(struct site *site, const struct candidate *candidate, struct verification *v)
+static enum status run_cases(struct trial_setup *setup, const struct candidate *candidate,
+                             struct verification *v)
 {
     struct verify_case cases[VERIFY_CASES_MAX];
-    int count = verify_cases(&candidate->config, &site->problem, cases);
+    int count = verify_cases(&candidate->config, &setup->problem, cases);
     const char *first_skip = NULL;
     for (int i = 0; i < count; i++) {
         const struct verify_case *one = &cases[i];
         const char *why =
-            candidate->config.template->check(&candidate->config, &one->problem, &site->device->gpu);
+            candidate->config.template->check(&candidate->config, &one->problem, &setup->device->gpu);
         if (why) {
             v->skipped++;
             if (!first_skip) first_skip = why;
             continue;
         }
         struct judgement judgement = {0};
-        enum status st = judge_case(site, candidate, one, &judgement);
+        enum status st = judge_case(setup, candidate, one, &judgement);
         if (st) return st;
         v->shapes++;
         if (!judgement.right) {
             set_wrong(v, &one->problem, judgement.detail);
-            return oracle_restore(&site->oracle);
+            return oracle_restore(&setup->oracle);
         }
     }
     snprintf(v->detail, sizeof v->detail, "%d cases right, %d skipped%s%.120s%s", v->shapes, v->skipped,
@@ -114,12 +116,12 @@ static enum status run_cases(struct site *site, const struct candidate *candidat
     return OK;
 }
 
-enum status verify_run(struct site *site, const struct candidate *candidate,
+enum status verify_run(struct trial_setup *setup, const struct candidate *candidate,
                        struct verification *verification)
 {
     struct verification v = {.verdict = VERDICT_MEASURED, .errors = accuracy_unknown()};
-    enum status st = repeat_tuned(site, candidate, &v);
-    if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(site, candidate, &v);
+    enum status st = repeat_tuned(setup, candidate, &v);
+    if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(setup, candidate, &v);
     if (st && (device_lost() || st == E_ABSENT)) {
         v.verdict = device_lost() ? VERDICT_CRASHED : VERDICT_REFUSED;
         snprintf(v.detail, sizeof v.detail, "%.199s", status_text());

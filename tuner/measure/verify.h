@@ -10,12 +10,13 @@ struct verification {
                                       */
     int shapes;                      /* cases judged */
     int skipped;                     /* cases that the template's rules refuse for this configuration */
-    struct accuracy errors; /* of the site's problem, on the data of which the rival was judged; or unknown */
+    struct accuracy
+        errors; /* of the setup's problem, on the data of which the rival was judged; or unknown */
 };
 
-/* Twenty bitwise equal runs of the site's problem, then the cases of verify_cases.h. Stops at the first wrong
- * one. Errors as in trial_run. */
-enum status verify_run(struct site *site, const struct candidate *candidate,
+/* Twenty bitwise equal runs of the setup's problem, then the cases of verify_cases.h. Stops at the first
+ * wrong one. Errors as in trial_run. */
+enum status verify_run(struct trial_setup *setup, const struct candidate *candidate,
                        struct verification *verification);
 
 #endif

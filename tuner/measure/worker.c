@@ -6,9 +6,9 @@
 #include "worker.h"
 #include "canary.h"
 #include "compile.h"
+#include "contenders.h"
 #include "env.h"
 #include "frame.h"
-#include "line_up.h"
 #include "messages.h"
 #include "roofline.h"
 #include "verify.h"
@@ -36,8 +36,8 @@ struct worker {
     const char *cache;
     struct device device;
     bool open; /* the device is, the judge is loaded, and the canary sang */
-    struct site site;
-    struct line_up line_up;
+    struct trial_setup setup;
+    struct contenders contenders;
     char cublas[16], nvrtc[16];
 };
 
@@ -61,14 +61,15 @@ static enum status take_candidate(const struct worker *w, const char *verb, cons
     const char *text;
     json_t *facts = NULL;
     json_error_t error;
-    if (!w->site.ready) return fail(E_INPUT, "'%s' was asked before a problem was prepared", verb);
+    if (!w->setup.ready) return fail(E_INPUT, "'%s' was asked before a problem was prepared", verb);
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:s, s:s, s?o}", "config", &text, "cubin",
                        &candidate->cubin, "checksum", &candidate->checksum, "facts", &facts))
         return unpack_failed(verb, &error);
     enum status st = config_parse(text, &candidate->config);
     if (!st && facts) st = facts_from_json(facts, &candidate->facts);
     if (st) return st;
-    const char *why = candidate->config.template->check(&candidate->config, &w->site.problem, &w->device.gpu);
+    const char *why =
+        candidate->config.template->check(&candidate->config, &w->setup.problem, &w->device.gpu);
     return why ? fail(E_INPUT, "'%s' is not legal here: %s", text, why) : OK;
 }
 
@@ -93,8 +94,8 @@ static enum status open_worker(struct worker *w)
     if (w->open) return OK;
     enum status st = compile_load(w->nvrtc);
     if (!st) st = device_open(w->ordinal, &w->device);
-    if (!st) st = site_open(&w->device, w->cache, &w->site);
-    if (!st) st = canary_run(&w->site);
+    if (!st) st = trial_setup_open(&w->device, w->cache, &w->setup);
+    if (!st) st = canary_run(&w->setup);
     w->open = st == OK;
     return st;
 }
@@ -112,7 +113,7 @@ static json_t *answer_hello(struct worker *w)
     snprintf(cuda_text, sizeof cuda_text, "%d.%d", version / 1000, version % 1000 / 10);
     if (!nvml) snprintf(driver, sizeof driver, "CUDA %s", cuda_text);
     if (rival_version(w->cublas, path, sizeof path)) w->cublas[0] = '\0';
-    nvml_limits(&w->site.watch.nvml, &sm_clock_mhz, &memory_clock_mhz, &power_limit_w);
+    nvml_limits(&w->setup.watch.nvml, &sm_clock_mhz, &memory_clock_mhz, &power_limit_w);
     return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:f}", "ok", 1, "gpu",
                      gpu_to_json(&w->device.gpu), "uuid", w->device.uuid, "driver", driver, "cuda", cuda_text,
                      "cublas", w->cublas, "nvrtc", w->nvrtc, "nvml", nvml, "canary", 1, "devices", count,
@@ -125,13 +126,13 @@ static enum status measure_anchor(struct worker *w, double warm_s, double *sampl
 {
     *count = 0;
     *spent_s = 0;
-    if (!w->line_up.has_anchor) return OK;
-    enum status st = oracle_judge(&w->site.oracle, &w->line_up.anchor_kernel, judgement);
+    if (!w->contenders.has_anchor) return OK;
+    enum status st = oracle_judge(&w->setup.oracle, &w->contenders.anchor_kernel, judgement);
     if (!st && warm_s > 0)
-        return timed_warm_up(&w->line_up.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
+        return timed_warm_up(&w->contenders.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
     int64_t calls;
     *count = 3;
-    return st ? st : timed_blocks(&w->line_up.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
+    return st ? st : timed_blocks(&w->contenders.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
 }
 
 static json_t *answer_prepare(struct worker *w, const json_t *request)
@@ -151,23 +152,24 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
         return message_failure(fail(E_INPUT, "prepare: seed or warm_s is negative"));
     enum status st = problem_parse(text, &problem);
     if (st) return message_failure(st);
-    line_up_close(&w->line_up);
-    w->site.watch.one_by_one = one_by_one;
-    st = site_prepare(&w->site, &problem, cold, (uint64_t)seed);
-    if (!st) st = line_up_open(&w->site, &w->line_up);
+    contenders_close(&w->contenders);
+    w->setup.watch.one_by_one = one_by_one;
+    st = trial_setup_prepare(&w->setup, &problem, cold, (uint64_t)seed);
+    if (!st) st = contenders_open(&w->setup, &w->contenders);
     if (!st) st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), samples, &count, &spent_s, &judgement);
     if (st) {
         json_t *failure = message_failure(st);
-        line_up_close(&w->line_up);
-        site_clear(&w->site);
+        contenders_close(&w->contenders);
+        trial_setup_clear(&w->setup);
         return failure;
     }
     return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:o*, s:I, s:I}", "ok", 1, "anchor_us",
-                     count ? samples[count - 1] : 0.0, "rival", count ? w->line_up.anchor_row->name : "",
+                     count ? samples[count - 1] : 0.0, "rival", count ? w->contenders.anchor_row->name : "",
                      "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
-                     w->site.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
+                     w->setup.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
                      judgement.detail, "anchor_errors", accuracy_to_json(&judgement.errors), "judged_rows",
-                     (json_int_t)w->site.oracle.plan.rows, "rows", (json_int_t)w->site.oracle.plan.rows_all);
+                     (json_int_t)w->setup.oracle.plan.rows, "rows",
+                     (json_int_t)w->setup.oracle.plan.rows_all);
 }
 
 static json_t *answer_trial(struct worker *w, const json_t *request)
@@ -181,25 +183,25 @@ static json_t *answer_trial(struct worker *w, const json_t *request)
     if (json_unpack_ex(writable(request), &error, 0, "{s:F}", "best_us", &best_us))
         return message_failure(unpack_failed("trial", &error));
     if (!(best_us >= 0)) return message_failure(fail(E_INPUT, "trial: best_us is not a time"));
-    st = trial_run(&w->site, &candidate, best_us, &outcome);
+    st = trial_run(&w->setup, &candidate, best_us, &outcome);
     if (st) return message_failure(st);
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&outcome));
 }
 
-/* Whose block it is. detail stays the line-up's. */
+/* Whose block it is. detail stays the contenders'. */
 static enum status find_runner(struct worker *w, const char *who, const json_t *request, struct timed **timed,
                                const char **detail)
 {
     struct candidate candidate = {0};
     if (strcmp(who, "config") == 0) {
         enum status st = take_candidate(w, "block", request, &candidate);
-        return st ? st : line_up_find(&w->line_up, &candidate, timed);
+        return st ? st : contenders_find(&w->contenders, &candidate, timed);
     }
-    if (!w->site.ready) return fail(E_ABSENT, "block: no problem was prepared");
-    if (strcmp(who, "anchor") != 0) return line_up_rival(&w->line_up, who, timed, detail);
-    if (!w->line_up.has_anchor)
+    if (!w->setup.ready) return fail(E_ABSENT, "block: no problem was prepared");
+    if (strcmp(who, "anchor") != 0) return contenders_rival(&w->contenders, who, timed, detail);
+    if (!w->contenders.has_anchor)
         return fail(E_ABSENT, "block: cuBLAS is not there or does not take the problem");
-    *timed = &w->line_up.anchor;
+    *timed = &w->contenders.anchor;
     return OK;
 }
 
@@ -229,7 +231,7 @@ static json_t *answer_verify(struct worker *w, const json_t *request)
     struct candidate candidate = {0};
     struct verification v;
     enum status st = take_candidate(w, "verify", request, &candidate);
-    if (!st) st = verify_run(&w->site, &candidate, &v);
+    if (!st) st = verify_run(&w->setup, &candidate, &v);
     if (st) return message_failure(st);
     return json_pack("{s:b, s:s, s:s, s:i, s:i, s:o*}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
                      v.detail, "shapes", v.shapes, "skipped", v.skipped, "errors",
@@ -240,7 +242,7 @@ static json_t *answer_roofline(struct worker *w, const json_t *request)
 {
     (void)request;
     struct roofline roofline;
-    enum status st = roofline_measure(&w->site.watch, w->cache, &roofline);
+    enum status st = roofline_measure(&w->setup.watch, w->cache, &roofline);
     if (st) return message_failure(st);
     return json_pack("{s:b, s:f, s:f}", "ok", 1, "fp32_tflops", roofline.fp32_tflops, "gb_per_s",
                      roofline.gb_per_s);
@@ -331,8 +333,8 @@ enum status cmd_gpu_worker(int argc, char **argv)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
     settle();
     enum status st = serve(&w);
-    line_up_close(&w.line_up);
-    site_close(&w.site);
+    contenders_close(&w.contenders);
+    trial_setup_close(&w.setup);
     device_close(&w.device);
     return st;
 }

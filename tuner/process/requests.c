@@ -1,4 +1,4 @@
-#include "crew.h"
+#include "children.h"
 #include "messages.h"
 
 json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s)

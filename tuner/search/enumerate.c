@@ -17,7 +17,7 @@
 /* What of a launch can differ between candidates of one kernel: its grids, and then the argument. */
 enum { GRIDS_BYTES = LAUNCH_KERNELS_MAX * 3 * sizeof(unsigned) };
 
-struct walk {
+struct enumeration {
     const struct space_section *section;
     const struct problem *problem;
     const struct gpu *gpu;
@@ -38,7 +38,7 @@ struct walk {
     int reason_count;
 };
 
-static void blame(struct walk *w, const char *why, double count)
+static void blame(struct enumeration *w, const char *why, double count)
 {
     int i = 0;
     while (i < w->reason_count && w->reason[i].why != why) i++;
@@ -56,7 +56,7 @@ static void write_launch(const struct launch_plan *plan, unsigned char *at)
 }
 
 /* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
-static enum status known_already(struct walk *w, const struct launch_plan *plan, bool *known)
+static enum status known_already(struct enumeration *w, const struct launch_plan *plan, bool *known)
 {
     const size_t bytes = GRIDS_BYTES + (size_t)plan->argument_bytes;
     *known = false;
@@ -79,7 +79,7 @@ static enum status known_already(struct walk *w, const struct launch_plan *plan,
 }
 
 /* *found: it is a candidate, if perhaps one that there is already. */
-static enum status keep(struct walk *w, bool *found)
+static enum status keep(struct enumeration *w, bool *found)
 {
     struct candidates *out = w->out;
     struct launch_plan plan;
@@ -108,7 +108,7 @@ static enum status keep(struct walk *w, bool *found)
 
 /* All values of parameter p with those before it set; of a `first` one only up to the first that leads to a
  * candidate. *found tells whether any did. */
-static enum status walk_from(struct walk *w, int p, bool *found)
+static enum status walk_from(struct enumeration *w, int p, bool *found)
 {
     const struct template *t = w->section->template;
     if (p == t->param_count) return keep(w, found);
@@ -135,7 +135,7 @@ static enum status walk_from(struct walk *w, int p, bool *found)
     return OK;
 }
 
-static enum status walk_section(const struct space_section *section, struct walk *w)
+static enum status walk_section(const struct space_section *section, struct enumeration *w)
 {
     w->section = section;
     w->checks = 0;
@@ -177,7 +177,8 @@ enum status space_enumerate(const struct space *space, const struct problem *pro
                             int64_t workspace_bytes, struct candidates *candidates)
 {
     memset(candidates, 0, sizeof *candidates);
-    struct walk w = {.problem = problem, .gpu = gpu, .workspace_bytes = workspace_bytes, .out = candidates};
+    struct enumeration w = {
+        .problem = problem, .gpu = gpu, .workspace_bytes = workspace_bytes, .out = candidates};
     enum status st = OK;
     for (int i = 0; !st && i < space->section_count; i++) st = walk_section(&space->section[i], &w);
     free(w.launches);

@@ -30,7 +30,7 @@ enum {
     KICKS_MOST = 4,
 };
 
-struct walk {
+struct descent {
     size_t centre; /* NEIGHBOURS_NONE: needs a new start */
     size_t list[NEIGHBOURS_MAX];
     size_t length, at;
@@ -52,7 +52,7 @@ struct ils {
     size_t best;     /* NEIGHBOURS_NONE before the first usable time */
     size_t in_order; /* all below are asked */
     unsigned kicks;
-    struct walk walk[WALKS];
+    struct descent walk[WALKS];
 };
 
 static void choose_starts(struct ils *s)
@@ -111,7 +111,7 @@ static enum search_answer propose(struct ils *s, size_t candidate, int walk, siz
     return SEARCH_TRY;
 }
 
-static void list_kind(struct ils *s, struct walk *w, enum neighbour_kind kind)
+static void list_kind(struct ils *s, struct descent *w, enum neighbour_kind kind)
 {
     w->kind = kind;
     w->at = 0;
@@ -119,7 +119,7 @@ static void list_kind(struct ils *s, struct walk *w, enum neighbour_kind kind)
     if (kind >= NEIGHBOUR_PAIR && w->length > COUPLED_MAX) w->length = COUPLED_MAX;
 }
 
-static void move_to(struct ils *s, struct walk *w, size_t centre)
+static void move_to(struct ils *s, struct descent *w, size_t centre)
 {
     w->centre = centre;
     list_kind(s, w, NEIGHBOUR_LAUNCH);
@@ -127,7 +127,7 @@ static void move_to(struct ils *s, struct walk *w, size_t centre)
 
 /* The next neighbour of the walk's centre that nobody proposed, NEIGHBOURS_NONE if all were. Moves downhill
  * on the way when a neighbour is already known to be faster. */
-static size_t next_neighbour(struct ils *s, struct walk *w)
+static size_t next_neighbour(struct ils *s, struct descent *w)
 {
     for (;;) {
         if (w->at == w->length) {
@@ -170,7 +170,7 @@ static size_t new_start(struct ils *s)
 
 static enum search_answer follow_best(struct ils *s, size_t *index)
 {
-    struct walk *w = &s->walk[0];
+    struct descent *w = &s->walk[0];
     if (s->best == NEIGHBOURS_NONE || s->spent[s->best]) return SEARCH_WAIT;
     if (w->centre != s->best) move_to(s, w, s->best);
     size_t candidate = next_neighbour(s, w);
@@ -181,7 +181,7 @@ static enum search_answer follow_best(struct ils *s, size_t *index)
 
 static enum search_answer explore(struct ils *s, int number, size_t *index)
 {
-    struct walk *w = &s->walk[number];
+    struct descent *w = &s->walk[number];
     if (w->centre != NEIGHBOURS_NONE && isnan(s->time_us[w->centre])) return SEARCH_WAIT;
     if (w->centre != NEIGHBOURS_NONE && isfinite(s->time_us[w->centre]) && !s->spent[w->centre]) {
         size_t candidate = next_neighbour(s, w);
@@ -220,7 +220,7 @@ static void tell(void *self, size_t index, double time_us)
     if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || time_us < s->time_us[s->best])) s->best = index;
     int owner = s->owner[index];
     if (owner < 0 || !first) return;
-    struct walk *w = &s->walk[owner];
+    struct descent *w = &s->walk[owner];
     w->pending--;
     if (w->centre != NEIGHBOURS_NONE && time_us < s->time_us[w->centre]) move_to(s, w, index);
 }

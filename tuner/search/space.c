@@ -13,7 +13,7 @@
  */
 #define LINE_MAX_CHARS 190
 
-struct reading {
+struct space_parser {
     FILE *file;
     char *line; /* of getline */
     size_t room;
@@ -26,8 +26,8 @@ struct reading {
     struct space_section *section; /* being read */
 };
 
-static int refuse(struct reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct reading *r, const char *format, ...)
+static int refuse(struct space_parser *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct space_parser *r, const char *format, ...)
 {
     if (r->wrong) return 0;
     va_list arguments;
@@ -42,7 +42,7 @@ static int refuse(struct reading *r, const char *format, ...)
 /* fgets for the INI library: reads a line of any length, counts it, and drops the reason after " ;". */
 static char *read_line(char *text, int room, void *stream)
 {
-    struct reading *r = stream;
+    struct space_parser *r = stream;
     ssize_t length = getline(&r->line, &r->room, r->file);
     if (length < 0) return NULL;
     r->number++;
@@ -65,7 +65,7 @@ static char *read_line(char *text, int room, void *stream)
     return text;
 }
 
-static struct space_section *open_section(struct reading *r, const char *name)
+static struct space_section *open_section(struct space_parser *r, const char *name)
 {
     char word[52];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, " \t"), name);
@@ -96,7 +96,7 @@ static struct space_section *open_section(struct reading *r, const char *name)
 }
 
 /* Append the values of one line to a parameter. */
-static int read_values(struct reading *r, const struct param *param, struct space_values *values,
+static int read_values(struct space_parser *r, const struct param *param, struct space_values *values,
                        const char *text)
 {
     char copy[LINE_MAX_CHARS + 1];
@@ -126,7 +126,7 @@ static int read_values(struct reading *r, const struct param *param, struct spac
 /* Called by the INI library for each line with a value; 0 makes it remember the line as wrong. */
 static int read_parameter(void *user, const char *section_name, const char *key, const char *text)
 {
-    struct reading *r = user;
+    struct space_parser *r = user;
     if (r->wrong) return 0;
     if (section_name[0] == '\0') return refuse(r, "%.60s stands before the first [template]", key);
     if (!r->section || strcmp(r->section->name, section_name) != 0)
@@ -163,7 +163,7 @@ static enum status complete(const char *path, struct space *space, int first)
 /* The sections of a file behind those that there are. Errors: E_ABSENT: there is no such file. */
 static enum status read_file(const char *path, struct space *space)
 {
-    struct reading r = {.file = fopen(path, "r"), .space = space};
+    struct space_parser r = {.file = fopen(path, "r"), .space = space};
     const int first = space->section_count;
     if (!r.file)
         return fail(errno == ENOENT ? E_ABSENT : E_IO, "cannot read the space file %s: %s", path,

@@ -132,7 +132,7 @@ static enum status read_file(const char *path, char **text, size_t *length)
     return st;
 }
 
-struct reading {
+struct pretuned_reader {
     const struct gpu *gpu;
     void (*visit)(void *self, const struct db_brief *brief);
     void *self;
@@ -141,7 +141,7 @@ struct reading {
     size_t room;
 };
 
-static void read_lines(struct reading *r, const char *path, const char *text, size_t length)
+static void read_lines(struct pretuned_reader *r, const char *path, const char *text, size_t length)
 {
     int64_t number = 0;
     for (const char *at = text, *end = text + length; at < end;) {
@@ -167,7 +167,7 @@ enum status pretuned_read(const char *folder, const struct gpu *gpu,
                           void (*visit)(void *self, const struct db_brief *brief), void *self,
                           int64_t *broken, char *first_broken, size_t room)
 {
-    struct reading r = {gpu, visit, self, 0, first_broken, room};
+    struct pretuned_reader r = {gpu, visit, self, 0, first_broken, room};
     struct dirent **entries;
     first_broken[0] = '\0';
     int count = scandir(folder, &entries, is_lines, alphasort);

@@ -50,7 +50,7 @@
 #define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
 #define GPC_SMS          16.5 /* a cluster stays within one */
 
-struct shape {
+struct skinny_kernel {
     double value[P_COUNT];
     double columns, tiles, splits, k, blocks; /* k and blocks of a launch; k of a block */
     int threads, smem_bytes, registers;
@@ -61,18 +61,18 @@ struct shape {
     bool aligned;       /* rows of the streamed operand begin at whole lines of memory */
 };
 
-static double rows_of_warp(const struct shape *s)
+static double rows_of_warp(const struct skinny_kernel *s)
 {
     return s->value[P_ROWS] / s->value[P_WARPS_R];
 }
 
-static struct shape describe(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                             const struct kernel_facts *facts)
+static struct skinny_kernel describe(const struct config *config, const struct problem *p,
+                                     const struct gpu *gpu, const struct kernel_facts *facts)
 {
     struct launch_plan plan;
     config->template->plan(config, p, &plan);
     const struct gemm_args args = gemm_args_in(&plan);
-    struct shape s = {.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS};
+    struct skinny_kernel s = {.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS};
     for (int i = 0; i < P_COUNT; i++) s.value[i] = config->value[i];
     s.along_k = s.value[P_SIDE] == 0 ? p->trans_b : !p->trans_a;
     s.small_along_k = s.value[P_SIDE] == 0 ? !p->trans_a : p->trans_b;
@@ -93,7 +93,7 @@ static struct shape describe(const struct config *config, const struct problem *
 
 /* Share of the bandwidth that rows of this length reach; those that do not begin at whole lines fetch a part
  * of two more. */
-static double row_efficiency(const struct shape *s)
+static double row_efficiency(const struct skinny_kernel *s)
 {
     double lanes = s->along_k ? 32 / s->value[P_LANES_X] * pow(s->value[P_WARPS_K], WARPS_JOIN_K)
                               : s->value[P_LANES_X] * pow(s->value[P_WARPS_X], WARPS_JOIN_X) *
@@ -105,19 +105,19 @@ static double row_efficiency(const struct shape *s)
 }
 
 /* Of the streamed operand, and a block's share of C. */
-static double block_bytes(const struct shape *s)
+static double block_bytes(const struct skinny_kernel *s)
 {
     double columns = fmin(s->columns, s->value[P_WARPS_X] * s->value[P_LANES_X] * s->value[P_TX]);
     return 4 * columns * (s->k + s->value[P_ROWS] / s->splits);
 }
 
-static double block_steps(const struct shape *s)
+static double block_steps(const struct skinny_kernel *s)
 {
     return ceil(s->k / (s->value[P_WARPS_K] * (32 / s->value[P_LANES_X]) * K_LANE));
 }
 
 /* Vectors that a block copies to shared memory, a warp's share of them at a time. */
-static double block_copies(const struct shape *s)
+static double block_copies(const struct skinny_kernel *s)
 {
     double k = block_steps(s) * s->value[P_WARPS_K] * (32 / s->value[P_LANES_X]) * K_LANE;
     if (s->small_along_k) return s->value[P_ROWS] * k / s->value[P_VS] / 32;
@@ -127,7 +127,7 @@ static double block_copies(const struct shape *s)
 }
 
 /* Issue slots of all warps of a block, for one scheduler of four. */
-static double block_slots(const struct shape *s)
+static double block_slots(const struct skinny_kernel *s)
 {
     double vectors = s->along_k ? K_LANE / s->value[P_VX] : 1, sums = rows_of_warp(s) * s->value[P_TX];
     double step = K_LANE * sums + rows_of_warp(s) * LDS_SLOTS * vectors +
@@ -137,31 +137,31 @@ static double block_slots(const struct shape *s)
 }
 
 /* Bytes side by side in memory that a load of a warp meets, and how many such pieces it meets. */
-static double piece_bytes(const struct shape *s)
+static double piece_bytes(const struct skinny_kernel *s)
 {
     return 4 * s->value[P_VX] * (s->along_k ? 32 / s->value[P_LANES_X] : s->value[P_LANES_X]);
 }
 
-static double pieces(const struct shape *s)
+static double pieces(const struct skinny_kernel *s)
 {
     return s->along_k ? s->value[P_LANES_X] : 32 / s->value[P_LANES_X];
 }
 
 /* Lines of memory that a block's loads look up, one a clock and SM. */
-static double block_lines(const struct shape *s)
+static double block_lines(const struct skinny_kernel *s)
 {
     double loads = block_steps(s) * s->threads / 32 * K_LANE * s->value[P_TX] / s->value[P_VX];
     return loads * pieces(s) * (ceil(piece_bytes(s) / (4 * LINE_FLOATS)) + (s->aligned ? 0 : 0.5));
 }
 
 /* Of what an SM is sent of the streamed operand, the share that it wants: whole sectors travel. */
-static double sector_share(const struct shape *s)
+static double sector_share(const struct skinny_kernel *s)
 {
     double bytes = piece_bytes(s);
     return bytes / (ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES + (s->aligned ? 0 : SECTOR_BYTES / 2));
 }
 
-static bool is_cluster(const struct shape *s)
+static bool is_cluster(const struct skinny_kernel *s)
 {
     return s->value[P_REDUCE] > 1;
 }
@@ -169,7 +169,7 @@ static bool is_cluster(const struct shape *s)
 /* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. Those of an H200 have 14 to 18
  * SMs, if one may judge by the clusters that they hold: 64 of 2, 14 of 8, less than 22 of 6, and with two
  * blocks an SM less than 64 of 4 and 48 of 5. */
-static double usable_sms(const struct shape *s, const struct gpu *gpu)
+static double usable_sms(const struct skinny_kernel *s, const struct gpu *gpu)
 {
     static const double beside_mean[] = {-2.5, -2.5, 0.5, 0.5, 0.5, 0.5, 1.5, 1.5};
     if (!is_cluster(s)) return gpu->sm_count;
@@ -181,7 +181,7 @@ static double usable_sms(const struct shape *s, const struct gpu *gpu)
 }
 
 /* A wave of `blocks` blocks: by bandwidth, by what is on its way, by arithmetic. */
-static void wave(const struct shape *s, const struct gpu *gpu, double blocks, struct prediction *p)
+static void wave(const struct skinny_kernel *s, const struct gpu *gpu, double blocks, struct prediction *p)
 {
     double an_sm = ceil(blocks / usable_sms(s, gpu)) * (is_cluster(s) ? 1 + CLUSTER_UNEVEN : 1),
            bytes = block_bytes(s), steps = block_steps(s);
@@ -198,7 +198,7 @@ static void wave(const struct shape *s, const struct gpu *gpu, double blocks, st
 }
 
 /* The last block of a tile adds its parts, some tens of bytes of each thread at a time. */
-static double join_us(const struct shape *s)
+static double join_us(const struct skinny_kernel *s)
 {
     if (s->splits <= 1) return 0;
     if (is_cluster(s)) return SEND_US;
@@ -212,7 +212,7 @@ static double join_us(const struct shape *s)
 struct prediction skinny_predict(const struct config *config, const struct problem *problem,
                                  const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    struct shape s = describe(config, problem, gpu, facts);
+    struct skinny_kernel s = describe(config, problem, gpu, facts);
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, s.threads, s.registers, s.smem_bytes)};
     double at_once = p.blocks_per_sm * usable_sms(&s, gpu);
     p.waves = s.blocks / at_once;

@@ -3,17 +3,17 @@
 #define GT_OPEN_ANCHOR_H
 
 #include "rivals.h"
-#include "site.h"
+#include "trial_setup.h"
 
 /* The row that problems of this type are raced against. */
 static inline enum status open_anchor(struct device *device, const struct problem *problem,
                                       struct kernel *kernel)
 {
-    static struct site site;
+    static struct trial_setup setup;
     char detail[RIVAL_DETAIL_MAX];
-    site = (struct site){.device = device, .problem = *problem};
+    setup = (struct trial_setup){.device = device, .problem = *problem};
     const struct rival_row *row = rival_anchor(problem->type);
-    return row->open(&site, row, kernel, detail);
+    return row->open(&setup, row, kernel, detail);
 }
 
 #endif

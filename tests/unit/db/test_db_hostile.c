@@ -107,8 +107,8 @@ TEST(a_schema_with_plain_columns_and_tables_more_is_read_and_written)
         meddle(sql);
         db_close(store_open(DB_GLANCE));
     }
-    meddle(
-        "CREATE TABLE sites (name TEXT PRIMARY KEY) STRICT; CREATE INDEX trials_by_end ON trials (ended_us)");
+    meddle("CREATE TABLE setups (name TEXT PRIMARY KEY) STRICT; CREATE INDEX trials_by_end ON trials "
+           "(ended_us)");
     store_assert_clean();
     make_database(3);
     store_assert_clean();

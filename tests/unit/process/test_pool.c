@@ -1,7 +1,7 @@
 /* The pool, with children that answer, die, hang and talk nonsense as they are told. */
 #include "unit.h"
 
-#include "crew.h"
+#include "children.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -309,29 +309,29 @@ TEST(a_variable_that_is_kept_from_children_is_ours_alone)
 
 /* Whatever the shell says of TF32 and emulation, the processes that load NVIDIA's libraries do not hear it.
  */
-TEST(no_child_of_a_crew_is_told_to_compute_something_else_than_fp32)
+TEST(no_child_is_told_to_compute_something_else_than_fp32)
 {
     static const char *const variables[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                                             "CUBLAS_EMULATION_STRATEGY"};
     static const int devices[] = {0};
-    char log[] = "/tmp/gemmtune-crew-XXXXXX", verb[32];
-    int fd = mkstemp(log), pid, children = 0;
+    char log[] = "/tmp/gemmtune-children-XXXXXX", verb[32];
+    int fd = mkstemp(log), pid, child_count = 0;
     assert_true(fd >= 0);
     setenv("FAKE_LOG", log, 1);
     for (int i = 0; i < 3; i++) setenv(variables[i], i == 0 ? "0" : "1", 1);
-    const struct crew_options options = {
+    const struct children_options options = {
         .cache = "/tmp", .compilers = 1, .devices = devices, .device_count = 1};
-    struct crew *crew;
-    assert_ok(crew_open(&options, &crew));
+    struct children *children;
+    assert_ok(children_open(&options, &children));
     FILE *file = fopen(log, "r");
     while (fscanf(file, "%31s %d%*[^\n]", verb, &pid) == 2) {
-        children++;
+        child_count++;
         assert_true(was_given(pid, "FAKE_LOG="));
         for (int i = 0; i < 3; i++) assert_false(was_given(pid, variables[i]));
     }
     fclose(file);
-    assert_int_equal(children, 2);
-    crew_close(crew);
+    assert_int_equal(child_count, 2);
+    children_close(children);
     close(fd), unlink(log), unsetenv("FAKE_LOG");
     assert_string_equal(getenv(variables[0]), "0");
     for (int i = 0; i < 3; i++) unsetenv(variables[i]);
@@ -358,7 +358,7 @@ int main(void)
         cmocka_unit_test(a_nice_child_is_nicer_than_we_are),
         cmocka_unit_test(closing_leaves_no_process_behind),
         cmocka_unit_test(a_variable_that_is_kept_from_children_is_ours_alone),
-        cmocka_unit_test(no_child_of_a_crew_is_told_to_compute_something_else_than_fp32),
+        cmocka_unit_test(no_child_is_told_to_compute_something_else_than_fp32),
         cmocka_unit_test(children_die_with_a_supervisor_that_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

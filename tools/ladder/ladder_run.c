@@ -1,4 +1,4 @@
-#include "climb.h"
+#include "ladder_run.h"
 
 #include "db.h"
 #include "fastest.h"
@@ -17,18 +17,19 @@
     300.0 /* the naive rung takes half a second a call on the square, and is judged by many calls */
 #define BLOCK_DEADLINE_S 60.0
 #define BLOCK_MS         50.0
-#define BLOCKS           7 /* of each climber, each with one of cuBLAS before it */
+#define BLOCKS           7 /* of each row, each with one of cuBLAS before it */
 #define WARM_S           30.0
 #define SEED             1
 #define MODEL_FIRST      8 /* compiled to see which of them spill */
 
-static struct climber *climber_add(struct climb *climb, const char *name, const struct config *config)
+static struct ladder_row *ladder_row_add(struct ladder_run *run, const char *name,
+                                         const struct config *config)
 {
-    struct climber *climber = &climb->climber[climb->count++];
-    memset(climber, 0, sizeof *climber);
-    snprintf(climber->name, sizeof climber->name, "%s", name);
-    climber->config = *config;
-    return climber;
+    struct ladder_row *row = &run->row[run->count++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->name, sizeof row->name, "%s", name);
+    row->config = *config;
+    return row;
 }
 
 /* "warptiled" of "ladder_warptiled". */
@@ -37,10 +38,10 @@ static const char *short_name(const struct template *rung)
     return rung->name + strlen("ladder_");
 }
 
-enum status climb_rungs(const char *only, struct climb *climb)
+enum status ladder_run_rungs(const char *only, struct ladder_run *run)
 {
     const struct template *wanted = only ? ladder_find(only) : NULL;
-    climb->count = 0;
+    run->count = 0;
     char list[256];
     size_t used = 0;
     for (int i = 0; i < LADDER_RUNGS; i++) {
@@ -51,9 +52,9 @@ enum status climb_rungs(const char *only, struct climb *climb)
         if (only && rung != wanted) continue;
         struct config config;
         ladder_config(rung, &config);
-        climber_add(climb, short_name(rung), &config);
+        ladder_row_add(run, short_name(rung), &config);
     }
-    if (climb->count > 0) return OK;
+    if (run->count > 0) return OK;
     return fail(E_USAGE, "the ladder has no rung '%s'; its rungs are %s", only, list);
 }
 
@@ -77,7 +78,7 @@ static enum status from_database(const char *path, const struct worker_info *wor
 
 /* The best of the model's first few. Registers and spills are known only from the compiler. E_ABSENT: none
  * can run. */
-static enum status from_model(struct crew *crew, const struct gpu *gpu, const struct problem *problem,
+static enum status from_model(struct children *children, const struct gpu *gpu, const struct problem *problem,
                               struct config *config)
 {
     struct space *space = NULL;
@@ -91,7 +92,7 @@ static enum status from_model(struct crew *crew, const struct gpu *gpu, const st
     if (st) goto out;
     count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;
     for (int i = 0; i < count; i++) kernels[i] = kernel_key_of(&field.config[i], problem, gpu->arch);
-    st = crew_build_all(crew, kernels, count, builds);
+    st = children_build_all(children, kernels, count, builds);
     if (st) goto out;
     for (int i = 0; i < count; i++) {
         if (!builds[i].built || builds[i].facts.spill_bytes > 0) continue;
@@ -108,93 +109,94 @@ out:
     return st;
 }
 
-enum status climb_add_tuned(struct crew *crew, const char *db_path, const struct gpu *gpu,
-                            const struct worker_info *worker, struct climb *climb)
+enum status ladder_run_add_tuned(struct children *children, const char *db_path, const struct gpu *gpu,
+                                 const struct worker_info *worker, struct ladder_run *run)
 {
     struct config config;
     const char *name = "model's best";
-    enum status st = from_database(db_path, worker, &climb->problem, &config, &name);
-    if (st == E_ABSENT) st = from_model(crew, gpu, &climb->problem, &config);
-    if (!st) climber_add(climb, name, &config);
+    enum status st = from_database(db_path, worker, &run->problem, &config, &name);
+    if (st == E_ABSENT) st = from_model(children, gpu, &run->problem, &config);
+    if (!st) ladder_row_add(run, name, &config);
     return st == E_ABSENT ? OK : st;
 }
 
-enum status climb_build(struct crew *crew, int arch, struct climb *climb)
+enum status ladder_run_build(struct children *children, int arch, struct ladder_run *run)
 {
-    struct kernel_key kernels[CLIMBERS_MAX];
-    struct build builds[CLIMBERS_MAX];
-    for (int i = 0; i < climb->count; i++)
-        kernels[i] = kernel_key_of(&climb->climber[i].config, &climb->problem, arch);
-    enum status st = crew_build_all(crew, kernels, climb->count, builds);
-    for (int i = 0; i < climb->count && !st; i++) climb->climber[i].build = builds[i];
+    struct kernel_key kernels[LADDER_ROWS_MAX];
+    struct build builds[LADDER_ROWS_MAX];
+    for (int i = 0; i < run->count; i++) kernels[i] = kernel_key_of(&run->row[i].config, &run->problem, arch);
+    enum status st = children_build_all(children, kernels, run->count, builds);
+    for (int i = 0; i < run->count && !st; i++) run->row[i].build = builds[i];
     return st;
 }
 
-static enum status prepare(struct crew *crew, bool cold, const struct problem *problem, double *anchor_us)
+static enum status prepare(struct children *children, bool cold, const struct problem *problem,
+                           double *anchor_us)
 {
     json_t *answer = NULL;
-    enum status st = crew_ask(crew, 0, request_prepare(problem, cold, SEED, WARM_S), CREW_PREPARE_S, &answer);
+    enum status st =
+        children_ask(children, 0, request_prepare(problem, cold, SEED, WARM_S), CHILDREN_PREPARE_S, &answer);
     if (!st) *anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     json_decref(answer);
     return st;
 }
 
 /* One block's mean time of a call. */
-static enum status block(struct crew *crew, json_t *request, double *time_us)
+static enum status block(struct children *children, json_t *request, double *time_us)
 {
     json_t *answer = NULL;
-    enum status st = crew_ask(crew, 0, request, BLOCK_DEADLINE_S, &answer);
+    enum status st = children_ask(children, 0, request, BLOCK_DEADLINE_S, &answer);
     if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
     json_decref(answer);
     return st;
 }
 
-static enum status time_climber(struct crew *crew, struct climber *climber, bool anchor)
+static enum status time_row(struct children *children, struct ladder_row *row, bool anchor)
 {
     double own[BLOCKS], rival[BLOCKS];
     enum status st = OK;
     for (int i = 0; i < BLOCKS && !st; i++) {
-        if (anchor) st = block(crew, request_anchor_block(BLOCK_MS), &rival[i]);
-        if (!st) st = block(crew, request_block(&climber->config, &climber->build, BLOCK_MS), &own[i]);
+        if (anchor) st = block(children, request_anchor_block(BLOCK_MS), &rival[i]);
+        if (!st) st = block(children, request_block(&row->config, &row->build, BLOCK_MS), &own[i]);
     }
     if (st) return st;
-    climber->time_us = stats_median(own, BLOCKS);
-    climber->anchor_us = anchor ? stats_median(rival, BLOCKS) : 0;
+    row->time_us = stats_median(own, BLOCKS);
+    row->anchor_us = anchor ? stats_median(rival, BLOCKS) : 0;
     return OK;
 }
 
-static enum status try_climber(struct crew *crew, struct climber *climber, bool anchor)
+static enum status try_row(struct children *children, struct ladder_row *row, bool anchor)
 {
     json_t *answer = NULL;
     enum status st =
-        crew_ask(crew, 0, request_trial(&climber->config, &climber->build, 0), TRIAL_DEADLINE_S, &answer);
-    if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &climber->outcome);
+        children_ask(children, 0, request_trial(&row->config, &row->build, 0), TRIAL_DEADLINE_S, &answer);
+    if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &row->outcome);
     json_decref(answer);
-    if (!st && outcome_usable(&climber->outcome)) st = time_climber(crew, climber, anchor);
+    if (!st && outcome_usable(&row->outcome)) st = time_row(children, row, anchor);
     return st;
 }
 
-enum status climb_measure(struct crew *crew, bool cold, struct climb *climb)
+enum status ladder_run_measure(struct children *children, bool cold, struct ladder_run *run)
 {
-    double anchors[CLIMBERS_MAX], anchor_us = 0;
+    double anchors[LADDER_ROWS_MAX], anchor_us = 0;
     int anchored = 0;
-    enum status st = prepare(crew, cold, &climb->problem, &anchor_us);
-    climb->anchor_us = anchor_us;
-    for (int i = 0; i < climb->count && !st; i++) {
-        struct climber *climber = &climb->climber[i];
-        if (!climber->build.built) {
-            climber->outcome = outcome_failed(climber->build.verdict, "%s", climber->build.detail);
+    enum status st = prepare(children, cold, &run->problem, &anchor_us);
+    run->anchor_us = anchor_us;
+    for (int i = 0; i < run->count && !st; i++) {
+        struct ladder_row *row = &run->row[i];
+        if (!row->build.built) {
+            row->outcome = outcome_failed(row->build.verdict, "%s", row->build.detail);
             continue;
         }
-        st = try_climber(crew, climber, anchor_us > 0);
+        st = try_row(children, row, anchor_us > 0);
         if (st == E_CHILD) { /* the worker died of it and has been restarted: a row that says so */
-            climber->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
-            climber->time_us = 0;
-            st = prepare(crew, cold, &climb->problem, &anchor_us);
+            row->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
+            row->time_us = 0;
+            st = prepare(children, cold, &run->problem, &anchor_us);
         }
-        climber->outcome.facts = climber->build.facts;
-        if (climber->time_us > 0 && climber->anchor_us > 0) anchors[anchored++] = climber->anchor_us;
+        row->outcome.facts = row->build.facts;
+        if (row->time_us > 0 && row->anchor_us > 0) anchors[anchored++] = row->anchor_us;
     }
-    if (!st && anchored > 0) climb->anchor_us = stats_median(anchors, (size_t)anchored);
+    if (!st && anchored > 0) run->anchor_us = stats_median(anchors, (size_t)anchored);
     return st;
 }

@@ -1,9 +1,9 @@
-/* playoff.h — the finalists of one problem: which runs next, the times of their blocks, which may win and
+/* final_race.h — the finalists of one problem: which runs next, the times of their blocks, which may win and
  * with what evidence. race.h decides; this module keeps the samples and remembers which finalists the final
  * check refused.
  */
-#ifndef GT_PLAYOFF_H
-#define GT_PLAYOFF_H
+#ifndef GT_FINAL_RACE_H
+#define GT_FINAL_RACE_H
 
 #include "budget.h"
 #include "builds.h"
@@ -21,7 +21,7 @@ struct finalist {
     bool refused;
 };
 
-struct playoff {
+struct final_race {
     struct finalist finalist[RACE_RUNNERS_MAX];
     int count;
     struct race *race;
@@ -31,22 +31,23 @@ struct playoff {
     int repeats; /* of the present block, because the GPU was throttled */
 };
 
-void playoff_add(struct playoff *playoff, size_t index, const struct config *config, struct built *built);
+void final_race_add(struct final_race *final_race, size_t index, const struct config *config,
+                    struct built *built);
 
 /* Leave out those that could not be built, and start. Errors: E_MEMORY; E_ABSENT when nobody is left. */
-enum status playoff_start(struct playoff *playoff, const struct race_plan *plan, uint64_t seed);
+enum status final_race_start(struct final_race *final_race, const struct race_plan *plan, uint64_t seed);
 
-int playoff_next(const struct playoff *playoff); /* as race_next */
+int final_race_next(const struct final_race *final_race); /* as race_next */
 
 /* The present block's time; INFINITY when it failed. Errors: E_MEMORY. */
-enum status playoff_tell(struct playoff *playoff, double time_us);
+enum status final_race_tell(struct final_race *final_race, double time_us);
 
 /* The winner among those not refused, -1 if there is none. */
-int playoff_choice(const struct playoff *playoff, bool *tied);
+int final_race_choice(const struct final_race *final_race, bool *tied);
 
 /* Fill in what the race knows of a runner: configuration, times, ratio, rounds, registers. */
-void playoff_evidence(const struct playoff *playoff, int runner, struct db_winner *winner);
+void final_race_evidence(const struct final_race *final_race, int runner, struct db_winner *winner);
 
-void playoff_free(struct playoff *playoff); /* takes a zeroed struct */
+void final_race_free(struct final_race *final_race); /* takes a zeroed struct */
 
 #endif

@@ -1,19 +1,19 @@
-/* reading.h — what the commands that read the database share: which file, which GPU, what counts as stale
+/* db_view.h — what the commands that read the database share: which file, which GPU, what counts as stale
  * now.
  */
-#ifndef GT_READING_H
-#define GT_READING_H
+#ifndef GT_DB_VIEW_H
+#define GT_DB_VIEW_H
 
 #include "db.h"
 #include "table.h"
 #include <limits.h>
 
-struct reading {
+struct db_view {
     const char *file;         /* --db; NULL: the default */
     const char *gpu;          /* --gpu; NULL: all */
     enum table_format format; /* --format */
 
-    /* after reading_open */
+    /* after db_view_open */
     struct db *db;
     char path[PATH_MAX];
     char gpu_name[GPU_NAME_MAX]; /* what --gpu this stands for */
@@ -23,12 +23,12 @@ struct reading {
 
 /* Open the database read-only and find out what --gpu this means. Errors: those of db_open; E_ABSENT when
  * this machine's GPU is not in the database; E_GPU when it has none. */
-enum status reading_open(struct reading *reading);
-void reading_close(struct reading *reading); /* takes a zeroed struct */
+enum status db_view_open(struct db_view *view);
+void db_view_close(struct db_view *view); /* takes a zeroed struct */
 
 /* "no ... for GPU 'x' in FILE; it knows: ..." as E_ABSENT. what: "configuration". problem: its text or NULL.
  */
-enum status reading_nothing(struct reading *reading, const char *what, const char *problem);
+enum status db_view_nothing(struct db_view *view, const char *what, const char *problem);
 
 /* TFLOPS of a problem that takes time_us; NAN when it takes none. */
 double reading_tflops(const struct problem *problem, double time_us);

@@ -1,4 +1,4 @@
-#include "reading.h"
+#include "db_view.h"
 
 #include "this_gpu.h"
 #include "workspace.h"
@@ -19,7 +19,7 @@ static bool measured_here(void *self, const struct db_gpu *gpu)
 }
 
 /* The first GPU of this machine that was ever measured into this database. */
-static enum status choose_this(struct reading *r, const struct this_gpu *gpus, int count)
+static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, int count)
 {
     if (count == 0)
         return fail(E_GPU,
@@ -39,7 +39,7 @@ static enum status choose_this(struct reading *r, const struct this_gpu *gpus, i
                 gpus[0].name, r->path);
 }
 
-enum status reading_open(struct reading *r)
+enum status db_view_open(struct db_view *r)
 {
     enum status st = OK;
     if (r->file) snprintf(r->path, sizeof r->path, "%s", r->file);
@@ -59,7 +59,7 @@ enum status reading_open(struct reading *r)
     return OK;
 }
 
-void reading_close(struct reading *r)
+void db_view_close(struct db_view *r)
 {
     db_close(r->db);
     r->db = NULL;
@@ -82,7 +82,7 @@ static bool add_name(void *self, const struct db_gpu *gpu)
     return true;
 }
 
-enum status reading_nothing(struct reading *r, const char *what, const char *problem)
+enum status db_view_nothing(struct db_view *r, const char *what, const char *problem)
 {
     struct names names = {0};
     enum status st = db_gpus(r->db, add_name, &names);

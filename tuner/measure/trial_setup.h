@@ -1,0 +1,36 @@
+/* trial_setup.h — everything needed to test candidates on one GPU for one problem: operands, reference
+ * results, timer.
+ *
+ * Prepared once per problem; all its trials, race blocks and verifications use it.
+ */
+#ifndef GT_TRIAL_SETUP_H
+#define GT_TRIAL_SETUP_H
+
+#include "measure.h"
+#include "oracle.h"
+
+struct trial_setup {
+    struct device *device;
+    const char *cache; /* the caller's */
+    struct oracle_kernels kernels;
+    struct stopwatch watch;
+    bool ready; /* a problem is prepared: what follows is valid */
+    struct problem problem;
+    bool cold; /* cache policy asked for */
+    uint64_t seed;
+    struct workload work;
+    struct oracle oracle;
+};
+
+/* Load the judge's kernels and the clock. setup must stay where it is from then on. cache: folder of compiled
+ * kernels; it must stay, too. */
+enum status trial_setup_open(struct device *device, const char *cache, struct trial_setup *setup);
+void trial_setup_close(struct trial_setup *setup); /* takes a zeroed struct too */
+
+/* Free what the former problem held, then fill operands and compute references. Errors: E_GPU, with the sizes
+ * when memory does not suffice. */
+enum status trial_setup_prepare(struct trial_setup *setup, const struct problem *problem, bool cold,
+                                uint64_t seed);
+void trial_setup_clear(struct trial_setup *setup); /* forget the problem */
+
+#endif
