@@ -70,13 +70,6 @@ static enum status look_up(const struct way_request *r, enum question question,
     return st;
 }
 
-/* In place of what was measured and needs a workspace comes what was measured, or what anybody would have
- * used. */
-static bool stands_in(const struct way_request *r, const struct choice *choice)
-{
-    return !r->without_workspace || choice->source != CHOICE_PREDICTED;
-}
-
 static enum status first_that_can_be(const struct way_request *r, struct way **way, bool *passing)
 {
     struct choice choices[CHOICES_MAX];
@@ -86,7 +79,8 @@ static enum status first_that_can_be(const struct way_request *r, struct way **w
         enum status st = look_up(r, question, choices, &count, passing);
         if (st) return st;
         for (int i = 0; i < count; i++) {
-            if (!stands_in(r, &choices[i])) continue;
+            /* In place of what was measured comes what was measured, or what anybody would have used. */
+            if (r->without_workspace && choices[i].source == CHOICE_PREDICTED) continue;
             st = try_choice(r, &choices[i], way, passing);
             if (!st || st == E_MEMORY) return st;
             snprintf(last, sizeof last, "%.590s", status_text());
@@ -99,10 +93,14 @@ static enum status first_that_can_be(const struct way_request *r, struct way **w
 enum status prepare_way(const struct way_request *r, struct way **way)
 {
     bool passing = false;
-    if (r->problem->m == 0 || r->problem->n == 0) return way_of_nothing(r, way);
+    if (r->problem->m == 0 || r->problem->n == 0) return way_build(r, NULL, way, &passing);
     CUstreamCaptureMode before = relaxed_begin(); /* allocations and loading are allowed whoever captures */
     const enum status st = first_that_can_be(r, way, &passing);
     relaxed_end(before);
-    if (!st && passing) way_stands_in(*way, RETRY_FIRST);
-    return st;
+    if (st || !passing) return st;
+    (*way)->provisional = true;
+    (*way)->usual = false;
+    (*way)->patience = RETRY_FIRST;
+    atomic_store(&(*way)->retry, RETRY_FIRST);
+    return OK;
 }

@@ -95,55 +95,30 @@ static enum status build_cublas(const struct way *way, bool *passing)
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-static struct way *new_way(const struct way_request *request)
-{
-    struct way *way = calloc(1, sizeof *way);
-    if (!way) {
-        fail(E_MEMORY, "out of memory while making a plan");
-        return NULL;
-    }
-    way->problem = *request->problem;
-    way->handle = request->handle;
-    way->place = request->place;
-    return way;
-}
-
 enum status way_build(const struct way_request *request, const struct choice *choice, struct way **out,
                       bool *passing)
 {
-    struct way *way = new_way(request);
-    if (!way) return E_MEMORY;
-    way->cublas = choice->cublas;
-    way->scalars_on_device = request->scalars_on_device;
-    way->unaligned =
-        choice->cublas ? 3 : (uintptr_t)request->alignment - 1; /* cuBLAS looks at the addresses itself */
+    enum status st = OK;
+    struct way *way = calloc(1, sizeof *way);
+    if (!way) return fail(E_MEMORY, "out of memory while making a plan");
+    way->problem = *request->problem;
+    way->handle = request->handle;
+    way->place = request->place;
     *passing = false;
-    const enum status st =
-        choice->cublas ? build_cublas(way, passing) : build_kernel(way, &choice->config, passing);
-    if (st) way_free(way);
-    else {
-        describe(way, choice);
-        *out = way;
+    if (!choice) {
+        way->info.source = GT_EXACT;
+        snprintf(way->info.why, sizeof way->info.why, "C has no elements: nothing is launched");
+    } else {
+        way->cublas = choice->cublas;
+        way->scalars_on_device = request->scalars_on_device;
+        way->unaligned =
+            choice->cublas ? 3 : (uintptr_t)request->alignment - 1; /* cuBLAS looks at the addresses itself */
+        st = choice->cublas ? build_cublas(way, passing) : build_kernel(way, &choice->config, passing);
+        if (!st) describe(way, choice);
     }
+    if (st) way_free(way);
+    else *out = way;
     return st;
-}
-
-enum status way_of_nothing(const struct way_request *request, struct way **out)
-{
-    struct way *way = new_way(request);
-    if (!way) return E_MEMORY;
-    way->info.source = GT_EXACT;
-    snprintf(way->info.why, sizeof way->info.why, "C has no elements: nothing is launched");
-    *out = way;
-    return OK;
-}
-
-void way_stands_in(struct way *way, int patience)
-{
-    way->provisional = true;
-    way->usual = false;
-    way->patience = patience;
-    atomic_store(&way->retry, patience);
 }
 
 void way_free(struct way *way)

@@ -61,16 +61,10 @@ struct way_request {
 };
 
 /* Prepare a choice in the place's context, which must be current; compiles if need be. The choice must be
- * legal. E_ABSENT: this way is barred (refused by compiler or driver, no cuBLAS), with the reason; *passing:
- * it was a lack of memory. Errors: those of modules_get. */
+ * legal; NULL: C has no elements, and nothing is launched. E_ABSENT: this way is barred (refused by compiler
+ * or driver, no cuBLAS), with the reason; *passing: it was a lack of memory. Errors: those of modules_get. */
 enum status way_build(const struct way_request *request, const struct choice *choice, struct way **way,
                       bool *passing);
-
-/* For a C without elements: launches nothing. Errors: E_MEMORY. */
-enum status way_of_nothing(const struct way_request *request, struct way **way);
-
-/* Make a fresh one provisional: after so many launches the better one is tried again. */
-void way_stands_in(struct way *way, int patience);
 
 /* Takes NULL. */
 void way_free(struct way *way);
