@@ -1,7 +1,7 @@
 /* The pool, with children that answer, die, hang and talk nonsense as they are told. */
 #include "unit.h"
 
-#include "child_count.h"
+#include "children.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -314,15 +314,15 @@ TEST(no_child_is_told_to_compute_something_else_than_fp32)
     static const char *const variables[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                                             "CUBLAS_EMULATION_STRATEGY"};
     static const int devices[] = {0};
-    char log[] = "/tmp/gemmtune-child_count-XXXXXX", verb[32];
+    char log[] = "/tmp/gemmtune-children-XXXXXX", verb[32];
     int fd = mkstemp(log), pid, child_count = 0;
     assert_true(fd >= 0);
     setenv("FAKE_LOG", log, 1);
     for (int i = 0; i < 3; i++) setenv(variables[i], i == 0 ? "0" : "1", 1);
     const struct children_options options = {
         .cache = "/tmp", .compilers = 1, .devices = devices, .device_count = 1};
-    struct child_count *child_count;
-    assert_ok(children_open(&options, &child_count));
+    struct children *children;
+    assert_ok(children_open(&options, &children));
     FILE *file = fopen(log, "r");
     while (fscanf(file, "%31s %d%*[^\n]", verb, &pid) == 2) {
         child_count++;
@@ -331,7 +331,7 @@ TEST(no_child_is_told_to_compute_something_else_than_fp32)
     }
     fclose(file);
     assert_int_equal(child_count, 2);
-    children_close(child_count);
+    children_close(children);
     close(fd), unlink(log), unsetenv("FAKE_LOG");
     assert_string_equal(getenv(variables[0]), "0");
     for (int i = 0; i < 3; i++) unsetenv(variables[i]);
