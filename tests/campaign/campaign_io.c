@@ -441,21 +441,4 @@ static int control(int fd, int command, void *argument)
     return real_fcntl(fd, command, argument);
 }
 
-/* One word follows, a number or an address, or none. */
-#define ARGUMENT_OF(command)                                                                                 \
-    va_list list;                                                                                            \
-    va_start(list, command);                                                                                 \
-    void *argument = va_arg(list, void *);                                                                   \
-    va_end(list);
-
-int fcntl(int fd, int command, ...)
-{
-    ARGUMENT_OF(command)
-    return control(fd, command, argument);
-}
-
-int fcntl64(int fd, int command, ...)
-{
-    ARGUMENT_OF(command)
-    return control(fd, command, argument);
-}
+#include "campaign_fcntl.h"

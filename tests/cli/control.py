@@ -4,11 +4,11 @@ direction of writing, and a byte that is no UTF-8; what comes out must have them
 """
 import json
 import os
-import pty
 import re
-import subprocess
 import sys
 import tempfile
+
+import pseudo_terminal
 
 TITLE = b"\x1b]0;owned\x07"
 EVIL = TITLE + "\u202e\u009b31m".encode() + b"\xff"
@@ -23,21 +23,7 @@ wrong = []
 
 def run(*arguments, codes=range(11), **more):
     """Run on a pseudo-terminal, and look at all that it got."""
-    ours, its = pty.openpty()
-    child = subprocess.Popen([program.encode(), *arguments], stdin=its, stdout=its, stderr=its, env={**plain, **more},
-                             start_new_session=True)
-    os.close(its)
-    text = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        text += piece
-    os.close(ours)
-    code = child.wait()
+    code, text = pseudo_terminal.run([program.encode(), *arguments], {**plain, **more})
     found = re.findall(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]",
                        text.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n"))
     try:

@@ -7,13 +7,14 @@ of planned, the best with its ratio to cuBLAS, and the time left.
 import fcntl
 import json
 import os
-import pty
 import re
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+
+import pseudo_terminal
 
 WIDTHS = (60, 80, 110, 200)
 REPLACED = "\r\x1b[K"  # what stands before a line that takes another's place
@@ -33,26 +34,16 @@ def resize(terminal, width):
 
 def run_in(width, *arguments, narrower=0, **more):
     """Exit code and all that reached a terminal of so many columns, which shrinks at the first line of progress."""
-    ours, its = pty.openpty()
-    resize(its, width)
-    child = subprocess.Popen([program, *arguments], stdin=its, stdout=its, stderr=its, env={**environment, **more},
-                             start_new_session=True)
-    os.close(its)
-    text = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        text += piece
-        if narrower and b"#" in piece:
-            resize(ours, narrower)
-            text += b"<resized>"
-            narrower = 0
-    os.close(ours)
-    return child.wait(), text.decode("utf-8")
+    left = [narrower] if narrower else []
+
+    def shrink(terminal, piece):
+        if not left or b"#" not in piece:
+            return b""
+        resize(terminal, left.pop())
+        return b"<resized>"
+
+    code, text = pseudo_terminal.run([program, *arguments], {**environment, **more}, lambda its: resize(its, width), shrink)
+    return code, text.decode("utf-8")
 
 
 def lines_of(text):

@@ -4,6 +4,7 @@
 #ifndef GT_DROPIN_CALLS_H
 #define GT_DROPIN_CALLS_H
 
+#include "dropin_main.h"
 #include "program_blas.h"
 #include "runtime_fakes.h"
 
@@ -23,6 +24,26 @@ static inline void arrive(void)
     assert_int_equal(cublasLtCreate(&lt_context), 0);
     cublasSetStream_v2(blas_context, stream);
     program_blas_calls = program_lt_calls = program_nested_calls = 0;
+}
+
+/* The same where a winner is known for a problem; the operands for it. */
+static inline struct operand_set arrive_tuned(const char *problem, int skew)
+{
+    put_winner(problem, SIMT, 5, false);
+    arrive();
+    return operands_make(problem, skew);
+}
+
+/* And one for another beta, too; the operands are for the problem with `more` after it. */
+static inline struct operand_set arrive_tuned_both(const char *problem, const char *more, int skew)
+{
+    char text[PROBLEM_TEXT_MAX];
+    snprintf(text, sizeof text, "%s:beta=1", problem);
+    put_winner(problem, SIMT, 5, false);
+    put_winner(text, SIMT, 5, false);
+    arrive();
+    snprintf(text, sizeof text, "%s%s", problem, more);
+    return operands_make(text, skew);
 }
 
 /* A row-major problem, as a program that knows cuBLAS asks for it: operands swapped. */

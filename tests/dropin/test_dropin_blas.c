@@ -36,13 +36,9 @@ static void a_winner_answers_with_the_right_result(void **state)
         }
 }
 
-static void alpha_and_beta_are_the_call_s(void **state)
+TEST(alpha_and_beta_are_the_call_s)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32:alpha=2:beta=-3", 0);
+    struct operand_set o = arrive_tuned_both("sgemm:nn:16x24x32", ":alpha=2:beta=-3", 0);
     assert_went(sgemm_of(&o), 1, 0);
     operands_check(&o, 1, "alpha and beta");
     operands_free(&o);
@@ -57,9 +53,8 @@ static void alpha_and_beta_are_the_call_s(void **state)
     operands_free(&o);
 }
 
-static void what_has_no_winner_arrives_at_cublas_as_it_was(void **state)
+TEST(what_has_no_winner_arrives_at_cublas_as_it_was)
 {
-    (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     put_winner("sgemm:nn:32x32x32", NULL, 5, false); /* cuBLAS won */
     char slower[2048], *ratio;
@@ -94,12 +89,9 @@ static void what_has_no_winner_arrives_at_cublas_as_it_was(void **state)
 
 /* Operands that the winner's wide loads cannot reach: another kernel, or cuBLAS; the right result in any
  * case. */
-static void unaligned_operands_get_a_right_result(void **state)
+TEST(unaligned_operands_get_a_right_result)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 1);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 1);
     assert_int_equal(sgemm_of(&o), 0);
     operands_check(&o, 1, "skewed by a float");
     operands_free(&o);
@@ -109,12 +101,9 @@ static void unaligned_operands_get_a_right_result(void **state)
     operands_free(&aligned);
 }
 
-static void a_handle_that_allows_less_than_fp32_goes_to_cublas(void **state)
+TEST(a_handle_that_allows_less_than_fp32_goes_to_cublas)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     static const struct {
         int mode, kernels;
     } modes[] = {{0, 1}, {1, 0}, {2, 1}, {3, 0}, {4, 0}, {16, 1}, {18, 1}, {19, 0}};
@@ -129,9 +118,7 @@ static void gemm_ex_is_answered_in_strict_fp32_only(void **state)
 {
     enum { COMPUTE_FAST_TF32 = 77, COMPUTE_EMULATED = 78, R_16F = 2 };
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     assert_went(gemm_ex(&o, BLAS_COMPUTE_32F), 1, 0);
     operands_check(&o, 1, "cublasGemmEx");
     assert_went(gemm_ex(&o, BLAS_COMPUTE_32F_PEDANTIC), 1, 0);
@@ -150,12 +137,9 @@ static void gemm_ex_is_answered_in_strict_fp32_only(void **state)
     operands_free(&o);
 }
 
-static void what_cublas_calls_itself_is_left_alone(void **state)
+TEST(what_cublas_calls_itself_is_left_alone)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     cublasSetMathMode(blas_context, 3); /* passes on; cublasGemmEx then calls cublasLtMatmul, in plain FP32 */
     assert_went(gemm_ex(&o, BLAS_COMPUTE_32F), 0, 1);
     assert_int_equal(program_nested_calls, 1);
@@ -164,9 +148,8 @@ static void what_cublas_calls_itself_is_left_alone(void **state)
     operands_free(&o);
 }
 
-static void batches_are_answered_where_they_have_strides(void **state)
+TEST(batches_are_answered_where_they_have_strides)
 {
-    (void)state;
     put_winner("sgemm:nt:16x24x32:batch=3", SIMT, 5, false);
     put_winner("sgemm:nn:8x16x12:batch=2:lda=16:stride_a=256:stride_c=200", SIMT, 5, false);
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
@@ -302,10 +285,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_blas",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_blas", scenarios, sizeof scenarios / sizeof *scenarios, NULL,
+                       0);
 }

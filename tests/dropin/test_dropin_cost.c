@@ -91,10 +91,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_cost",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_cost", scenarios, sizeof scenarios / sizeof *scenarios, NULL,
+                       0);
 }

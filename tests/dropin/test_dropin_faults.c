@@ -10,9 +10,7 @@ static void a_kernel_that_is_not_there_yet_is_not_prepared_in_a_capture(void **s
 {
     CUgraph graph;
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
     assert_went(sgemm_of(&o), 0, 1);
     assert_int_equal(*fake.compilations, 0);
@@ -25,9 +23,8 @@ static void a_kernel_that_is_not_there_yet_is_not_prepared_in_a_capture(void **s
     operands_free(&o);
 }
 
-static void a_kernel_that_cannot_be_built_leaves_its_calls_to_cublas(void **state)
+TEST(a_kernel_that_cannot_be_built_leaves_its_calls_to_cublas)
 {
-    (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     setenv("GEMMTUNE_LIBNVRTC", "/nowhere/libnvrtc.so", 1);
     arrive();
@@ -38,12 +35,9 @@ static void a_kernel_that_cannot_be_built_leaves_its_calls_to_cublas(void **stat
     operands_free(&o);
 }
 
-static void a_launch_that_fails_is_computed_by_cublas_where_it_may(void **state)
+TEST(a_launch_that_fails_is_computed_by_cublas_where_it_may)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     assert_went(sgemm_of(&o), 1, 0);
     setenv("FAKE_GPU_FAIL", "cuLaunchKernel=999", 1);
     assert_went(sgemm_of(&o), 0, 1);
@@ -67,9 +61,8 @@ static void a_launch_that_fails_while_adding_to_c_is_an_error(void **state)
     operands_free(&o);
 }
 
-static void without_a_context_or_when_switched_off_everything_passes(void **state)
+TEST(without_a_context_or_when_switched_off_everything_passes)
 {
-    (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     assert_int_equal(cublasCreate_v2(&blas_context), 0);
     cublasSetStream_v2(blas_context, stream);
@@ -81,9 +74,8 @@ static void without_a_context_or_when_switched_off_everything_passes(void **stat
     operands_free(&o);
 }
 
-static void similar_problems_count_only_when_asked_for(void **state)
+TEST(similar_problems_count_only_when_asked_for)
 {
-    (void)state;
     put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
     arrive();
     *fake.computes = 0;
@@ -151,10 +143,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_faults",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_faults", scenarios, sizeof scenarios / sizeof *scenarios,
+                       NULL, 0);
 }

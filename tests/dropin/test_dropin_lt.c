@@ -2,13 +2,9 @@
 #include "dropin_calls.h"
 #include "dropin_runs.h"
 
-static void lt_in_its_plain_form_is_answered(void **state)
+TEST(lt_in_its_plain_form_is_answered)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned_both("sgemm:nn:16x24x32", "", 0);
     struct lt_call x = lt_make();
     float other[16 * 24] = {0};
     assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
@@ -23,9 +19,8 @@ static void lt_in_its_plain_form_is_answered(void **state)
 
 /* Calls that passed before are no reason to pass one: layouts and descriptors stay where they are and change.
  */
-static void lt_descriptors_that_change_are_asked_again(void **state)
+TEST(lt_descriptors_that_change_are_asked_again)
 {
-    (void)state;
     put_winner("sgemm:nn:16x16x16", SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make("sgemm:nn:16x16x16", 0),
@@ -51,12 +46,9 @@ static void lt_descriptors_that_change_are_asked_again(void **state)
     operands_free(&skewed);
 }
 
-static void lt_in_any_other_form_goes_to_cublas(void **state)
+TEST(lt_in_any_other_form_goes_to_cublas)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     static const int64_t somewhere = 4096;
     static const struct {
         int what;
@@ -116,9 +108,7 @@ static void lt_layouts_without_end_cost_few_questions(void **state)
 {
     enum { FIRST = 100, LAYOUTS = 67000 };
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     struct lt_call x = lt_make();
     program_blas_idle = 1;
     for (uint64_t i = 0; i < LAYOUTS; i++) matmul_of_side(&x, FIRST + i);
@@ -144,10 +134,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_lt",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_lt", scenarios, sizeof scenarios / sizeof *scenarios, NULL,
+                       0);
 }

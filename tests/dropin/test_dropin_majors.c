@@ -1,6 +1,6 @@
 /* Several majors of cuBLAS: each caller's calls and handles arrive at its own, and none is loaded that the
  * program did not load. */
-#include "dropin_runs.h"
+#include "dropin_main.h"
 #include "program_half.h"
 #include "runtime_fakes.h"
 
@@ -66,21 +66,18 @@ static void both_halves(int scope)
     }
 }
 
-static void each_caller_reaches_its_own(void **state)
+TEST(each_caller_reaches_its_own)
 {
-    (void)state;
     both_halves(RTLD_GLOBAL);
 }
 
-static void each_caller_reaches_its_own_that_is_loaded_for_it_alone(void **state)
+TEST(each_caller_reaches_its_own_that_is_loaded_for_it_alone)
 {
-    (void)state;
     both_halves(RTLD_LOCAL);
 }
 
-static void each_callers_handle_is_asked_at_its_own(void **state)
+TEST(each_callers_handle_is_asked_at_its_own)
 {
-    (void)state;
     put_winner(PROBLEM, SIMT, 5, false);
     arrive();
     void *half_12 = half_open(HALF_12, RTLD_GLOBAL), *half_13 = half_open(HALF_13, RTLD_GLOBAL);
@@ -90,27 +87,24 @@ static void each_callers_handle_is_asked_at_its_own(void **state)
     }
 }
 
-static void only_what_the_program_has_loaded_is_called(void **state)
+TEST(only_what_the_program_has_loaded_is_called)
 {
-    (void)state;
     arrive();
     check_half(half_open(HALF_12, RTLD_LOCAL), false);
     assert_true(is_mapped("libcublas.so.12"));
     assert_false(is_mapped("libcublas.so.13"));
 }
 
-static void a_major_that_is_not_known_is_left_alone(void **state)
+TEST(a_major_that_is_not_known_is_left_alone)
 {
-    (void)state;
     arrive();
     check_half(half_open(HALF_14, RTLD_LOCAL), false);
     assert_true(is_mapped("libcublas.so.14"));
     assert_false(is_mapped("libcublas.so.13"));
 }
 
-static void a_cublas_under_another_name_is_found(void **state)
+TEST(a_cublas_under_another_name_is_found)
 {
-    (void)state;
     arrive();
     check_half(half_open(HALF_RENAMED, RTLD_LOCAL), false);
     assert_false(is_mapped("libcublas.so.1"));
@@ -175,11 +169,7 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_majors",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
     setenv("LD_LIBRARY_PATH", MAJORS, 1); /* all of them lie there to be found */
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_majors", scenarios, sizeof scenarios / sizeof *scenarios,
+                       NULL, 0);
 }

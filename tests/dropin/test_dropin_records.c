@@ -4,9 +4,8 @@
 
 #include <sys/file.h>
 
-static void two_problems_are_computed(void **state)
+TEST(two_problems_are_computed)
 {
-    (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make("sgemm:nn:16x24x32", 0),
@@ -27,9 +26,7 @@ static void both_kinds_of_beta_are_computed(void **state)
 {
     static const float two = -2;
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     for (int i = 0; i < 5; i++) assert_int_equal(sgemm(&o, &one, &zero), 0);
     for (int i = 0; i < 3; i++) assert_int_equal(sgemm(&o, &two, &one), 0);
     assert_int_equal(sgemm(&o, &zero, &one), 0); /* no product */
@@ -162,12 +159,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_save_that_waits_holds_up_no_call),
         cmocka_unit_test(the_log_says_once_which_call_went_where_and_why),
     };
-    const struct scenario_group group = {.name = "test_dropin_records",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .more = left,
-                                         .more_count = sizeof left / sizeof *left,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_records", scenarios, sizeof scenarios / sizeof *scenarios,
+                       left, sizeof left / sizeof *left);
 }

@@ -56,9 +56,8 @@ static void end_writer(const struct writer *writer)
     assert_int_equal(how, 0);
 }
 
-static void a_database_that_was_being_written_is_asked_later(void **state)
+TEST(a_database_that_was_being_written_is_asked_later)
 {
-    (void)state;
     put_winner(TEXT, SIMT, 5, false);
     const struct writer writer = start_writer();
     arrive();
@@ -76,9 +75,8 @@ static void a_database_that_was_being_written_is_asked_later(void **state)
     operands_free(&unknown);
 }
 
-static void a_capture_that_was_broken_is_not_for_ever(void **state)
+TEST(a_capture_that_was_broken_is_not_for_ever)
 {
-    (void)state;
     put_winner(TEXT, SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make(TEXT, 0);
@@ -100,10 +98,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_recovery",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_recovery", scenarios, sizeof scenarios / sizeof *scenarios,
+                       NULL, 0);
 }

@@ -30,13 +30,9 @@ static void a_winner_for_beta_0_answers_no_other_beta(void **state)
     operands_free(&p);
 }
 
-static void without_a_product_the_call_is_cublas_s(void **state)
+TEST(without_a_product_the_call_is_cublas_s)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned_both("sgemm:nn:16x24x32", "", 0);
     assert_went(sgemm(&o, &zero, &zero), 0, 1);
     assert_went(sgemm(&o, &zero, &one), 0, 1);
     assert_went(sgemm(&o, &one, &one), 1, 0);
@@ -44,13 +40,9 @@ static void without_a_product_the_call_is_cublas_s(void **state)
 }
 
 /* What the real library says to that is the real library's to say. */
-static void matrices_that_are_not_there_are_cublas_s(void **state)
+TEST(matrices_that_are_not_there_are_cublas_s)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned_both("sgemm:nn:16x24x32", "", 0);
     const float *betas[] = {&zero, &one};
     for (int i = 0; i < 2; i++) {
         struct operand_set none = o;
@@ -70,12 +62,9 @@ static void matrices_that_are_not_there_are_cublas_s(void **state)
 
 /* ---- modes ---- */
 
-static void a_handle_with_a_number_of_multiprocessors_goes_to_cublas(void **state)
+TEST(a_handle_with_a_number_of_multiprocessors_goes_to_cublas)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     assert_went(sgemm_of(&o), 1, 0);
     cublasSetSmCountTarget(blas_context, 64);
     assert_went(sgemm_of(&o), 0, 1);
@@ -97,9 +86,7 @@ static void tf32_is_answered_where_it_is_forbidden(void **state)
     const char *override = getenv("NVIDIA_TF32_OVERRIDE");
     const int kernels = override && strcmp(override, "0") == 0;
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     struct lt_call x = lt_make();
     const int tf32 = BLAS_COMPUTE_32F_FAST_TF32;
     assert_went(gemm_ex_of(&o, BLAS_COMPUTE_32F_FAST_TF32), kernels, 1 - kernels);
@@ -138,9 +125,7 @@ static void handles_and_algorithms_that_cublaslt_refuses_are_refused(void **stat
     const struct lt_algorithm algorithm = {{PROGRAM_LT_ALGORITHM, 1}}, other = {{PROGRAM_LT_ALGORITHM, 2}},
                               invalid = {{1}};
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     struct lt_call x = lt_make();
     for (int again = 0; again < 2; again++) {
         assert_refused(matmul(NULL, &x, &o, NULL, 0));
@@ -197,12 +182,9 @@ static int calls_until_tuned(const struct operand_set *o, int most)
 
 enum { SOME_CALLS = 1000 };
 
-static void a_gpu_that_cannot_be_looked_at_is_looked_at_again(void **state)
+TEST(a_gpu_that_cannot_be_looked_at_is_looked_at_again)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     setenv("FAKE_GPU_FAIL", "cuDeviceTotalMem_v2=2", 1);
     assert_went(sgemm_of(&o), 0, 1);
     assert_went(sgemm_of(&o), 0, 1);
@@ -215,9 +197,7 @@ static void a_library_that_does_not_open_is_opened_again(void **state)
 {
     CUgraph graph;
     (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     assert_went(sgemm_of(&o), 0, 1); /* decided, not prepared */
     cuda.StreamEndCapture(stream, &graph);
@@ -230,12 +210,9 @@ static void a_library_that_does_not_open_is_opened_again(void **state)
     operands_free(&o);
 }
 
-static void what_fails_for_good_is_not_tried_again(void **state)
+TEST(what_fails_for_good_is_not_tried_again)
 {
-    (void)state;
-    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
-    arrive();
-    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
     setenv("FAKE_NVRTC_REFUSES", "BM", 1);
     assert_went(sgemm_of(&o), 0, 1);
     unsetenv("FAKE_NVRTC_REFUSES");
@@ -247,9 +224,8 @@ static void what_fails_for_good_is_not_tried_again(void **state)
 
 /* ---- exclusions ---- */
 
-static void some_problems_are_excluded(void **state)
+TEST(some_problems_are_excluded)
 {
-    (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     put_winner("sgemm:nn:16x24x32:beta=1", SIMT, 5, false);
     put_winner("sgemm:nt:16x24x32", SIMT, 5, false);
@@ -306,9 +282,8 @@ static const char *exclude(const char *value, const char *expected)
     return text;
 }
 
-static void what_is_excluded_stays_with_cublas(void **state)
+TEST(what_is_excluded_stays_with_cublas)
 {
-    (void)state;
     const char *said = exclude("16x24x32, sgemm:nt:32x24x32:lda=32", "01101");
     assert_non_null(strstr(said, "sgemm:nn:16x24x32 -> cuBLAS: excluded by GEMMTUNE_EXCLUDE"));
     exclude("sgemm:nn:16x24x32*\nsgemm:nt:*", "00001");
@@ -342,12 +317,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_excluded_stays_with_cublas),
         cmocka_unit_test(a_file_may_name_what_is_excluded),
     };
-    const struct scenario_group group = {.name = "test_dropin_rules",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .more = more,
-                                         .more_count = sizeof more / sizeof *more,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_rules", scenarios, sizeof scenarios / sizeof *scenarios, more,
+                       sizeof more / sizeof *more);
 }

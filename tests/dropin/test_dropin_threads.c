@@ -148,12 +148,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest recorded[] = {
         cmocka_unit_test(many_threads_are_recorded),
     };
-    const struct scenario_group group = {.name = "test_dropin_threads",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .more = recorded,
-                                         .more_count = sizeof recorded / sizeof *recorded,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_threads", scenarios, sizeof scenarios / sizeof *scenarios,
+                       recorded, sizeof recorded / sizeof *recorded);
 }

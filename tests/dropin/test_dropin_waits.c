@@ -84,9 +84,8 @@ static void a_call_in_a_capture_waits_for_no_compilation(void **state)
 }
 
 /* Outside of a capture the same thread's results must not depend on who came first. */
-static void a_kernel_that_is_there_is_launched_while_another_one_is_compiled(void **state)
+TEST(a_kernel_that_is_there_is_launched_while_another_one_is_compiled)
 {
-    (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     put_winner("sgemm:nn:32x24x32", SIMT_LARGE, 5, false);
     arrive();
@@ -149,10 +148,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_waits",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_waits", scenarios, sizeof scenarios / sizeof *scenarios, NULL,
+                       0);
 }

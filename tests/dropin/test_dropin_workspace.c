@@ -39,9 +39,8 @@ static bool is_programs(const void *workspace)
     return (const char *)workspace >= memory[0] && (const char *)workspace < memory[0] + sizeof memory;
 }
 
-static void a_handles_workspace_is_used_as_long_as_it_has_it(void **state)
+TEST(a_handles_workspace_is_used_as_long_as_it_has_it)
 {
-    (void)state;
     begin();
     assert_false(is_programs(workspace_of(multiply)));
     assert_int_equal(cublasSetWorkspace_v2(blas_context, memory[0], ENOUGH), 0);
@@ -59,9 +58,8 @@ static void a_handles_workspace_is_used_as_long_as_it_has_it(void **state)
     operands_free(&operands);
 }
 
-static void one_that_does_not_suffice_is_left_alone(void **state)
+TEST(one_that_does_not_suffice_is_left_alone)
 {
-    (void)state;
     begin();
     assert_int_equal(cublasSetWorkspace_v2(blas_context, memory[0], ENOUGH - 256), 0);
     assert_false(is_programs(workspace_of(multiply)));
@@ -127,9 +125,8 @@ static int multiply_lt(void)
                           lt.c, operands.c, lt.c, NULL, lt_workspace, lt_bytes, stream);
 }
 
-static void a_matmuls_workspace_is_used(void **state)
+TEST(a_matmuls_workspace_is_used)
 {
-    (void)state;
     begin();
     cublasLtMatmulDescCreate(&lt.desc, BLAS_COMPUTE_32F, BLAS_R_32F);
     cublasLtMatrixLayoutCreate(&lt.a, BLAS_R_32F, 64, 64, 64);
@@ -185,10 +182,6 @@ static const struct scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-    const struct scenario_group group = {.name = "test_dropin_workspace",
-                                         .scenarios = scenarios,
-                                         .count = sizeof scenarios / sizeof *scenarios,
-                                         .setup = fakes_setup,
-                                         .teardown = store_teardown};
-    return scenarios_run(argc, argv, &group);
+    return dropin_main(argc, argv, "test_dropin_workspace", scenarios, sizeof scenarios / sizeof *scenarios,
+                       NULL, 0);
 }

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "gemmtune.h"
 #include "kernel_hash.h"
+#include "public_problem.h"
 #include "reference.h"
 #include "runtime_calls.h"
 #include "template.h"
@@ -68,23 +69,6 @@ static inline void set_free(struct set *s)
         free(s->host[i]);
         device_free(&s->buffer[i]);
     }
-}
-
-static inline struct gt_problem public_problem(const struct problem *p)
-{
-    return (struct gt_problem){.size = sizeof(struct gt_problem),
-                               .trans_a = p->trans_a,
-                               .trans_b = p->trans_b,
-                               .m = p->m,
-                               .n = p->n,
-                               .k = p->k,
-                               .lda = p->lda,
-                               .ldb = p->ldb,
-                               .ldc = p->ldc,
-                               .batch = p->batch,
-                               .stride_a = p->stride_a,
-                               .stride_b = p->stride_b,
-                               .stride_c = p->stride_c};
 }
 
 static inline void assert_gt(enum gt_status status, const char *who)

@@ -5,6 +5,7 @@
 #include "device.h"
 #include "kernel.h"
 #include "nvml.h"
+#include "open_anchor.h"
 #include "reference.h"
 #include "rivals.h"
 #include "trial_setup.h"
@@ -106,16 +107,6 @@ static bool serves(const char *config_text, const struct problem *problem)
     return config.template->check(&config, problem, &device.gpu) == NULL;
 }
 
-/* The row that problems of this type are raced against. */
-static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
-{
-    static struct trial_setup setup;
-    char detail[RIVAL_DETAIL_MAX];
-    setup = (struct trial_setup){.device = &device, .problem = *problem};
-    const struct rival_row *row = rival_anchor(problem->type);
-    return row->open(&setup, row, kernel, detail);
-}
-
 /* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are left out; most are not.
  */
 static void right_answers(const char *who, int least)
@@ -134,7 +125,7 @@ static void right_answers(const char *who, int least)
             }
             judged++;
             if (who) load(who, &data.problem, &kernel);
-            else assert_ok(open_anchor(&data.problem, &kernel));
+            else assert_ok(open_anchor(&device, &data.problem, &kernel));
             struct operands operands = data_operands(&data);
             assert_ok(kernel.launch(kernel.self, &operands, data.problem.alpha, data.problem.beta));
             data_check(&data, 1, text);
@@ -168,7 +159,7 @@ static void capture_is_right(const char *who)
     data_make(&data, "sgemm:nn:100x60x30:alpha=1:beta=1");
     struct operands operands = data_operands(&data);
     if (who) load(who, &data.problem, &kernel);
-    else assert_ok(open_anchor(&data.problem, &kernel));
+    else assert_ok(open_anchor(&device, &data.problem, &kernel));
     int calls = 1;
     assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* what is done once, is done now */
     CUgraph graph = NULL;

@@ -107,7 +107,7 @@ kind() {
     TOOL=racecheck expect 1 "racecheck +$1 .*FAILED: .*1 pairs in 1 reports"
 }
 case_of() { "$scratch/sanitize.sh" --case "$1"; }
-for name in two-steps resident-flow resident-bulk tall; do
+for name in two-steps resident-flow resident-bulk; do
     IFS='|' read -r name kind config problem <<END
 $(case_of $name)
 END

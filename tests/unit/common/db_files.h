@@ -38,14 +38,8 @@ static inline void assert_looks_like(const char *path, struct look before)
 static inline void make_database(int trials)
 {
     struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    struct problem problem = problem_make(64, 64, 64);
-    int64_t run = store_run(db, &context);
-    for (int i = 0; i < trials; i++) {
-        struct config config = store_config(i);
-        struct outcome outcome = store_outcome(i + 1);
-        store_trial(db, run, &problem, &config, &outcome);
-    }
+    const struct problem problem = problem_make(64, 64, 64);
+    const int64_t run = store_some(db, trials);
     struct db_winner w = {
         .base.problem = problem, .config = store_legal_config(), .base.cold = true, .base.time_us = 1};
     assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));

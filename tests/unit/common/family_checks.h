@@ -4,6 +4,7 @@
 #ifndef GT_FAMILY_CHECKS_H
 #define GT_FAMILY_CHECKS_H
 
+#include "h200.h"
 #include "unit.h"
 
 #include "stats.h"
@@ -14,15 +15,7 @@
 
 static const char *const base_text; /* the legal one: the test says which */
 
-static const struct gpu h200 = {.id = "h200",
-                                .arch = 90,
-                                .sm_count = 132,
-                                .threads_per_sm = 2048,
-                                .blocks_per_sm = 32,
-                                .registers_per_sm = 65536,
-                                .smem_per_sm_bytes = 233472,
-                                .smem_per_block_bytes = 232448,
-                                .smem_reserved_bytes = 1024};
+static const struct gpu h200 = {H200_LIMITS};
 
 static inline struct config base(void)
 {

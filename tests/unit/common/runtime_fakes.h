@@ -8,6 +8,7 @@
 #include "fake_gpu.h"
 #include "gemmtune.h"
 #include "kernel_hash.h"
+#include "public_problem.h"
 #include "reference.h"
 #include "runtime_calls.h"
 #include "store.h"
@@ -197,20 +198,7 @@ static inline struct gt_problem problem_of(const char *text)
 {
     struct problem p;
     assert_ok(problem_parse(text, &p));
-    return (struct gt_problem){.size = sizeof(struct gt_problem),
-                               .type = p.type == GEMM_TF32 ? GT_TF32 : GT_SGEMM,
-                               .trans_a = p.trans_a,
-                               .trans_b = p.trans_b,
-                               .m = p.m,
-                               .n = p.n,
-                               .k = p.k,
-                               .lda = p.lda,
-                               .ldb = p.ldb,
-                               .ldc = p.ldc,
-                               .batch = p.batch,
-                               .stride_a = p.stride_a,
-                               .stride_b = p.stride_b,
-                               .stride_c = p.stride_c};
+    return public_problem(&p);
 }
 
 /* Whole numbers so small that every sum is exact; `skew` floats after an address that is a multiple of 16. */

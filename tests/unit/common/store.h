@@ -2,6 +2,7 @@
 #ifndef GT_TEST_STORE_H
 #define GT_TEST_STORE_H
 
+#include "h200.h"
 #include "unit.h"
 
 #include "db.h"
@@ -45,22 +46,7 @@ static inline int store_teardown(void **state)
 
 static inline struct db_context store_context(void)
 {
-    return (struct db_context){.gpu = {.id = "h200",
-                                       .name = "NVIDIA H200",
-                                       .arch = 90,
-                                       .sm_count = 132,
-                                       .threads_per_sm = 2048,
-                                       .blocks_per_sm = 32,
-                                       .registers_per_sm = 65536,
-                                       .smem_per_sm_bytes = 233472,
-                                       .smem_per_block_bytes = 232448,
-                                       .smem_reserved_bytes = 1024,
-                                       .l2_bytes = 62914560,
-                                       .memory_bytes = INT64_C(150000000000),
-                                       .clock_mhz = 1980,
-                                       .memory_gb_per_s = 4800,
-                                       .rate = {{"fp32", 66.9}},
-                                       .source = "test"},
+    return (struct db_context){.gpu = {H200_LIMITS, H200_FIGURES, .rate = {{"fp32", 66.9}}, .source = "test"},
                                .gpu_uuid = "GPU-1",
                                .driver = "580.95.05",
                                .nvrtc = "13.0",
@@ -137,6 +123,20 @@ static inline int64_t store_run(struct db *db, const struct db_context *context)
 {
     int64_t run;
     assert_ok(db_run_start(db, context, "tune --shape 64x64x64", UINT64_C(0xfedcba9876543210), &run));
+    return run;
+}
+
+/* A run with trials, which goes on. */
+static inline int64_t store_some(struct db *db, int trials)
+{
+    struct db_context context = store_context();
+    struct problem problem = problem_make(64, 64, 64);
+    int64_t run = store_run(db, &context);
+    for (int i = 0; i < trials; i++) {
+        struct config config = store_config(i);
+        struct outcome outcome = store_outcome(i + 1);
+        store_trial(db, run, &problem, &config, &outcome);
+    }
     return run;
 }
 

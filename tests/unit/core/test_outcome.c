@@ -1,3 +1,4 @@
+#include "h200.h"
 #include "messages.h"
 #include "outcome.h"
 #include "unit.h"
@@ -113,21 +114,7 @@ TEST(failure_message_carries_status_and_sentence)
 
 TEST(gpu_survives_json)
 {
-    struct gpu before = {.id = "h200",
-                         .name = "NVIDIA H200",
-                         .arch = 90,
-                         .sm_count = 132,
-                         .threads_per_sm = 2048,
-                         .blocks_per_sm = 32,
-                         .registers_per_sm = 65536,
-                         .smem_per_sm_bytes = 233472,
-                         .smem_per_block_bytes = 232448,
-                         .smem_reserved_bytes = 1024,
-                         .l2_bytes = 62914560,
-                         .memory_bytes = INT64_C(150000000000),
-                         .clock_mhz = 1980,
-                         .memory_gb_per_s = 4800,
-                         .rate = {{"fp32", 66.9}, {"tf32", 494.7}},
+    struct gpu before = {H200_LIMITS, H200_FIGURES, .rate = {{"fp32", 66.9}, {"tf32", 494.7}},
                          .source = "test"},
                after;
     json_t *json = gpu_to_json(&before);

@@ -1,4 +1,5 @@
 #include "cache.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -11,24 +12,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-cache-XXXXXX");
-    unsetenv("GEMMTUNE_CACHE_MIB");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static void key_of(int number, char key[CACHE_KEY_TEXT])
 {

@@ -2,6 +2,7 @@
 #include "frame.h"
 #include "messages.h"
 #include "ptxas_log.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <signal.h>
@@ -13,23 +14,6 @@
 #include <unistd.h>
 
 #include "compiler_child.h"
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-compile-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static const struct source_text simple[] = {
     {"simple.cu", "#include \"part.h\"\n"

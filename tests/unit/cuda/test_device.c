@@ -4,6 +4,7 @@
 #include "fake_gpu.h"
 #include "kernel.h"
 #include "nvml.h"
+#include "open_anchor.h"
 #include "reference.h"
 #include "rivals.h"
 #include "trial_setup.h"
@@ -342,23 +343,13 @@ static float *random_floats(int64_t count)
     return x;
 }
 
-/* The row that problems of this type are raced against, without a setup. */
-static enum status open_anchor(const struct problem *problem, struct kernel *kernel)
-{
-    static struct trial_setup setup;
-    char detail[RIVAL_DETAIL_MAX];
-    setup = (struct trial_setup){.device = &device, .problem = *problem};
-    const struct rival_row *row = rival_anchor(problem->type);
-    return row->open(&setup, row, kernel, detail);
-}
-
 /* Run the rival on whole numbers; its C must be the reference's, padding included. */
 static void rival_agrees(const char *text)
 {
     struct problem p;
     struct kernel kernel;
     assert_ok(problem_parse(text, &p));
-    assert_ok(open_anchor(&p, &kernel));
+    assert_ok(open_anchor(&device, &p, &kernel));
     int64_t span_c = problem_span_c(&p);
     float *a = random_floats(problem_span_a(&p)), *b = random_floats(problem_span_b(&p));
     float *c = random_floats(span_c), *want = malloc((size_t)(span_c ? span_c : 1) * sizeof *want);
@@ -409,7 +400,7 @@ TEST(the_rival_uses_64_bit_sizes_only_where_an_int_does_not_hold_them)
     struct kernel kernel;
     float one[1] = {1};
     assert_ok(problem_parse("sgemm:nn:1x1x1:lda=2147483648", &p));
-    assert_ok(open_anchor(&p, &kernel));
+    assert_ok(open_anchor(&device, &p, &kernel));
     int before = *blas_wide_calls;
     struct operands operands = {(CUdeviceptr)(uintptr_t)one, (CUdeviceptr)(uintptr_t)one,
                                 (CUdeviceptr)(uintptr_t)one};
@@ -432,7 +423,7 @@ TEST(the_rival_is_strict_fp32_whatever_the_environment_says)
         for (int i = 0; i < 2; i++)
             if (set & 1 << i) setenv(variables[i], "1", 1);
             else unsetenv(variables[i]);
-        assert_ok(open_anchor(&p, &kernel));
+        assert_ok(open_anchor(&device, &p, &kernel));
         assert_int_equal(*blas_math, set ? PEDANTIC_MATH : DEFAULT_MATH);
         kernel_close(&kernel);
         for (int i = 0; i < 2; i++)

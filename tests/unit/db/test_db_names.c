@@ -60,18 +60,6 @@ static char *beside(const char *path, const char *suffix)
     return name;
 }
 
-static void store_some(struct db *db, int trials)
-{
-    struct db_context context = store_context();
-    struct problem problem = problem_make(64, 64, 64);
-    int64_t run = store_run(db, &context);
-    for (int i = 0; i < trials; i++) {
-        struct config config = store_config(i);
-        struct outcome outcome = store_outcome(i + 1);
-        store_trial(db, run, &problem, &config, &outcome);
-    }
-}
-
 /* Run body in a process of its own; what it exits with, -1 if it was killed. */
 static int apart(int (*body)(void))
 {

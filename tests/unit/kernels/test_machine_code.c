@@ -4,29 +4,13 @@
 #include "machine_code.h"
 
 #include "compile.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-machine-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 /* A loop in which a warp stores, meets (or not), and one lane arrives; then the warp waits and reads. %s:
  * where the mbarrier lies; the meeting. */

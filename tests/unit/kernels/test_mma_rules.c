@@ -1,4 +1,5 @@
 /* The host's half of the tensor-core family: which configurations it takes, and how it launches them. */
+#include "h200.h"
 #include "unit.h"
 
 #include <gemm_block.h>
@@ -10,15 +11,7 @@
 static const char *const base_text =
     "mma BM=128 BN=256 BK=16 WM=64 WN=64 STAGES=4 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=8 SPLIT_K=1";
 
-static const struct gpu h200 = {.id = "h200",
-                                .arch = 90,
-                                .sm_count = 132,
-                                .threads_per_sm = 2048,
-                                .blocks_per_sm = 32,
-                                .registers_per_sm = 65536,
-                                .smem_per_sm_bytes = 233472,
-                                .smem_per_block_bytes = 232448,
-                                .smem_reserved_bytes = 1024};
+static const struct gpu h200 = {H200_LIMITS};
 
 static struct config with(const char *name, int value)
 {

@@ -1,5 +1,6 @@
 /* The model of the tensor-core family against what was measured on an H200 (2026-11-22), and against what no
  * kernel can beat. */
+#include "described_gpu.h"
 #include "model.h"
 #include "space.h"
 #include "template.h"
@@ -8,13 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-static struct gpu h200(void)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
-    return gpu;
-}
 
 /* BM BN BK WM WN STAGES MIN_BLOCKS SPLIT_K, and us. Rows of a problem stand together. */
 static const struct row {

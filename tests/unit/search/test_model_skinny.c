@@ -1,5 +1,6 @@
 /* The model of the skinny family against what an H200 measured (2026-11-20; launches back to back, operands
  * rotated beyond L2). */
+#include "described_gpu.h"
 #include "model.h"
 #include "template.h"
 #include "unit.h"
@@ -89,20 +90,6 @@ static const struct point {
      "LANES_X=16 WARPS_X=1 WARPS_K=16 DEPTH=2 STEPS=4 LOADER=1 MIN_BLOCKS=2 SPLIT_K=4", 1, 4},
 };
 #define POINTS (sizeof points / sizeof *points)
-
-static struct gpu h200(void)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
-    return gpu;
-}
-
-static struct problem problem_of(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
 
 static double predicted(const char *text, const char *shape)
 {

@@ -1,5 +1,6 @@
 /* The model of the tall family: nothing of it was measured yet, so it is held to what no kernel can beat, and
  * to which of two must be slower. */
+#include "described_gpu.h"
 #include "model.h"
 #include "space.h"
 #include "template.h"
@@ -8,13 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-static struct gpu h200(void)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
-    return gpu;
-}
 
 static struct prediction predict(const char *config_text, const char *problem_text, int spill_bytes)
 {

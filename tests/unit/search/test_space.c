@@ -1,3 +1,4 @@
+#include "described_gpu.h"
 #include "gemm_block.h"
 #include "space.h"
 #include "template.h"
@@ -14,20 +15,6 @@
 
 /* The walk of the shipped space asks half as often, at 50 ns a time. */
 #define CHECKS_MAX 2e7
-
-static struct gpu h200(void)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
-    return gpu;
-}
-
-static struct problem problem(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
 
 /* A space file with the given text; the caller unlinks it. */
 static void write_file(char path[64], const char *text)
@@ -65,7 +52,7 @@ static size_t enumerate(const char *text, const char *shape, struct candidates *
 {
     struct space *space = load(text);
     struct gpu gpu = h200();
-    struct problem p = problem(shape);
+    struct problem p = problem_of(shape);
     assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, candidates));
     space_free(space);
     return candidates->count;
@@ -189,7 +176,7 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
 {
     struct space *space = load(RUNG "BM = 64 128 256\nBN = 64 128\nBK = 16\n");
     struct gpu gpu = h200();
-    struct problem p = problem("64x64x64");
+    struct problem p = problem_of("64x64x64");
     struct candidates c;
     assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_ABSENT,
                  "a block holds at most 1024 threads");
@@ -242,7 +229,7 @@ TEST(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched
                       *const none[] = {NULL, NULL};
     const char *const *const texts[] = {both, one, none};
     struct gpu gpu = h200();
-    struct problem p = problem("8x4096x4096");
+    struct problem p = problem_of("8x4096x4096");
     for (size_t i = 0; i < 3; i++) {
         char folder[64];
         struct space *space;
@@ -280,7 +267,7 @@ TEST(of_a_folder_the_file_that_is_wrong_is_named)
 static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct candidates *c)
 {
     struct space *space;
-    struct problem p = problem(shape);
+    struct problem p = problem_of(shape);
     assert_ok(space_load_all(SHIPPED, &space));
     clock_t begin = clock();
     assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, c));
@@ -301,7 +288,7 @@ TEST(the_shipped_space_is_enumerated_in_time_and_memory_for_any_shape)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct candidates c;
         enumerate_shipped(shapes[i], &gpu, &c);
-        struct problem p = problem(shapes[i]);
+        struct problem p = problem_of(shapes[i]);
         for (size_t k = 0; k < c.count; k += 97)
             assert_null(c.config[k].template->check(&c.config[k], &p, &gpu));
         candidates_free(&c);
@@ -328,7 +315,7 @@ TEST(no_two_candidates_run_alike)
     struct gpu gpu = h200();
     struct candidates c;
     enumerate_shipped("32x1605632x27", &gpu, &c);
-    struct problem p = problem("32x1605632x27");
+    struct problem p = problem_of("32x1605632x27");
     for (size_t i = 1; i < c.count; i++) {
         assert_false(config_equal(&c.config[i], &c.config[i - 1]));
         if (!config_same_kernel(&c.config[i], &c.config[i - 1])) continue;
@@ -349,7 +336,7 @@ TEST(no_prefix_of_a_legal_candidate_is_refused_whatever_follows)
     struct gpu gpu = h200();
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         struct candidates c;
-        struct problem p = problem(shapes[s]);
+        struct problem p = problem_of(shapes[s]);
         enumerate_shipped(shapes[s], &gpu, &c);
         for (size_t i = 0; i < c.count; i += 211) {
             const struct template *t = c.config[i].template;
@@ -375,7 +362,7 @@ TEST(pruning_by_prefix_loses_nothing)
     enumerate(text, "512x514x512", &pruned);
     const struct template *t = template_find("simt");
     struct gpu gpu = h200();
-    struct problem p = problem("512x514x512");
+    struct problem p = problem_of("512x514x512");
     for (size_t i = 0; i < pruned.count; i++) {
         const struct config *c = &pruned.config[i];
         for (int known = 1; known <= t->param_count; known++)
@@ -405,7 +392,7 @@ TEST(a_space_beyond_bounds_is_refused_with_a_sentence)
     strcat(text, "\nSPLIT_K = 1 2 3 4 5 6 7 8\n");
     struct space *space = load(text);
     struct gpu gpu = h200();
-    struct problem p = problem("4096x512x4096");
+    struct problem p = problem_of("4096x512x4096");
     struct candidates c;
     assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_INPUT,
                  "more than 1000000 legal candidates");

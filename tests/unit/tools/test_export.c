@@ -1,3 +1,4 @@
+#include "described_gpu.h"
 #include "store.h"
 
 #include "exchange_json.h"
@@ -12,13 +13,6 @@
 #define UNALIGNED                                                                                            \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=1"
-
-static struct gpu h200(void)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu));
-    return gpu;
-}
 
 /* ---- names and text ---- */
 

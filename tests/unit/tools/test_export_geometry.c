@@ -1,4 +1,5 @@
 /* How a configuration is launched, as a header says it, against its template. */
+#include "described_gpu.h"
 #include "export_geometry.h"
 #include "space.h"
 #include "stats.h"
@@ -12,18 +13,6 @@
 #define UNALIGNED                                                                                            \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=1"
-
-static struct gpu gpu_of(const char *name)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", name, &gpu));
-    return gpu;
-}
-
-static struct gpu h200(void)
-{
-    return gpu_of("h200");
-}
 
 static int in_slabs; /* shapes so far that go through k in slabs */
 

@@ -1,5 +1,6 @@
 /* Which measured problems are like another, and what is made of them: arithmetic, without GPU, driver or
  * database. */
+#include "h200.h"
 #include "lookup.h"
 #include "nearest.h"
 #include "template.h"
@@ -36,19 +37,7 @@ static struct config simt(const char *changes)
 static int start(void **state)
 {
     (void)state;
-    static const struct gpu h200 = {.name = "NVIDIA H200",
-                                    .arch = 90,
-                                    .sm_count = 132,
-                                    .threads_per_sm = 2048,
-                                    .blocks_per_sm = 32,
-                                    .registers_per_sm = 65536,
-                                    .smem_per_sm_bytes = 233472,
-                                    .smem_per_block_bytes = 232448,
-                                    .smem_reserved_bytes = 1024,
-                                    .l2_bytes = 62914560,
-                                    .clock_mhz = 1980,
-                                    .memory_gb_per_s = 4800,
-                                    .rate = {{"fp32", 66.9}}};
+    static const struct gpu h200 = {H200_LIMITS, H200_FIGURES, .rate = {{"fp32", 66.9}}};
     return known_open(&known, &h200, "", "", &quiet);
 }
 
