@@ -74,7 +74,7 @@ static void check_options(const struct tune_options *o)
     for (size_t i = 0; i < search_strategy_count; i++)
         known |= strcmp(search_strategies[i]->name, o->strategy) == 0;
     PROMISE(known, "%s", o->strategy);
-    PROMISE(o->space[0] && o->db[0] && o->cache[0], "a path is missing");
+    PROMISE(o->db[0] && o->cache[0], "a path is missing");
     PROMISE(memchr(o->command, 0, sizeof o->command), "the command does not end");
 }
 

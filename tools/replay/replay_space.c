@@ -292,15 +292,15 @@ static enum status divide(struct results *r, struct replay_spaces *all)
     if (r->count) qsort(r->list, r->count, sizeof *r->list, by_space);
     size_t kept = 0;
     for (size_t i = 0; i < r->count; i++) {
-        const bool again = kept > 0 && compare_spaces(&r->list[kept - 1], &r->list[i]) == 0 &&
-                           compare_configs(&r->list[kept - 1].config, &r->list[i].config) == 0;
-        if (again) {
-            kept--;
-            json_decref(r->list[kept].configuration);
-            free(r->list[kept].trial);
-            all->repeated++;
+        const bool again = i + 1 < r->count && compare_spaces(&r->list[i], &r->list[i + 1]) == 0 &&
+                           compare_configs(&r->list[i].config, &r->list[i + 1].config) == 0;
+        if (!again) {
+            r->list[kept++] = r->list[i];
+            continue;
         }
-        r->list[kept++] = r->list[i];
+        json_decref(r->list[i].configuration);
+        free(r->list[i].trial);
+        all->repeated++;
     }
     r->count = kept;
     enum status st = OK;
