@@ -61,8 +61,8 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     if (r.bad) return false;
     struct parsed *parsed = &table[(uint64_t)config_id % places];
     const char *op = problem_op_name(&brief->base.problem);
-    if (parsed->id != config_id || parsed->arch != arch || parsed->type != brief->base.problem.type ||
-        strcmp(parsed->op, op) != 0) {
+    if (!parsed->op || parsed->id != config_id || parsed->arch != arch ||
+        parsed->type != brief->base.problem.type || strcmp(parsed->op, op) != 0) {
         *parsed = (struct parsed){.id = config_id, .op = op, .type = brief->base.problem.type, .arch = arch};
         parse_config(db, &r, &brief->base.problem, parsed);
     }

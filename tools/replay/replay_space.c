@@ -286,7 +286,7 @@ static enum status add_space(struct replay_spaces *all, struct result *list, siz
     return st;
 }
 
-/* Drop what comes twice, the last stays; then one space after the other. */
+/* What comes twice goes to the end of the list, the last stays; then one space after the other. */
 static enum status divide(struct results *r, struct replay_spaces *all)
 {
     if (r->count) qsort(r->list, r->count, sizeof *r->list, by_space);
@@ -294,18 +294,15 @@ static enum status divide(struct results *r, struct replay_spaces *all)
     for (size_t i = 0; i < r->count; i++) {
         const bool again = i + 1 < r->count && compare_spaces(&r->list[i], &r->list[i + 1]) == 0 &&
                            compare_configs(&r->list[i].config, &r->list[i + 1].config) == 0;
-        if (!again) {
-            r->list[kept++] = r->list[i];
-            continue;
-        }
-        json_decref(r->list[i].configuration);
-        free(r->list[i].trial);
-        all->repeated++;
+        all->repeated += again ? 1 : 0;
+        if (again) continue;
+        const struct result repeated = r->list[kept]; /* or the very one */
+        r->list[kept++] = r->list[i];
+        r->list[i] = repeated;
     }
-    r->count = kept;
     enum status st = OK;
-    for (size_t first = 0, end; first < r->count && !st; first = end) {
-        for (end = first + 1; end < r->count && compare_spaces(&r->list[first], &r->list[end]) == 0;) end++;
+    for (size_t first = 0, end; first < kept && !st; first = end) {
+        for (end = first + 1; end < kept && compare_spaces(&r->list[first], &r->list[end]) == 0;) end++;
         st = add_space(all, r->list + first, end - first, r->file);
     }
     return st;

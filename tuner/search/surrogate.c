@@ -300,6 +300,7 @@ static void choose_rows(struct surrogate *s, const double *value)
     for (size_t r = 0; r < s->rows; r++) known += isnan(value[r]) ? 0 : 1;
     const size_t wanted = known < FIT_ROWS ? known : FIT_ROWS;
     f->rows = 0;
+    if (known == 0) return;
     for (size_t r = 0; r < s->rows; r++) {
         if (isnan(value[r]) || ++seen * wanted / known == f->rows) continue;
         f->row[f->rows] = r;
