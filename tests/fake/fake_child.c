@@ -14,6 +14,7 @@
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
  *   FAKE_UNBUILDABLE=PART, FAKE_SPILLS=PART, FAKE_COMPILER_CRASH=PART      the compiler
  *   FAKE_REFUSE=PART    the last check finds it wrong
+ *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
  */
@@ -167,7 +168,8 @@ static json_t *verify(const char *text)
 {
     bool wrong = told("FAKE_REFUSE", text);
     return json_pack("{s:b, s:s, s:s, s:i, s:o}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
-                     wrong ? "told to" : "", "shapes", 20, "errors", errors(1e-7));
+                     wrong ? "told to" : "", "shapes", 20, "errors",
+                     errors(told("FAKE_INACCURATE", text) ? 2e-6 : 1e-7));
 }
 
 static json_t *answer(const json_t *request, bool compiler)

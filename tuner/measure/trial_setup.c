@@ -73,6 +73,7 @@ enum status trial_setup_prepare(struct trial_setup *setup, const struct problem 
 {
     trial_setup_clear(setup);
     setup->problem = *problem;
+    setup->anchor_errors = accuracy_unknown();
     setup->cold = cold;
     setup->seed = seed;
     int64_t for_answers = 0, for_sets = 0;

@@ -20,6 +20,7 @@ struct trial_setup {
     uint64_t seed;
     struct workload work;
     struct oracle oracle;
+    struct accuracy anchor_errors; /* on the same data; unknown until it was judged, and without an anchor */
 };
 
 /* Load the judge's kernels and the clock. setup must stay where it is from then on. cache: folder of compiled

@@ -161,6 +161,24 @@ TEST(a_decision_about_tf32_names_its_rival_and_both_errors)
     assert_true(alone.errors.measured && !alone.rival_errors.measured);
 }
 
+/* Also of strict kernels: a class of accuracy is measured, kernel by kernel. */
+TEST(what_is_less_accurate_than_its_type_allows_does_not_win)
+{
+    assert_int_equal(tune("--max-trials 40 --shape sgemm:nn:" SHAPE), 0);
+    const struct db_winner strict = winner_of(SHAPE);
+    setenv("FAKE_INACCURATE", strict.config_text, 1);
+    assert_int_equal(tune("--again --max-trials 40 --shape sgemm:nn:" SHAPE), 0);
+    assert_true(winner_of(SHAPE).errors.componentwise == 2e-6 ||
+                strcmp(winner_of(SHAPE).config_text, strict.config_text) != 0);
+    assert_int_equal(tune("--max-trials 40 --shape sgemm_accurate:nn:" SHAPE), 0);
+    const struct db_winner accurate = winner_of("sgemm_accurate:nn:" SHAPE);
+    assert_string_not_equal(accurate.config_text, strict.config_text);
+    assert_true(accurate.errors.componentwise == 1e-7);
+    assert_int_equal(census("sgemm_accurate:nn:" SHAPE, NULL)->verdict[VERDICT_WRONG], 1);
+    unsetenv("FAKE_INACCURATE");
+    assert_clean_db();
+}
+
 TEST(a_search_begins_with_what_won_for_similar_problems)
 {
     assert_int_equal(tune("--shape " SHAPE), 0);
@@ -379,6 +397,7 @@ int main(int argc, char **argv)
         JOB_TEST(a_suite_shares_compiled_kernels),
         JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
         JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
+        JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
         JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
