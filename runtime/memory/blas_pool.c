@@ -14,9 +14,8 @@ void blas_pool_start(struct blas_pool *pool)
 
 /* The pedantic mode knows no TF32 and no emulation, and is not always as fast: it is asked for only where the
  * environment would allow either. The environment itself is the program's and stays as it is. */
-static int math_mode(enum gemm_type type)
+static int strict_mode(void)
 {
-    if (type == GEMM_TF32) return BLAS_TF32_MATH;
     return is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION") ? BLAS_PEDANTIC_MATH
                                                                                        : BLAS_DEFAULT_MATH;
 }
@@ -29,14 +28,14 @@ static enum status grow(struct blas_pool *pool, bool busy, int *index)
     CUstreamCaptureMode mode = relaxed_begin();
     int result = blas.Create(&handle);
     relaxed_end(mode);
-    const int math = math_mode(GEMM_SGEMM);
+    const int math = strict_mode();
     if (!result) result = blas.SetMathMode(handle, math);
     if (result) {
         if (handle) blas.Destroy(handle);
         return fail(E_GPU, "cuBLAS %s does not start (status %d)", pool->version, result);
     }
     pool->slots[count].handle = handle;
-    pool->slots[count].math = math;
+    pool->slots[count].math = pool->slots[count].strict = math;
     if (busy) atomic_flag_test_and_set(&pool->slots[count].busy);
     *index = count;
     atomic_store(&pool->count, count + 1);
@@ -106,7 +105,7 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
     /* Its first calls load kernels, which a capture would forbid. */
     CUstreamCaptureMode mode = relaxed_begin();
     int result = blas.SetStream(handle, call->stream);
-    const int math = math_mode(problem->type);
+    const int math = problem->type == GEMM_TF32 ? BLAS_TF32_MATH : pool->slots[i].strict;
     if (!result && math != pool->slots[i].math && !(result = blas.SetMathMode(handle, math)))
         pool->slots[i].math = math;
     if (!result)

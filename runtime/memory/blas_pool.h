@@ -20,7 +20,8 @@ struct blas_pool {
     struct {
         blas_handle handle;
         atomic_flag busy;
-        int math; /* as the handle was told; of whoever has it */
+        int math;   /* as the handle was told; of whoever has it */
+        int strict; /* what strict FP32 asks for, as the environment was when the handle was made */
     } slots[BLAS_POOL_MAX];
     char version[16];
 };

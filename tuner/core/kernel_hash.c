@@ -129,6 +129,9 @@ static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
     const uint64_t hash = source_hash(t->sources, t->source_count, definitions, count, &asked);
     for (*kind = KIND_KNOWN; asked; asked &= asked - 1)
         *kind |= bits_of(t, definitions[__builtin_ctzll(asked)]);
+    /* A condition may ask for the name of a type that is not this one's, and so is not defined. */
+    if (t->asks & TEMPLATE_ASKS_TYPE) *kind |= UINT64_C(1) << ASKED_TYPE;
+    if (t->asks & TEMPLATE_ASKS_EPILOGUE) *kind |= UINT64_C(1) << ASKED_EPILOGUE;
     return hash;
 }
 

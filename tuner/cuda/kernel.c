@@ -47,9 +47,10 @@ static enum status prepare_function(const struct gpu *gpu, CUfunction function,
     if (smem > gpu->smem_per_block_bytes)
         return fail(E_ABSENT, "%s needs %lld bytes of shared memory a block; this GPU has %d", launch->entry,
                     (long long)smem, gpu->smem_per_block_bytes);
+    /* All that a block may have: the function may be launched for other problems, too, some with more. */
     if (smem > SMEM_WITHOUT_OPT_IN)
         st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                         (int)launch->smem_bytes),
+                                         gpu->smem_per_block_bytes - static_smem),
                    "allow the kernel its shared memory");
     /* A kernel that stages its tiles lives from shared memory, not from L1: as many blocks as fit shall fit.
      */

@@ -63,6 +63,15 @@ static void say_too_large(const struct known *known, const struct known_winner *
            (double)known->workspace_bytes / (1 << 20));
 }
 
+/* Raced in the arithmetic of a stricter type than cuBLAS may use for this one. */
+static bool loses_to_cublas(const struct known *known, const struct known_winner *winner,
+                            const struct problem *problem)
+{
+    if (winner->base.problem.type == problem->type) return false;
+    const double cublas_us = nearest_cublas_us(&known->gpu, winner, problem);
+    return cublas_us > 0 && winner->base.time_us > CUBLAS_MARGIN * cublas_us;
+}
+
 enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
                          struct choice *choice)
 {
@@ -72,6 +81,7 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
     enum status st = exact_find(known, problem, &winner, &config);
     if (st) return st;
     if (winner.base.predicted) return E_ABSENT;
+    if (loses_to_cublas(known, &winner, problem)) return E_ABSENT; /* cuBLAS is among the others */
     if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
         say_too_large(known, &winner, &config);
         return E_ABSENT;
@@ -152,11 +162,7 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
         const struct known_winner *w = near[i].winner;
         if (w->config == KNOWN_CUBLAS) return near[i];
         if (w->base.anchor_us <= 0) continue;
-        const double tflops =
-            gpu_peak_tflops(gpu, w->base.problem.type); /* it computed there what it would here */
-        double here = model_roofline_us(l->problem, tflops, gpu->memory_gb_per_s);
-        double there = model_roofline_us(&w->base.problem, tflops, gpu->memory_gb_per_s);
-        return (struct neighbour){w, near[i].distance, w->base.anchor_us * here / there};
+        return (struct neighbour){w, near[i].distance, nearest_cublas_us(gpu, w, l->problem)};
     }
     return (struct neighbour){NULL, 0, INFINITY};
 }

@@ -44,6 +44,14 @@ static double fullness(double waves)
     return waves > 0 ? waves / ceil(waves) : 1;
 }
 
+double nearest_cublas_us(const struct gpu *gpu, const struct known_winner *w, const struct problem *problem)
+{
+    const struct problem *q = &w->base.problem;
+    const double there = model_roofline_us(q, gpu_peak_tflops(gpu, q->type), gpu->memory_gb_per_s);
+    const double here = model_roofline_us(problem, gpu_peak_tflops(gpu, problem->type), gpu->memory_gb_per_s);
+    return (w->config == KNOWN_CUBLAS ? w->base.time_us : w->base.anchor_us) * here / there;
+}
+
 /* What a winner would take for another problem: the model's time for it, corrected by how wrong the model was
  * about the winner's own problem, the less the farther away that is. cuBLAS scales with what the machine
  * allows at best. */
@@ -52,10 +60,7 @@ static void transfer(const struct known *known, const struct problem *problem, s
     const struct known_winner *w = n->winner;
     const struct gpu *gpu = &known->gpu;
     if (w->config == KNOWN_CUBLAS) {
-        const double tflops =
-            gpu_peak_tflops(gpu, w->base.problem.type); /* it computed there what it would here */
-        n->time_us = w->base.time_us * model_roofline_us(problem, tflops, gpu->memory_gb_per_s) /
-                     model_roofline_us(&w->base.problem, tflops, gpu->memory_gb_per_s);
+        n->time_us = nearest_cublas_us(gpu, w, problem);
         return;
     }
     const struct config *config = &known->set.configs[w->config];

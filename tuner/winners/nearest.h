@@ -33,4 +33,9 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 const char *nearest_illegal(const struct known *known, const struct config *config,
                             const struct problem *problem, int alignment);
 
+/* What cuBLAS, as the winner's race saw it, is expected to take for another problem, in the arithmetic of
+ * that problem's type. 0: there was no cuBLAS in the race. */
+double nearest_cublas_us(const struct gpu *gpu, const struct known_winner *winner,
+                         const struct problem *problem);
+
 #endif
