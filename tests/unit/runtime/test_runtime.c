@@ -112,6 +112,16 @@ TEST(a_strict_winner_answers_for_tf32_with_a_module_of_its_own)
     gt_close(handle);
 }
 
+/* It was raced against cuBLAS in strict FP32; for TF32 cuBLAS may use the tensor cores. */
+TEST(a_strict_winner_gives_way_to_cublas_where_tf32_makes_that_faster)
+{
+    put_winner("sgemm:nn:4096x4096x4096", SIMT, 2500, false);
+    struct gt_handle *handle = open_handle(NULL);
+    assert_false(info_of(make_plan(handle, "sgemm:nn:4096x4096x4096")).uses_cublas);
+    assert_true(info_of(make_plan(handle, "tf32gemm:nn:4096x4096x4096")).uses_cublas);
+    gt_close(handle);
+}
+
 TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
 {
     static const char text[] = "tf32gemm:nn:512x256x128";
@@ -407,6 +417,7 @@ int main(void)
         ON_FAKES(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas),
         ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
         ON_FAKES(a_strict_winner_answers_for_tf32_with_a_module_of_its_own),
+        ON_FAKES(a_strict_winner_gives_way_to_cublas_where_tf32_makes_that_faster),
         ON_FAKES(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there),
         ON_FAKES(cublas_may_round_to_tf32_for_problems_of_that_type_alone),
         ON_FAKES(strict_problems_never_meet_tensor_cores),
