@@ -269,6 +269,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if ((st = db_migrate(db->handle, db->path, &db_form))) return st;
     if ((st = db_check_schema(db->handle, db->path, &db_form, DB_VERSION, &missing))) return st;
     if ((st = db_grow(db->handle, db->path, &db_form, missing))) return st;
+    if (db->safe && (st = db_exec(db, "PRAGMA foreign_keys = ON", "prepare for writing"))) return st;
     if (size == 0) db_remember_checked(db->path);
     if ((st = check_once(db->handle, db->path, db->mode, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;

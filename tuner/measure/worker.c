@@ -128,7 +128,7 @@ static enum status measure_anchor(struct worker *w, double warm_s, double *sampl
     *spent_s = 0;
     if (!w->contenders.has_anchor) return OK;
     enum status st = oracle_judge(&w->setup.oracle, &w->contenders.anchor_kernel, judgement);
-    if (!st) w->setup.anchor_errors = judgement->errors;
+    if (!st && judgement->right) w->setup.anchor_errors = judgement->errors;
     if (!st && warm_s > 0)
         return timed_warm_up(&w->contenders.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
     int64_t calls;

@@ -408,13 +408,16 @@ static enum search_answer next(void *self, size_t *index)
             g->told);
     }
     if (g->broken) return search_locally(g, index);
-    const size_t at = most_promising(g);
-    if (at == SLOTS) return next_in_order(g, index);
-    const size_t candidate = g->slot[at];
-    g->best_gain = (double)g->gain[at];
-    g->slot[at] = NEIGHBOURS_NONE;
-    g->pooled[candidate] = false;
-    return propose(g, candidate, index);
+    for (size_t at; (at = most_promising(g)) != SLOTS;) {
+        const size_t candidate = g->slot[at];
+        g->slot[at] = NEIGHBOURS_NONE;
+        g->pooled[candidate] = false;
+        if (g->trial_of[candidate])
+            continue; /* a suggestion that has been told since it came into the pool */
+        g->best_gain = (double)g->gain[at];
+        return propose(g, candidate, index);
+    }
+    return next_in_order(g, index);
 }
 
 static const char *note(void *self)

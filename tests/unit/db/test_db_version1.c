@@ -196,6 +196,19 @@ TEST(an_older_file_is_brought_up_to_date_without_losing_a_trial)
     store_assert_clean();
 }
 
+TEST(an_older_file_is_brought_up_to_date_on_a_network_file_system)
+{
+    unpack();
+    unpack_copy();
+    setenv("GEMMTUNE_DB_SAFE", "1", 1);
+    struct db *db = store_open(DB_WRITE);
+    assert_winners_stand(db);
+    db_close(db);
+    unsetenv("GEMMTUNE_DB_SAFE");
+    assert_same_facts(copy_path, store_path, 2);
+    store_assert_clean();
+}
+
 TEST(a_tuner_goes_on_in_it)
 {
     unpack();
@@ -500,6 +513,7 @@ int main(void)
         STORE_TEST(an_older_file_is_read_as_it_is_and_left_as_it_is),
         STORE_TEST(at_a_glance_there_are_the_same_winners),
         STORE_TEST(an_older_file_is_brought_up_to_date_without_losing_a_trial),
+        STORE_TEST(an_older_file_is_brought_up_to_date_on_a_network_file_system),
         STORE_TEST(a_tuner_goes_on_in_it),
         STORE_TEST(what_was_tried_is_found_again),
         STORE_TEST(a_backup_is_never_overwritten),

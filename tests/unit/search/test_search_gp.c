@@ -194,6 +194,37 @@ TEST(the_first_usable_candidate_is_learned_from)
     free(c);
 }
 
+/* The strategy hears of a suggestion when that is told: by then it may have thought of the same. */
+TEST(suggestions_that_are_told_late_are_proposed_once)
+{
+    enum { SUGGESTED = 10 };
+    size_t count, index, made = 0;
+    struct config *c = make_cube(2, &count);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct search *search = start(c, count, NULL, seed);
+        int *proposed = calloc(count, sizeof *proposed);
+        size_t late[SUGGESTED];
+        bool fresh;
+        assert_non_null(proposed);
+        for (size_t i = 0; i < SUGGESTED; i++)
+            assert_ok(search_suggest(search, (7 * i + seed) % count, &fresh));
+        for (size_t i = 0; i < SUGGESTED; i++) {
+            assert_int_equal(search_next(search, &late[i]), SEARCH_TRY);
+            proposed[late[i]]++;
+        }
+        for (made = SUGGESTED; search_next(search, &index) == SEARCH_TRY; made++) {
+            assert_int_equal(++proposed[index], 1);
+            search_tell(search, index, time_of(&c[index]));
+            if (made >= 30 && made < 30 + SUGGESTED)
+                search_tell(search, late[made - 30], time_of(&c[late[made - 30]]));
+        }
+        assert_int_equal(made, count);
+        free(proposed);
+        search_stop(search);
+    }
+    free(c);
+}
+
 TEST(more_trials_than_the_surrogate_holds_are_no_harm)
 {
     size_t count, *order;
@@ -259,6 +290,7 @@ int main(void)
         cmocka_unit_test(the_first_trial_is_the_models_favourite_and_half_a_model_shortens_the_search),
         cmocka_unit_test(without_a_usable_candidate_it_goes_on_and_says_so),
         cmocka_unit_test(the_first_usable_candidate_is_learned_from),
+        cmocka_unit_test(suggestions_that_are_told_late_are_proposed_once),
         cmocka_unit_test(more_trials_than_the_surrogate_holds_are_no_harm),
         cmocka_unit_test(what_is_left_to_gain_vanishes_as_the_search_goes_on),
         cmocka_unit_test(half_a_million_candidates_cost_a_millisecond_a_proposal),
