@@ -122,6 +122,9 @@ enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner 
                           const struct config *runners, int runner_count,
                           const struct db_race_sample *samples, int sample_count);
 
+/* Whether the run that made this decision was the same command and did not come to its end: *same. */
+enum status db_decision_continues(struct db *db, int64_t decision_id, const char *command, bool *same);
+
 /* Which winners to list; NULL fields match all. */
 struct db_filter {
     const char *gpu; /* id, name or architecture ("sm_90"), case and "NVIDIA" ignored */
