@@ -23,14 +23,15 @@ struct replay {
     int strategies;
     size_t pending[LIST_MAX];
     int pendings;
-    int64_t seeds, limit;
+    int64_t seeds, limit, at;
+    double noise_percent;
     bool to_end;
     enum table_format format;
     enum status st; /* of parsing */
     struct table *table;
 };
 
-enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_END, KEY_FORMAT };
+enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_END, KEY_AT, KEY_NOISE, KEY_FORMAT };
 
 static const struct argp_option options[] = {
     {"strategy", KEY_STRATEGY, "NAME[,NAME...]", 0, "which (ils,gp); tune help tune lists them", 0},
@@ -38,6 +39,8 @@ static const struct argp_option options[] = {
     {"seeds", KEY_SEEDS, "N", 0, "searches per row, with seeds 0 to N - 1 (100)", 0},
     {"max-trials", KEY_TRIALS, "N", 0, "most evaluations of a search (1000)", 0},
     {"to-end", KEY_END, NULL, 0, "continue until the strategy expects no more gain", 0},
+    {"at", KEY_AT, "N", 0, "continue until N evaluations and show what was reached", 0},
+    {"noise", KEY_NOISE, "PERCENT", 0, "standard deviation of the times that a strategy is told (0)", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {0}};
 
@@ -59,6 +62,13 @@ static const char text[] =
     "--to-end continues until the strategy expects no more gain, as tune does without --budget, and adds the "
     "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
     "has no expectation, so its columns stay empty.\n"
+    "\n"
+    "--at N shows in the same columns what was reached after N evaluations, however early the levels were.\n"
+    "\n"
+    "--noise PERCENT makes the times vary that a strategy is told, as measured ones do; what it has found is "
+    "judged by the recorded times. For each row a line says how many searches evaluated other candidates "
+    "when "
+    "repeated with the same seed and other noise.\n"
     "\n"
     "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
     "\n"
@@ -100,6 +110,15 @@ static enum status parse_count(const char *option, const char *word, int64_t mos
     return OK;
 }
 
+static enum status parse_percent(const char *word, double *out)
+{
+    char *end;
+    *out = strtod(word, &end);
+    if (end == word || *end || !(*out >= 0 && *out <= 10))
+        return fail(E_USAGE, "--noise '%.40s' is not a number of per cent in 0..10", word);
+    return OK;
+}
+
 static enum status parse_pending(struct replay *r, char *list)
 {
     enum status st = OK;
@@ -133,6 +152,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case KEY_END:
         r->to_end = true;
+        break;
+    case KEY_AT:
+        st = parse_count("--at", argument, INT32_MAX, &r->at);
+        if (!st) r->limit = r->at;
+        break;
+    case KEY_NOISE:
+        st = parse_percent(argument, &r->noise_percent);
         break;
     case KEY_FORMAT:
         st = table_format_parse(argument, &r->format);
@@ -193,10 +219,22 @@ static enum status search_all(struct replay *r, const struct replay_space *space
                               size_t pending, struct sums *sums)
 {
     const size_t seeds = (size_t)r->seeds;
+    size_t others = 0;
     for (size_t seed = 0; seed < seeds; seed++) {
-        struct replay_run run;
-        enum status st = replay_search(space, strategy, seed, pending, (size_t)r->limit, r->to_end, &run);
+        struct replay_run run, again;
+        struct replay_options o = {.pending = pending,
+                                   .limit = (size_t)r->limit,
+                                   .to_end = r->to_end,
+                                   .at = (size_t)r->at,
+                                   .noise = 0.01 * r->noise_percent,
+                                   .noise_seed = seed};
+        enum status st = replay_search(space, strategy, seed, &o, &run);
         if (st) return st;
+        if (o.noise > 0) {
+            o.noise_seed = seed + seeds;
+            if ((st = replay_search(space, strategy, seed, &o, &again))) return st;
+            others += again.path != run.path;
+        }
         for (int s = 0; s < REPLAY_SHARES; s++)
             sums->needed[(size_t)s * seeds + seed] = fmin(run.evaluations[s], NEVER);
         sums->ended[seed] = fmin(run.ended, NEVER);
@@ -204,6 +242,9 @@ static enum status search_all(struct replay *r, const struct replay_space *space
         sums->host_us[seed] = run.host_us;
         if (run.note[0]) print_line(stderr, "tune: %s, seed %zu: %s", strategy, seed, run.note);
     }
+    if (r->noise_percent > 0)
+        print_line(stderr, "tune: %s, pending %zu: %zu of %zu searches evaluate others with other noise",
+                   strategy, pending, others, seeds);
     return OK;
 }
 
@@ -223,7 +264,7 @@ static void show_row(struct replay *r, const struct replay_space *space, const c
         table_number(r->table, quantile(of, seeds, 0.25));
         table_number(r->table, quantile(of, seeds, 0.75));
     }
-    const double end = r->to_end ? quantile(sums->ended, seeds, 0.5) : (double)NAN;
+    const double end = r->to_end || r->at > 0 ? quantile(sums->ended, seeds, 0.5) : (double)NAN;
     table_number(r->table, end);
     table_number(r->table, isnan(end) ? end : stats_median(sums->reached, seeds));
     table_number(r->table, isnan(end) ? end : stats_quantile(sums->reached, seeds, 0));
