@@ -30,6 +30,9 @@ enum {
     KICKS_MOST = 4,
 };
 
+/* Less is noise: a walk that followed it would take another path each time. */
+static const double worth = 0.002;
+
 struct descent {
     size_t centre; /* NEIGHBOURS_NONE: needs a new start */
     size_t list[NEIGHBOURS_MAX];
@@ -119,6 +122,11 @@ static void list_kind(struct ils *s, struct descent *w, enum neighbour_kind kind
     if (kind >= NEIGHBOUR_PAIR && w->length > COUPLED_MAX) w->length = COUPLED_MAX;
 }
 
+static bool is_faster(const struct ils *s, size_t candidate, size_t than)
+{
+    return s->time_us[candidate] < (1 - worth) * s->time_us[than];
+}
+
 static void move_to(struct ils *s, struct descent *w, size_t centre)
 {
     w->centre = centre;
@@ -137,7 +145,7 @@ static size_t next_neighbour(struct ils *s, struct descent *w)
         }
         size_t candidate = w->list[w->at++];
         if (!s->asked[candidate]) return candidate;
-        if (s->time_us[candidate] < s->time_us[w->centre]) move_to(s, w, candidate);
+        if (is_faster(s, candidate, w->centre)) move_to(s, w, candidate);
     }
 }
 
@@ -217,12 +225,12 @@ static void tell(void *self, size_t index, double time_us)
     bool first = isnan(s->time_us[index]);
     s->asked[index] = true;
     s->time_us[index] = time_us;
-    if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || time_us < s->time_us[s->best])) s->best = index;
+    if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || is_faster(s, index, s->best))) s->best = index;
     int owner = s->owner[index];
     if (owner < 0 || !first) return;
     struct descent *w = &s->walk[owner];
     w->pending--;
-    if (w->centre != NEIGHBOURS_NONE && time_us < s->time_us[w->centre]) move_to(s, w, index);
+    if (w->centre != NEIGHBOURS_NONE && is_faster(s, index, w->centre)) move_to(s, w, index);
 }
 
 const struct search_strategy search_ils = {
