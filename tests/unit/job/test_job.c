@@ -349,8 +349,7 @@ TEST(an_unknown_gpu_is_refused_with_the_known_ones)
 TEST(a_second_tuner_on_the_same_database_is_told_so)
 {
     setenv("FAKE_TRIAL_MS", "20", 1);
-    pid_t first = start("--shape " SHAPE);
-    while (count_log("trial") < 1) usleep(5000);
+    pid_t first = start_until("--shape " SHAPE, "trial", 1);
     pid_t second = start("--shape " SHAPE2);
     assert_int_equal(wait_exit(second), E_BUSY);
     kill(first, SIGINT);
@@ -387,8 +386,7 @@ TEST(a_wrong_command_line_says_what_is_wrong)
 
 int main(int argc, char **argv)
 {
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    prepare_runs(argc, argv);
     const struct CMUnitTest tests[] = {
         JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
         JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
