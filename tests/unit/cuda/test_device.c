@@ -7,6 +7,7 @@
 #include "open_anchor.h"
 #include "reference.h"
 #include "rivals.h"
+#include "scratch_folder.h"
 #include "trial_setup.h"
 #include "unit.h"
 
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[64];
 static struct device device;
 
 /* What the fake remembers, once it is loaded. */
@@ -51,17 +51,14 @@ static int open_fake(void **state)
     *launch_count = 0;
     *open_count = 2; /* context and stream: one test's leak is not the next one's */
     memset(attributes_set, 0, 8 * sizeof *attributes_set);
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-device-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return make_folder(state);
 }
 
 static int close_fake(void **state)
 {
     use_fake(state);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     device_close(&device);
-    return system(command) || *open_count != 0; /* nothing may be left open */
+    return remove_folder(state) || *open_count != 0; /* nothing may be left open */
 }
 
 TEST(without_a_driver_one_sentence_says_what_to_do)

@@ -1,3 +1,4 @@
+#include "files.h"
 #include "store.h"
 
 #include <limits.h>
@@ -40,12 +41,8 @@ TEST(no_statement_replaces_rows_on_conflict)
                                         "db_winners.c", "db_list.c",   "db_migrate.c"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX];
-        static char text[1 << 18];
         snprintf(path, sizeof path, "%s/db/%s", GT_SOURCE_DIR, files[i]);
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
+        const char *text = file_text(path);
         assert_non_null(strstr(text, "db_internal.h"));
         assert_null(strstr(text, " REPLACE"));
         assert_null(strstr(text, "\"REPLACE"));

@@ -1,4 +1,5 @@
 /* The main job from command line to stored winner, with fake children: no GPU, no compiler. */
+#include "files.h"
 #include "job_runs.h"
 
 #include "clock.h"
@@ -116,10 +117,7 @@ TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
 {
     char path[160], words[400];
     snprintf(path, sizeof path, "%s", in_folder("suite.txt"));
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(SHAPE2 "\nsgemm:" SHAPE2 "\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    file_write(path, SHAPE2 "\nsgemm:" SHAPE2 "\n");
     snprintf(words, sizeof words, "--max-trials 8 --type tf32gemm --op nt --suite %s", path);
     assert_int_equal(tune(words), 0);
     assert_true(winner_of("tf32gemm:nt:" SHAPE2).base.time_us > 0);
@@ -134,12 +132,8 @@ TEST(a_decision_about_tf32_names_its_rival_and_both_errors)
 {
     char path[160], words[400];
     snprintf(path, sizeof path, "%s", in_folder("space.conf"));
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs("[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
-                      "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n",
-                      file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    file_write(path, "[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
+                     "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n");
     snprintf(words, sizeof words, "--space %s --max-trials 12 --shape tf32gemm:nt:" SHAPE2, path);
     assert_int_equal(tune(words), 0);
     const struct db_winner w = winner_of("tf32gemm:nt:" SHAPE2);
