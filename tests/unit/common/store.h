@@ -151,4 +151,11 @@ static inline void store_assert_clean(void)
     db_close(db);
 }
 
+/* The end of a test that has written. */
+static inline void store_close_clean(struct db *db)
+{
+    db_close(db);
+    store_assert_clean();
+}
+
 #endif

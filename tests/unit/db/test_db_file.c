@@ -82,8 +82,7 @@ TEST(readers_work_while_a_writer_writes)
     struct db_counts counts;
     assert_ok(db_count(reader, &counts));
     assert_int_equal(counts.trials, 5);
-    db_close(reader);
-    store_assert_clean();
+    store_close_clean(reader);
 }
 
 TEST(a_database_at_rest_is_one_plain_file)
@@ -127,8 +126,7 @@ TEST(safe_mode_uses_no_wal_and_stores_the_same)
     db = store_open(DB_WRITE); /* and back to WAL */
     store_run(db, &context);
     assert_int_equal(access(wal, F_OK), 0);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(network_file_systems_are_known_by_their_magic)

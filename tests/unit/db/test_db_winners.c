@@ -85,8 +85,7 @@ TEST(a_winner_comes_back_with_its_evidence)
     config_format(&runners[1], text);
     assert_string_equal(evidence.runner_text[1], text);
     db_evidence_free(&evidence);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(cublas_may_win)
@@ -100,8 +99,7 @@ TEST(cublas_may_win)
     assert_string_equal(found.first.config_text, "cublas");
     assert_false(found.first.unusable);
     assert_null(found.first.config.template);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(a_prediction_never_replaces_a_measurement)
@@ -127,8 +125,7 @@ TEST(a_prediction_never_replaces_a_measurement)
     struct db_counts counts;
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.decisions, 3); /* earlier ones stay */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(winners_are_filtered_by_gpu_and_problem)
