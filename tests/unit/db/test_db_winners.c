@@ -2,26 +2,16 @@
 
 static struct db_winner winner_of(const struct config *config)
 {
-    struct db_winner w = {.base.problem = problem_make(4096, 4096, 4096),
-                          .base.cold = true,
-                          .tied = true,
-                          .base.exact = true,
-                          .base.time_us = 2600.5,
-                          .base.ratio = 1.01,
-                          .base.ratio_low = 1.005,
-                          .base.ratio_high = 1.015,
-                          .rival = "a rival",
-                          .base.anchor_us = 2626.5,
-                          .errors = {true, 1.25e-7, 3e-8, 1.0 / 3},
-                          .rival_errors = {true, 2.5e-7, 0, 0.5},
-                          .rounds = 8,
-                          .trials = 120,
-                          .legal_count = INT64_C(5000000000),
-                          .model_rank = 7,
-                          .model_first16_share = 0.99,
-                          .registers = 128,
-                          .smem_bytes = 65536};
-    if (config) w.config = *config;
+    const struct problem problem = problem_make(4096, 4096, 4096);
+    struct db_winner w = store_winner(&problem, config);
+    w.base.time_us = 2600.5;
+    w.base.anchor_us = 2626.5;
+    snprintf(w.rival, sizeof w.rival, "a rival");
+    w.errors = (struct db_errors){true, 1.25e-7, 3e-8, 1.0 / 3};
+    w.rival_errors = (struct db_errors){true, 2.5e-7, 0, 0.5};
+    w.legal_count = INT64_C(5000000000);
+    w.model_rank = 7;
+    w.smem_bytes = 65536;
     return w;
 }
 
