@@ -133,9 +133,30 @@ static inline int fakes_teardown(void **state)
     return store_teardown(state) || left != 0 || current != NULL;
 }
 
+/* As a program does that uses the GPU before it calls anything of ours, in each of its threads. */
+static inline CUdevice use_primary_context(void)
+{
+    CUdevice device;
+    CUcontext context;
+    cuda.DeviceGet(&device, 0);
+    cuda.DevicePrimaryCtxRetain(&context, device);
+    cuda.CtxSetCurrent(context);
+    return device;
+}
+
 #define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
 
 /* ---- winners ---- */
+
+/* The winners' file as another program changes it, with SQL. */
+static inline sqlite3 *open_stored(const char *sql)
+{
+    sqlite3 *handle;
+    char *why = NULL;
+    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", sql, why);
+    return handle;
+}
 
 /* config NULL: cuBLAS won. */
 static inline void put_winner(const char *problem, const char *config, double time_us, bool predicted)
@@ -278,6 +299,12 @@ static inline struct gt_handle *open_handle(const struct gt_options *options)
     struct gt_handle *handle = NULL;
     assert_gt(gt_open(&handle, options));
     return handle;
+}
+
+static inline struct gt_handle *open_flagged(unsigned flags)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags};
+    return open_handle(&options);
 }
 
 static inline struct gt_plan *make_plan(struct gt_handle *handle, const char *text)
