@@ -219,6 +219,7 @@ static struct prediction predict(const struct config *config, const struct probl
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \
         .tile = tile,                                                                                        \
+        .block = &gemm_block,                                                                                \
         .predict = predict,                                                                                  \
     };
 

@@ -125,7 +125,8 @@ struct template
     /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
      * are legal for, with the least value of each vector width. False: there are no more of them. */
     bool (*plain)(int number, struct config *config);
-    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported, and what wins
+     * without a geometry is not, either. */
     const struct launch_block *block;
 };
 
