@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-extern const char text_naive_cu[], text_coalesced_cu[], text_shared_cu[], text_blocktile_1d_cu[],
-    text_blocktile_2d_cu[], text_vectorized_cu[], text_double_buffered_cu[], text_warptiled_cu[],
-    text_ladder_device_cuh[], text_ladder_rules_h[], text_gemm_args_h[];
-
 /* Kinds of parameters, in the order in which every rung that has them lists them. */
 #define TILE                                                                                                 \
     {                                                                                                        \
@@ -197,24 +193,17 @@ static struct prediction predict(const struct config *config, const struct probl
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-/* One rung: its template row and the three texts it is compiled from. */
+/* One rung: its template row. */
 #define RUNG(rung_name, about, rung_params)                                                                  \
-    static const struct source_text rung_name##_sources[] = {                                                \
-        {#rung_name ".cu", text_##rung_name##_cu},                                                           \
-        {"ladder_device.cuh", text_ladder_device_cuh},                                                       \
-        {"ladder_rules.h", text_ladder_rules_h},                                                             \
-        {"gemm_args.h", text_gemm_args_h},                                                                   \
-    };                                                                                                       \
+    extern const struct source_text sources_##rung_name[];                                                   \
     extern const struct template template_ladder_##rung_name;                                                \
     const struct template template_ladder_##rung_name = {                                                    \
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
-        .source_name = #rung_name ".cu",                                                                     \
         .delivers = GEMM_SGEMM,                                                                              \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
-        .sources = rung_name##_sources,                                                                      \
-        .source_count = COUNT(rung_name##_sources),                                                          \
+        .sources = sources_##rung_name,                                                                      \
         .resources = resources,                                                                              \
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \

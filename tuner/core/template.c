@@ -16,6 +16,13 @@ int template_param(const struct template *t, const char *name)
     return -1;
 }
 
+int template_source_count(const struct template *t)
+{
+    int count = 0;
+    while (t->sources[count].name) count++;
+    return count;
+}
+
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu)
 {

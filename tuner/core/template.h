@@ -86,18 +86,18 @@ enum {
 
 struct template
 {
-    const char *name;        /* "simt", "ladder_naive" */
-    const char *summary;     /* one line */
-    const char *source_name; /* "simt.cu" */
-    const char *space;       /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
+    const char *name;    /* "simt", "ladder_naive" */
+    const char *summary; /* one line */
+    const char *space;   /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
     const struct param *params;
     int param_count;
     enum gemm_type delivers; /* what its kernels compute */
     unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
-    const struct source_text *sources; /* [0] is the .cu, the rest its headers */
-    int source_count;
+    /* [0] is the .cu, then the headers that it includes; a NULL name ends them. CMake lists them:
+     * sources_NAME of NAME.cu. */
+    const struct source_text *sources;
     struct resources (*resources)(const struct config *config);
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
      * may be NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
@@ -143,6 +143,8 @@ const struct template *template_find(const char *name);
 
 /* Parameter index by name, -1 if the template lacks it. */
 int template_param(const struct template *t, const char *name);
+
+int template_source_count(const struct template *t);
 
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);

@@ -9,24 +9,7 @@
 #define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
 
-extern const char text_mma_cu[], text_mma_rules_h[], text_mma_copy_cuh[], text_gt_mma_cuh[],
-    text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
-    text_gt_load_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[], text_gt_reduce_rules_h[];
-
-static const struct source_text sources[] = {
-    {"mma.cu", text_mma_cu},
-    {"mma_rules.h", text_mma_rules_h},
-    {"mma_copy.cuh", text_mma_copy_cuh},
-    {"gt_mma.cuh", text_gt_mma_cuh},
-    {"gt_memory.cuh", text_gt_memory_cuh},
-    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
-    {"gemm_args.h", text_gemm_args_h},
-    {"gt_schedule.cuh", text_gt_schedule_cuh},
-    {"gt_load.cuh", text_gt_load_cuh},
-    {"gt_store.cuh", text_gt_store_cuh},
-    {"gt_reduce.cuh", text_gt_reduce_cuh},
-    {"gt_reduce_rules.h", text_gt_reduce_rules_h},
-};
+extern const struct source_text sources_mma[];
 
 static const struct param params[P_COUNT] = {
     {"BM", PARAM_COMPILE, ROLE_TILE, 32, 512,
@@ -212,13 +195,11 @@ extern const struct template template_mma;
 const struct template template_mma = {
     .name = "mma",
     .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
-    .source_name = "mma.cu",
     .space = "mma.conf",
     .delivers = GEMM_TF32,
     .params = params,
     .param_count = P_COUNT,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
+    .sources = sources_mma,
     .resources = mma_resources,
     .check = mma_check,
     .check_prefix = mma_check_prefix,

@@ -8,26 +8,7 @@
 #define REGISTERS_BESIDES 20                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_resident_cu[], text_resident_rules_h[], text_resident_copy_cuh[],
-    text_resident_flow_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
-    text_gt_bulk_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_load_cuh[],
-    text_gt_compute_cuh[], text_gt_store_cuh[];
-
-static const struct source_text sources[] = {
-    {"resident.cu", text_resident_cu},
-    {"resident_rules.h", text_resident_rules_h},
-    {"resident_copy.cuh", text_resident_copy_cuh},
-    {"resident_flow.cuh", text_resident_flow_cuh},
-    {"gt_memory.cuh", text_gt_memory_cuh},
-    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
-    {"gt_barrier.cuh", text_gt_barrier_cuh},
-    {"gt_bulk_copy.cuh", text_gt_bulk_copy_cuh},
-    {"gemm_args.h", text_gemm_args_h},
-    {"gt_schedule.cuh", text_gt_schedule_cuh},
-    {"gt_load.cuh", text_gt_load_cuh},
-    {"gt_compute.cuh", text_gt_compute_cuh},
-    {"gt_store.cuh", text_gt_store_cuh},
-};
+extern const struct source_text sources_resident[];
 
 static const struct param params[P_COUNT] = {
     {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1,
@@ -195,14 +176,12 @@ extern const struct template template_resident;
 const struct template template_resident = {
     .name = "resident",
     .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
-    .source_name = "resident.cu",
     .space = "resident.conf",
     .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_LOADER | 1u << P_ORDER,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
+    .sources = sources_resident,
     .resources = resident_resources,
     .check = template_check_all,
     .check_prefix = resident_check_prefix,

@@ -14,32 +14,7 @@
 #define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
 #define SLAB_K_MIN      512
 
-extern const char text_simt_cu[], text_simt_rules_h[], text_gt_memory_cuh[], text_gt_async_copy_cuh[],
-    text_gt_barrier_cuh[], text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[],
-    text_gt_load_cuh[], text_gt_compute_cuh[], text_gt_store_cuh[], text_gt_reduce_cuh[],
-    text_gt_reduce_rules_h[], text_gt_arrive_cuh[], text_gt_cluster_cuh[], text_gt_pack_cuh[],
-    text_gt_teams_cuh[], text_simt_workspace_h[];
-
-static const struct source_text sources[] = {
-    {"simt.cu", text_simt_cu},
-    {"simt_rules.h", text_simt_rules_h},
-    {"gt_memory.cuh", text_gt_memory_cuh},
-    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
-    {"gt_barrier.cuh", text_gt_barrier_cuh},
-    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
-    {"gemm_args.h", text_gemm_args_h},
-    {"gt_schedule.cuh", text_gt_schedule_cuh},
-    {"gt_load.cuh", text_gt_load_cuh},
-    {"gt_compute.cuh", text_gt_compute_cuh},
-    {"gt_store.cuh", text_gt_store_cuh},
-    {"gt_reduce.cuh", text_gt_reduce_cuh},
-    {"gt_reduce_rules.h", text_gt_reduce_rules_h},
-    {"gt_arrive.cuh", text_gt_arrive_cuh},
-    {"gt_cluster.cuh", text_gt_cluster_cuh},
-    {"gt_pack.cuh", text_gt_pack_cuh},
-    {"gt_teams.cuh", text_gt_teams_cuh},
-    {"simt_workspace.h", text_simt_workspace_h},
-};
+extern const struct source_text sources_simt[];
 
 static const struct param params[P_COUNT] = {
     {"BM", PARAM_COMPILE, ROLE_TILE, 1, 512,
@@ -375,14 +350,12 @@ const struct template template_simt = {
     .name = "simt",
     .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
                "alignment",
-    .source_name = "simt.cu",
     .space = "simt.conf",
     .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_K | 1u << P_ORDER,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
+    .sources = sources_simt,
     .resources = simt_resources,
     .check = template_check_all,
     .check_prefix = simt_check_prefix,

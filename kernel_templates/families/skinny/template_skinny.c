@@ -9,27 +9,7 @@
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
 #define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
-extern const char text_skinny_cu[], text_skinny_rules_h[], text_skinny_small_cuh[], text_skinny_stream_cuh[],
-    text_skinny_sum_cuh[], text_gt_memory_cuh[], text_gt_async_copy_cuh[], text_gt_barrier_cuh[],
-    text_gt_cluster_ops_cuh[], text_gemm_args_h[], text_gt_store_cuh[], text_gt_reduce_cuh[],
-    text_gt_reduce_rules_h[], text_gt_arrive_cuh[];
-
-static const struct source_text sources[] = {
-    {"skinny.cu", text_skinny_cu},
-    {"skinny_rules.h", text_skinny_rules_h},
-    {"skinny_small.cuh", text_skinny_small_cuh},
-    {"skinny_stream.cuh", text_skinny_stream_cuh},
-    {"skinny_sum.cuh", text_skinny_sum_cuh},
-    {"gt_memory.cuh", text_gt_memory_cuh},
-    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
-    {"gt_barrier.cuh", text_gt_barrier_cuh},
-    {"gt_cluster_ops.cuh", text_gt_cluster_ops_cuh},
-    {"gemm_args.h", text_gemm_args_h},
-    {"gt_store.cuh", text_gt_store_cuh},
-    {"gt_reduce.cuh", text_gt_reduce_cuh},
-    {"gt_reduce_rules.h", text_gt_reduce_rules_h},
-    {"gt_arrive.cuh", text_gt_arrive_cuh},
-};
+extern const struct source_text sources_skinny[];
 
 static const struct param params[P_COUNT] = {
     {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1, "0: few rows, B is streamed; 1: few columns, A is streamed"},
@@ -237,14 +217,12 @@ extern const struct template template_skinny;
 const struct template template_skinny = {
     .name = "skinny",
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
-    .source_name = "skinny.cu",
     .space = "skinny.conf",
     .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
     .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
+    .sources = sources_skinny,
     .resources = skinny_resources,
     .check = template_check_all,
     .check_prefix = skinny_check_prefix,

@@ -8,21 +8,7 @@
 #define REGISTERS_BESIDES 32                 /* pointers and counters: with less room the compiler spills */
 #define SMEM_BYTES_MAX    (INT64_C(1) << 20) /* more than any GPU has */
 
-extern const char text_tall_cu[], text_tall_rules_h[], text_tall_copy_cuh[], text_gt_memory_cuh[],
-    text_gt_async_copy_cuh[], text_gemm_args_h[], text_gt_schedule_cuh[], text_gt_compute_cuh[],
-    text_gt_store_cuh[];
-
-static const struct source_text sources[] = {
-    {"tall.cu", text_tall_cu},
-    {"tall_rules.h", text_tall_rules_h},
-    {"tall_copy.cuh", text_tall_copy_cuh},
-    {"gt_memory.cuh", text_gt_memory_cuh},
-    {"gt_async_copy.cuh", text_gt_async_copy_cuh},
-    {"gemm_args.h", text_gemm_args_h},
-    {"gt_schedule.cuh", text_gt_schedule_cuh},
-    {"gt_compute.cuh", text_gt_compute_cuh},
-    {"gt_store.cuh", text_gt_store_cuh},
-};
+extern const struct source_text sources_tall[];
 
 static const struct param params[P_COUNT] = {
     {"SIDE", PARAM_COMPILE, ROLE_NAMED, 0, 1,
@@ -160,13 +146,11 @@ extern const struct template template_tall;
 const struct template template_tall = {
     .name = "tall",
     .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
-    .source_name = "tall.cu",
     .space = "tall.conf",
     .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
+    .sources = sources_tall,
     .resources = tall_resources,
     .check = template_check_all,
     .check_prefix = tall_check_prefix,

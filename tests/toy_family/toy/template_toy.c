@@ -4,13 +4,7 @@
 #include "launch_limits.h"
 #include "model_tiled.h"
 
-extern const char text_toy_cu[], text_toy_rules_h[], text_gemm_args_h[];
-
-static const struct source_text sources[] = {
-    {"toy.cu", text_toy_cu},
-    {"toy_rules.h", text_toy_rules_h},
-    {"gemm_args.h", text_gemm_args_h},
-};
+extern const struct source_text sources_toy[];
 
 /* In the order of params. */
 enum { P_BM, P_BN, P_TN, P_COUNT };
@@ -104,13 +98,11 @@ extern const struct template template_toy;
 const struct template template_toy = {
     .name = "toy",
     .summary = "strict FP32 straight from the definition, to show what a family consists of",
-    .source_name = "toy.cu",
     .space = "toy.conf",
     .delivers = GEMM_SGEMM,
     .params = params,
     .param_count = P_COUNT,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
+    .sources = sources_toy,
     .resources = toy_resources,
     .check = toy_check,
     .plan = toy_plan,
