@@ -53,4 +53,15 @@ static inline const char *check_blocks_smem(const struct gpu *gpu, int64_t bytes
     return NULL;
 }
 
+/* The same for both, and for registers, of which a thread needs so many. */
+static inline const char *check_residence(const struct gpu *gpu, int threads, int smem_bytes, int blocks,
+                                          int registers)
+{
+    const char *why = check_blocks(gpu, threads, blocks);
+    if (!why) why = check_blocks_smem(gpu, smem_bytes, blocks);
+    if (!why && registers > registers_a_thread(gpu, (int64_t)threads * blocks))
+        why = "accumulators and fragments do not fit in the registers";
+    return why;
+}
+
 #endif

@@ -158,12 +158,6 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .entry = "gemm", .grid = {(unsigned)tiles_of(&s, p), 1, 1}, .threads = (unsigned)threads_of(&s)};
 }
 
-static struct tile tile(const struct config *config)
-{
-    const struct sizes s = sizes_of(config);
-    return (struct tile){.m = s.bm, .n = s.bn, .k = s.bk};
-}
-
 /* As simt kernels without vectors and stages: none of it was fitted, and the order of the rungs is right. */
 static struct prediction predict(const struct config *config, const struct problem *problem,
                                  const struct gpu *gpu, const struct kernel_facts *facts)
@@ -207,7 +201,6 @@ static struct prediction predict(const struct config *config, const struct probl
         .resources = resources,                                                                              \
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \
-        .tile = tile,                                                                                        \
         .predict = predict,                                                                                  \
     };
 

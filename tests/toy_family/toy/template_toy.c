@@ -64,11 +64,6 @@ static void toy_plan(const struct config *config, const struct problem *p, struc
         .threads = (unsigned)(THREADS)};
 }
 
-static struct tile toy_tile(const struct config *config)
-{
-    return (struct tile){.m = BM, .n = BN};
-}
-
 /* As a tiled kernel whose tiles of k are one k long and come through registers. */
 static struct prediction toy_predict(const struct config *config, const struct problem *problem,
                                      const struct gpu *gpu, const struct kernel_facts *facts)
@@ -106,7 +101,6 @@ const struct template template_toy = {
     .resources = toy_resources,
     .check = toy_check,
     .plan = toy_plan,
-    .tile = toy_tile,
     .predict = toy_predict,
     .block = &gemm_block,
 };
