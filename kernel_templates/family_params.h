@@ -1,13 +1,15 @@
-/* family_params.h — the parameters of a family for its host half, from PARAMS, the name of the family's list:
- * a line PARAM(name, kind, role, least, most, meaning) each (template.h: struct param). Included by
- * NAME_host.h.
+/* family_params.h — the parameters of a family on the host. PARAMS names the family's list, NAME_params.def,
+ * with a line PARAM(name, kind, role, least, most, meaning) each (template.h: struct param), those of a
+ * launch last; LATER in place of PARAM: optional (struct template). Included by NAME_host.h.
  */
-enum {
 #define PARAM(name, kind, role, least, most, meaning) P_##name,
+#define LATER                                         PARAM
+enum {
 #include PARAMS
-#undef PARAM
     P_COUNT
 };
+#undef PARAM
+#undef LATER
 
 /* The values by the names that rules use, in functions that call their configuration `config`: of all
  * families of this folder. */

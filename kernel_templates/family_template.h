@@ -1,15 +1,28 @@
-/* family_template.h — what template_NAME.c of each family begins with: the table of its parameters, from
- * PARAMS (family_params.h), and its check, from RULES, the name of the family's rules. For that one file,
- * after NAME_host.h.
+/* family_template.h — what template_NAME.c of each family has in common with the others: the table of its
+ * parameters, from PARAMS (family_params.h), its check, from RULES, the name of the family's rules, and its
+ * row. For that one file, after NAME_host.h.
  */
+#include "gemm_block.h"
 #include "template.h"
 
-static const struct param params[P_COUNT] = {
 #define PARAM(name, kind, role, least, most, meaning)                                                        \
     {#name, PARAM_##kind, ROLE_##role, least, most, meaning},
+#define LATER PARAM
+static const struct param params[P_COUNT] = {
 #include PARAMS
-#undef PARAM
 };
+#undef PARAM
+#undef LATER
+
+/* struct template: optional */
+#define PARAM(...)
+#define LATER(name, kind, role, least, most, meaning) | 1u << P_##name
+enum {
+    OPTIONAL = 0u
+#include PARAMS
+};
+#undef PARAM
+#undef LATER
 
 /* All checks look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
@@ -46,3 +59,23 @@ static const char *check_prefix(const struct config *config, int known, const st
     if (!why) why = check_problem(config, known, problem, gpu);
     return why;
 }
+
+/* The row of a family whose functions are called NAME_resources and so on; then the members that families do
+ * not have alike. */
+#define FAMILY(family, type, ...)                                                                            \
+    extern const struct source_text sources_##family[];                                                      \
+    extern const struct template template_##family;                                                          \
+    const struct template template_##family = {.name = #family,                                              \
+                                               .space = #family ".conf",                                     \
+                                               .params = params,                                             \
+                                               .param_count = P_COUNT,                                       \
+                                               .optional = OPTIONAL,                                         \
+                                               .delivers = type,                                             \
+                                               .sources = sources_##family,                                  \
+                                               .resources = family##_resources,                              \
+                                               .check = template_check_all,                                  \
+                                               .check_prefix = check_prefix,                                 \
+                                               .plan = family##_plan,                                        \
+                                               .predict = family##_predict,                                  \
+                                               .block = &gemm_block,                                         \
+                                               __VA_ARGS__};

@@ -38,6 +38,14 @@ static inline int64_t registers_a_thread(const struct gpu *gpu, int64_t threads)
     return smaller(REGISTERS_MAX, gpu->registers_per_sm / threads / 8 * 8);
 }
 
+/* NULL if gpu has what LOADER and REDUCE, so called in several families, ask for. */
+static inline const char *check_features(const struct gpu *gpu, int loader, int reduce)
+{
+    if (loader > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
+    if (reduce > 1 && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
+    return NULL;
+}
+
 /* NULL if an SM holds so many blocks of so many threads, or bytes of shared memory, at once; else why not. */
 static inline const char *check_blocks(const struct gpu *gpu, int64_t threads, int blocks)
 {

@@ -6,39 +6,24 @@
 #include <string.h>
 
 /* Kinds of parameters, in the order in which every rung that has them lists them. */
+#define SIZE(name, role, least, most, meaning)                                                               \
+    {                                                                                                        \
+        name, PARAM_COMPILE, role, least, most, meaning                                                      \
+    }
 #define TILE                                                                                                 \
-    {                                                                                                        \
-        "BM", PARAM_COMPILE, ROLE_TILE,                                                                      \
-        1,    256,           "rows of C a block: reuse of B against blocks to fill the GPU"},                \
-    {                                                                                                        \
-        "BN", PARAM_COMPILE, ROLE_TILE, 1, 256,                                                              \
-            "columns of C a block: reuse of A against blocks to fill the GPU"                                \
-    }
-#define DEPTH                                                                                                \
-    {                                                                                                        \
-        "BK", PARAM_COMPILE, ROLE_TILE, 1, 128, "depth of a step: fewer barriers against more shared memory" \
-    }
+    SIZE("BM", ROLE_TILE, 1, 256, "rows of C a block: reuse of B against blocks to fill the GPU"),           \
+        SIZE("BN", ROLE_TILE, 1, 256, "columns of C a block: reuse of A against blocks to fill the GPU")
+#define DEPTH SIZE("BK", ROLE_TILE, 1, 128, "depth of a step: fewer barriers against more shared memory")
 #define WARP_TILE                                                                                            \
-    {"WM", PARAM_COMPILE, ROLE_DETAIL,                                                                       \
-     4,    256,           "rows of C a warp: near a square, a warp reads the fewest floats"},                \
-    {                                                                                                        \
-        "WN", PARAM_COMPILE, ROLE_DETAIL, 4, 256,                                                            \
-            "columns of C a warp: near a square, a warp reads the fewest floats"                             \
-    }
-#define THREAD_ROWS                                                                                          \
-    {                                                                                                        \
-        "TM", PARAM_COMPILE, ROLE_THREAD, 1, 16, "rows of C a thread: fewer loads against more registers"    \
-    }
+    SIZE("WM", ROLE_DETAIL, 4, 256, "rows of C a warp: near a square, a warp reads the fewest floats"),      \
+        SIZE("WN", ROLE_DETAIL, 4, 256,                                                                      \
+             "columns of C a warp: near a square, a warp reads the fewest floats")
+#define THREAD_ROWS SIZE("TM", ROLE_THREAD, 1, 16, "rows of C a thread: fewer loads against more registers")
 #define THREAD_COLUMNS                                                                                       \
-    {                                                                                                        \
-        "TN", PARAM_COMPILE, ROLE_THREAD, 1, 16, "columns of C a thread: fewer loads against more registers" \
-    }
-
+    SIZE("TN", ROLE_THREAD, 1, 16, "columns of C a thread: fewer loads against more registers")
 #define RESIDENCE                                                                                            \
-    {                                                                                                        \
-        "MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 8,                                                      \
-            "blocks an SM must hold: one computes while another waits, on fewer registers"                   \
-    }
+    SIZE("MIN_BLOCKS", ROLE_DETAIL, 1, 8,                                                                    \
+         "blocks an SM must hold: one computes while another waits, on fewer registers")
 
 static const struct param element_params[] = {TILE};
 static const struct param shared_params[] = {TILE, DEPTH};

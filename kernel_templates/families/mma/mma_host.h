@@ -6,7 +6,7 @@
 
 #include "template.h"
 
-#define PARAMS "mma_params.h"
+#define PARAMS "mma_params.def"
 #include "family_params.h"
 #include "mma_rules.h"
 

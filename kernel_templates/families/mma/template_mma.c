@@ -12,8 +12,6 @@
 #define RULES "mma_rules.h"
 #include "family_template.h"
 
-extern const struct source_text sources_mma[];
-
 static struct resources mma_resources(const struct config *config)
 {
     return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = WM * WN / 32};
@@ -99,20 +97,5 @@ static bool mma_geometry(const struct config *config, const struct problem *p, c
     return true;
 }
 
-extern const struct template template_mma;
-const struct template template_mma = {
-    .name = "mma",
-    .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
-    .space = "mma.conf",
-    .delivers = GEMM_TF32,
-    .params = params,
-    .param_count = P_COUNT,
-    .sources = sources_mma,
-    .resources = mma_resources,
-    .check = template_check_all,
-    .check_prefix = check_prefix,
-    .plan = mma_plan,
-    .predict = mma_predict,
-    .geometry = mma_geometry,
-    .block = &gemm_block,
-};
+FAMILY(mma, GEMM_TF32, .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
+       .geometry = mma_geometry)

@@ -6,7 +6,7 @@
 
 #include "template.h"
 
-#define PARAMS "resident_params.h"
+#define PARAMS "resident_params.def"
 #include "family_params.h"
 #include "resident_rules.h"
 #define STAYS_X RESIDENT_X

@@ -9,8 +9,6 @@
 #define RULES "resident_rules.h"
 #include "family_template.h"
 
-extern const struct source_text sources_resident[];
-
 /* Of a block: the least that it needs, as far as is known. The problem may be NULL, too. */
 static int64_t smem_bytes(const struct config *config, int known, const struct problem *p)
 {
@@ -96,21 +94,6 @@ static bool resident_geometry(const struct config *config, const struct problem 
     return true;
 }
 
-extern const struct template template_resident;
-const struct template template_resident = {
-    .name = "resident",
-    .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
-    .space = "resident.conf",
-    .delivers = GEMM_SGEMM,
-    .params = params,
-    .param_count = P_COUNT,
-    .optional = 1u << P_LOADER | 1u << P_ORDER,
-    .sources = sources_resident,
-    .resources = resident_resources,
-    .check = template_check_all,
-    .check_prefix = check_prefix,
-    .plan = resident_plan,
-    .geometry = resident_geometry,
-    .predict = resident_predict,
-    .block = &gemm_block,
-};
+FAMILY(resident, GEMM_SGEMM,
+       .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
+       .geometry = resident_geometry)

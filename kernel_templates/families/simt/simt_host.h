@@ -6,7 +6,7 @@
 
 #include "template.h"
 
-#define PARAMS "simt_params.h"
+#define PARAMS "simt_params.def"
 #include "family_params.h"
 #include "simt_rules.h"
 

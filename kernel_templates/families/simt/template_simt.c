@@ -17,8 +17,6 @@
 #define RULES "simt_rules.h"
 #include "family_template.h"
 
-extern const struct source_text sources_simt[];
-
 static struct resources simt_resources(const struct config *config)
 {
     return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = TM * TN};
@@ -39,9 +37,8 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
-    if (KNOWN(LOADER) && LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
-    if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
-    return check_residence(gpu, need.threads, need.smem_bytes, blocks, registers_needed(config));
+    const char *why = check_features(gpu, KNOWN(LOADER) ? LOADER : 0, REDUCE);
+    return why ? why : check_residence(gpu, need.threads, need.smem_bytes, blocks, registers_needed(config));
 }
 
 static struct k_cut cut(const struct config *config, int64_t k)
@@ -232,22 +229,8 @@ static bool simt_plain(int number, struct config *config)
     return true;
 }
 
-const struct template template_simt = {
-    .name = "simt",
-    .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
-               "alignment",
-    .space = "simt.conf",
-    .delivers = GEMM_SGEMM,
-    .params = params,
-    .param_count = P_COUNT,
-    .optional = 1u << P_WARPS_K | 1u << P_ORDER,
-    .sources = sources_simt,
-    .resources = simt_resources,
-    .check = template_check_all,
-    .check_prefix = check_prefix,
-    .plan = simt_plan,
-    .geometry = simt_geometry,
-    .predict = simt_predict,
-    .plain = simt_plain,
-    .block = &gemm_block,
-};
+FAMILY(simt, GEMM_SGEMM,
+       .summary =
+           "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
+           "alignment",
+       .geometry = simt_geometry, .plain = simt_plain)

@@ -6,7 +6,7 @@
 
 #include "template.h"
 
-#define PARAMS "skinny_params.h"
+#define PARAMS "skinny_params.def"
 #include "family_params.h"
 #include "skinny_rules.h"
 

@@ -13,8 +13,6 @@
 #define RULES "skinny_rules.h"
 #include "family_template.h"
 
-extern const struct source_text sources_skinny[];
-
 static struct resources skinny_resources(const struct config *config)
 {
     return (struct resources){.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS, .accumulators = ROWS_W * TX};
@@ -29,8 +27,8 @@ static const char *check_gpu(const struct config *all, int known, const struct g
     const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
-    if (LOADER > 0 && !gpu_has_cp_async(gpu)) return "LOADER above 0 needs cp.async (sm_80)";
-    if (KNOWN(REDUCE) && CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
+    const char *why = check_features(gpu, LOADER, REDUCE);
+    if (why) return why;
     return check_residence(gpu, need.threads, need.smem_bytes, blocks,
                            TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES);
 }
@@ -134,22 +132,7 @@ static struct tile skinny_tile(const struct config *config)
     return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
 }
 
-extern const struct template template_skinny;
-const struct template template_skinny = {
-    .name = "skinny",
+FAMILY(
+    skinny, GEMM_SGEMM,
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
-    .space = "skinny.conf",
-    .delivers = GEMM_SGEMM,
-    .params = params,
-    .param_count = P_COUNT,
-    .optional = 1u << P_WARPS_R | 1u << P_BUFFERS | 1u << P_REDUCE,
-    .sources = sources_skinny,
-    .resources = skinny_resources,
-    .check = template_check_all,
-    .check_prefix = check_prefix,
-    .plan = skinny_plan,
-    .geometry = skinny_geometry,
-    .tile = skinny_tile,
-    .predict = skinny_predict,
-    .block = &gemm_block,
-};
+    .geometry = skinny_geometry, .tile = skinny_tile)

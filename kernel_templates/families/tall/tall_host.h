@@ -6,7 +6,7 @@
 
 #include "template.h"
 
-#define PARAMS "tall_params.h"
+#define PARAMS "tall_params.def"
 #include "family_params.h"
 #include "tall_rules.h"
 #define STAYS_X  SMALL_X

@@ -9,8 +9,6 @@
 #define RULES "tall_rules.h"
 #include "family_template.h"
 
-extern const struct source_text sources_tall[];
-
 /* Of a block. Without a problem the least that it needs. */
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
@@ -73,20 +71,6 @@ static bool tall_geometry(const struct config *config, const struct problem *p, 
     return false;
 }
 
-extern const struct template template_tall;
-const struct template template_tall = {
-    .name = "tall",
-    .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
-    .space = "tall.conf",
-    .delivers = GEMM_SGEMM,
-    .params = params,
-    .param_count = P_COUNT,
-    .sources = sources_tall,
-    .resources = tall_resources,
-    .check = template_check_all,
-    .check_prefix = check_prefix,
-    .plan = tall_plan,
-    .geometry = tall_geometry,
-    .predict = tall_predict,
-    .block = &gemm_block,
-};
+FAMILY(tall, GEMM_SGEMM,
+       .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
+       .geometry = tall_geometry)
