@@ -186,7 +186,6 @@ static struct prediction predict(const struct config *config, const struct probl
         .resources = resources,                                                                              \
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \
-        .tile = tile,                                                                                        \
         .block = &gemm_block,                                                                                \
         .predict = predict,                                                                                  \
     };
