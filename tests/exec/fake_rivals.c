@@ -164,8 +164,10 @@ int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, i
                                int algorithm)
 {
     const struct fake_answer *answer = &fake_rivals.answer[0];
-    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || !is_compute_of_fp32(compute))
+    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || !is_compute_of_fp32(compute) ||
+        batch > 65535)
         return INVALID_VALUE;
+    fake_rivals.products++;
     fake_rivals.compute = compute;
     if (algorithm == AUTOTUNE) fake_rivals.autotune_calls++;
     if (algorithm == AUTOTUNE && answer->us <= 0) return NOT_SUPPORTED;

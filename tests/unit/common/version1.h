@@ -115,4 +115,28 @@ static inline void assert_same_facts(const char *old, const char *new, int versi
     sqlite3_close(y);
 }
 
+struct seen {
+    int winners, usable, stale;
+};
+
+static inline bool count_winner(void *self, const struct db_winner *w)
+{
+    struct seen *seen = self;
+    seen->winners++;
+    seen->usable += !w->unusable;
+    assert_string_equal(w->rival, w->base.anchor_us > 0 ? "cublasSgemm" : "");
+    assert_false(w->errors.measured || w->rival_errors.measured);
+    if (strcmp(w->gpu.name, "NVIDIA H200") == 0) assert_true(gpu_rate(&w->gpu, "fp32") > 60);
+    return true;
+}
+
+static inline void assert_winners_stand(struct db *db)
+{
+    struct db_filter all = {0};
+    struct seen seen = {0};
+    assert_ok(db_winners(db, &all, NULL, count_winner, &seen));
+    assert_int_equal(seen.winners, WINNERS);
+    assert_int_equal(seen.usable, WINNERS); /* their kernels are those of the last program of version 1 */
+}
+
 #endif

@@ -5,30 +5,6 @@
 
 /* ---- reading ---- */
 
-struct seen {
-    int winners, usable, stale;
-};
-
-static bool count_winner(void *self, const struct db_winner *w)
-{
-    struct seen *seen = self;
-    seen->winners++;
-    seen->usable += !w->unusable;
-    assert_string_equal(w->rival, w->base.anchor_us > 0 ? "cublasSgemm" : "");
-    assert_false(w->errors.measured || w->rival_errors.measured);
-    if (strcmp(w->gpu.name, "NVIDIA H200") == 0) assert_true(gpu_rate(&w->gpu, "fp32") > 60);
-    return true;
-}
-
-static void assert_winners_stand(struct db *db)
-{
-    struct db_filter all = {0};
-    struct seen seen = {0};
-    assert_ok(db_winners(db, &all, NULL, count_winner, &seen));
-    assert_int_equal(seen.winners, WINNERS);
-    assert_int_equal(seen.usable, WINNERS); /* their kernels are those of the last program of version 1 */
-}
-
 TEST(an_older_file_is_read_as_it_is_and_left_as_it_is)
 {
     unpack();
@@ -56,6 +32,27 @@ TEST(at_a_glance_there_are_the_same_winners)
     struct db_brief brief;
     assert_ok(db_brief_find(db, &context.gpu, &problem, &brief));
     assert_true(brief.config.template && !brief.changed && brief.base.cold);
+    db_close(db);
+}
+
+static int64_t ask(struct db *db, const char *sql)
+{
+    int64_t value = -1;
+    assert_int_equal(db_ask(db->handle, sql, &value), SQLITE_OK);
+    return value;
+}
+
+/* A hash is computed of each row: a file has thousands of configurations to one that won. */
+TEST(a_glance_takes_what_the_winners_refer_to_and_no_more)
+{
+    unpack();
+    struct db *db = store_open(DB_GLANCE);
+    assert_int_equal(ask(db, "SELECT count(*) FROM winners"), WINNERS);
+    assert_int_equal(ask(db, "SELECT count(*) FROM configs"),
+                     ask(db, "SELECT count(DISTINCT config_id) FROM decisions"));
+    assert_int_equal(ask(db, "SELECT count(*) FROM decisions"), WINNERS);
+    assert_int_equal(ask(db, "SELECT count(*) FROM runs"),
+                     ask(db, "SELECT count(DISTINCT run_id) FROM decisions"));
     db_close(db);
 }
 
@@ -191,6 +188,49 @@ TEST(an_older_file_with_other_tables_is_refused)
     assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "calls itself version 1");
 }
 
+/* An index that knows of a trial which its table lacks: the copy that is read has indices of its own. */
+static const char *const stale_index[] = {
+    "CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'trials_by_key'; "
+    "PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'trials_by_key'",
+    "DELETE FROM trials WHERE id = 3; PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = (SELECT sql FROM kept) WHERE name = 'trials_by_key'",
+    "DROP TABLE kept", NULL};
+/* A trial that is there twice, which a copy refuses. */
+static const char *const same_trial_twice[] = {
+    "CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name IN ('trials', 'sqlite_autoindex_trials_1'); "
+    "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_trials_1'; "
+    "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL UNIQUE', 'NOT NULL') WHERE name = 'trials'",
+    "CREATE TEMP TABLE one AS SELECT * FROM trials WHERE id = 3; UPDATE one SET id = 99999; "
+    "INSERT INTO trials SELECT * FROM one; PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = (SELECT sql FROM kept WHERE type = 'table') WHERE name = 'trials'; "
+    "INSERT INTO sqlite_schema SELECT * FROM kept WHERE type = 'index'",
+    "DROP TABLE kept", NULL};
+
+static void damage(const char *const *steps)
+{
+    unpack();
+    for (; *steps; steps++) meddle(*steps); /* each with the tables that the one before has left */
+}
+
+TEST(damage_that_a_copy_does_not_have_is_found_in_the_file)
+{
+    char text[1000];
+    bool clean;
+    damage(stale_index);
+    struct db *db = store_open(DB_READ);
+    assert_ok(db_check(db, text, sizeof text, &clean));
+    if (clean || !strstr(text, "structure of the file")) fail_msg("'%s'", text);
+    db_close(db);
+}
+
+TEST(damage_that_no_copy_can_have_is_named)
+{
+    damage(same_trial_twice);
+    struct db *db;
+    assert_fails(db_open(store_path, DB_READ, &db), E_DB, "is damaged (");
+}
+
 /* ---- merging ---- */
 
 TEST(versions_merge_in_any_order_to_the_same)
@@ -224,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(an_older_file_is_read_as_it_is_and_left_as_it_is),
         STORE_TEST(at_a_glance_there_are_the_same_winners),
+        STORE_TEST(a_glance_takes_what_the_winners_refer_to_and_no_more),
         STORE_TEST(an_older_file_is_brought_up_to_date_without_losing_a_trial),
         STORE_TEST(an_older_file_is_brought_up_to_date_on_a_network_file_system),
         STORE_TEST(a_tuner_goes_on_in_it),
@@ -232,6 +273,8 @@ int main(void)
         STORE_TEST(damage_is_found_afterwards_as_before),
         STORE_TEST(a_file_that_would_lose_rows_is_left_alone),
         STORE_TEST(an_older_file_with_other_tables_is_refused),
+        STORE_TEST(damage_that_a_copy_does_not_have_is_found_in_the_file),
+        STORE_TEST(damage_that_no_copy_can_have_is_named),
         STORE_TEST(versions_merge_in_any_order_to_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,61 @@ static int migrate_until(long call, bool full)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A process that migrates the file when it is told to. It is started while no connection is open: SQLite's
+ * locks are a process's. */
+static int migrator_go[2], migrator_done[2];
+static ssize_t (*real_pread)(int, void *, size_t, off_t);
+
+static void migrate_at_once(void)
+{
+    sqlite3 *handle;
+    if (db_connect(store_path, SQLITE_OPEN_READWRITE, &handle)) _exit(1);
+    sqlite3_busy_timeout(handle, 0); /* whoever reads goes first */
+    db_migrate(handle, store_path, &db_form);
+    sqlite3_close(handle);
+    _exit(write(migrator_done[1], "", 1) == 1 ? 0 : 2);
+}
+
+static ssize_t pread_and_migrate(int fd, void *bytes, size_t count, off_t at)
+{
+    char byte = 0;
+    if (++calls == last_call &&
+        (write(migrator_go[1], &byte, 1) != 1 || read(migrator_done[0], &byte, 1) != 1))
+        return -1;
+    return real_pread(fd, bytes, count, at);
+}
+
+/* Open it for reading, while it is migrated at a certain read; false: it took fewer reads. */
+static bool read_while_migrating(enum db_mode mode, long call)
+{
+    int status;
+    assert_int_equal(pipe(migrator_go) | pipe(migrator_done), 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        if (read(migrator_go[0], &byte, 1) == 1) migrate_at_once();
+        _exit(0);
+    }
+    calls = 0;
+    last_call = call;
+    const char *name =
+        sqlite3_vfs_find(NULL)->xGetSystemCall(sqlite3_vfs_find(NULL), "pread64") ? "pread64" : "pread";
+    real_pread =
+        (ssize_t(*)(int, void *, size_t, off_t))replace_call(name, (sqlite3_syscall_ptr)pread_and_migrate);
+    struct db *db;
+    enum status st = db_open(store_path, mode, &db);
+    replace_call(name, (sqlite3_syscall_ptr)real_pread);
+    const bool reached = calls >= last_call;
+    if (st) fail_msg("migrated at read %ld: %s", call, status_text());
+    assert_winners_stand(db);
+    db_close(db);
+    if (!reached) kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 2; i++) close(migrator_go[i]), close(migrator_done[i]);
+    return reached;
+}
+
 static void forget_files(void)
 {
     static const char *const ends[] = {"",      "-wal",       "-shm",           "-journal",
@@ -145,6 +200,29 @@ TEST(of_two_writers_one_is_refused)
     db_close(store_open(DB_WRITE));
 }
 
+static void migrate_at_each_read(enum db_mode mode, const char *journal)
+{
+    long reads = 0;
+    bool reached = true;
+    for (long call = 1; reached; call += call < 20 ? 1 : 7) {
+        forget_files();
+        unpack();
+        meddle(journal);
+        reached = read_while_migrating(mode, call);
+        reads += reached;
+    }
+    assert_true(reads > 10);
+}
+
+TEST(a_reader_sees_one_version_whenever_the_file_is_migrated)
+{
+    static const char *const journals[] = {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode = WAL"};
+    for (int i = 0; i < 2; i++) {
+        migrate_at_each_read(DB_READ, journals[i]);
+        migrate_at_each_read(DB_GLANCE, journals[i]);
+    }
+}
+
 static int in_a_folder_that_may_not_be_written(void)
 {
     struct db *db;
@@ -181,6 +259,7 @@ int main(void)
         STORE_TEST(a_kill_at_any_point_loses_nothing),
         STORE_TEST(a_full_disk_loses_nothing),
         STORE_TEST(of_two_writers_one_is_refused),
+        STORE_TEST(a_reader_sees_one_version_whenever_the_file_is_migrated),
         STORE_TEST(an_older_file_is_read_where_nothing_may_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,24 @@ TEST(what_is_less_accurate_than_its_type_allows_does_not_win)
     assert_clean_db();
 }
 
+/* Strict kernels among them: nobody knows how accurate they are for it. */
+TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival)
+{
+    setenv("FAKE_NO_CUBLAS", "1", 1);
+    assert_int_equal(tune("--max-trials 4 --shape sgemm_accurate:nn:" SHAPE), 1);
+    assert_said("there is no cuBLAS to measure");
+    unsetenv("FAKE_NO_CUBLAS");
+    setenv("FAKE_WRONG_CUBLAS", "1", 1);
+    assert_int_equal(tune("--max-trials 4 --shape sgemm_normwise:nn:" SHAPE), 1);
+    assert_said("they are beyond the error bound");
+    assert_int_equal(tune("--max-trials 4 --shape sgemm:nn:" SHAPE), 0);
+    unsetenv("FAKE_WRONG_CUBLAS");
+    assert_int_equal(count_log("trial"), 4);
+    assert_int_equal(tune("--max-trials 4 --shape sgemm_accurate:nn:" SHAPE), 0);
+    assert_true(winner_of("sgemm_accurate:nn:" SHAPE).rival_errors.measured);
+    assert_clean_db();
+}
+
 TEST(a_search_begins_with_what_won_for_similar_problems)
 {
     assert_int_equal(tune("--shape " SHAPE), 0);
@@ -390,6 +408,7 @@ int main(int argc, char **argv)
         JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
         JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
         JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
+        JOB_TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival),
         JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
         JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
         JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
