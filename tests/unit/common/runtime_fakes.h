@@ -8,6 +8,7 @@
 #include "fake_gpu.h"
 #include "gemmtune.h"
 #include "kernel_hash.h"
+#include "least_config.h"
 #include "public_problem.h"
 #include "reference.h"
 #include "runtime_calls.h"
@@ -31,17 +32,9 @@ static inline const char *config_text(int place, const char *changes)
     static char texts[8][CONFIG_TEXT_MAX];
     static const char *const base =
         "BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8";
-    const char *const lists[] = {base, changes};
-    struct config config = {.template = template_find("simt")};
-    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
-    for (int i = 0; i < 2; i++)
-        for (const char *at = lists[i]; *at;) {
-            char name[32];
-            int value, length = 0;
-            assert_int_equal(sscanf(at, "%31[A-Z_]=%d %n", name, &value, &length), 2);
-            assert_true(config_set(&config, name, value));
-            at += length;
-        }
+    struct config config = least_config("simt");
+    config_change(&config, base);
+    config_change(&config, changes);
     config_format(&config, texts[place]);
     return texts[place];
 }
