@@ -96,7 +96,7 @@ struct db_winner {
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
     bool stale;    /* driver, cuBLAS or template code differ from now (only with a context) */
-    bool unusable; /* config refused by its rules, or its template is unknown or changed */
+    bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     char rival[32];                        /* who was raced against: "cublasSgemm"; "": nobody */
     struct db_errors errors, rival_errors; /* on the same data */
@@ -139,6 +139,7 @@ struct db_brief {
     struct config config; /* template NULL: cuBLAS won */
     bool other_gpu;       /* of another GPU of the same architecture */
     bool changed;         /* the template's text is not the one that was measured */
+    bool unproven;        /* of a type with limits, and no measured errors show that it keeps them */
     int protocol;
     char driver[DB_TEXT_MAX];
 };

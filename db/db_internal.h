@@ -312,6 +312,13 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
                             int64_t config_id, const struct db_winner *winner, int64_t decided_us,
                             bool *added);
 enum status db_next_decision(struct db *db, int64_t *decision);
+
+/* The errors that were measured for a decision; what was not is left as it is. */
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner,
+                           struct db_errors *rival);
+
+/* accuracy_answers of such errors. */
+bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival);
 enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_merge.c --- */

@@ -155,8 +155,7 @@ TEST(an_older_file_is_read_as_it_is_and_left_as_it_is)
     assert_int_equal(counts.attempts, 1);
     assert_winners_stand(db);
     assert_int_equal(sqlite3_exec(db->handle, "DELETE FROM winners", NULL, NULL, NULL), SQLITE_READONLY);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
     assert_looks_like(store_path, before);
     assert_int_equal(access(beside, F_OK), -1);
 }
@@ -243,8 +242,7 @@ TEST(a_tuner_goes_on_in_it)
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.trials, TRIALS + 1);
     assert_int_equal(counts.gpus, 2); /* the same GPU is the same row */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(what_was_tried_is_found_again)
