@@ -178,7 +178,7 @@ enum gt_status gt_trim(struct gt_handle *handle)
 
 /* ---- plan, launch ---- */
 
-/* p: a copy with all members of ours. */
+/* From the caller's problem, a copy with all members of ours, to what can be launched. */
 static enum status open_plan(struct gt_handle *handle, uint64_t context, const struct gt_problem *p,
                              struct gt_plan **plan)
 {
@@ -189,21 +189,22 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context, const s
                                        .column_major = p->flags & GT_COLUMN_MAJOR};
     enum status st = arguments_problem(p, &problem);
     if (!st) st = place_of(handle, context, &place);
-    return st ? st : plan_make(handle, place, &problem, &traits, plan);
+    if (!st) st = plan_make(handle, place, &problem, &traits, false, plan);
+    return st;
 }
 
 enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
 {
+    struct gt_problem p;
+    unsigned long long context;
     if (!problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
     *plan = NULL;
     if (!object_is(&handles, handle)) return no_handle("gt_plan_open");
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
-    struct gt_problem p;
-    unsigned long long context;
     enum status st = arguments_copy_problem(problem, &p);
-    if (st) return answer(st);
-    if ((st = place_current_context(handle, &context))) return answer_gpu(st);
-    return answer(open_plan(handle, context, &p, plan));
+    if (!st && place_current_context(handle, &context)) return GT_NO_GPU;
+    if (!st) st = open_plan(handle, context, &p, plan);
+    return answer(st);
 }
 
 void gt_plan_close(struct gt_plan *plan)

@@ -56,21 +56,14 @@ enum status place_add(struct gt_handle *handle, struct place **out)
     return OK;
 }
 
-static struct place *find_place(struct gt_handle *handle, uint64_t context)
-{
-    struct place *place = atomic_load_explicit(&handle->places, memory_order_acquire);
-    while (place && place->id != context) place = place->next;
-    return place;
-}
-
-enum status place_of(struct gt_handle *handle, uint64_t context, struct place **place)
+enum status place_of(struct gt_handle *handle, uint64_t context, struct place **out)
 {
     enum status st = OK;
-    *place = find_place(handle, context);
-    if (*place) return OK;
     pthread_mutex_lock(&handle->lock);
-    *place = find_place(handle, context);
-    if (!*place) st = place_add(handle, place);
+    struct place *place = atomic_load(&handle->places);
+    while (place && place->id != context) place = place->next;
+    if (place) *out = place;
+    else st = place_add(handle, out);
     pthread_mutex_unlock(&handle->lock);
     return st;
 }

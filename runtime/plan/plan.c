@@ -12,22 +12,6 @@ struct object_pool plan_pool = OBJECT_POOL(UINT64_C(0x67742d706c616e21), struct 
 
 /* ---- make, free ---- */
 
-/* For one of the plan's cases: the first choice that can be prepared. Under the plan's lock once others
- * know the plan. */
-static enum status prepare(const struct gt_plan *plan, enum plan_case which, struct way **way)
-{
-    const bool unaligned = which == PLAN_UNALIGNED || which == PLAN_UNALIGNED_WITHOUT;
-    const struct way_request request = {.handle = plan->handle,
-                                        .place = plan->place,
-                                        .problem = &plan->problem,
-                                        .alignment = unaligned ? 4 : plan->traits.alignment,
-                                        .scalars_on_device = plan->traits.scalars_on_device,
-                                        .without_workspace =
-                                            which == PLAN_WITHOUT || which == PLAN_UNALIGNED_WITHOUT,
-                                        .ways = plan->ways};
-    return prepare_way(&request, way);
-}
-
 static bool is_same(const struct way *a, const struct way *b)
 {
     return a->unaligned == b->unaligned && a->provisional == b->provisional &&
@@ -51,9 +35,8 @@ static struct way *install(struct gt_plan *plan, enum plan_case which, struct wa
     return way;
 }
 
-/* In no list yet. */
-static enum status make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                        const struct plan_traits *traits, struct gt_plan **out)
+enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
+                      const struct plan_traits *traits, bool twin, struct gt_plan **out)
 {
     struct way *way;
     struct gt_plan *plan = object_make(&plan_pool);
@@ -63,22 +46,15 @@ static enum status make(struct gt_handle *handle, struct place *place, const str
     plan->problem = *problem;
     plan->traits = *traits;
     pthread_mutex_init(&plan->lock, NULL);
-    const enum status st = prepare(plan, PLAN_USUAL, &way);
+    const enum status st = prepare_way(plan, PLAN_USUAL, &way);
     if (st) {
         plan_free(plan);
         return st;
     }
-    install(plan, PLAN_USUAL, way);
+    plan->ways = way;
+    atomic_store(&plan->way[PLAN_USUAL], way);
     *out = plan;
-    return OK;
-}
-
-enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      const struct plan_traits *traits, struct gt_plan **out)
-{
-    const enum status st = make(handle, place, problem, traits, out);
-    if (st) return st;
-    struct gt_plan *plan = *out;
+    if (twin) return OK;
     pthread_mutex_lock(&handle->lock);
     plan->next = handle->plans;
     plan->link = &handle->plans;
@@ -110,7 +86,7 @@ enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **
     if (!*out) {
         struct problem problem = plan->problem;
         problem.beta = adds_to_c;
-        st = make(plan->handle, plan->place, &problem, &plan->traits, out); /* it goes with this one */
+        st = plan_make(plan->handle, plan->place, &problem, &plan->traits, true, out);
         if (!st) atomic_store_explicit(&plan->twin, *out, memory_order_release);
     }
     pthread_mutex_unlock(&plan->lock);
@@ -141,8 +117,7 @@ bool plan_is_counted(const struct gt_plan *plan)
 static enum plan_case case_of(const struct gt_plan *plan, const struct gemm_call *call, bool without)
 {
     const bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->traits.alignment - 1);
-    if (without) return unaligned ? PLAN_UNALIGNED_WITHOUT : PLAN_WITHOUT;
-    return unaligned ? PLAN_UNALIGNED : PLAN_USUAL;
+    return (unaligned ? PLAN_UNALIGNED : 0) | (without ? PLAN_WITHOUT : 0);
 }
 
 static struct way *open_way(const struct gt_plan *plan, enum plan_case which)
@@ -158,7 +133,7 @@ static enum status fill(struct gt_plan *plan, enum plan_case which, struct way *
     if ((*way = open_way(plan, which))) return OK;
     pthread_mutex_lock(&plan->lock);
     if (!(*way = open_way(plan, which))) {
-        st = prepare(plan, which, way);
+        st = prepare_way(plan, which, way);
         if (!st) *way = install(plan, which, *way);
     }
     pthread_mutex_unlock(&plan->lock);
@@ -172,7 +147,7 @@ static void improve(struct gt_plan *plan, enum plan_case which, struct way *stan
     pthread_mutex_lock(&plan->lock);
     for (struct way *w = plan->ways; w; w = w->next)
         if (atomic_load(&w->bar) == WAY_BARRED_FOR_NOW) atomic_store(&w->bar, WAY_OPEN);
-    if (!prepare(plan, which, &way)) {
+    if (!prepare_way(plan, which, &way)) {
         const bool better = strcmp(way->info.config, stand_in->info.config) != 0 || !way->provisional;
         if (better) install(plan, which, way);
         else way_free(way);
@@ -211,7 +186,7 @@ void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
     *info = usual->info;
     info->provisional = usual->provisional;
     info->without_workspace = atomic_load(&plan->without);
-    for (int i = PLAN_WITHOUT; i <= PLAN_UNALIGNED_WITHOUT && !info->instead[0]; i++) {
+    for (int i = PLAN_WITHOUT; i < PLAN_CASES && !info->instead[0]; i++) {
         const struct way *way = atomic_load(&plan->way[i]);
         if (way) memcpy(info->instead, way->info.config, sizeof info->instead);
     }

@@ -5,8 +5,8 @@
 
 #include "way.h"
 
-/* Operands as aligned as promised, or any; with a workspace if it wants one, or without. */
-enum plan_case { PLAN_USUAL, PLAN_UNALIGNED, PLAN_WITHOUT, PLAN_UNALIGNED_WITHOUT, PLAN_CASES };
+/* Operands as aligned as promised, or any; with a workspace if it wants one, or without. Bits. */
+enum plan_case { PLAN_USUAL = 0, PLAN_UNALIGNED = 1, PLAN_WITHOUT = 2, PLAN_CASES = 4 };
 
 /* How the caller means a plan, beside its problem. */
 struct plan_traits {
@@ -32,10 +32,10 @@ struct gt_plan {
 
 extern struct object_pool plan_pool;
 
-/* Prepare the first choice that can be, in the place's context, which must be current. Errors: E_ABSENT
- * (nothing can compute it), E_MEMORY. */
+/* Prepare the first choice that can be, in the place's context, which must be current. twin: for another
+ * plan, and goes with that. Errors: E_ABSENT (nothing can compute it), E_MEMORY. */
 enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      const struct plan_traits *traits, struct gt_plan **plan);
+                      const struct plan_traits *traits, bool twin, struct gt_plan **plan);
 
 /* The plan for calls whose beta is 0, or is not: this one or its twin, made if need be. Errors: those of
  * plan_make. */

@@ -4,6 +4,7 @@
 #include "kernel.h"
 #include "launcher.h"
 #include "modules.h"
+#include "plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,18 +35,6 @@ static void describe(struct way *way, const struct choice *choice)
     if (way->need.bytes > 0) info->workspaces = way->handle->workspaces;
 }
 
-static enum status bind(struct way *way, const struct config *config)
-{
-    struct way_form *form = &way->form;
-    config->template->plan(config, &way->problem, &form->plan);
-    if (way->scalars_on_device && form->plan.slots.alpha_device == LAUNCH_NOWHERE)
-        return fail(E_ABSENT, "its kernels take no scalars from the device");
-    if (form->plan.workspace_bytes > 0)
-        way->need =
-            (struct workspace_need){4 * (size_t)form->plan.counters, (size_t)form->plan.workspace_bytes};
-    return kernel_bind(module_code(way->module), &way->place->device.gpu, &form->plan, form->function);
-}
-
 /* Then its argument is that of every call but for pointers and scalars, and short. */
 static bool is_one_launch(struct way *way)
 {
@@ -63,12 +52,15 @@ static bool is_one_launch(struct way *way)
     return true;
 }
 
+/* Load the module and prepare its launch. */
 static enum status build_kernel(struct way *way, const struct config *config, bool *passing)
 {
     struct gt_handle *handle = way->handle;
+    struct way_form *form = &way->form;
+    const struct gpu *gpu = &way->place->device.gpu;
     if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
         return fail(E_COMPILER, "nothing can be compiled");
-    const struct kernel_key kernel = kernel_key_of(config, &way->problem, way->place->device.gpu.arch);
+    const struct kernel_key kernel = kernel_key_of(config, &way->problem, gpu->arch);
     enum status st = modules_get(handle, way->place, &kernel, &way->module, passing);
     if (st == E_COMPILER) {
         char version[16];
@@ -76,8 +68,14 @@ static enum status build_kernel(struct way *way, const struct config *config, bo
         if (compile_load(version)) atomic_store(&handle->no_compiler, true); /* else it may be this kernel */
     }
     if (st) return st;
+    config->template->plan(config, &way->problem, &form->plan);
+    if (way->scalars_on_device && form->plan.slots.alpha_device == LAUNCH_NOWHERE)
+        return fail(E_ABSENT, "its kernels take no scalars from the device");
+    if (form->plan.workspace_bytes > 0)
+        way->need =
+            (struct workspace_need){4 * (size_t)form->plan.counters, (size_t)form->plan.workspace_bytes};
     device_was_short_of_memory(); /* whatever it was about */
-    st = bind(way, config);
+    st = kernel_bind(module_code(way->module), gpu, &form->plan, form->function);
     *passing = st && device_was_short_of_memory();
     way->counted = !module_is_kept(way->module);
     way->usual = way->need.bytes == 0 && !way->counted && is_one_launch(way);
@@ -95,24 +93,24 @@ static enum status build_cublas(const struct way *way, bool *passing)
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-enum status way_build(const struct way_request *request, const struct choice *choice, struct way **out,
-                      bool *passing)
+enum status way_build(const struct gt_plan *plan, const struct choice *choice, int alignment,
+                      struct way **out, bool *passing)
 {
     enum status st = OK;
     struct way *way = calloc(1, sizeof *way);
     if (!way) return fail(E_MEMORY, "out of memory while making a plan");
-    way->problem = *request->problem;
-    way->handle = request->handle;
-    way->place = request->place;
+    way->problem = plan->problem;
+    way->handle = plan->handle;
+    way->place = plan->place;
     *passing = false;
     if (!choice) {
         way->info.source = GT_EXACT;
         snprintf(way->info.why, sizeof way->info.why, "C has no elements: nothing is launched");
     } else {
         way->cublas = choice->cublas;
-        way->scalars_on_device = request->scalars_on_device;
+        way->scalars_on_device = plan->traits.scalars_on_device;
         way->unaligned =
-            choice->cublas ? 3 : (uintptr_t)request->alignment - 1; /* cuBLAS looks at the addresses itself */
+            choice->cublas ? 3 : (uintptr_t)alignment - 1; /* cuBLAS looks at the addresses itself */
         st = choice->cublas ? build_cublas(way, passing) : build_kernel(way, &choice->config, passing);
         if (!st) describe(way, choice);
     }

@@ -50,21 +50,12 @@ struct way {
     struct gt_plan_info info;
 };
 
-/* What is to be computed, where, and how the caller means it. */
-struct way_request {
-    struct gt_handle *handle;
-    struct place *place;
-    const struct problem *problem;
-    int alignment; /* of the operands, bytes */
-    bool scalars_on_device, without_workspace;
-    const struct way *ways; /* that were made before, some of which were refused */
-};
-
-/* Prepare a choice in the place's context, which must be current; compiles if need be. The choice must be
- * legal; NULL: C has no elements, and nothing is launched. E_ABSENT: this way is barred (refused by compiler
- * or driver, no cuBLAS), with the reason; *passing: it was a lack of memory. Errors: those of modules_get. */
-enum status way_build(const struct way_request *request, const struct choice *choice, struct way **way,
-                      bool *passing);
+/* Prepare a choice for a plan's problem in its context, which must be current, and for operands that are
+ * multiples of so many bytes; compiles if need be. The choice must be legal; NULL: C has no elements, and
+ * nothing is launched. E_ABSENT: this way is barred (refused by compiler or driver, no cuBLAS), with the
+ * reason; *passing: it was a lack of memory. Errors: those of modules_get. */
+enum status way_build(const struct gt_plan *plan, const struct choice *choice, int alignment,
+                      struct way **way, bool *passing);
 
 /* Takes NULL. */
 void way_free(struct way *way);

@@ -28,7 +28,8 @@ static void ask_one(struct known *known, const struct problem *p, int alignment)
 {
     struct choice choices[CHOICES_MAX];
     int count = 0;
-    if (lookup_exact(known, p, alignment, choices) == OK) {
+    PROMISE(lookup_exact(known, p, alignment, choices, &count) == OK, "%s", status_text());
+    if (count > 0) {
         fuzz_accept();
         check_choice(choices, p, alignment);
     }

@@ -95,6 +95,7 @@ static void open_database(struct known *known, const char *path)
     if (!st) return;
     known->db = NULL;
     if (st == E_BUSY && !known->waiting) known->waiting = strdup(path ? path : usual);
+    known->held = known->waiting != NULL;
     if (st != E_ABSENT || named) /* that somebody has not tuned yet is nothing to complain of */
         notice(known->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
@@ -115,20 +116,16 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
  * a glance waits. */
 void known_ask(struct known *known)
 {
-    known->held = false;
-    if (!known->waiting) return;
+    known->held = known->waiting != NULL;
+    if (!known->held) return;
     known->asked++;
     if (known->asked & (known->asked - 1)) return;
     const enum status st = db_open(known->waiting, DB_GLANCE, &known->db);
     if (st) known->db = NULL;
-    if (st == E_BUSY) return;
+    known->held = st == E_BUSY;
+    if (known->held) return;
     free(known->waiting);
     known->waiting = NULL;
-}
-
-bool known_is_held(const struct known *known)
-{
-    return known->waiting || known->held;
 }
 
 void known_close(struct known *known)
@@ -149,21 +146,17 @@ static void lose_database(struct known *known)
     known->problem_count = 0;
 }
 
-enum status known_recorded(struct known *known, const struct problem *problem, struct db_brief *brief)
+bool known_recorded(struct known *known, const struct problem *problem, struct known_winner *winner,
+                    struct config *config)
 {
-    const enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, brief) : E_ABSENT;
+    struct db_brief brief;
+    const enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, &brief) : E_ABSENT;
     known->held |= st == E_BUSY;
     if (st && st != E_ABSENT && st != E_BUSY) lose_database(known);
-    return st || brief->changed || brief->unproven ? E_ABSENT : OK;
-}
-
-enum status known_take(struct known *known, const struct db_brief *brief, struct known_winner *winner,
-                       struct config *config)
-{
-    *winner = describe(known, brief, false);
-    if (!brief->config.template) return OK;
-    *config = brief->config;
-    return winner_set_config(&known->set, config, &winner->config);
+    if (st || brief.changed || brief.unproven) return false;
+    *winner = describe(known, &brief, false);
+    *config = brief.config;
+    return true;
 }
 
 /* ---- what is near ---- */

@@ -31,7 +31,7 @@ struct known {
     struct db *db;  /* NULL: none */
     char *waiting;  /* a database that was held by another process; opened at a later question */
     unsigned asked; /* questions since then */
-    bool held;      /* so was the database at the last question: another time there may be an answer */
+    bool held;      /* by another process, at the last question: another time there may be an answer */
     bool loaded;
     struct known_problem *problems; /* once loaded */
     size_t problem_count, problem_room;
@@ -44,19 +44,13 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
                        struct notices *notices);
 void known_close(struct known *known); /* takes a zeroed struct */
 
-/* True after a question that the database could not answer because another process held it. */
-bool known_is_held(const struct known *known);
-
 /* A question begins: a database that was held when it was to be opened may be free by now. */
 void known_ask(struct known *known);
 
 /* What the database has for exactly this problem, measured or predicted, of a kernel that has not changed.
- * E_ABSENT: nothing, or it cannot be read. */
-enum status known_recorded(struct known *known, const struct problem *problem, struct db_brief *brief);
-
-/* That as a winner: config, unless cuBLAS won, is among the configurations now. Errors: E_MEMORY. */
-enum status known_take(struct known *known, const struct db_brief *brief, struct known_winner *winner,
-                       struct config *config);
+ * config.template NULL: cuBLAS won; else winner.config is not set. False: nothing, or it cannot be read. */
+bool known_recorded(struct known *known, const struct problem *problem, struct known_winner *winner,
+                    struct config *config);
 
 /* Read where the database's problems lie, and the winners of KNOWN_SPREAD of them, spread evenly. Errors:
  * E_MEMORY. */

@@ -23,11 +23,6 @@
 /* Share lost for each unit of distance from what was measured, beside what the model sees. */
 #define LOSS_PER_DISTANCE 0.03
 
-static void copy_text(char *to, size_t room, const char *from)
-{
-    snprintf(to, room, "%.*s", (int)room - 1, from);
-}
-
 static struct choice from_winner(enum choice_source source, const struct known_winner *w,
                                  const struct config *config)
 {
@@ -39,14 +34,8 @@ static struct choice from_winner(enum choice_source source, const struct known_w
                        .ratio = w->base.ratio};
     if (!c.cublas) c.config = *config;
     problem_format(&w->base.problem, c.tuned_for);
-    copy_text(c.when, sizeof c.when, w->base.when);
+    snprintf(c.when, sizeof c.when, "%.23s", w->base.when);
     return c;
-}
-
-/* With strides of 0 the text form would mean another problem. */
-static bool has_text(const struct problem *p)
-{
-    return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
 }
 
 /* The user's own winner may have been tuned with more than this program allows. */
@@ -63,29 +52,23 @@ static void say_too_large(const struct known *known, const struct known_winner *
            (double)known->workspace_bytes / (1 << 20));
 }
 
-/* Raced in the arithmetic of a stricter type than cuBLAS may use for this one. */
-static bool loses_to_cublas(const struct known *known, const struct known_winner *winner,
-                            const struct problem *problem)
-{
-    if (winner->base.problem.type == problem->type) return false;
-    const double cublas_us = nearest_cublas_us(&known->gpu, winner, problem);
-    return cublas_us > 0 && winner->base.time_us > CUBLAS_MARGIN * cublas_us;
-}
-
 enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                         struct choice *choice)
+                         struct choice choices[CHOICES_MAX], int *count)
 {
     struct known_winner winner;
     struct config config;
-    if (!has_text(problem)) return E_ABSENT;
+    *count = 0;
     enum status st = exact_find(known, problem, &winner, &config);
-    if (st) return st;
-    if (winner.base.predicted) return E_ABSENT;
-    if (loses_to_cublas(known, &winner, problem)) return E_ABSENT; /* cuBLAS is among the others */
-    if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
-        say_too_large(known, &winner, &config);
-        return E_ABSENT;
-    }
+    if (st || winner.base.predicted) return st == E_ABSENT ? OK : st;
+    /* It was raced in the arithmetic of its type, and cuBLAS, which is among the others, may be allowed more.
+     */
+    const double cublas_us =
+        winner.base.problem.type == problem->type ? 0 : nearest_cublas_us(&known->gpu, &winner, problem);
+    const bool cublas_is_faster = cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us;
+    const bool illegal = config.template && nearest_illegal(known, &config, problem, alignment);
+    if (illegal && !cublas_is_faster) say_too_large(known, &winner, &config);
+    if (illegal || cublas_is_faster) return OK;
+    struct choice *choice = &choices[(*count)++];
     *choice = from_winner(CHOICE_EXACT, &winner, &config);
     snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
              choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
@@ -204,9 +187,8 @@ static void list_predicted(struct listing *l)
 {
     struct known_winner winner;
     struct config config;
-    if (!has_text(l->problem) || exact_find(l->known, l->problem, &winner, &config) ||
-        !winner.base.predicted || winner.config == KNOWN_CUBLAS ||
-        nearest_illegal(l->known, &config, l->problem, l->alignment))
+    if (exact_find(l->known, l->problem, &winner, &config) || !winner.base.predicted ||
+        winner.config == KNOWN_CUBLAS || nearest_illegal(l->known, &config, l->problem, l->alignment))
         return;
     struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
     c.loss = estimated_loss(l, &c, 1);
@@ -231,7 +213,7 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
 static void list_cublas(struct listing *l, const char *why)
 {
     struct choice c = {.source = CHOICE_FALLBACK, .cublas = true, .loss = -1};
-    copy_text(c.why, sizeof c.why, why);
+    snprintf(c.why, sizeof c.why, "%s", why);
     list(l, &c);
 }
 

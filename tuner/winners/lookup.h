@@ -28,9 +28,10 @@ struct choice {
     char why[200];
 };
 
-/* alignment: bytes, 4, 8 or 16. E_ABSENT: not measured, or not for operands so aligned. */
+/* What was measured for exactly this problem: one choice, or none (also where the operands are less aligned
+ * than its kernel needs). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
 enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                         struct choice *choice);
+                         struct choice choices[CHOICES_MAX], int *count);
 
 /* Everything else, best first; never empty, except that nothing in the list is legal. Errors: E_MEMORY. */
 enum status lookup_others(struct known *known, const struct problem *problem, int alignment,

@@ -19,7 +19,7 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
 /* Every problem that is stored: more than have a winner, but none is missing. */
 static void list_winners(struct context *c)
 {
-    c->listed = !known_is_held(&c->known); /* else there may be more later */
+    c->listed = !c->known.held; /* else there may be more later */
     for (size_t i = 0; i < c->known.set.count && c->listed; i++)
         add_problem(c, 0, &c->known.set.winners[i].base.problem);
     if (c->listed && c->known.db && db_problems_each(c->known.db, add_problem, c)) c->listed = false;
@@ -79,14 +79,14 @@ struct context *contexts_get(uint64_t id)
 static bool choose(struct context *c, const struct problem *problem, int alignment, bool nearest,
                    struct choice *choice)
 {
-    struct choice others[CHOICES_MAX];
-    int count = 0;
-    if (!lookup_exact(&c->known, problem, alignment, choice)) return true;
-    if (!nearest || lookup_others(&c->known, problem, alignment, others, &count) || count == 0 ||
-        others[0].source != CHOICE_NEAREST)
-        return false;
-    *choice = others[0];
-    return true;
+    struct choice choices[CHOICES_MAX];
+    int count;
+    bool found = !lookup_exact(&c->known, problem, alignment, choices, &count) && count > 0;
+    if (!found && nearest)
+        found = !lookup_others(&c->known, problem, alignment, choices, &count) && count > 0 &&
+                choices[0].source == CHOICE_NEAREST;
+    if (found) *choice = choices[0];
+    return found;
 }
 
 bool contexts_choose(struct context *context, const struct problem *problem, int alignment, bool nearest,
@@ -94,7 +94,7 @@ bool contexts_choose(struct context *context, const struct problem *problem, int
 {
     pthread_mutex_lock(&contexts_lock);
     const bool found = choose(context, problem, alignment, nearest, choice);
-    *held = known_is_held(&context->known);
+    *held = context->known.held;
     pthread_mutex_unlock(&contexts_lock);
     return found;
 }

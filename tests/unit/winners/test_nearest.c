@@ -104,10 +104,12 @@ static struct choice first(const char *text)
 /* What the exact lookup finds; "" if nothing. */
 static const char *exact(const char *text)
 {
-    static struct choice choice;
+    static struct choice choices[CHOICES_MAX];
     struct problem p;
+    int count;
     assert_ok(problem_parse(text, &p));
-    return lookup_exact(&known, &p, 16, &choice) == OK ? choice.tuned_for : "";
+    assert_ok(lookup_exact(&known, &p, 16, choices, &count));
+    return count ? choices[0].tuned_for : "";
 }
 
 TEST(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse)
