@@ -3,8 +3,8 @@
 #include "arguments.h"
 #include "cache.h"
 #include "compile.h"
+#include "gpu_context.h"
 #include "handle.h"
-#include "place.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "workspace.h"
@@ -116,9 +116,9 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     }
     pthread_mutex_unlock(&open_lock);
     if (st) return answer_gpu(st);
-    struct place *place;
+    struct gpu_context *context;
     pthread_mutex_lock(&handle->lock);
-    st = place_add(handle, &place);
+    st = gpu_context_add(handle, &context);
     pthread_mutex_unlock(&handle->lock);
     return answer(st);
 }
@@ -151,9 +151,9 @@ void gt_close(struct gt_handle *handle)
     while (handle->plans) plan_free(handle->plans);
     plan_cache_free(&handle->found);
     plan_turnover_free(&handle->others);
-    for (struct place *place = atomic_load(&handle->places), *next; place; place = next) {
-        next = place->next;
-        place_free(place);
+    for (struct gpu_context *context = atomic_load(&handle->contexts), *next; context; context = next) {
+        next = context->next;
+        gpu_context_free(context);
     }
     CUcontext current = NULL;
     if (handle->own.context && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && current == handle->own.context)
@@ -171,39 +171,39 @@ enum gt_status gt_trim(struct gt_handle *handle)
     if (!object_is(&handles, handle)) return no_handle("gt_trim");
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
-    for (struct place *place = atomic_load(&handle->places); place; place = place->next)
-        place_trim(handle, place);
+    for (struct gpu_context *context = atomic_load(&handle->contexts); context; context = context->next)
+        gpu_context_trim(handle, context);
     return GT_OK;
 }
 
 /* ---- plan, launch ---- */
 
 /* From the caller's problem, a copy with all members of ours, to what can be launched. */
-static enum status open_plan(struct gt_handle *handle, uint64_t context, const struct gt_problem *p,
+static enum status open_plan(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *p,
                              struct gt_plan **plan)
 {
     struct problem problem;
-    struct place *place;
+    struct gpu_context *context;
     const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR};
     enum status st = arguments_problem(p, &problem);
-    if (!st) st = place_of(handle, context, &place);
-    if (!st) st = plan_make(handle, place, &problem, &traits, false, plan);
+    if (!st) st = gpu_context_of(handle, context_id, &context);
+    if (!st) st = plan_make(handle, context, &problem, &traits, false, plan);
     return st;
 }
 
 enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
 {
     struct gt_problem p;
-    unsigned long long context;
+    unsigned long long context_id;
     if (!problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
     *plan = NULL;
     if (!object_is(&handles, handle)) return no_handle("gt_plan_open");
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     enum status st = arguments_copy_problem(problem, &p);
-    if (!st && place_current_context(handle, &context)) return GT_NO_GPU;
-    if (!st) st = open_plan(handle, context, &p, plan);
+    if (!st && gpu_context_current(handle, &context_id)) return GT_NO_GPU;
+    if (!st) st = open_plan(handle, context_id, &p, plan);
     return answer(st);
 }
 
@@ -213,18 +213,18 @@ void gt_plan_close(struct gt_plan *plan)
 }
 
 /* The caller has asked for nothing else. */
-static enum gt_status not_as_planned(enum way_result result)
+static enum gt_status not_as_planned(enum launch_result result)
 {
     switch (result) {
-    case WAY_CROWDED:
+    case LAUNCH_NO_WORKSPACE:
         return answer(fail(E_MEMORY, "there is no device memory for the workspace of the plan's kernel"));
-    case WAY_REFUSED_NOW:
+    case LAUNCH_REFUSED_FOR_NOW:
         return GT_MEMORY;
-    case WAY_BROKEN:
-    case WAY_NO_CONTEXT:
+    case LAUNCH_FAILED:
+    case LAUNCH_NO_CONTEXT:
         return GT_DEVICE;
     default:
-        return result == WAY_REFUSED
+        return result == LAUNCH_REFUSED
                    ? GT_UNAVAILABLE
                    : answer(fail(E_ABSENT, "the plan's own kernel is not the one to launch"));
     }
@@ -236,31 +236,31 @@ static enum status enter_context(const struct gt_plan *plan)
     unsigned long long id = 0;
     CUcontext current = NULL;
     CUresult result = cuda.CtxGetCurrent(&current);
-    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->place->device.context);
+    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->context->device.context);
     if (result == CUDA_SUCCESS) result = cuda.CtxGetId(NULL, &id);
     enum status st = device_check(result, "make the plan's context current");
-    if (!st && id != plan->place->id)
+    if (!st && id != plan->context->id)
         st = fail(E_INPUT, "another context is current than the plan's, or the plan's was reset");
     return st;
 }
 
 /* The launch did not go as planned, which costs what it costs. */
-static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum way_result result,
-                                    const struct gemm_call *call)
+static enum gt_status launch_slowly(struct gt_plan *plan, struct executable *executable,
+                                    enum launch_result result, const struct gemm_call *call)
 {
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (result == WAY_NO_CONTEXT) {
-        enum status st =
-            device_check(cuda.CtxSetCurrent(plan->place->device.context), "make the plan's context current");
+    if (result == LAUNCH_NO_CONTEXT) {
+        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
+                                      "make the plan's context current");
         if (st) return answer(st);
-        result = way_launch(way, call);
+        result = executable_launch(executable, call);
     }
-    if (call->as_planned && result != WAY_DONE) return not_as_planned(result);
-    if (result == WAY_DONE) return GT_OK;
-    if (result == WAY_BROKEN || result == WAY_NO_CONTEXT) return GT_DEVICE;
+    if (call->as_planned && result != LAUNCH_DONE) return not_as_planned(result);
+    if (result == LAUNCH_DONE) return GT_OK;
+    if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return GT_DEVICE;
     enum status st = enter_context(plan);
     if (st) return answer(st);
-    return plan_launch_otherwise(plan, way, result, call) == WAY_DONE ? GT_OK : GT_DEVICE;
+    return plan_launch_otherwise(plan, executable, result, call) == LAUNCH_DONE ? GT_OK : GT_DEVICE;
 }
 
 /* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
@@ -268,15 +268,15 @@ static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum 
 static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_call *call)
 {
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (call->as_planned) return not_as_planned(WAY_MISSING);
+    if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
     enum status st = enter_context(plan);
     if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
     if (st) return answer(st);
-    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
-    if ((call->a | call->b | call->c) & way->unaligned)
-        way = atomic_load_explicit(&plan->way[PLAN_UNALIGNED], memory_order_acquire);
-    enum way_result result = way ? way_launch(way, call) : WAY_MISSING;
-    return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
+    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
+    if ((call->a | call->b | call->c) & executable->unaligned)
+        executable = atomic_load_explicit(&plan->executable[PLAN_UNALIGNED], memory_order_acquire);
+    enum launch_result result = executable ? executable_launch(executable, call) : LAUNCH_NOT_PREPARED;
+    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
 }
 
 static bool is_empty(const struct problem *p)
@@ -287,7 +287,7 @@ static bool is_empty(const struct problem *p)
 static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     const CUdeviceptr bits = call->a | call->b | call->c;
-    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
+    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
     if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
     if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
@@ -295,9 +295,9 @@ static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
         return answer(fail(E_INPUT, "A, B or C is NULL"));
     const bool other_beta =
         !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
-    if ((bits & way->unaligned) || other_beta) return launch_unexpected(plan, call);
-    enum way_result result = way_launch(way, call);
-    return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
+    if ((bits & executable->unaligned) || other_beta) return launch_unexpected(plan, call);
+    enum launch_result result = executable_launch(executable, call);
+    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
 }
 
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
@@ -394,7 +394,7 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
 {
     struct gt_problem p;
     struct gt_call copy;
-    unsigned long long context;
+    unsigned long long context_id;
     if (!object_is(&handles, handle)) return no_handle("gt_gemm");
     if (!problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
     enum status st = arguments_copy_problem(problem, &p);
@@ -403,10 +403,10 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
         call = &copy;
     }
     if (st) return answer(st);
-    st = place_current_context(handle, &context);
+    st = gpu_context_current(handle, &context_id);
     if (st) return answer_gpu(st);
     specialize(&p, call);
-    const struct plan_key key = plan_key_of(context, &p);
+    const struct plan_key key = plan_key_of(context_id, &p);
     const uint64_t hash = plan_hash(&key);
     struct gt_plan *plan = plan_cache_find(&handle->found, &key, hash);
     return plan ? launch_asked(plan, call) : gemm_slowly(handle, &key, hash, &p, call);

@@ -2,15 +2,15 @@
 
 /* For the problem's own type: what the user measured, else the pretuned one, cold before hot, unless both are
  * predictions. False: there is neither. */
-static bool find_of_type(struct known *known, const struct problem *problem, struct known_winner *winner,
-                         struct config *config)
+static bool find_of_type(struct winner_store *store, const struct problem *problem,
+                         struct stored_winner *winner, struct config *config)
 {
-    const struct winner_set *set = &known->set;
-    const struct known_winner *best = NULL;
-    const bool own = known_recorded(known, problem, winner, config);
+    const struct winner_set *set = &store->set;
+    const struct stored_winner *best = NULL;
+    const bool own = winner_store_recorded(store, problem, winner, config);
     if (own && !winner->base.predicted) return true;
     for (size_t i = 0; i < set->count; i++) {
-        const struct known_winner *w = &set->winners[i];
+        const struct stored_winner *w = &set->winners[i];
         if (!w->pretuned || w->changed || w->other_gpu) continue;
         if (w->base.problem.m != problem->m || w->base.problem.n != problem->n) continue;
         if ((!best || (w->base.cold && !best->base.cold)) && problem_equal(&w->base.problem, problem))
@@ -18,23 +18,23 @@ static bool find_of_type(struct known *known, const struct problem *problem, str
     }
     if (!best || (own && best->base.predicted)) return own;
     *winner = *best;
-    *config = best->config == KNOWN_CUBLAS ? (struct config){.template = NULL} : set->configs[best->config];
+    *config = best->config == CUBLAS_WON ? (struct config){.template = NULL} : set->configs[best->config];
     return true;
 }
 
-enum status exact_find(struct known *known, const struct problem *problem, struct known_winner *winner,
-                       struct config *config)
+enum status exact_find(struct winner_store *store, const struct problem *problem,
+                       struct stored_winner *winner, struct config *config)
 {
     bool found = false;
     /* With strides of 0 the text form, by which winners are kept, would mean another problem. */
     if (problem->batch > 1 && (problem->stride_a <= 0 || problem->stride_b <= 0)) return E_ABSENT;
-    known_ask(known);
+    winner_store_ask(store);
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
         struct problem p = *problem;
-        struct known_winner w;
+        struct stored_winner w;
         struct config its;
         p.type = (enum gemm_type)(((int)problem->type + i) % GEMM_TYPE_COUNT); /* its own first */
-        if (!gemm_type_answers(p.type, problem->type) || !find_of_type(known, &p, &w, &its)) continue;
+        if (!gemm_type_answers(p.type, problem->type) || !find_of_type(store, &p, &w, &its)) continue;
         /* Of another type what was measured, the fastest. */
         const bool rival = found && !winner->base.predicted;
         if (i > 0 && (w.base.predicted || (rival && winner->base.time_us <= w.base.time_us))) continue;
@@ -44,5 +44,5 @@ enum status exact_find(struct known *known, const struct problem *problem, struc
         if (i == 0 && !w.base.predicted) break;
     }
     if (!found) return E_ABSENT;
-    return config->template ? winner_set_config(&known->set, config, &winner->config) : OK;
+    return config->template ? winner_set_config(&store->set, config, &winner->config) : OK;
 }
