@@ -202,6 +202,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
                     struct db_best *best, int room, int *count);
 
 /* Full check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every trial.
+ * Of a file that is read from a copy, the first two are of the file itself.
  * visit is told of each check as it ends: what was checked, and "" or the first finding. *clean: no finding.
  * Attempts that are under way are no finding. Takes about 10 s a million trials. */
 enum status db_check_each(struct db *db, void (*visit)(void *self, const char *what, const char *finding),

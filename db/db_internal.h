@@ -40,6 +40,7 @@ struct db_parameters {
 
 struct db {
     sqlite3 *handle;
+    sqlite3 *file; /* of DB_READ: the file itself, if handle is a copy of it that is up to date; else NULL */
     enum db_mode mode;
     bool ready;  /* opened to the end: it is ours and whole */
     bool safe;   /* rollback journal: the file is on a network file system */
@@ -125,7 +126,8 @@ int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int
  * it lacks. Errors: E_DB. */
 enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_form *form, int version,
                             int *missing);
-enum status db_quick_check(sqlite3 *handle, const char *path);
+/* The structure of the file; full: what its indices hold, too. Errors: E_DB with the first finding. */
+enum status db_check_structure(sqlite3 *handle, const char *path, bool full);
 
 /* --- db_migrate.c --- */
 
@@ -135,7 +137,8 @@ enum status db_migrate(sqlite3 *handle, const char *path, const struct db_form *
 /* Run the last `missing` steps of the growth in one transaction. */
 enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *form, int missing);
 /* A connection to a copy, up to date, of a file that may only be read; glance: of what it takes to find
- * winners, in memory. */
+ * winners, in memory. Inside a transaction of `from` that began before version and missing were asked for:
+ * who migrates the file meanwhile is not seen. */
 enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_form *form, int version,
                                int missing, bool glance, sqlite3 **copy);
 

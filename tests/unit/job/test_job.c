@@ -1,4 +1,5 @@
 /* The main job from command line to stored winner, with fake children: no GPU, no compiler. */
+#include "files.h"
 #include "job_runs.h"
 
 #include "clock.h"
@@ -116,10 +117,7 @@ TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
 {
     char path[160], words[400];
     snprintf(path, sizeof path, "%s", in_folder("suite.txt"));
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(SHAPE2 "\nsgemm:" SHAPE2 "\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    file_write(path, SHAPE2 "\nsgemm:" SHAPE2 "\n");
     snprintf(words, sizeof words, "--max-trials 8 --type tf32gemm --op nt --suite %s", path);
     assert_int_equal(tune(words), 0);
     assert_true(winner_of("tf32gemm:nt:" SHAPE2).base.time_us > 0);
@@ -134,12 +132,8 @@ TEST(a_decision_about_tf32_names_its_rival_and_both_errors)
 {
     char path[160], words[400];
     snprintf(path, sizeof path, "%s", in_folder("space.conf"));
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs("[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
-                      "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n",
-                      file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    file_write(path, "[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
+                     "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n");
     snprintf(words, sizeof words, "--space %s --max-trials 12 --shape tf32gemm:nt:" SHAPE2, path);
     assert_int_equal(tune(words), 0);
     const struct db_winner w = winner_of("tf32gemm:nt:" SHAPE2);
@@ -367,8 +361,7 @@ TEST(an_unknown_gpu_is_refused_with_the_known_ones)
 TEST(a_second_tuner_on_the_same_database_is_told_so)
 {
     setenv("FAKE_TRIAL_MS", "20", 1);
-    pid_t first = start("--shape " SHAPE);
-    while (count_log("trial") < 1) usleep(5000);
+    pid_t first = start_until("--shape " SHAPE, "trial", 1);
     pid_t second = start("--shape " SHAPE2);
     assert_int_equal(wait_exit(second), E_BUSY);
     kill(first, SIGINT);
@@ -405,8 +398,7 @@ TEST(a_wrong_command_line_says_what_is_wrong)
 
 int main(int argc, char **argv)
 {
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    prepare_runs(argc, argv);
     const struct CMUnitTest tests[] = {
         JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
         JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
