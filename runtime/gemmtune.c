@@ -329,34 +329,34 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
     return launch(plan, &x);
 }
 
-/* Keep a fresh plan for good if there is room and nothing of it is counted: *kept is it, or another thread's
- * that was first; NULL: there is no room. */
-static enum status keep(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
-                        struct gt_plan *fresh, struct gt_plan **kept)
-{
-    enum status st = OK;
-    pthread_mutex_lock(&handle->lock);
-    *kept = plan_cache_find(&handle->found, key, hash);
-    if (!*kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
-        st = plan_cache_add(&handle->found, key, hash, fresh);
-        if (!st) *kept = fresh;
-    }
-    pthread_mutex_unlock(&handle->lock);
-    return st;
-}
-
 static enum gt_status launch_asked(struct gt_plan *plan, const struct gt_call *call)
 {
     const struct gemm_call x = call_by_rows(plan, call);
     return launch(plan, &x);
 }
 
-static enum gt_status launch_turned(struct gt_handle *handle, struct turned_plan *taken,
-                                    const struct gt_call *call)
+/* Store a fresh plan, for good if there is room and nothing of it is counted, else among those that are
+ * turned over, and take it. Where another thread was first, its plan serves; one that is not needed any more
+ * is freed, and on errors this one. Out: *plan, or *taken if that is not NULL. */
+static enum status store_plan(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
+                              struct gt_plan **plan, struct turned_plan **taken)
 {
-    enum gt_status status = launch_asked(taken->plan, call);
-    plan_turnover_put(&handle->others, taken);
-    return status;
+    struct gt_plan *fresh = *plan, *unused = NULL;
+    enum status st = OK;
+    pthread_mutex_lock(&handle->lock);
+    struct gt_plan *kept = plan_cache_find(&handle->found, key, hash);
+    if (!kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
+        st = plan_cache_add(&handle->found, key, hash, fresh);
+        kept = fresh;
+    }
+    pthread_mutex_unlock(&handle->lock);
+    *taken = NULL;
+    *plan = kept;
+    if (!kept) st = plan_turnover_add(&handle->others, key, hash, fresh, taken, &unused);
+    else if (kept != fresh) unused = fresh;
+    if (st) unused = fresh;
+    if (unused) plan_free(unused);
+    return st;
 }
 
 /* The plan is not among those that are kept. */
@@ -365,19 +365,14 @@ static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *ha
                                                             const struct gt_problem *problem,
                                                             const struct gt_call *call)
 {
-    struct gt_plan *plan, *kept, *out;
+    struct gt_plan *plan = NULL;
     struct turned_plan *taken = plan_turnover_take(&handle->others, key, hash);
-    if (taken) return launch_turned(handle, taken, call);
-    enum status st = open_plan(handle, key->context, problem, &plan);
+    enum status st = taken ? OK : open_plan(handle, key->context, problem, &plan);
+    if (!st && !taken) st = store_plan(handle, key, hash, &plan, &taken);
     if (st) return answer(st);
-    st = keep(handle, key, hash, plan, &kept);
-    if (kept != plan && (st || kept)) plan_free(plan);
-    if (st) return answer(st);
-    if (kept) return launch_asked(kept, call);
-    st = plan_turnover_add(&handle->others, key, hash, plan, &taken, &out);
-    if (st) plan_free(plan);
-    else if (out) plan_free(out);
-    return st ? answer(st) : launch_turned(handle, taken, call);
+    enum gt_status status = launch_asked(taken ? taken->plan : plan, call);
+    if (taken) plan_turnover_put(&handle->others, taken);
+    return status;
 }
 
 /* The caller's problem as a key of plans: as aligned as the operands are, with the scalars looked at. */
