@@ -259,6 +259,50 @@ TEST(versions_merge_in_any_order_to_the_same)
     assert_int_equal(count_of(copy_path, "PRAGMA user_version"), 1);
 }
 
+/* Migrated by a program whose kernels are all others: rows as that one would have written them. */
+static void migrate_with_other_kernels(const char *path)
+{
+    struct db *db;
+    sqlite3 *handle;
+    char *why = NULL;
+    assert_ok(db_open(path, DB_WRITE, &db));
+    db_close(db);
+    assert_ok(db_connect(path, SQLITE_OPEN_READWRITE, &handle));
+#define OF_ROW                                                                                               \
+    "(SELECT hash FROM runs WHERE id = x.run_id), (SELECT hash FROM problems WHERE id = x.problem_id), "     \
+    "(SELECT hash FROM configs WHERE id = x.config_id), "
+    if (sqlite3_exec(handle,
+                     "UPDATE configs SET kernel_hash = kernel_hash / 2; "
+                     "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text); "
+                     "UPDATE trials AS x SET hash = content_hash(" OF_ROW DB_TRIAL_CONTENT "); "
+                     "UPDATE decisions AS x SET hash = content_hash(" OF_ROW DB_EVIDENCE
+                     ", " DB_DECISION_CONTENT ")",
+                     NULL, NULL, &why))
+        fail_msg("%s", why);
+#undef OF_ROW
+    sqlite3_close(handle);
+}
+
+TEST(copies_migrated_with_different_kernels_merge_as_different_trials)
+{
+    struct db_merged merged;
+    struct db *db;
+    char fresh[160];
+    unpack();
+    unpack_copy();
+    db_close(store_open(DB_WRITE));
+    migrate_with_other_kernels(copy_path);
+    const char *inputs[] = {copy_path, store_path, copy_path};
+    for (int i = 0; i < 2; i++) {
+        snprintf(fresh, sizeof fresh, "%s.%d", store_path, i);
+        assert_ok(db_open(fresh, DB_WRITE, &db));
+        assert_ok(db_merge(db, inputs + i, 2, &merged));
+        assert_int_equal(merged.trials, 2 * TRIALS);
+        assert_winners_stand(db); /* with the kernels that there are */
+        db_close(db);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +320,7 @@ int main(void)
         STORE_TEST(damage_that_a_copy_does_not_have_is_found_in_the_file),
         STORE_TEST(damage_that_no_copy_can_have_is_named),
         STORE_TEST(versions_merge_in_any_order_to_the_same),
+        STORE_TEST(copies_migrated_with_different_kernels_merge_as_different_trials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
