@@ -31,13 +31,6 @@ static void remove_folder(void)
     if (system(command) != 0) abort();
 }
 
-void prepare_runs(int argc, char **argv)
-{
-    accept_interrupts();
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-}
-
 int fresh_folder(void **state)
 {
     (void)state;
@@ -217,4 +210,12 @@ pid_t last_process(const char *verb)
         if (strncmp(line, verb, strlen(verb)) == 0) pid = atoi(line + strlen(verb));
     if (f) fclose(f);
     return pid;
+}
+
+int main(int argc, char **argv)
+{
+    accept_interrupts();
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return _cmocka_run_group_tests("job_tests", job_tests, job_test_count, NULL, NULL);
 }

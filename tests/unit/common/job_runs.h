@@ -18,9 +18,9 @@
 
 #define JOB_TEST(name) cmocka_unit_test_setup_teardown(name, fresh_folder, clean_up)
 
-/* For main: tune is run with fake children, gets what interrupts it, and of the tests only those that the
- * first argument names are run, if there is one. */
-void prepare_runs(int argc, char **argv);
+/* The tests of a program whose main is here. Its argument, if there is one, names those that are run. */
+extern const struct CMUnitTest job_tests[];
+extern const size_t job_test_count;
 
 int fresh_folder(void **state);
 int clean_up(void **state); /* with the variables that tell the fake children what to do */

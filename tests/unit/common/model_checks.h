@@ -45,25 +45,34 @@ static inline struct candidates candidates_for(const char *file, const struct pr
     return all;
 }
 
-/* No candidate is predicted to be faster than arithmetic (at the rate of that name) and memory allow on an
- * H200, nor to take `most` times both. Returns how many there are. */
-static inline size_t assert_none_beats_the_gpu(const char *file, const char *rate, double most,
-                                               const char *problem_text)
+/* How many candidates the problems had. */
+struct counted {
+    size_t least, most;
+};
+
+/* No candidate of the file is predicted to be faster than arithmetic (at the rate of that name) and memory
+ * allow on an H200, nor to take `slowest` times both. */
+static inline struct counted assert_none_beats_the_gpu(const char *file, const char *rate, double slowest,
+                                                       const char *const *problems, size_t problem_count)
 {
     const struct gpu gpu = h200();
-    const struct problem p = problem_of(problem_text);
-    struct candidates all = candidates_for(file, &p, &gpu);
-    const double arithmetic_us = problem_flop(&p) / (gpu_rate(&gpu, rate) * 1e6);
-    const double memory_us = problem_bytes(&p) / (gpu.memory_gb_per_s * 1e3);
-    const size_t count = all.count;
-    for (size_t i = 0; i < count; i++) {
-        const double us = model_predict(&all.config[i], &p, &gpu, NULL).time_us;
-        if (!(us > arithmetic_us && us > memory_us && us < most * (arithmetic_us + memory_us)))
-            fail_msg("%s: %g us, but arithmetic takes %g and memory %g", problem_text, us, arithmetic_us,
-                     memory_us);
+    struct counted counted = {SIZE_MAX, 0};
+    for (size_t i = 0; i < problem_count; i++) {
+        const struct problem p = problem_of(problems[i]);
+        struct candidates all = candidates_for(file, &p, &gpu);
+        const double arithmetic_us = problem_flop(&p) / (gpu_rate(&gpu, rate) * 1e6);
+        const double memory_us = problem_bytes(&p) / (gpu.memory_gb_per_s * 1e3);
+        for (size_t j = 0; j < all.count; j++) {
+            const double us = model_predict(&all.config[j], &p, &gpu, NULL).time_us;
+            if (!(us > arithmetic_us && us > memory_us && us < slowest * (arithmetic_us + memory_us)))
+                fail_msg("%s: %g us, but arithmetic takes %g and memory %g", problems[i], us, arithmetic_us,
+                         memory_us);
+        }
+        counted.least = all.count < counted.least ? all.count : counted.least;
+        counted.most = all.count > counted.most ? all.count : counted.most;
+        candidates_free(&all);
     }
-    candidates_free(&all);
-    return count;
+    return counted;
 }
 
 #endif

@@ -48,6 +48,15 @@ static inline void assert_each_outside(const struct outside *cases, size_t count
     }
 }
 
+/* An access of 3 floats is refused. */
+static inline void assert_vector_is_checked(const char *name)
+{
+    char part[64];
+    const struct config config = with(name, 3);
+    snprintf(part, sizeof part, "%s must be 1, 2 or 4", name);
+    assert_refused(check(&config, NULL, NULL), part);
+}
+
 /* Tiles of warps, of threads in them. */
 static inline void assert_warp_tiles_are_checked(void)
 {
@@ -63,9 +72,9 @@ static inline void assert_warp_tiles_are_checked(void)
 static inline void assert_streams_are_checked(void)
 {
     static const struct outside outside[] = {{"SIDE", 2}, {"STAGES", 1}, {"MIN_BLOCKS", 0}, {"SMS", 0}};
-    static const struct violation cases[] = {{"VC", 3, "VC must be 1, 2 or 4"},
-                                             {"UNROLL", 7, "UNROLL must be even"},
+    static const struct violation cases[] = {{"UNROLL", 7, "UNROLL must be even"},
                                              {"UNROLL", 24, "UNROLL must not exceed BK"}};
+    assert_vector_is_checked("VC");
     assert_each_outside(outside, sizeof outside / sizeof *outside);
     assert_each_refused(cases, sizeof cases / sizeof *cases);
 }

@@ -23,11 +23,7 @@ TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared)
         "ATTACH '/tmp/x' AS x",
         "CREATE TEMP TRIGGER t AFTER INSERT ON trials BEGIN SELECT 1; END"};
     struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    struct problem problem = problem_make(64, 64, 64);
-    struct config config = store_config(1);
-    struct outcome outcome = store_outcome(1);
-    store_trial(db, store_run(db, &context), &problem, &config, &outcome);
+    store_some(db, 1);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         assert_int_equal(sqlite3_exec(db->handle, forbidden[i], NULL, NULL, NULL), SQLITE_AUTH);
     db_close(db);

@@ -396,33 +396,29 @@ TEST(a_wrong_command_line_says_what_is_wrong)
     }
 }
 
-int main(int argc, char **argv)
-{
-    prepare_runs(argc, argv);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
-        JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
-        JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
-        JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
-        JOB_TEST(a_suite_shares_compiled_kernels),
-        JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
-        JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
-        JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
-        JOB_TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival),
-        JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
-        JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
-        JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
-        JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
-        JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
-        JOB_TEST(however_short_the_budget_one_candidate_is_tried),
-        JOB_TEST(two_gpus_work_on_different_problems),
-        JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
-        JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
-        JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
-        JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
-        JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
-        JOB_TEST(a_second_tuner_on_the_same_database_is_told_so),
-        JOB_TEST(a_wrong_command_line_says_what_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
+    JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
+    JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
+    JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
+    JOB_TEST(a_suite_shares_compiled_kernels),
+    JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
+    JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
+    JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
+    JOB_TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival),
+    JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
+    JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
+    JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
+    JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
+    JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
+    JOB_TEST(however_short_the_budget_one_candidate_is_tried),
+    JOB_TEST(two_gpus_work_on_different_problems),
+    JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
+    JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
+    JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
+    JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
+    JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
+    JOB_TEST(a_second_tuner_on_the_same_database_is_told_so),
+    JOB_TEST(a_wrong_command_line_says_what_is_wrong),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

@@ -216,24 +216,20 @@ TEST(workers_killed_at_random_change_no_winner)
                 undisturbed.base.time_us < w.base.time_us * 1.006);
 }
 
-int main(int argc, char **argv)
-{
-    prepare_runs(argc, argv);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
-        JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
-        JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
-        JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
-        JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
-        JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
-        JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
-        JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
-        JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
-        JOB_TEST(without_cublas_plain_times_decide),
-        JOB_TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on),
-        JOB_TEST(a_second_ctrl_c_ends_at_once),
-        JOB_TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner),
-        JOB_TEST(workers_killed_at_random_change_no_winner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
+    JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
+    JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
+    JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
+    JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
+    JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
+    JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+    JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
+    JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
+    JOB_TEST(without_cublas_plain_times_decide),
+    JOB_TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on),
+    JOB_TEST(a_second_ctrl_c_ends_at_once),
+    JOB_TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner),
+    JOB_TEST(workers_killed_at_random_change_no_winner),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

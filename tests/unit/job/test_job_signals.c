@@ -105,18 +105,14 @@ TEST(a_prediction_obeys_sigint)
     assert_ended_by(SIGINT);
 }
 
-int main(int argc, char **argv)
-{
-    prepare_runs(argc, argv);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(under_nohup_a_hang_up_ends_nothing),
-        JOB_TEST(an_ignored_interrupt_stays_ignored),
-        JOB_TEST(without_nohup_a_hang_up_is_an_interrupt),
-        JOB_TEST(children_killed_at_their_start_are_started_again),
-        JOB_TEST(a_child_that_always_dies_at_its_start_is_given_up),
-        JOB_TEST(the_budget_of_a_prediction_ends_it),
-        JOB_TEST(a_prediction_obeys_sigterm),
-        JOB_TEST(a_prediction_obeys_sigint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(under_nohup_a_hang_up_ends_nothing),
+    JOB_TEST(an_ignored_interrupt_stays_ignored),
+    JOB_TEST(without_nohup_a_hang_up_is_an_interrupt),
+    JOB_TEST(children_killed_at_their_start_are_started_again),
+    JOB_TEST(a_child_that_always_dies_at_its_start_is_given_up),
+    JOB_TEST(the_budget_of_a_prediction_ends_it),
+    JOB_TEST(a_prediction_obeys_sigterm),
+    JOB_TEST(a_prediction_obeys_sigint),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

@@ -6,10 +6,11 @@ static const char *const base_text = RESIDENT_BASE;
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
     static const struct outside outside[] = {{"LOADER", 4}, {"ORDER", 5}};
-    static const struct violation cases[] = {{"BM", 512, "1024 threads"}, {"VS", 3, "VS must be 1, 2 or 4"}};
+    static const struct violation cases[] = {{"BM", 512, "1024 threads"}};
     assert_warp_tiles_are_checked();
     assert_streams_are_checked();
     assert_each_outside(outside, sizeof outside / sizeof *outside);
+    assert_vector_is_checked("VS");
     assert_each_refused(cases, sizeof cases / sizeof *cases);
 }
 

@@ -18,14 +18,14 @@ TEST(each_rule_refuses_its_violation_and_says_why)
                                              {"UNROLL", 3, "UNROLL must be even"},
                                              {"UNROLL", 8, "STORE_AT"},
                                              {"STORE_AT", 16, "STORE_AT"},
-                                             {"VA", 3, "VA must be 1, 2 or 4"},
-                                             {"VB", 3, "VB must be 1, 2 or 4"},
-                                             {"VC", 3, "VC must be 1, 2 or 4"},
                                              {"WARPS_K", 3, "BK must be a multiple of WARPS_K"},
                                              {"WARPS_K", 2, "BK must be a multiple of UNROLL for each"},
                                              {"WARPS_K", 8, "1024 threads"}};
     assert_warp_tiles_are_checked();
     assert_each_outside(outside, sizeof outside / sizeof *outside);
+    assert_vector_is_checked("VA");
+    assert_vector_is_checked("VB");
+    assert_vector_is_checked("VC");
     assert_each_refused(cases, sizeof cases / sizeof *cases);
 }
 

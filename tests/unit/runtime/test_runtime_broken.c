@@ -267,25 +267,30 @@ TEST(damaged_kernels_in_the_cache_are_compiled_again)
 
 /* ---- compiler, driver, cuBLAS ---- */
 
-TEST(a_kernel_that_the_compiler_refuses_is_replaced)
+/* With the variable set, the winner (NULL: cuBLAS) cannot be used: that is said once, and the kernel of a
+ * similar problem is. */
+static struct gt_plan_info assert_replaced(const char *winner, const char *variable, const char *value,
+                                           const char *said)
 {
     struct gt_plan_info info = gt_plan_info_make();
-    put_winner(TEXT, SIMT_LARGE, 5, false);
+    put_winner(TEXT, winner, 5, false);
     put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
-    setenv("FAKE_NVRTC_REFUSES", "-DBM=128", 1);
-    assert_said(compute(NULL, &info), 1, "the compiler refuses");
-    assert_int_equal(info.source, GT_NEAREST);
+    setenv(variable, value, 1);
+    assert_said(compute(NULL, &info), 1, said);
     assert_string_equal(info.config, SIMT);
+    return info;
+}
+
+TEST(a_kernel_that_the_compiler_refuses_is_replaced)
+{
+    const struct gt_plan_info info =
+        assert_replaced(SIMT_LARGE, "FAKE_NVRTC_REFUSES", "-DBM=128", "the compiler refuses");
+    assert_int_equal(info.source, GT_NEAREST);
 }
 
 TEST(a_kernel_that_the_driver_refuses_to_load_is_replaced)
 {
-    struct gt_plan_info info = gt_plan_info_make();
-    put_winner(TEXT, SIMT_LARGE, 5, false);
-    put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
-    setenv("FAKE_GPU_THREADS", "128", 1); /* SIMT_LARGE wants 256 */
-    assert_said(compute(NULL, &info), 1, "needs 256 threads");
-    assert_string_equal(info.config, SIMT);
+    assert_replaced(SIMT_LARGE, "FAKE_GPU_THREADS", "128", "needs 256 threads"); /* SIMT_LARGE does */
 }
 
 TEST(a_launch_that_is_refused_is_computed_by_cublas)
@@ -301,42 +306,35 @@ TEST(a_launch_that_is_refused_is_computed_by_cublas)
     }
 }
 
-TEST(a_launch_that_is_refused_everywhere_is_an_error_with_a_sentence)
+/* The launch fails with the sentence, nothing else is tried, and C is as it was. */
+static void assert_not_computed(unsigned flags, const char *failure, const char *part)
 {
     put_winner(TEXT, SIMT, 5, false);
-    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS | GT_QUIET);
+    struct gt_handle *handle = open_flagged(flags);
     struct gt_plan *plan = make_plan(handle, TEXT);
     struct operand_set set = operands_make(TEXT, 0);
-    setenv("FAKE_GPU_FAIL", "cuLaunchKernel=701", 1);
-    assert_gt_fails(launch_set(plan, &set), GT_DEVICE, "nothing here can compute");
+    setenv("FAKE_GPU_FAIL", failure, 1);
+    assert_gt_fails(launch_set(plan, &set), GT_DEVICE, part);
     unsetenv("FAKE_GPU_FAIL");
+    assert_int_equal(*fake.blas_calls, 0);
     operands_check(&set, 0, "untouched");
     operands_free(&set);
     gt_close(handle);
 }
 
+TEST(a_launch_that_is_refused_everywhere_is_an_error_with_a_sentence)
+{
+    assert_not_computed(GT_NO_CUBLAS | GT_QUIET, "cuLaunchKernel=701", "nothing here can compute");
+}
+
 TEST(a_lost_gpu_is_an_error_and_nothing_else_is_tried)
 {
-    put_winner(TEXT, SIMT, 5, false);
-    struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan *plan = make_plan(handle, TEXT);
-    struct operand_set set = operands_make(TEXT, 0);
-    setenv("FAKE_GPU_FAIL", "cuLaunchKernel=700", 1);
-    assert_gt_fails(launch_set(plan, &set), GT_DEVICE, "CUDA_ERROR_ILLEGAL_ADDRESS");
-    unsetenv("FAKE_GPU_FAIL");
-    assert_int_equal(*fake.blas_calls, 0);
-    operands_free(&set);
-    gt_close(handle);
+    assert_not_computed(0, "cuLaunchKernel=700", "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
 TEST(where_cublas_does_not_take_the_problem_a_kernel_does)
 {
-    struct gt_plan_info info = gt_plan_info_make();
-    put_winner(TEXT, NULL, 5, false);
-    put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
-    setenv("FAKE_CUBLAS_FAIL", "15", 1);
-    assert_said(compute(NULL, &info), 1, "status 15");
-    assert_string_equal(info.config, SIMT);
+    assert_replaced(NULL, "FAKE_CUBLAS_FAIL", "15", "status 15");
     setenv("FAKE_CUBLAS_FAIL", "13", 1); /* it failed in the middle */
     struct gt_handle *handle = open_handle(NULL);
     struct operand_set set = operands_make(TEXT, 0);
