@@ -4,6 +4,7 @@
 #include "model.h"
 #include "plot.h"
 #include "print.h"
+#include "race_cells.h"
 #include "rivals.h"
 #include "workspace.h"
 #include <math.h>
@@ -99,7 +100,7 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     bool ran = own->time_us > 0;
     table_text(t, problem);
     table_number(t, table_known(own->time_us));
-    table_number(t, reading_tflops(&row->problem, own->time_us));
+    table_number(t, race_tflops(&row->problem, own->time_us));
     table_number(t, ran ? 100 * least_us(row, place) / own->time_us : (double)NAN);
     table_number(t, table_known(cublas->time_us));
     table_number(t, table_known(cublas->ratio));

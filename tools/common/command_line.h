@@ -48,12 +48,11 @@ struct command_option {
 /* Rows that commands share. */
 #define OPTION_ROW_DB(type, path)                                                                            \
     {                                                                                                        \
-        .name = "db", .value = "FILE", .about = "the database (default: GEMMTUNE_DB, else the user's)",      \
-        OPTION_TEXT(type, path)                                                                              \
+        "db", 0, "FILE", "the database (default: GEMMTUNE_DB, else the user's)", OPTION_TEXT(type, path)     \
     }
 #define OPTION_ROW_FORMAT(type, path)                                                                        \
     {                                                                                                        \
-        .name = "format", .value = "F", .about = "table (default), json or csv", OPTION_FORMAT(type, path)   \
+        "format", 0, "F", "table (default), json or csv", OPTION_FORMAT(type, path)                          \
     }
 
 #define COMMAND_OPTIONS_MAX 32

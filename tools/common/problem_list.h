@@ -19,8 +19,8 @@ enum status problem_list_shape(void *list, const struct command_option *option, 
 enum status problem_list_suite(void *list, const struct command_option *option, char *value);
 #define OPTION_ROW_SUITE                                                                                     \
     {                                                                                                        \
-        .name = "suite", .value = "FILE", .about = "a file with one problem per line", .repeats = true,      \
-        OPTION_CALL(problem_list_suite)                                                                      \
+        "suite", 0, "FILE", "a file with one problem per line", .repeats = true,                             \
+                                                                OPTION_CALL(problem_list_suite)              \
     }
 
 /* "bench: 3 of 12, 4096x4096x4096" in place of the line before, on a terminal's standard error. */

@@ -26,16 +26,11 @@ struct options {
 };
 
 static const struct command_option option_list[] = {
-    {.name = "json",
-     .about = "the same as --format json",
-     OPTION_FORMAT(struct options, format),
+    {"json", 0, NULL, "the same as --format json", OPTION_FORMAT(struct options, format),
      .number = TABLE_JSON},
     OPTION_ROW_FORMAT(struct options, format),
-    {.name = "db", .value = "FILE", .about = "the database to check", OPTION_TEXT(struct options, db)},
-    {.name = "cache",
-     .value = "DIR",
-     .about = "the folder of compiled kernels to check",
-     OPTION_TEXT(struct options, cache)}};
+    {"db", 0, "FILE", "the database to check", OPTION_TEXT(struct options, db)},
+    {"cache", 0, "DIR", "the folder of compiled kernels to check", OPTION_TEXT(struct options, cache)}};
 
 /* The report as it grows, and the first thing without which tuning cannot work. */
 struct report {

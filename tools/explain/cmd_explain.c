@@ -44,20 +44,12 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option options[] = {
-    {.name = "shape",
-     .letter = 's',
-     .value = "P",
-     .about = "the problem, MxNxK or in full (see tune --help)",
-     OPTION_CALL(set_shape)},
-    {.name = "gpu",
-     .value = "G",
-     .about = "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out",
+    {"shape", 's', "P", "the problem, MxNxK or in full (see tune --help)", OPTION_CALL(set_shape)},
+    {"gpu", 0, "G",
+     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out",
      OPTION_TEXT(struct explain, view.gpu)},
     OPTION_ROW_DB(struct explain, view.file),
-    {.name = "format",
-     .value = "F",
-     .about = "table (default: text for people) or json",
-     OPTION_CALL(set_format)}};
+    {"format", 0, "F", "table (default: text for people) or json", OPTION_CALL(set_format)}};
 
 static const char manual[] =
     "Explain why a configuration won: its evidence, the runner-up and the margin, how ties were broken, how "

@@ -2,6 +2,7 @@
 
 #include "db_view.h"
 #include "print.h"
+#include "race_cells.h"
 #include "table.h"
 #include "template.h"
 #include <inttypes.h>
@@ -53,7 +54,7 @@ static void say_winner(const struct explanation *e, FILE *out)
     const struct db_winner *w = &e->winner;
     say(out, "winner", "%s", w->config_text);
     say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
-        reading_tflops(&w->base.problem, w->base.time_us),
+        race_tflops(&w->base.problem, w->base.time_us),
         w->base.predicted ? " (predicted by the model, never run)" : "");
     if (w->base.ratio > 0)
         say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
@@ -290,7 +291,7 @@ static json_t *winner_json(const struct db_winner *w)
         "{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
         "s:i, s:i, s:o, s:f, s:o, s:o}",
         "configuration", text_json(w->config_text), "time_us", w->base.time_us, "tflops",
-        real(reading_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied, "exact",
+        real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied, "exact",
         w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
         w->unusable ? "unusable"
         : w->stale  ? "stale"

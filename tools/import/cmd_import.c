@@ -38,17 +38,10 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option options[] = {
-    {.name = "list",
-     .letter = 'l',
-     .about = "show what the files contain and store nothing",
-     OPTION_FLAG(struct import, list)},
-    {.name = "format",
-     .value = "F",
-     .about = "format of the list: table (default), json or csv",
+    {"list", 'l', NULL, "show what the files contain and store nothing", OPTION_FLAG(struct import, list)},
+    {"format", 0, "F", "format of the list: table (default), json or csv",
      OPTION_FORMAT(struct import, format)},
-    {.name = "t4",
-     .value = "OUT",
-     .about = "write the results of one file in the T4 format and store nothing",
+    {"t4", 0, "OUT", "write the results of one file in the T4 format and store nothing",
      OPTION_TEXT(struct import, t4)},
     OPTION_ROW_DB(struct import, file)};
 

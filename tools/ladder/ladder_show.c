@@ -4,6 +4,7 @@
 #include "model.h"
 #include "plot.h"
 #include "print.h"
+#include "race_cells.h"
 #include "template.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ static void add_row(struct table *table, const struct ladder_run *run, const str
     table_text(table, reading_shape(&run->problem, shape));
     table_text(table, row->name);
     table_number(table, table_known(row->time_us));
-    table_number(table, reading_tflops(&run->problem, row->time_us));
+    table_number(table, race_tflops(&run->problem, row->time_us));
     table_number(table, percent(row->anchor_us, row->time_us));
     table_number(table, percent(least_us, row->time_us));
     table_number(table, table_known(row->build.facts.registers));
@@ -64,7 +65,7 @@ static void add_cublas(struct table *table, const struct ladder_run *run, double
     table_text(table, reading_shape(&run->problem, shape));
     table_text(table, "cuBLAS");
     table_number(table, run->anchor_us);
-    table_number(table, reading_tflops(&run->problem, run->anchor_us));
+    table_number(table, race_tflops(&run->problem, run->anchor_us));
     table_number(table, 100);
     table_number(table, percent(least_us, run->anchor_us));
     for (int i = 0; i < 2; i++) table_number(table, NAN);
@@ -122,15 +123,15 @@ enum status ladder_draw(const struct ladder_run *runs, size_t count, const struc
     }
     for (size_t i = 0; i < count; i++) {
         const struct ladder_run *run = &runs[i];
-        const double unit = anchored ? reading_tflops(&run->problem, run->anchor_us) : 1;
+        const double unit = anchored ? race_tflops(&run->problem, run->anchor_us) : 1;
         double *point = value + i * (size_t)series;
         group[i] = reading_shape(&run->problem, text[i]);
         for (int j = 0; j < rungs; j++) {
-            point[j] = j < run->count ? reading_tflops(&run->problem, run->row[j].time_us) / unit : NAN;
+            point[j] = j < run->count ? race_tflops(&run->problem, run->row[j].time_us) / unit : NAN;
             if (j < run->count) serie[j] = run->row[j].name;
         }
-        point[rungs] = reading_tflops(&run->problem, model_roofline_us(&run->problem, roofline->tflops,
-                                                                       roofline->gb_per_s)) /
+        point[rungs] = race_tflops(&run->problem,
+                                   model_roofline_us(&run->problem, roofline->tflops, roofline->gb_per_s)) /
                        unit;
     }
     serie[rungs] = "roofline";

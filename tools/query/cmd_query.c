@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "db_view.h"
 #include "problem_list.h"
+#include "race_cells.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,29 +17,17 @@ struct query {
 };
 
 static const struct command_option options[] = {
-    {.name = "gpu",
-     .value = "G",
-     .about = "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
      OPTION_TEXT(struct query, view.gpu)},
-    {.name = "shape",
-     .letter = 's',
-     .value = "P",
-     .about = "only this problem, MxNxK or in full (see tune --help); may be repeated",
-     .repeats = true,
-     OPTION_CALL(problem_list_shape)},
-    {.name = "measured", .about = "only what was measured", OPTION_FLAG(struct query, measured)},
-    {.name = "predicted",
-     .about = "only what was predicted without the GPU",
-     OPTION_FLAG(struct query, predicted)},
+    {"shape", 's', "P", "only this problem, MxNxK or in full (see tune --help); may be repeated",
+     .repeats = true, OPTION_CALL(problem_list_shape)},
+    {"measured", 0, NULL, "only what was measured", OPTION_FLAG(struct query, measured)},
+    {"predicted", 0, NULL, "only what was predicted without the GPU", OPTION_FLAG(struct query, predicted)},
     OPTION_ROW_DB(struct query, view.file),
-    {.name = "format",
-     .value = "F",
-     .about = "table (default), json or csv; json and csv have more columns",
+    {"format", 0, "F", "table (default), json or csv; json and csv have more columns",
      OPTION_FORMAT(struct query, view.format)},
-    {.name = "all",
-     .about = "everything that is known, one line per value, instead of a table",
-     OPTION_FORMAT(struct query, view.format),
-     .number = TABLE_ALL}};
+    {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
+     OPTION_FORMAT(struct query, view.format), .number = TABLE_ALL}};
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU.\vOne row per problem, GPU and cache "
@@ -68,11 +57,7 @@ static const struct column columns[] = {
     {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
     {"configuration", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
-    {"time_us", "time (us)", COLUMN_NUMBER, 2},
-    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(2), 2},
-    {"ratio", "x cuBLAS", COLUMN_NUMBER | COLUMN_RANK(1), 3},
-    {"ratio_low", "low", COLUMN_NUMBER | COLUMN_RANK(4), 3},
-    {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    RACE_COLUMNS,
     {"tied", "tied", COLUMN_BOOL | COLUMN_RANK(5), 0},
     {"provenance", "provenance", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
     {"state", "state", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
@@ -100,12 +85,6 @@ static const struct column columns[] = {
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-/* 0 is "none" in the store. */
-static double known(double value)
-{
-    return value != 0 ? value : (double)NAN;
-}
-
 static bool add_row(void *self, const struct db_winner *w)
 {
     struct query *query = self;
@@ -118,11 +97,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, w->gpu.name);
     table_text(t, problem);
     table_text_brief(t, w->config_text, brief);
-    table_number(t, known(w->base.time_us));
-    table_number(t, reading_tflops(&w->base.problem, w->base.time_us));
-    table_number(t, known(w->base.ratio));
-    table_number(t, known(w->base.ratio_low));
-    table_number(t, known(w->base.ratio_high));
+    race_cells(t, &w->base);
     table_bool(t, w->tied);
     table_text(t, w->base.predicted ? "predicted" : "measured");
     table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");
@@ -138,12 +113,12 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, arch);
     table_text(t, table_said(w->gpu_uuid));
     table_text(t, table_said(w->rival));
-    table_number(t, known(w->base.anchor_us));
+    table_number(t, table_known(w->base.anchor_us));
     table_bool(t, w->base.exact);
     table_number(t, w->rounds);
     table_number(t, w->trials);
     table_number(t, (double)w->legal_count);
-    table_number(t, known(w->model_rank));
+    table_number(t, table_known(w->model_rank));
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
     table_number(t, reading_workspace(w));

@@ -97,21 +97,14 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option options[] = {
-    {.name = "strategy",
-     .value = "NAME[,NAME...]",
-     .about = "which (ils,gp); tune help tune lists them",
+    {"strategy", 0, "NAME[,NAME...]", "which (ils,gp); tune help tune lists them",
      OPTION_CALL(set_strategies)},
-    {.name = "pending", .value = "P[,P...]", .about = "proposals in flight (1)", OPTION_CALL(set_pending)},
-    {.name = "seeds",
-     .value = "N",
-     .about = "searches per row, with seeds 0 to N - 1 (100)",
+    {"pending", 0, "P[,P...]", "proposals in flight (1)", OPTION_CALL(set_pending)},
+    {"seeds", 0, "N", "searches per row, with seeds 0 to N - 1 (100)",
      OPTION_WHOLE(struct replay, seeds, 1, SEEDS_MAX)},
-    {.name = "max-trials",
-     .value = "N",
-     .about = "most evaluations of a search (1000)",
+    {"max-trials", 0, "N", "most evaluations of a search (1000)",
      OPTION_WHOLE(struct replay, limit, 1, INT32_MAX)},
-    {.name = "to-end",
-     .about = "continue until the strategy expects no more gain",
+    {"to-end", 0, NULL, "continue until the strategy expects no more gain",
      OPTION_FLAG(struct replay, to_end)},
     OPTION_ROW_FORMAT(struct replay, format)};
 

@@ -18,9 +18,7 @@ struct verify {
 
 static const struct command_option options[] = {
     OPTION_ROW_DB(struct verify, view.file),
-    {.name = "gpu",
-     .value = "G",
-     .about = "winners of this GPU only: short name (h200), driver's name, architecture or this",
+    {"gpu", 0, "G", "winners of this GPU only: short name (h200), driver's name, architecture or this",
      OPTION_TEXT(struct verify, view.gpu)},
     OPTION_ROW_FORMAT(struct verify, view.format)};
 
