@@ -20,7 +20,7 @@
  * for stages one by one (resident_flow.cuh). Where BK does not divide k the first tile takes the remainder,
  * and zeros. C is stored past the caches: nobody reads it again.
  *
- * Parameters (-D), each against what: template_resident.c; which go together: resident_rules.h; what limits
+ * Parameters (-D), each against what: resident_params.def; which go together: resident_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -83,15 +83,7 @@ static __device__ __forceinline__ void next_stage_ready()
     __syncthreads();
 }
 
-struct fragments {
-    float a[2][TM], b[2][TN];
-
-    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
-    {
-        load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
-        load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
-    }
-};
+#include "gt_fragments.cuh"
 
 /* Where the first piece of a thread's rows and columns lies within the block's tile. */
 struct thread_place {

@@ -24,7 +24,7 @@
  * A vector that would touch memory before the operand or behind it is copied float by float. Rows that a
  * thread multiplies are a multiple of 4 apart, and so have one shift.
  *
- * Parameters (-D), each against what: template_tall.c; which go together: tall_rules.h; what should limit
+ * Parameters (-D), each against what: tall_params.def; which go together: tall_rules.h; what should limit
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"

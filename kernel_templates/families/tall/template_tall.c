@@ -6,7 +6,8 @@
 
 #define REGISTERS_BESIDES 32 /* pointers and counters: with less room the compiler spills */
 
-#define RULES "tall_rules.h"
+#define RULES    "tall_rules.h"
+#define COMPUTES "the tall family computes sgemm"
 #include "family_template.h"
 
 /* Of a block. Without a problem the least that it needs. */
@@ -34,7 +35,6 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_shape(const struct config *config, int known, const struct problem *p)
 {
-    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, tall = stream_length(config, p);
     if (ld % 4 == 0) return "rows of the streamed operand begin at multiples of 16 bytes";
