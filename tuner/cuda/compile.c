@@ -367,7 +367,8 @@ static enum status compile_for(const struct kernel_key *kernel, bool ptx, const 
     struct definitions d;
     enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache, out);
+    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache,
+                         out);
 }
 
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)
