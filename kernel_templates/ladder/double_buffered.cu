@@ -26,8 +26,8 @@
  */
 #include "ladder_device.cuh"
 
-#define VECTOR           4
-#define BUFFERS          2
+#define VECTOR  4
+#define BUFFERS 2
 #include "ladder_rules.h"
 
 #include "ladder_staged.cuh"

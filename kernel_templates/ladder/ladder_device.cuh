@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ladder_device.cuh — what every rung does alike: scalars, and memory accesses that stop at the edge of a
- * matrix; and what the later ones keep of a rung that shows it: the tile of a block, its loads (shared.cu), the
- * outer product (blocktile_2d.cu), stores by fours (vectorized.cu). */
+ * matrix; and what the later ones keep of a rung that shows it: the tile of a block, its loads (shared.cu),
+ * the outer product (blocktile_2d.cu), stores by fours (vectorized.cu). */
 #ifndef LADDER_DEVICE_CUH
 #define LADDER_DEVICE_CUH
 
@@ -113,8 +113,8 @@ __device__ __forceinline__ void update_pieces(const struct gemm_args &args, int 
     for (int i = 0; i < Tm; i++)
 #pragma unroll
         for (int j = 0; j < Tn; j += 4)
-            update4(args.c, args.ldc, row + i / 4 * StepM + i % 4, col + j / 4 * StepN, args.m, args.n, vectors,
-                    &sum[i][j], s);
+            update4(args.c, args.ldc, row + i / 4 * StepM + i % 4, col + j / 4 * StepN, args.m, args.n,
+                    vectors, &sum[i][j], s);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ladder_staged.cuh — the next tile on its way through registers, as vectorized.cu loads and stores it, in two
- * halves: the loads, and the stores to the buffer that nobody reads. For double_buffered.cu and warptiled.cu,
- * behind the rules.
+/* ladder_staged.cuh — the next tile on its way through registers, as vectorized.cu loads and stores it, in
+ * two halves: the loads, and the stores to the buffer that nobody reads. For double_buffered.cu and
+ * warptiled.cu, behind the rules.
  */
 #ifndef LADDER_STAGED_CUH
 #define LADDER_STAGED_CUH
@@ -51,7 +51,8 @@ __device__ __forceinline__ void stage(const struct staged &next, float (*As)[A_R
 }
 
 /* Count floats into registers: vectors of four, Step floats from one to the next. */
-template <int Count, int Step = 4> __device__ __forceinline__ void read_fragment(float *fragment, const float *x)
+template <int Count, int Step = 4>
+__device__ __forceinline__ void read_fragment(float *fragment, const float *x)
 {
 #pragma unroll
     for (int i = 0; i < Count; i += 4)

@@ -27,7 +27,7 @@
  */
 #include "ladder_device.cuh"
 
-#define VECTOR           4
+#define VECTOR 4
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)

@@ -32,9 +32,9 @@
  */
 #include "ladder_device.cuh"
 
-#define VECTOR           4
-#define BUFFERS          2
-#define LANES            32
+#define VECTOR  4
+#define BUFFERS 2
+#define LANES   32
 #include "ladder_rules.h"
 
 #include "ladder_staged.cuh"
