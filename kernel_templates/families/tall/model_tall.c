@@ -52,6 +52,5 @@ struct prediction tall_predict(const struct config *config, const struct problem
     s.steps_slots = steps_slots(config, gpu, s.k, s.k_tiles);
     s.stage_slots = stage_slots(config);
     s.code_slots = (UNROLL + 1) * (s.sums + (STREAM_T) + (double)(RESIDENT_T) / 4) + STAGE_SLOTS;
-    s.least_turns = 1;
     return stream_predict(&s, problem, gpu, facts);
 }
