@@ -1,6 +1,6 @@
 /* family_template.h — what template_NAME.c of each family has in common with the others: the table of its
- * parameters, from PARAMS (family_params.h), its check, from RULES, the name of the family's rules, and its
- * row. For that one file, after NAME_host.h.
+ * parameters, from PARAMS (family_params.h), its check, from RULES, the name of the family's rules, and
+ * COMPUTES, why it refuses problems of other types, and its row. For that one file, after NAME_host.h.
  */
 #include "gemm_block.h"
 #include "template.h"
@@ -44,6 +44,14 @@ static const char *check_rules(const struct config *config, int known, const str
     return NULL;
 }
 
+/* As much of a configuration as is known, and the least values in place of the others. */
+static inline struct config known_config(const struct config *config, int known)
+{
+    struct config least = *config;
+    for (int i = known; i < P_COUNT; i++) least.value[i] = params[i].least;
+    return least;
+}
+
 /* The file defines these two. The second one may be called without a problem, or a GPU. */
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu);
 static const char *check_problem(const struct config *config, int known, const struct problem *problem,
@@ -56,6 +64,7 @@ static const char *check_prefix(const struct config *config, int known, const st
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
+    if (!why && problem && !template_serves(config->template, problem)) why = COMPUTES;
     if (!why) why = check_problem(config, known, problem, gpu);
     return why;
 }

@@ -1,6 +1,6 @@
 /* stream_family.h — what the host halves of resident and tall share: one operand stays in shared memory, and
  * blocks walk from tile to tile along the other one. For their files, after NAME_host.h, which names the
- * sides of a tile by their roles, STAYS_X and STREAM_X.
+ * sides of a tile by their roles, RESIDENT_X and STREAM_X.
  */
 #ifndef GT_STREAM_FAMILY_H
 #define GT_STREAM_FAMILY_H
@@ -75,7 +75,7 @@ static inline struct stream_kernel stream_kernel_of(const struct config *config,
                                   .bk = BK,
                                   .sums = TM * TN,
                                   .vc = VC,
-                                  .stays_x = STAYS_X,
+                                  .stays_x = RESIDENT_X,
                                   .stream_x = STREAM_X,
                                   .stream_length = length,
                                   .rows = 1,

@@ -9,6 +9,8 @@
  *                            block r of the cluster
  *   send<V>(s, v, b, r)      v[0..V) to the place s, in the shared memory of block r of the cluster;
  *                            counts as copied for the phase of b there
+ *   TOGETHER                 of a kernel: blocks that share a tile of C along k are launched as a cluster,
+ *                            where the family's REDUCE says how many
  */
 #ifndef GT_CLUSTER_OPS_CUH
 #define GT_CLUSTER_OPS_CUH
@@ -96,4 +98,11 @@ static __device__ __forceinline__ void send(float *s, const float *v, struct mba
 }
 
 #endif
+
+#if REDUCE > 1
+#define TOGETHER __cluster_dims__(1, REDUCE, 1)
+#else
+#define TOGETHER
+#endif
+
 #endif

@@ -7,6 +7,7 @@
  * template_ladder.c.
  */
 #ifndef LADDER_HOST
+#define RULE(holds, why) static_assert(holds, why);
 #ifndef BK
 #define BK 0
 #endif

@@ -34,7 +34,10 @@ const char *element_cuda_name(enum element element)
 }
 
 #define BIT(type) (1u << (type))
-#define FP32      .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32
+/* In and out, and in between. */
+#define FP32                                                                                                 \
+    .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24,       \
+    .c_roundoff = 0x1p-24
 
 /* FMAs a clock and SM of the tensor cores over FP32 lanes (NVIDIA's whitepapers of the architectures; where
  * its parts differ, the slower). */
@@ -50,16 +53,12 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
     [GEMM_SGEMM] = {.name = "sgemm",
                     .meaning = "strict FP32: every product and every sum by FFMA",
                     FP32,
-                    .sum_roundoff = 0x1p-24,
-                    .c_roundoff = 0x1p-24,
                     .rate = "fp32",
                     .satisfies = BIT(GEMM_SGEMM) | BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) |
                                  BIT(GEMM_TF32)},
     [GEMM_SGEMM_ACCURATE] = {.name = "sgemm_accurate",
                              .meaning = "FP32 by any means that are as exact as FFMA in every element",
                              FP32,
-                             .sum_roundoff = 0x1p-24,
-                             .c_roundoff = 0x1p-24,
                              .rate = "fp32",
                              .satisfies =
                                  BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
@@ -70,8 +69,6 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                              .meaning =
                                  "FP32 by any means that are as exact as FFMA against the largest of C",
                              FP32,
-                             .sum_roundoff = 0x1p-24,
-                             .c_roundoff = 0x1p-24,
                              .rate = "fp32",
                              .satisfies = BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
                              .rms_limit = 1.1,
@@ -80,8 +77,6 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                    .meaning = "operands rounded to TF32 (10 bits of fraction), summed in FP32",
                    FP32,
                    .operand_roundoff = 0x1p-11,
-                   .sum_roundoff = 0x1p-24,
-                   .c_roundoff = 0x1p-24,
                    .rate = "tf32",
                    .rate_over_fp32 = tf32_over_fp32,
                    .satisfies = BIT(GEMM_TF32)},

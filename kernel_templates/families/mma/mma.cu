@@ -24,7 +24,7 @@
  * share a tile of C and cut k among them (SPLIT_K): their parts are added by a kernel behind this one
  * (gt_reduce.cuh).
  *
- * Parameters (-D), each against what: template_mma.c; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
+ * Parameters (-D), each against what: mma_params.def; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
  * or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mma_rules.h — derived sizes of the tensor-core kernel, and which configurations are correct.
  *
- * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_mma.c, which has
+ * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (family_template.h, which has
  * checked the range of each parameter by then). Each rule begins with the last parameter, in the template's
  * order, that it reads.
  */

@@ -9,7 +9,8 @@
 #define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
 
-#define RULES "mma_rules.h"
+#define RULES    "mma_rules.h"
+#define COMPUTES "the mma family computes tf32gemm"
 #include "family_template.h"
 
 static struct resources mma_resources(const struct config *config)
@@ -40,7 +41,6 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    if (!template_serves(config->template, p)) return "the mma family computes tf32gemm";
     if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
     if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";

@@ -9,7 +9,6 @@
 #define PARAMS "resident_params.def"
 #include "family_params.h"
 #include "resident_rules.h"
-#define STAYS_X RESIDENT_X
 
 template_predict resident_predict;
 

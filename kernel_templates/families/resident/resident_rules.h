@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* resident_rules.h — derived sizes of the resident kernel, and which configurations are correct.
  *
- * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_resident.c, which
- * has checked the range of each parameter by then). Each rule begins with the last parameter, in the
- * template's order, that it reads.
+ * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (family_template.h, which has
+ * checked the range of each parameter by then). Each rule begins with the last parameter, in the template's
+ * order, that it reads.
  */
 #ifndef GT_RESIDENT_SIZES
 #define GT_RESIDENT_SIZES

@@ -6,7 +6,8 @@
 
 #define REGISTERS_BESIDES 20 /* pointers and counters: with less room the compiler spills */
 
-#define RULES "resident_rules.h"
+#define RULES    "resident_rules.h"
+#define COMPUTES "the resident family computes sgemm"
 #include "family_template.h"
 
 /* Of a block: the least that it needs, as far as is known. The problem may be NULL, too. */
@@ -35,7 +36,6 @@ static const char *check_gpu(const struct config *config, int known, const struc
 
 static const char *check_operands(const struct config *config, int known, const struct problem *p)
 {
-    if (!template_serves(config->template, p)) return "the resident family computes sgemm";
     if (KNOWN(VS) && VS > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))
         return "VS is wider than the streamed operand is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";

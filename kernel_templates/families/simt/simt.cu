@@ -25,7 +25,7 @@
  * branch and no guard: a ragged end of k is the first tile and handled before the loop; rows and columns
  * beyond the edge of C read what lies at the edge, and are not stored.
  *
- * Parameters (-D), each against what: template_simt.c; which go together: simt_rules.h; what limits speed:
+ * Parameters (-D), each against what: simt_params.def; which go together: simt_rules.h; what limits speed:
  * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -166,15 +166,7 @@ static __device__ __forceinline__ void wait_for_copies()
     cp_async_wait<0>();
 }
 
-struct fragments {
-    float a[2][TM], b[2][TN];
-
-    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
-    {
-        load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
-        load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
-    }
-};
+#include "gt_fragments.cuh"
 
 /* Where the first piece of a thread's rows and columns lies within the block's tile, and which share of each
  * tile of k is its team's. */
@@ -330,12 +322,6 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], bo
 /* Whether the registers hold more than sums, fragments and what the loaders need. */
 static constexpr int REGISTERS = 65536 / (THREADS * MIN_BLOCKS);
 static constexpr bool ROOMY = REGISTERS >= TM * TN + 2 * (TM + TN) + 80 && TM * TN + 2 * (TM + TN) <= 160;
-
-#if REDUCE > 1
-#define TOGETHER __cluster_dims__(1, REDUCE, 1)
-#else
-#define TOGETHER
-#endif
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {

@@ -2,11 +2,11 @@
 /* simt_rules.h — derived sizes of the simt kernel, and which configurations are correct.
  *
  * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))
- * return why;` before compiling (template_simt.c, which has checked the range of each parameter by then, so
- * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. Each begins with
- * the last parameter, in the template's order, that it reads: with only the first values known, the host
- * tests those rules that need no more (check_prefix), and the kernel ignores it. A rule is about being
- * correct; opinions about being fast belong in configs/spaces.
+ * return why;` before compiling (family_template.h, which has checked the range of each parameter by then, so
+ * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too; HOST_RULES only
+ * the host asks. Each begins with the last parameter, in the template's order, that it reads: with only the
+ * first values known, the host tests those rules that need no more (check_prefix), and the kernel ignores it.
+ * A rule is about being correct; opinions about being fast belong in configs/spaces.
  */
 #ifndef GT_SIMT_SIZES
 #define GT_SIMT_SIZES

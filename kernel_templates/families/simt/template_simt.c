@@ -14,7 +14,8 @@
 #define PACK_BYTES_MAX  (INT64_C(64) << 20)  /* for packed operands: of a longer k, a slab at a time */
 #define SLAB_K_MIN      512
 
-#define RULES "simt_rules.h"
+#define RULES    "simt_rules.h"
+#define COMPUTES "the simt family computes sgemm"
 #include "family_template.h"
 
 static struct resources simt_resources(const struct config *config)
@@ -31,14 +32,13 @@ static int registers_needed(const struct config *config)
 static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
     if (!KNOWN(STAGES)) return NULL;
-    struct config seen = *all, *const config = &seen;
-    if (!KNOWN(REDUCE)) REDUCE = 0;
+    const struct config least = known_config(all, known), *const config = &least;
     const struct resources need = simt_resources(config);
-    const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages do not fit in a block's shared memory";
-    const char *why = check_features(gpu, KNOWN(LOADER) ? LOADER : 0, REDUCE);
-    return why ? why : check_residence(gpu, need.threads, need.smem_bytes, blocks, registers_needed(config));
+    const char *why = check_features(gpu, LOADER, REDUCE);
+    return why ? why
+               : check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, registers_needed(config));
 }
 
 static struct k_cut cut(const struct config *config, int64_t k)
@@ -85,7 +85,6 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    if (!template_serves(config->template, p)) return "the simt family computes sgemm";
     if (KNOWN(PACK) && cut_slabs(config, p).count == 0)
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";

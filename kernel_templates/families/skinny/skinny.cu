@@ -26,7 +26,7 @@
  * (REDUCE 2 to 8) or through the workspace by the last block of a tile to arrive (REDUCE 1): always in the
  * same order, so the same call gives the same bits, whoever is last.
  *
- * Parameters (-D), each against what: template_skinny.c; which go together: skinny_rules.h; what limits
+ * Parameters (-D), each against what: skinny_params.def; which go together: skinny_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -169,12 +169,6 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], 
     }
     if constexpr (LOADER > 0) cp_async_wait<0>(); /* a range without k has not waited */
 }
-
-#if REDUCE > 1
-#define TOGETHER __cluster_dims__(1, REDUCE, 1)
-#else
-#define TOGETHER
-#endif
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {

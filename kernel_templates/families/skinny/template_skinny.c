@@ -10,7 +10,8 @@
 #define REGISTERS_BESIDES   28                  /* pointers and a vector of the small operand */
 #define COUNTERS_UNIT       64                  /* what follows them begins at a multiple of 256 bytes */
 
-#define RULES "skinny_rules.h"
+#define RULES    "skinny_rules.h"
+#define COMPUTES "the skinny family computes sgemm"
 #include "family_template.h"
 
 static struct resources skinny_resources(const struct config *config)
@@ -21,15 +22,13 @@ static struct resources skinny_resources(const struct config *config)
 static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
     if (!KNOWN(LOADER)) return NULL;
-    struct config seen = *all, *const config = &seen;
-    if (!KNOWN(REDUCE)) REDUCE = 1;
+    const struct config least = known_config(all, known), *const config = &least;
     const struct resources need = skinny_resources(config);
-    const int blocks = KNOWN(MIN_BLOCKS) ? MIN_BLOCKS : 1;
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the chunks or sums do not fit in a block's shared memory";
     const char *why = check_features(gpu, LOADER, REDUCE);
     if (why) return why;
-    return check_residence(gpu, need.threads, need.smem_bytes, blocks,
+    return check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS,
                            TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES);
 }
 
@@ -67,7 +66,6 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    if (!template_serves(config->template, p)) return "the skinny family computes sgemm";
     if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
         return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
     if (KNOWN(VX) && VX > (SIDE == 0 ? problem_align_b(p) : problem_align_a(p)))

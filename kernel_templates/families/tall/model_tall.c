@@ -18,7 +18,7 @@
  * the tall side each cycle, and of the small one four floats in two. */
 static double step_slots(const struct config *config, const struct gpu *gpu)
 {
-    double sums = TM * TN, small = SMALL_T, tall = TALL_T;
+    double sums = TM * TN, small = RESIDENT_T, tall = STREAM_T;
     double issued = sums + tall * stream_lds.one + fragment_slots(small, &stream_lds);
     return fmax(fmax(issued, sums * ffma_cycles(gpu)), 4 * (tall + small / 2));
 }
@@ -41,7 +41,7 @@ static double steps_slots(const struct config *config, const struct gpu *gpu, do
 static double stage_slots(const struct config *config)
 {
     double along = exp2(ceil(log2(VECTORS)));
-    return STAGE_SLOTS + ceil((TALL_X)*along / (THREADS)) * COPY_SLOTS;
+    return STAGE_SLOTS + ceil((STREAM_X)*along / (THREADS)) * COPY_SLOTS;
 }
 
 struct prediction tall_predict(const struct config *config, const struct problem *problem,
@@ -51,7 +51,6 @@ struct prediction tall_predict(const struct config *config, const struct problem
     s.k_l2 = BK + 4; /* a row is a vector longer than its floats */
     s.steps_slots = steps_slots(config, gpu, s.k, s.k_tiles);
     s.stage_slots = stage_slots(config);
-    s.code_slots = (UNROLL + 1) * (s.sums + (TALL_T) + (double)(SMALL_T) / 4) + STAGE_SLOTS;
-    s.least_turns = 1;
+    s.code_slots = (UNROLL + 1) * (s.sums + (STREAM_T) + (double)(RESIDENT_T) / 4) + STAGE_SLOTS;
     return stream_predict(&s, problem, gpu, facts);
 }

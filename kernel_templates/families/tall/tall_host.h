@@ -9,8 +9,6 @@
 #define PARAMS "tall_params.def"
 #include "family_params.h"
 #include "tall_rules.h"
-#define STAYS_X  SMALL_X
-#define STREAM_X TALL_X
 
 template_predict tall_predict;
 

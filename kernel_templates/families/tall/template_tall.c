@@ -6,14 +6,15 @@
 
 #define REGISTERS_BESIDES 32 /* pointers and counters: with less room the compiler spills */
 
-#define RULES "tall_rules.h"
+#define RULES    "tall_rules.h"
+#define COMPUTES "the tall family computes sgemm"
 #include "family_template.h"
 
 /* Of a block. Without a problem the least that it needs. */
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
 {
     const int64_t k = p ? p->k : 1;
-    return 4 * (SMALL_ROWS(k) * STRIDE_SMALL + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
+    return 4 * (RESIDENT_ROWS(k) * STRIDE_RESIDENT + (int64_t)STAGES * STAGE_FLOATS + SPARE_FLOATS);
 }
 
 /* How much more shared memory a problem needs say plan and check. */
@@ -34,14 +35,13 @@ static const char *check_gpu(const struct config *config, int known, const struc
  * is long enough without it. */
 static const char *check_shape(const struct config *config, int known, const struct problem *p)
 {
-    if (!template_serves(config->template, p)) return "the tall family computes sgemm";
     if (!KNOWN(SIDE)) return NULL;
     const int64_t ld = SIDE == 0 ? p->ldb : p->lda, tall = stream_length(config, p);
     if (ld % 4 == 0) return "rows of the streamed operand begin at multiples of 16 bytes";
-    if (KNOWN(BN) && stays_length(config, p) > SMALL_X)
+    if (KNOWN(BN) && stays_length(config, p) > RESIDENT_X)
         return "the tile does not reach across the small side of C";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
-    if (KNOWN(SMS) && tall > 0 && ceil_div(tall, TALL_X) < (int64_t)SMS * MIN_BLOCKS)
+    if (KNOWN(SMS) && tall > 0 && ceil_div(tall, STREAM_X) < (int64_t)SMS * MIN_BLOCKS)
         return "C is too short: blocks would have no tile";
     return NULL;
 }
@@ -58,7 +58,7 @@ static const char *check_problem(const struct config *config, int known, const s
 static void tall_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
     if (!gemm_plan_begin(plan, p)) return;
-    const int64_t tiles = ceil_div(stream_length(config, p), TALL_X);
+    const int64_t tiles = ceil_div(stream_length(config, p), STREAM_X);
     plan_walkers(config, p, smaller((int64_t)SMS * MIN_BLOCKS, tiles), smem_bytes(config, p), plan);
 }
 
