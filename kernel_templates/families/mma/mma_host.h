@@ -1,15 +1,14 @@
-/* mma_host.h — what the host's files of the mma family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* mma_host.h — shared by the host files of the mma family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_MMA_HOST_H
 #define GT_MMA_HOST_H
 
 #include "template.h"
 
-/* In the order of params. */
+/* Same order as params. */
 enum { P_BM, P_BN, P_BK, P_WM, P_WN, P_STAGES, P_VA, P_VB, P_VC, P_MIN_BLOCKS, P_GROUP, P_SPLIT_K, P_COUNT };
 
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+/* The parameters under the names that the rules use, for functions whose configuration is called `config`. */
 #define BM         (config->value[P_BM])
 #define BN         (config->value[P_BN])
 #define BK         (config->value[P_BK])

@@ -1,12 +1,11 @@
-/* simt_host.h — what the host's files of the simt family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* simt_host.h — shared by the host files of the simt family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_SIMT_HOST_H
 #define GT_SIMT_HOST_H
 
 #include "template.h"
 
-/* In the order of params. */
+/* Same order as params. */
 enum {
     P_BM,
     P_BN,
@@ -32,7 +31,7 @@ enum {
     P_COUNT
 };
 
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+/* The parameters under the names that the rules use, for functions whose configuration is called `config`. */
 #define BM         (config->value[P_BM])
 #define BN         (config->value[P_BN])
 #define BK         (config->value[P_BK])

@@ -1,12 +1,11 @@
-/* skinny_host.h — what the host's files of the skinny family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* skinny_host.h — shared by the host files of the skinny family: the index of each parameter in a
+ * configuration, and the sizes derived from the parameters. */
 #ifndef GT_SKINNY_HOST_H
 #define GT_SKINNY_HOST_H
 
 #include "template.h"
 
-/* In the order of params. */
+/* Same order as params. */
 enum {
     P_SIDE,
     P_ROWS,
@@ -28,7 +27,7 @@ enum {
     P_COUNT
 };
 
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+/* The parameters under the names that the rules use, for functions whose configuration is called `config`. */
 #define SIDE       (config->value[P_SIDE])
 #define ROWS       (config->value[P_ROWS])
 #define TX         (config->value[P_TX])

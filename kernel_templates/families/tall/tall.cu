@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tall.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and narrow (or
- * low), where the long operand runs along k, in rows that begin anywhere: at any multiple of 4 bytes.
+ * low), where the long operand is contiguous along k, in rows that begin at any multiple of 4 bytes.
  *
- *     SIDE 1            n                            SIDE 0 is the same with A and B in each other's place:
+ *     SIDE 1            n                            SIDE 0 is the same with A and B exchanged:
  *                    +------+                        A stays, B (stored N x K) is streamed, C is low.
  *                  k |  B   |  all of k, in shared
  *                    |      |  memory from the       Block w walks tiles w, w + W, w + 2 W ... of the rows;
@@ -14,18 +14,18 @@
  *         +------+   +------+                        To the stages it is one sequence: while a tile of C is
  *                      BN   C                        stored, the copies for the next ones are on their way.
  *
- * resident.cu does the same, but transposes such rows on their way, float by float. Here a row stays a row,
- * so that it goes 16 bytes at a time: from the multiple of 16 bytes at or before its first float, which lands
- * `shift` floats behind the beginning of its row of shared memory.
+ * resident.cu does the same, but transposes such rows float by float while it copies them. Here a row stays a
+ * row and is copied 16 bytes at a time, from the multiple of 16 bytes at or before its first float. That
+ * float lands `shift` floats after the beginning of its row of shared memory.
  *
  *     device memory   ... x x|x a b c|d e f g|h i j y|y ...     shift 1: the first vector brings a float from
  *     shared memory         [x a b c d e f g h i j y]           before, the last one a float from behind
  *
- * A vector that would touch memory before the operand or behind it is copied float by float. Rows that a
- * thread multiplies are a multiple of 4 apart, and so have one shift.
+ * A vector that would touch memory before or after the operand is copied float by float. The rows that a
+ * thread multiplies are a multiple of 4 apart, and so have the same shift.
  *
- * Parameters (-D), each against what: template_tall.c; which go together: tall_rules.h; what should limit
- * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ * Parameters (-D) and their trade-offs: template_tall.c; legal combinations: tall_rules.h; limits of speed:
+ * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_async_copy.cuh"
@@ -38,14 +38,14 @@
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "tall_rules.h"
 
-/* The problem by roles, and this block's share of it. */
+/* The problem by the operands' roles, small and tall, and this block's share of it. */
 struct view {
     const float *small, *tall;
-    const float *tall_last; /* where a vector may still begin, or before: the operand ends 4 floats behind */
+    const float *tall_last; /* last address where a vector may begin: 4 floats before the operand's end */
     long long small_ld, tall_ld;
     int small_end, tall_end; /* rows or columns of C */
-    int tall_x;              /* the first of this block's first tile */
-    int step_x, tiles;       /* from one of its tiles to the next; how many it has */
+    int tall_x;              /* first row or column of this block's first tile */
+    int step_x, tiles;       /* from one of its tiles to the next; number of its tiles */
     struct k_range k;
     int length; /* K */
 };
@@ -73,14 +73,15 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 
 #include "tall_copy.cuh"
 
-/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+/* Waits until the next stage is complete and all threads may read it; the one that was read before it is then
+ * free. */
 static __device__ __forceinline__ void next_stage_ready()
 {
     cp_async_wait<STAGES - 2>();
     __syncthreads();
 }
 
-/* Where the first piece of a thread's share lies within the block's tile. */
+/* Position of the first piece of a thread's share within the block's tile. */
 struct thread_place {
     int small, tall;
 };
@@ -107,11 +108,11 @@ struct fragments {
     }
 };
 
-/* The block's walk through the stages, in step with `stream`. */
+/* The block's iteration over the stages, in step with `stream`. */
 struct walk {
     struct stream in;
     float *stages;
-    shared_place at_tall, at_small; /* of the thread: in stage 0 without its shift; at k = 0 */
+    shared_place at_tall, at_small; /* addresses of the thread: in stage 0 without its shift; at k = 0 */
     int now, free;                  /* offsets of stages */
     int shift;                      /* of the thread's rows, at k = 0 */
 
@@ -137,8 +138,8 @@ struct walk {
         free = (STAGES - 1) * STAGE_FLOATS;
     }
 
-    /* sum += the products of `steps` steps that begin at k. The fragments of the step that comes next are
-     * read during each; those behind the last one are somebody else's, and left. */
+    /* sum += the products of `steps` steps that begin at k. During each step the fragments of the next one
+     * are read. Those read during the last step belong to other data and are not used. */
     __device__ __forceinline__ void multiply_stage(float (&sum)[TM][TN], int k, int steps) const
     {
         shared_place tall = at_tall + (now + ((shift + k) & 3)), small = at_small + k * STRIDE_SMALL;
@@ -188,7 +189,7 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
     float *const c = args.c + blockIdx.z * args.stride_c;
     const int row = SIDE == 0 ? place.small : tall_x + place.tall;
     const int column = SIDE == 0 ? tall_x + place.tall : place.small;
-    const bool inside = v.small_end == SMALL_X && v.tall_end - tall_x >= TALL_X; /* of C, wholly */
+    const bool inside = v.small_end == SMALL_X && v.tall_end - tall_x >= TALL_X; /* tile inside C */
     if (inside && beta == 0.0f)
         store_inner_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, args.ldc, row, column, sum,
                                                                                alpha);
@@ -232,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     struct walk walk;
     walk.start(v);
 
-    /* 0, which the assembler must not know (simt.cu says why). */
+    /* 0, hidden from the assembler (simt.cu says why). */
     const float zero = args.k < 0 ? 1.0f : 0.0f;
     int x = v.tall_x;
 #pragma unroll 1

@@ -1,15 +1,14 @@
-/* tall_host.h — what the host's files of the tall family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* tall_host.h — shared by the host files of the tall family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_TALL_HOST_H
 #define GT_TALL_HOST_H
 
 #include "template.h"
 
-/* In the order of params. */
+/* Same order as params. */
 enum { P_SIDE, P_BM, P_BN, P_BK, P_TM, P_TN, P_STAGES, P_VC, P_UNROLL, P_MIN_BLOCKS, P_SMS, P_COUNT };
 
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
+/* The parameters under the names that the rules use, for functions whose configuration is called `config`. */
 #define SIDE       (config->value[P_SIDE])
 #define BM         (config->value[P_BM])
 #define BN         (config->value[P_BN])

@@ -14,7 +14,7 @@
 #define SMALL_T (SIDE == 0 ? TM : TN)
 #define TALL_T  (SIDE == 0 ? TN : TM)
 
-/* A warp reaches across the small side; lanes that no longer find room there lie along the tall one. */
+/* A warp spans the small side; lanes that do not fit there lie along the tall one. */
 #define LANES_SMALL (SMALL_X / SMALL_T)
 #define LANES_TALL  (32 / LANES_SMALL)
 #define LANES_M     (SIDE == 0 ? LANES_SMALL : LANES_TALL)
@@ -23,27 +23,28 @@
 #define WARPS       (TALL_X / WARP_X)
 #define THREADS     (32 * WARPS)
 
-/* Contiguous pieces of what a thread has: on the small side vectors of shared memory. On the tall side single
- * rows, LANES_TALL apart: what a warp reads at once then comes from rows side by side. */
+/* Contiguous pieces of a thread's share. On the small side they are vectors of shared memory. On the tall
+ * side they are single rows, LANES_TALL apart, so that what a warp reads at once comes from neighbouring
+ * rows. */
 #define CHUNK_SMALL (SMALL_T % 4 == 0 ? 4 : SMALL_T % 2 == 0 ? 2 : 1)
 #define CHUNK_M     (SIDE == 0 ? CHUNK_SMALL : 1)
 #define CHUNK_N     (SIDE == 0 ? 1 : CHUNK_SMALL)
 
 #define SMALL_ALONG_K (SIDE == 0 ? !TRANS_A : TRANS_B) /* contiguous in memory */
 
-/* Vectors of 4 floats that BK floats may lie in, wherever the first one is, and a row of a stage in floats:
- * an odd number of vectors, so that 8 rows side by side meet 32 different banks. */
+/* Number of vectors of 4 floats that BK floats touch, wherever the first one is, and the length of a stage's
+ * row in floats: an odd number of vectors, so that 8 neighbouring rows use 32 different banks. */
 #define VECTORS      ((BK + 6) / 4)
 #define STRIDE_TALL  (4 * (VECTORS | 1))
 #define STRIDE_SMALL ((SMALL_X + 3) / 4 * 4)
 #define STAGE_FLOATS (TALL_X * STRIDE_TALL)
 
-/* Fragments are read one step ahead, and nothing is copied to where the last ones come from: a row behind the
- * small operand, a vector behind the stages. */
+/* Fragments are read one step ahead. The last ones are read from memory to which nothing is copied: a row
+ * after the small operand, a vector after the stages. */
 #define SMALL_ROWS(k) ((k) + 1)
 #define SPARE_FLOATS  4
 
-/* Threads along a row, when it is copied, and rows side by side. */
+/* Threads along a row when it is copied, and rows side by side. */
 #define ALONG     (VECTORS > 16 ? 32 : VECTORS > 8 ? 16 : VECTORS > 4 ? 8 : VECTORS > 2 ? 4 : VECTORS)
 #define COPY_ROWS (THREADS / ALONG)
 
