@@ -133,8 +133,7 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
     if (rows > 0 && ld > limit / rows) return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
     if (batch > 1 && stride > limit / batch)
         return fail(E_INPUT, "the batch of operand %s spans more than 2^60 elements", name);
-    if (span(rows, cols, ld, batch, stride) >
-        limit) /* the end of the last item may, though neither factor does */
+    if (span(rows, cols, ld, batch, stride) > limit) /* the end of the last item may exceed it, too */
         return fail(E_INPUT, "operand %s and its batch span more than 2^60 elements", name);
     if (written && batch > 1 && stride < rows * ld)
         return fail(E_INPUT,
