@@ -35,8 +35,8 @@ struct rival {
     struct device_buffer workspace;
 };
 
-/* cuBLAS hides the driver's result; the next call on the device tells whether the context is whole. refused:
- * what the call's own failure amounts to. */
+/* cuBLAS hides the driver's result; the next driver call tells whether the context is usable. refused: the
+ * status for a failure of the call itself. */
 static enum status check(int result, enum status refused, const char *what)
 {
     if (result == BLAS_SUCCESS) return OK;
@@ -57,13 +57,14 @@ static int strict_mode(void)
     return rival_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
 }
 
-/* A handle on the setup's stream with a workspace of ours, so that nothing is allocated during a capture. */
+/* Creates a handle on the setup's stream with a workspace of ours, so that nothing is allocated during a
+ * capture. */
 static enum status start(struct rival *r, const struct trial_setup *setup, int mode, enum status refused)
 {
     enum status st = check(blas.Create(&r->handle), refused, "start");
     if (!st) st = check(blas.SetMathMode(r->handle, mode), refused, "set the math mode");
     if (!st) st = check(blas.SetPointerMode(r->handle, BLAS_HOST_SCALARS), refused, "set the pointer mode");
-    /* The stream first: setting it takes the workspace away again. */
+    /* The stream is set first, because that resets the workspace. */
     if (!st) st = check(blas.SetStream(r->handle, setup->device->stream), refused, "use our stream");
     if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
     if (!st)
@@ -113,7 +114,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
 
 /* ---- cublasGemmEx ---- */
 
-/* Of the cuBLAS that blas.h has opened. */
+/* Entry points of the cuBLAS that blas.h has opened. */
 static struct {
     int (*GemmEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int,
                   int lda, const void *b, int, int ldb, const void *beta, void *c, int, int ldc, int compute,
@@ -147,7 +148,7 @@ static int at_least_1(int64_t ld)
     return ld > 1 ? (int)ld : 1;
 }
 
-/* The operands change places, as in blas.c. */
+/* The operands are exchanged, as in blas.c. */
 static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     const struct rival *r = opaque;
@@ -177,7 +178,7 @@ static bool fits_int(const struct problem *p)
            p->ldc <= INT_MAX && p->batch <= 65535;
 }
 
-/* Its own choice is made in the first call; what it then runs is judged. */
+/* cuBLAS chooses its algorithm in the first call; what it runs afterwards is judged. */
 static enum status try_it(struct trial_setup *setup, const struct kernel *kernel)
 {
     struct judgement judgement;
@@ -187,7 +188,7 @@ static enum status try_it(struct trial_setup *setup, const struct kernel *kernel
     return st ? st : fail(E_ABSENT, "CUBLAS_GEMM_AUTOTUNE gives a wrong C: %s", judgement.detail);
 }
 
-/* Without it cuBLAS may decide for FP32 where emulating would be slower. */
+/* Otherwise cuBLAS may use FP32 where emulation would be slower. */
 static enum status emulate(const struct rival *r, const char *version)
 {
     if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s knows no emulation of FP32", version);
@@ -208,7 +209,7 @@ enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row
     *kernel = (struct kernel){r, ex_launch, rival_close};
     const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
     if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
-    /* The pedantic mode would forbid what other compute types are asked for. */
+    /* The pedantic mode would forbid other compute types. */
     st = start(r, setup, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
     if (!st && row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9) st = emulate(r, version);
     if (!st && autotune) st = try_it(setup, kernel);

@@ -4,8 +4,8 @@ extern const char text_roofline_cu[];
 
 enum { THREADS = 256, REPEATS = 8, ROUNDS = 1 << 14, CHAINS = 16 };
 
-/* The best of several launches: a limit is what the machine reached once. parameters as for cuLaunchKernel.
- */
+/* The best of several launches, because a limit is the highest rate ever reached. parameters as for
+ * cuLaunchKernel. */
 static enum status best_launch_s(struct stopwatch *watch, CUfunction function, unsigned blocks,
                                  void **parameters, double *best_s)
 {

@@ -75,7 +75,7 @@ static void look_at_driver(json_t *findings)
              : "it comes with the driver; without it clocks and throttling are not recorded, tuning works");
 }
 
-/* Compile a kernel of one line into a folder that is removed again. */
+/* Compiles a kernel of one line into a folder that is removed afterwards. */
 static enum status try_compiler(double *ms)
 {
     static const struct source_text probe = {
@@ -123,7 +123,7 @@ static void look_at_rival(json_t *findings)
     else add(findings, "cuBLAS", true, version, path, "");
 }
 
-/* The child's side: look, write the findings as JSON text, end without the caller's exit handlers. */
+/* Runs in the child: collects findings, writes them as JSON text, ends without the caller's exit handlers. */
 static void run_part(void (*look)(json_t *findings), int fd)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -132,7 +132,7 @@ static void run_part(void (*look)(json_t *findings), int fd)
     _exit(json_dumpfd(findings, fd, JSON_COMPACT) == 0 ? 0 : 1);
 }
 
-/* Read until the other end closes; false when the time is up or memory out. */
+/* Reads until the other end closes; false at the deadline or out of memory. */
 static bool read_until_closed(int fd, char *text, size_t room)
 {
     double deadline = now_s() + PART_SECONDS;
@@ -151,7 +151,7 @@ static bool read_until_closed(int fd, char *text, size_t room)
     }
 }
 
-/* Append what a part finds; a part that crashed or hung is a finding itself. */
+/* Appends the findings of a part. A crash or a deadline is a finding, too. */
 static enum status survey_part(const char *item, void (*look)(json_t *findings), json_t *findings)
 {
     static char text[1 << 16];

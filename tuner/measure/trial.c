@@ -5,8 +5,8 @@
 #include "stats.h"
 #include <stdio.h>
 
-/* Wrong, or the setup spoilt by a former candidate that wrote where it must not? Write everything again and
- * ask once more; when it was wrong indeed, write everything again for the next one. */
+/* A wrong result may be caused by an earlier candidate's stray writes. So everything is rewritten and the
+ * candidate judged again. If it is wrong again, everything is rewritten for the next candidate. */
 static enum status judge_fairly(struct oracle *oracle, const struct kernel *kernel,
                                 struct judgement *judgement)
 {
@@ -18,7 +18,7 @@ static enum status judge_fairly(struct oracle *oracle, const struct kernel *kern
     return st;
 }
 
-/* Take samples until the screen has seen enough. */
+/* Takes samples until the screen has enough. */
 static enum status screen(struct timed *timed, double best_us, struct outcome *o)
 {
     bool drop = false;
@@ -52,7 +52,7 @@ static enum status time_and_recheck(struct trial_setup *setup, const struct kern
     return oracle_restore(&setup->oracle);
 }
 
-/* An accuracy class asks for more than the bound: errors not far above the rival's on the same data. */
+/* An accuracy class requires more than the bound: errors not far above the rival's on the same data. */
 static bool is_accurate(const struct trial_setup *setup, const struct accuracy *errors)
 {
     return !accuracy_is_known(&setup->anchor_errors) ||

@@ -44,7 +44,7 @@ static enum status set_words(const struct workload *work, struct matrices where,
                         "planting NaN or infinity");
 }
 
-/* Spoil the operands before the reference is computed from them. */
+/* Puts special values into the operands before the reference is computed. */
 static enum status plant(const struct workload *work, enum verify_data data)
 {
     const unsigned not_a_number = 0x7fc00000u, infinity = 0x7f800000u;
