@@ -9,25 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPILER_NICE    10 /* a worker that waits for a core is a GPU that waits */
+#define COMPILER_NICE    10 /* else compilers could delay a worker, and thereby a GPU */
 #define GREETINGS_MAX    3  /* failed greetings or idle deaths in a row before a GPU is given up */
-#define COMPILER_RETRIES 1  /* a compiler that dies may have been killed for another's memory */
+#define COMPILER_RETRIES 1  /* the system may have killed it because another process used the memory */
 
 enum stage { GREETING, READY, AT_WORK, LEAVING /* given up, not yet said */, GONE };
 
-/* A child, seen as what it does for us. */
+/* A child process and its state in the protocol. */
 struct child_slot {
     int child;
     enum stage stage;
     void *tag;
-    int failures; /* since it last did what it was asked */
+    int failures; /* since its last successful answer */
 
-    struct worker_info info;         /* of a worker */
+    struct worker_info info;         /* of workers */
     char reason[OUTCOME_DETAIL_MAX]; /* why it was given up */
 
-    struct kernel_key kernel; /* of a compiler at work, to ask again */
+    struct kernel_key kernel; /* of a busy compiler, to repeat the request */
     int retries;
-    bool again; /* ask again once greeted */
+    bool again; /* repeat the request after the greeting */
 };
 
 struct children {
@@ -59,7 +59,7 @@ static enum status greet(struct children *children, struct child_slot *slot)
     slot->stage = GREETING;
     enum status st = pool_submit(children->pool, slot->child, hello, CHILDREN_DEADLINE_S, slot);
     json_decref(hello);
-    /* It is ending already, or gone: that comes as an event, and it is greeted again or given up. */
+    /* It is ending already, or gone. That is reported as an event; then it is greeted again or given up. */
     return st == E_BUSY || st == E_CHILD ? OK : st;
 }
 
@@ -87,7 +87,8 @@ static enum status take_worker_hello(struct child_slot *slot, const json_t *answ
     return OK;
 }
 
-/* A child that dies at its start may have been killed for another's memory: it is greeted again. */
+/* A child that dies at its start may have been killed because another process used the memory: it is greeted
+ * again. */
 static enum status greet_again(struct children *children, struct child_slot *slot, bool compiler,
                                const struct pool_event *e)
 {
@@ -95,7 +96,7 @@ static enum status greet_again(struct children *children, struct child_slot *slo
     return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
 }
 
-/* Wait until every child has answered its first greeting. *devices: how many GPUs a worker says there are. */
+/* Waits until every child has answered its first greeting. *devices: number of GPUs according to a worker. */
 static enum status await_greetings(struct children *children, int *devices)
 {
     for (;;) {
@@ -167,15 +168,14 @@ static enum status start_worker(struct children *children, int device, const cha
     return st ? st : greet(children, slot);
 }
 
-/* NVIDIA's libraries read them once for a whole process, and then what was asked for as FP32 would be
- * something else, or TF32 would not be TF32. A user's program is not to be tuned for a setting of this shell.
- */
+/* NVIDIA's libraries read these variables once for a whole process; then FP32 would be computed in another
+ * way, or TF32 would not be TF32. Tuning for a user's program must not depend on this shell's settings. */
 static const char *const kept_from_children[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                                                  "CUBLAS_EMULATION_STRATEGY", NULL};
 
 enum status children_open(const struct children_options *options, struct children **out)
 {
-    if (!utf8_valid(options->cache)) /* messages name its files, and JSON has no other characters */
+    if (!utf8_valid(options->cache)) /* messages contain its paths, and JSON allows only UTF-8 */
         return fail(E_INPUT, "the name of the cache folder is not UTF-8: %.200s; choose another with --cache",
                     options->cache);
     struct children *children = calloc(1, sizeof *children);
@@ -245,7 +245,7 @@ bool children_worker_idle(const struct children *children, int worker)
     return slot->stage == READY && pool_idle(children->pool, slot->child);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static enum status ask_compiler(struct children *children, struct child_slot *slot)
 {
@@ -256,7 +256,7 @@ static enum status ask_compiler(struct children *children, struct child_slot *sl
     enum status st = pool_submit(children->pool, slot->child, request, CHILDREN_DEADLINE_S, slot);
     json_decref(request);
     return st == E_BUSY ? OK
-                        : st; /* as in greet: its end is that of this compilation, which is asked again */
+                        : st; /* as in greet: its end is reported for this compilation, which is repeated */
 }
 
 enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag)
@@ -291,12 +291,12 @@ void children_cancel(struct children *children, int worker)
 {
     struct child_slot *slot = &children->worker[worker];
     if (slot->stage >= LEAVING) return;
-    slot->stage = GREETING; /* its end comes without a job and makes us greet it */
+    slot->stage = GREETING; /* its end is reported without a job, and it is greeted again */
     slot->tag = NULL;
     pool_cancel(children->pool, slot->child);
 }
 
-/* ---- what comes back ---- */
+/* ---- answers ---- */
 
 static enum status parse_build(const json_t *answer, struct build *build)
 {
@@ -339,7 +339,7 @@ static int compilers_left(const struct children *children)
     return left;
 }
 
-/* *found says whether *event holds something for the caller. */
+/* *found tells whether *event holds an event for the caller. */
 static enum status from_compiler(struct children *children, struct child_slot *slot, struct pool_event *e,
                                  bool *found, struct children_event *event)
 {
@@ -406,14 +406,14 @@ static enum status from_worker(struct children *children, struct child_slot *slo
         event->kind = CHILDREN_BACK;
         return OK;
     }
-    if (e->kind == POOL_REPLY) { /* it greets, but the GPU is not well */
+    if (e->kind == POOL_REPLY) { /* it answers, but the GPU failed its test */
         *found = false;
         if (++slot->failures >= GREETINGS_MAX) give_up(children, slot, status_text());
         else pool_cancel(children->pool, slot->child);
         return OK;
     }
 
-    /* It ended. Without a job during a greeting it was us who cancelled it. */
+    /* It ended. Without a job during a greeting, it was cancelled by us. */
     *found = slot->stage == AT_WORK || slot->stage == READY;
     event->kind = CHILDREN_LOST;
     event->hung = e->kind == POOL_TIMEOUT;
@@ -460,7 +460,7 @@ enum status children_wait(struct children *children, double timeout_s, struct ch
     }
 }
 
-/* ---- one thing at a time ---- */
+/* ---- synchronous calls ---- */
 
 enum status children_ask(struct children *children, int worker, json_t *request, double deadline_s,
                          json_t **answer)

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define RESTARTS_MAX    5    /* deaths in a row without one answer between them */
-#define CLOSE_WAIT_MS   5000 /* a process that the GPU driver holds may be slow to die */
+#define RESTARTS_MAX    5    /* deaths in a row without an answer between them */
+#define CLOSE_WAIT_MS   5000 /* the GPU driver may delay the end of a process */
 #define CHILD_FD        3
 #define CHILD_ARGS_MAX  32
 #define LINE_MAX_LENGTH 120
@@ -26,23 +26,23 @@ struct child {
 
     uv_process_t process;
     uv_pipe_t channel; /* frames, both ways */
-    uv_pipe_t errors;  /* its standard error: the last line explains a death */
+    uv_pipe_t errors;  /* standard error of the child: its last line explains a death */
     uv_timer_t deadline;
-    int open_handles; /* of process, channel, errors: a restart waits until all are closed */
+    int open_handles; /* among process, channel, errors; a restart waits until all are closed */
     bool running;     /* spawned and not yet seen to end */
 
-    bool outstanding; /* a request without its answer */
+    bool outstanding; /* a request is unanswered */
     void *job;
-    char *bytes; /* received, not yet a whole frame */
+    char *bytes; /* received bytes of an incomplete frame */
     size_t length, room;
-    char line[LINE_MAX_LENGTH]; /* last whole or partial line of errors */
+    char line[LINE_MAX_LENGTH]; /* last line of errors, complete or not */
     size_t line_length;
     bool line_ended;
 
-    bool ending; /* killed, or its socket is closed: takes no more requests */
+    bool ending; /* killed, or its socket is closed: accepts no requests */
     bool timed_out, cancelled, stopped, gone;
     int failures;     /* deaths since the last answer */
-    char reason[160]; /* why we killed it, or how it ended */
+    char reason[160]; /* why it was killed, or how it ended */
 };
 
 struct queued {
@@ -53,12 +53,12 @@ struct queued {
 struct pool {
     uv_loop_t loop;
     uv_signal_t interrupt[3];
-    int interrupts; /* of them, those that are watched for */
+    int interrupts; /* number of them that are open */
     uv_timer_t tick;
     bool ticked, closing;
     const char *program;
-    const char *const *kept; /* variables that children do not get; NULL: none */
-    bool echo;               /* GEMMTUNE_DEBUG: what children print goes to our standard error */
+    const char *const *kept; /* variables that children do not inherit; NULL: none */
+    bool echo;               /* GEMMTUNE_DEBUG: copy the children's output to our standard error */
     struct child **children;
     int count;
     struct queued *first, **last;
@@ -80,8 +80,8 @@ static void push(struct pool *pool, struct pool_event event)
     pool->last = &q->next;
 }
 
-/* The first reason stands: what follows from a kill explains nothing. "" leaves it to the way the process
- * ends. */
+/* The first reason is kept: later ones only follow from the kill. "": the way in which the process ends is
+ * the reason. */
 static void kill_child(struct child *c, const char *why)
 {
     if (!c->running) return;
@@ -90,7 +90,7 @@ static void kill_child(struct child *c, const char *why)
     uv_process_kill(&c->process, SIGKILL);
 }
 
-/* ---- what a child sends ---- */
+/* ---- messages from children ---- */
 
 static void take_messages(struct child *c)
 {
@@ -131,7 +131,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     }
     size_t left = c->room - c->length;
     *buffer =
-        uv_buf_init(left ? c->bytes + c->length : NULL, (unsigned)left); /* no room ends in UV_ENOBUFS */
+        uv_buf_init(left ? c->bytes + c->length : NULL, (unsigned)left); /* a zero length gives UV_ENOBUFS */
 }
 
 static void on_bytes(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
@@ -143,7 +143,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
         take_messages(c);
     } else if (count < 0) {
         uv_read_stop(stream);
-        /* A process that is ending closes its socket first: the kill does not change how it ends. */
+        /* A process that is ending closes its socket first: a kill then does not change how it ends. */
         bool closed = count == UV_EOF || count == UV_ECONNRESET;
         kill_child(c, closed                ? ""
                       : count == UV_ENOBUFS ? "no memory for its answer"
@@ -165,7 +165,7 @@ static void take_line(struct child *c, const char *text, size_t count)
     }
 }
 
-/* Every stream has its own small buffer: only one read is in flight in a loop. */
+/* Each stream has its own small buffer: a loop has only one read in progress. */
 static void on_line_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     (void)handle, (void)suggested;
@@ -179,7 +179,7 @@ static void on_line(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
     else if (count < 0) uv_read_stop(stream);
 }
 
-/* What a child wrote just before it ended is still in the pipes: an answer among it is an answer. */
+/* Output that a child wrote just before it ended is still in the pipes; it may contain an answer. */
 static void drain(struct child *c)
 {
     char text[4096];
@@ -197,7 +197,7 @@ static void drain(struct child *c)
     take_messages(c);
 }
 
-/* ---- how a child ends and is started again ---- */
+/* ---- end and restart of a child ---- */
 
 static void describe_end(struct child *c, int64_t status, int signal_number)
 {
@@ -259,7 +259,7 @@ static bool is_kept_from_children(const struct pool *pool, const char *assignmen
     return false;
 }
 
-/* The environment of a child: an array to be freed, of strings that are ours. */
+/* The environment of a child: an array to be freed, with strings that belong to our environment. */
 static char **environment_of_child(const struct pool *pool)
 {
     size_t count = 0, kept = 0;
@@ -270,7 +270,7 @@ static char **environment_of_child(const struct pool *pool)
     return environment;
 }
 
-/* Run the program anew. A failure leaves the child gone, with the reason. */
+/* Starts the program again. On failure the child is gone, with the reason. */
 static void spawn(struct child *c)
 {
     struct pool *pool = c->pool;
@@ -290,7 +290,7 @@ static void spawn(struct child *c)
         .exit_cb = on_exit_of_child,
         .file = pool->program,
         .args = c->argv,
-        .flags = UV_PROCESS_DETACHED, /* Ctrl-C in a terminal reaches the supervisor alone */
+        .flags = UV_PROCESS_DETACHED, /* Ctrl-C in a terminal reaches the supervisor only */
         .stdio_count = CHILD_FD + 1,
         .stdio = stdio,
     };
@@ -308,7 +308,7 @@ static void spawn(struct child *c)
     }
     c->running = true;
     c->ending = false;
-    if (c->nice_level > 0) /* the system takes 19, the most there is, for more */
+    if (c->nice_level > 0) /* the system limits it to 19 */
         setpriority(PRIO_PROCESS, (id_t)c->process.pid, getpriority(PRIO_PROCESS, 0) + c->nice_level);
     uv_read_start((uv_stream_t *)&c->channel, on_room, on_bytes);
     uv_read_start((uv_stream_t *)&c->errors, on_line_room, on_line);
@@ -334,7 +334,7 @@ static void on_tick(uv_timer_t *timer)
     ((struct pool *)timer->data)->ticked = true;
 }
 
-/* A signal that is ignored stays so: nohup means it. */
+/* A signal that is ignored stays ignored: nohup relies on it. */
 static int watch_interrupts(struct pool *p)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -352,7 +352,7 @@ static int watch_interrupts(struct pool *p)
 
 enum status pool_open(struct pool **pool)
 {
-    enum status st = limits_files(1); /* libuv aborts where it finds none */
+    enum status st = limits_files(1); /* libuv aborts if it can open no file */
     if (st) return st;
     struct pool *p = calloc(1, sizeof *p);
     if (!p) return fail(E_MEMORY, "out of memory for the child processes");
@@ -421,7 +421,7 @@ struct sending {
 
 static void on_sent(uv_write_t *request, int status)
 {
-    (void)status; /* a child that cannot be written to has ended, which is seen elsewhere */
+    (void)status; /* a child that cannot be written to has ended, which is noticed elsewhere */
     struct sending *s = request->data;
     free(s->bytes);
     free(s);
@@ -443,7 +443,7 @@ enum status pool_submit(struct pool *pool, int child, const json_t *message, dou
     s->request.data = s;
     uv_buf_t buffer = uv_buf_init(s->bytes, (unsigned)length);
     int error = uv_write(&s->request, (uv_stream_t *)&c->channel, &buffer, 1, on_sent);
-    if (error) on_sent(&s->request, error); /* it is ending: its end is reported as that of this job */
+    if (error) on_sent(&s->request, error); /* it is ending: its end is reported for this job */
     c->outstanding = true;
     c->job = job;
     uv_update_time(&pool->loop);
@@ -538,7 +538,7 @@ void pool_close(struct pool *pool)
         kill_child(c, "the tuner ends");
     }
     uv_timer_start(&pool->tick, on_close_wait, CLOSE_WAIT_MS, 0);
-    uv_unref((uv_handle_t *)&pool->tick); /* waits only as long as a child lives */
+    uv_unref((uv_handle_t *)&pool->tick); /* does not keep the loop alive without children */
     uv_run(&pool->loop, UV_RUN_DEFAULT);
     close_handle((uv_handle_t *)&pool->tick);
     uv_run(&pool->loop, UV_RUN_DEFAULT);
