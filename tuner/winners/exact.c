@@ -1,6 +1,6 @@
 #include "exact.h"
 
-/* The pretuned winner for this problem, cold before hot. */
+/* The pretuned winner for this problem; cold ones are preferred to hot ones. */
 static const struct known_winner *find_pretuned(const struct winner_set *set, const struct problem *problem)
 {
     const struct known_winner *best = NULL;
@@ -14,7 +14,8 @@ static const struct known_winner *find_pretuned(const struct winner_set *set, co
     return best;
 }
 
-/* For the problem's own type: what the user measured, else the pretuned one, unless both are predictions. */
+/* For the problem's own type: the user's measured winner, else the pretuned one, unless both are
+ * predictions. */
 static enum status of_type(struct known *known, const struct problem *problem, struct known_winner *winner,
                            struct config *config)
 {
@@ -29,7 +30,7 @@ static enum status of_type(struct known *known, const struct problem *problem, s
     return OK;
 }
 
-/* The fastest measured for the same problem of another type that answers. E_ABSENT: none. */
+/* The fastest one measured for the same problem with another type that answers this one's. E_ABSENT: none. */
 static enum status of_other_types(struct known *known, const struct problem *problem,
                                   struct known_winner *winner, struct config *config)
 {

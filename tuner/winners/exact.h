@@ -1,12 +1,12 @@
-/* exact.h — which winner is taken of those for one very problem. */
+/* exact.h — chooses among the winners for exactly one problem. */
 #ifndef GT_EXACT_H
 #define GT_EXACT_H
 
 #include "known.h"
 
-/* Measured on this GPU with the kernels of now, the user's before a pretuned one; else the fastest one
- * measured for the same problem of a type that answers this one's; else what a model predicted for it. config
- * is filled unless cuBLAS won. E_ABSENT: there is none. Errors: E_MEMORY. */
+/* The choice, in this order: measured on this GPU with the current kernels, the user's before a pretuned one;
+ * the fastest one measured for the same problem with a type that answers this one's; predicted by a model for
+ * this problem. config is filled in unless cuBLAS won. E_ABSENT: there is none. Errors: E_MEMORY. */
 enum status exact_find(struct known *known, const struct problem *problem, struct known_winner *winner,
                        struct config *config);
 

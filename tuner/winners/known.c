@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_TOGETHER 128 /* problems whose winners are read at a time */
+#define READ_TOGETHER 128 /* problems whose winners are read in one query */
 
 void known_driver(char version[DB_TEXT_MAX])
 {
@@ -95,7 +95,7 @@ static void open_database(struct known *known, const char *path)
     if (!st) return;
     known->db = NULL;
     if (st == E_BUSY && !known->waiting) known->waiting = strdup(path ? path : usual);
-    if (st != E_ABSENT || named) /* that somebody has not tuned yet is nothing to complain of */
+    if (st != E_ABSENT || named) /* a default database that does not exist yet is not worth a message */
         notice(known->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
 
@@ -103,7 +103,7 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
                        struct notices *notices)
 {
     *known = (struct known){.gpu = *gpu, .notices = notices};
-    workspace_from_environment(&known->workspace_bytes); /* or the default, where it says nonsense */
+    workspace_from_environment(&known->workspace_bytes); /* the default if the variable is invalid */
     known_driver(known->driver);
     if (!database || database[0]) open_database(known, database);
     enum status st = !pretuned || pretuned[0] ? open_pretuned(known, pretuned) : OK;
@@ -111,8 +111,8 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
     return st;
 }
 
-/* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
- * a glance waits. */
+/* A database held by another process is tried again at the first, second, fourth, eighth lookup and so on:
+ * each attempt takes as long as the short wait for a lock. */
 void known_ask(struct known *known)
 {
     known->held = false;
@@ -140,7 +140,7 @@ void known_close(struct known *known)
     *known = (struct known){.db = NULL};
 }
 
-/* The database cannot be read any further: say so, and go on without. */
+/* The database has become unreadable: print a notice, and continue without it. */
 static void lose_database(struct known *known)
 {
     notice(known->notices, NOTICE_DATABASE, "tuned winners are no longer used: %s", status_text());
@@ -166,7 +166,7 @@ enum status known_take(struct known *known, const struct db_brief *brief, struct
     return winner_set_config(&known->set, config, &winner->config);
 }
 
-/* ---- what is near ---- */
+/* ---- neighbours ---- */
 
 static bool add_problem(void *self, int64_t id, const struct problem *problem)
 {
@@ -186,7 +186,7 @@ static bool add_problem(void *self, int64_t id, const struct problem *problem)
     return true;
 }
 
-/* The winners of some problems. What was read before something broke has been checked row by row. */
+/* Reads the winners of some problems. Winners read before a failure were checked row by row and are kept. */
 static enum status read_winners(struct known *known, struct known_problem *const problems[], int count)
 {
     struct adding adding = {.known = known};

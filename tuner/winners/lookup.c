@@ -15,12 +15,12 @@
 #define NEAREST_KEPT 4
 #define MODEL_KEPT   2
 
-/* A choice of the model alone is believed to be as good as cuBLAS up to so many times what the machine allows
- * at best. */
+/* A choice by the model alone is assumed to be as good as cuBLAS if its time is at most this multiple of the
+ * machine's limit. */
 #define TRUSTED_SHARE 1.5
-/* Estimates differ by this much without meaning anything. */
+/* Differences of estimates below this factor are not significant. */
 #define CUBLAS_MARGIN 1.05
-/* Share lost for each unit of distance from what was measured, beside what the model sees. */
+/* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
 static void copy_text(char *to, size_t room, const char *from)
@@ -49,7 +49,7 @@ static bool has_text(const struct problem *p)
     return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
 }
 
-/* The user's own winner may have been tuned with more than this program allows. */
+/* The user's own winner may have been tuned with a larger workspace than this program allows. */
 static void say_too_large(const struct known *known, const struct known_winner *winner,
                           const struct config *config)
 {
@@ -63,7 +63,7 @@ static void say_too_large(const struct known *known, const struct known_winner *
            (double)known->workspace_bytes / (1 << 20));
 }
 
-/* Raced in the arithmetic of a stricter type than cuBLAS may use for this one. */
+/* The race was in the arithmetic of a stricter type than cuBLAS may use for this problem. */
 static bool loses_to_cublas(const struct known *known, const struct known_winner *winner,
                             const struct problem *problem)
 {
@@ -81,7 +81,7 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
     enum status st = exact_find(known, problem, &winner, &config);
     if (st) return st;
     if (winner.base.predicted) return E_ABSENT;
-    if (loses_to_cublas(known, &winner, problem)) return E_ABSENT; /* cuBLAS is among the others */
+    if (loses_to_cublas(known, &winner, problem)) return E_ABSENT; /* cuBLAS is listed with the others */
     if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
         say_too_large(known, &winner, &config);
         return E_ABSENT;
@@ -101,7 +101,7 @@ struct listing {
     int alignment;
     struct choice *choices;
     int count;
-    double model_best_us; /* the model's best among all configurations known; INFINITY if there is none */
+    double model_best_us; /* the model's best time of all known configurations; INFINITY if none */
 };
 
 static bool is_listed(const struct listing *l, const struct choice *c)
@@ -129,7 +129,7 @@ struct modelled {
     double time_us;
 };
 
-/* The model's best few among all configurations that are legal here. */
+/* The model's few best among all configurations that are legal here. */
 static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
 {
     const struct known *known = l->known;
@@ -154,7 +154,7 @@ static double estimated_loss(const struct listing *l, const struct choice *c, do
     return fmax(0, by_model) + LOSS_PER_DISTANCE * distance;
 }
 
-/* cuBLAS as the nearest race saw it, scaled to this problem; INFINITY if none did. */
+/* cuBLAS's time in the nearest race, scaled to this problem; INFINITY if there is none. */
 static struct neighbour expect_cublas(const struct listing *l, const struct neighbour *near, int count)
 {
     const struct gpu *gpu = &l->known->gpu;
@@ -167,7 +167,7 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
     return (struct neighbour){NULL, 0, INFINITY};
 }
 
-/* cublas: not the winner's own configuration but what it was raced against. */
+/* cublas: list cuBLAS, which the winner was raced against, instead of the winner's configuration. */
 static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
 {
     int index = n->winner->config;
@@ -199,7 +199,7 @@ static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], 
     }
 }
 
-/* What tune predicted for this very problem. */
+/* A prediction by tune for exactly this problem. */
 static void list_predicted(struct listing *l)
 {
     struct known_winner winner;
@@ -235,7 +235,7 @@ static void list_cublas(struct listing *l, const char *why)
     list(l, &c);
 }
 
-/* The widest accesses to the operands that are legal. */
+/* Sets the widest legal accesses to the operands. */
 static void widen(struct config *config, const struct listing *l)
 {
     const struct template *t = config->template;
@@ -247,7 +247,7 @@ static void widen(struct config *config, const struct listing *l)
     }
 }
 
-/* The plain configurations of all families, the model's best first. */
+/* The plain configurations of all families, in the order of the model's times. */
 static void list_plain(struct listing *l)
 {
     struct choice found[CHOICES_MAX];

@@ -28,11 +28,11 @@ struct choice {
     char why[200];
 };
 
-/* alignment: bytes, 4, 8 or 16. E_ABSENT: not measured, or not for operands so aligned. */
+/* alignment: bytes, 4, 8 or 16. E_ABSENT: not measured, or not for operands with this alignment. */
 enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
                          struct choice *choice);
 
-/* Everything else, best first; never empty, except that nothing in the list is legal. Errors: E_MEMORY. */
+/* Everything else, best first. Empty only if nothing is legal. Errors: E_MEMORY. */
 enum status lookup_others(struct known *known, const struct problem *problem, int alignment,
                           struct choice choices[CHOICES_MAX], int *count);
 
