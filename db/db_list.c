@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* One trial of the list; its columns follow the statement below. */
+/* Reads one trial of the list; its columns follow the statement below. */
 static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_trial *trial)
 {
     struct reader r = read_start(stmt);

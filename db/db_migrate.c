@@ -9,7 +9,7 @@
 
 /* --- the backup --- */
 
-/* A copy of the whole file, made by SQLite itself, with the permissions of the file. */
+/* A copy of the whole file, made by SQLite itself, with the file's permissions. */
 static enum status copy_file(sqlite3 *handle, const char *path, const char *fresh)
 {
     struct stat info;
@@ -28,7 +28,7 @@ static enum status copy_file(sqlite3 *handle, const char *path, const char *fres
     } else if (!rc) {
         rc = sqlite3_errcode(copy);
     }
-    /* WAL mode is copied with the content; leave one plain file. */
+    /* WAL mode is copied with the content; this leaves one plain file. */
     if (!rc) rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     enum status st = rc ? db_error(copy, fresh, rc, "make a backup") : OK;
     sqlite3_close(copy);
@@ -52,12 +52,12 @@ static bool same_content(const char *x, const char *y)
     return same;
 }
 
-/* 0 or an errno; EEXIST: the name is taken. */
+/* Returns 0 or an errno; EEXIST: the name exists. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
-    if (access(to, F_OK) == 0) return EEXIST; /* a file system that cannot rename so */
+    if (access(to, F_OK) == 0) return EEXIST; /* for a file system without RENAME_NOREPLACE */
     return rename(from, to) == 0 ? 0 : errno;
 }
 
@@ -69,11 +69,11 @@ static void sync_folder(const char *path)
     if (slash) slash[slash == folder] = '\0';
     int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
-    fsync(fd); /* where a folder cannot be synced, its file system has no need of it */
+    fsync(fd); /* a file system that cannot sync a folder does not need it */
     close(fd);
 }
 
-/* PATH.v1-backup; if that is taken, by a backup of another content, PATH.v1-backup-2 and so on. */
+/* PATH.v1-backup; if a backup with other content has that name, PATH.v1-backup-2 and so on. */
 static enum status back_up(sqlite3 *handle, const char *path, int version)
 {
     char name[PATH_MAX], fresh[PATH_MAX];
@@ -146,7 +146,7 @@ static enum status make_or_migrate(sqlite3 *handle, const char *path, const stru
     return st ? st : set_version(handle, path, form->version);
 }
 
-/* Rows come in the order of the old tables: whether their references hold is for the checks to say. */
+/* Rows are copied in the order of the old tables; the checks verify the references afterwards. */
 static enum status start(sqlite3 *handle, const char *path)
 {
     int rc = sqlite3_exec(handle, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE",
@@ -184,11 +184,11 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
     return finish(handle, path, rc ? db_error(handle, path, rc, "add what it lacks") : OK);
 }
 
-/* --- a copy, for who may only read --- */
+/* --- a copy, for readers --- */
 
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
-/* What a winner is found without. */
+/* Tables that are not needed to find a winner. */
 static bool wanted_at_a_glance(const char *table)
 {
     static const char *const others[] = {"attempts", "trials", "decision_runners", "decision_samples",
@@ -251,7 +251,7 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
 {
     const int grown = version == form->version ? form->growth_count - missing : 0;
     *copy = NULL;
-    int rc = sqlite3_exec(from, "BEGIN", NULL, NULL, NULL); /* as one picture */
+    int rc = sqlite3_exec(from, "BEGIN", NULL, NULL, NULL); /* all reads see one state */
     if (rc) return db_error(from, path, rc, "read it");
     enum status st = db_connect(glance ? ":memory:" : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, copy);
     if (!st) {
