@@ -54,7 +54,7 @@ struct outcome {
     double worst_error;                     /* max |c - ref| / bound over random data; <= 1 is right */
     struct accuracy errors;                 /* over random data, independent of the bound; or unknown */
     bool exact;                             /* on integer data C is equal bit for bit */
-    bool cold;                              /* cache state: operands rotate beyond L2 */
+    bool cold;                              /* cache policy: operands rotate beyond L2 */
     struct gpu_state state;
     double wall_ms; /* duration of the trial */
 };

@@ -13,7 +13,7 @@ struct winner {
     bool exact;             /* judged bit for bit */
     double time_us;
     double anchor_us;                    /* the rival's time in the same race; 0: no rival */
-    double ratio, ratio_low, ratio_high; /* relative to the rival's time; 0 if predicted or without a rival */
+    double ratio, ratio_low, ratio_high; /* rival's time over winner's; 0 if predicted or without a rival */
     char when[32];                       /* ISO 8601, UTC */
 };
 

@@ -142,9 +142,7 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
         return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, OPTIONS_MAX - 4);
     enum status st = compile_load(job->version);
     if (st) return st;
-    if (ptx)
-        snprintf(job->arch, sizeof job->arch, "compute_%d",
-                 arch); /* valid for all later ones, unlike sm_90a */
+    if (ptx) snprintf(job->arch, sizeof job->arch, "compute_%d", arch); /* for later ones, unlike sm_90a */
     else gpu_arch_name(arch, job->arch);
     snprintf(job->arch_option, sizeof job->arch_option, "-arch=%s", job->arch);
     job->options[job->option_count++] = job->arch_option;
