@@ -3,12 +3,13 @@
  * db_open.c    opening, closing, settings that make an untrusted file harmless
  * db_place.c   files and folders: default path, network file systems, which files were checked
  * db_lock.c    one writer per file, whatever its name
- * db_schema.c  checks that a file is ours, its version, and that version's tables db_migrate.c older
- * versions: migrated, or read from a migrated copy
+ * db_schema.c  checks that a file is ours, its version, and that version's tables
+ * db_migrate.c older versions: migrated, or read from a migrated copy
  * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
  * db_runs.c    runs, attempts, recovery
- * db_trials.c  outcomes: record, find, list db_winners.c decisions and winners
+ * db_trials.c  outcomes: record, find, list
+ * db_winners.c decisions and winners
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_merge.c   rows from another database

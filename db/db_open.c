@@ -11,8 +11,7 @@
 #define GLANCE_MS    250
 #define LENGTH_MAX   (4 << 20)  /* largest text, blob or row */
 #define ALWAYS_CHECK (1 << 20)  /* bytes: smaller files are checked at every opening */
-#define READER_CHECK (64 << 20) /* bytes: larger files are checked by writers and tune verify (20 s per GB)  \
-                                 */
+#define READER_CHECK (64 << 20) /* bytes: larger files: only writers and tune verify check (20 s per GB) */
 #define SMALLEST     512        /* bytes: SQLite's smallest page */
 #define WAL_LEFT_MAX "67108864"
 
