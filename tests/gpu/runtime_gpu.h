@@ -21,7 +21,7 @@
 static char folder[64];
 static struct device device;
 
-/* Whole numbers so small that every sum is exact. skew: bytes that A and B begin after a multiple of 256. */
+/* Integers so small that every sum is exact. skew: offset in bytes of A and B from a multiple of 256. */
 struct set {
     struct problem problem;
     struct device_buffer buffer[3];
@@ -95,9 +95,9 @@ static inline enum gt_status run(struct gt_handle *handle, const struct set *s, 
     return gemm(handle, &p, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream);
 }
 
-#define SPLIT         "sgemm:nt:64x64x4096" /* by 16, in two kernels */
+#define SPLIT         "sgemm:nt:64x64x4096" /* 16 parts, two kernels */
 #define COUNTED_SMALL "sgemm:nn:256x256x1024"
-#define COUNTED_LARGE "sgemm:nn:768x1024x512" /* by 4, and the last block adds; with more counters */
+#define COUNTED_LARGE "sgemm:nn:768x1024x512" /* 4 parts, added by the last block; needs more counters */
 
 static inline CUstream new_stream(void)
 {
@@ -124,7 +124,7 @@ static inline void launch_plan(struct gt_plan *plan, const struct set *s, CUstre
     assert_gt(launch(plan, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream), "launch");
 }
 
-/* Winners that need a workspace for some of the problems above. */
+/* Writes winners that need a workspace for some of the problems above. */
 static inline void write_winner(FILE *file, const char *problem, int split_k, int reduce)
 {
     char text[CONFIG_TEXT_MAX];
