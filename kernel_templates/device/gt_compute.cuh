@@ -27,8 +27,8 @@ template <int GRID_M, int GRID_N> static __device__ __forceinline__ struct lane_
     return {lane / 2 % GRID_M, lane % 2 + lane / (2 * GRID_M) * 2};
 }
 
-/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` is where the lane's first
- * piece lies: a pointer, or a shared_place. */
+/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` is the position of the
+ * lane's first piece: a pointer, or a shared_place. */
 template <int T, int CHUNK, int LANES, class PLACE>
 static __device__ __forceinline__ void load_fragment(float *v, PLACE row)
 {

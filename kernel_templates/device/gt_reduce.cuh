@@ -92,7 +92,7 @@ template <int TILE_M, int TILE_N, int THREAD_COUNT, int MIN_BLOCKS_SM> struct ti
     static constexpr int FLOATS = COUNT * THREAD_COUNT;
     static constexpr int V = COUNT % 4 == 0 ? 4 : COUNT % 2 == 0 ? 2 : 1;
 
-    /* Values in flight at a time: as many as the registers beside the sums and addresses allow. A thread with
+    /* Values in flight at a time: as many as the registers besides sums and addresses allow. A thread with
      * few sums loads several parts at once, a thread with many loads one group of sums at a time. */
     static constexpr int LIMIT = 65536 / (THREAD_COUNT * MIN_BLOCKS_SM);
     static constexpr int SPARE = (LIMIT < 255 ? LIMIT : 255) - COUNT - 40;

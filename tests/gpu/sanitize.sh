@@ -15,9 +15,9 @@
 # case names the kind; docs/kernels.md ("What racecheck says") gives the reason:
 #
 #   inbox         thread 0's mbarrier.init and its own arrive.expect_tx (a warning)
-#   lane-stores   stores of a warp for which one lane arrives at an mbarrier, and reads behind a wait
-#   lane-copies   cp.async behind a wait, and reads of a warp for which one lane arrives
-#   lane-bulk     the same of bulk copies, and of the zeros stored beside them
+#   lane-stores   stores of a warp for which one lane arrives at an mbarrier, and reads after a wait
+#   lane-copies   cp.async after a wait, and reads of a warp for which one lane arrives
+#   lane-bulk     the same for bulk copies, and for the zeros stored beside them
 #
 # They are ignored only for the cases marked so, and only between instructions that `sanitize_one --expected`
 # finds, together with what orders them, in the cubin that was run.

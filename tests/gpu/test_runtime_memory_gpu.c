@@ -1,4 +1,4 @@
-/* The runtime library on a real GPU: kernels that need device memory beside their operands, on many streams
+/* The runtime library on a real GPU: kernels that need device memory besides their operands, on many streams
  * and in graphs. Skipped (77) without one.
  */
 #include "runtime_gpu.h"

@@ -4,7 +4,7 @@
  * with the kernel templates. All are grid-stride: any grid serves any size.
  *
  *   fill         elements from a seed
- *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 a block, splits of K over the grid's y
+ *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 per block, splits of K over the grid's y
  *   finish       adds the splits, applies alpha and beta
  *   compare      |c - value| against its bound, and against |A||B| and the largest value
  *   fingerprint  a hash of all elements

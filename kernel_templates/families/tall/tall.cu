@@ -19,7 +19,7 @@
  * float lands `shift` floats after the beginning of its row of shared memory.
  *
  *     device memory   ... x x|x a b c|d e f g|h i j y|y ...     shift 1: the first vector brings a float from
- *     shared memory         [x a b c d e f g h i j y]           before, the last one a float from behind
+ *     shared memory         [x a b c d e f g h i j y]           before it, the last one a float after it
  *
  * A vector that would touch memory before or after the operand is copied float by float. The rows that a
  * thread multiplies are a multiple of 4 apart, and so have the same shift.
