@@ -147,7 +147,7 @@ enum status db_check_each(struct db *db, void (*visit)(void *self, const char *w
     for (size_t i = 0; !st && c.clean && i < sizeof hashes / sizeof *hashes; i++) {
         char what[64];
         snprintf(what, sizeof what, "content of %s", hashes[i].what);
-        st = ask(&c, what, hashes[i].sql, NULL, "does not fit its hash in row ");
+        st = ask(&c, what, hashes[i].sql, NULL, "does not match its hash in row ");
     }
     if (!st && c.clean) st = check_problems(&c);
     if (!st && c.clean) st = check_values(&c);
@@ -189,11 +189,10 @@ enum status db_check_whole(struct db *db)
     if (db->mode == DB_WRITE) db_guard(db, true);
     if (st || clean) return st;
     text[strcspn(text, "\n")] = '\0';
-    return fail(
-        E_DB,
-        "%s fails its check (%s): nothing goes into it or out of it; tune verify tells more, a backup or "
-        "a new file (--db) goes on",
-        db->path, text);
+    return fail(E_DB,
+                "%s fails its check (%s): it is neither read nor written; tune verify lists the damage; go "
+                "on with a backup or a new file (--db)",
+                db->path, text);
 }
 
 enum status db_count(struct db *db, struct db_counts *counts)

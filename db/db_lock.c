@@ -147,7 +147,7 @@ static enum status lock_name(const char *path, int *fd)
         enum status st = lock_name_once(path, lock, fd, &again);
         if (st) return st;
     }
-    if (again) return fail(E_BUSY, "the lock %s changes hands all the time", lock);
+    if (again) return fail(E_BUSY, "the lock %s keeps being removed and created by other processes", lock);
     char text[32];
     int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     /* The number is only used in messages; the lock works without it. */
@@ -190,22 +190,20 @@ static enum status check_rest(const struct db_hold *hold, const char *path, cons
     if (has_log(path, &ours) && ours.st_dev == log.st_dev && ours.st_ino == log.st_ino) return OK;
     const bool there = stat(name, &other) == 0;
     if (there && (other.st_dev != hold->device || other.st_ino != hold->inode)) return OK;
-    return fail(
-        E_DB,
-        "the tuner that wrote %s was killed when the file was called %s, and what it finished last is "
-        "in that name's log: %s",
-        path, name,
-        there ? "open it under that name" : "give it that name again, or the log (-wal) this one");
+    return fail(E_DB,
+                "the tuner that wrote %s was killed when the file was called %s, and its last results are in "
+                "that name's log: %s",
+                path, name,
+                there ? "open it under that name" : "rename it back, or rename the log (-wal) to match");
 }
 
 static enum status held_elsewhere(const char *path, const char *name)
 {
     if (!name[0] || strcmp(name, path) == 0)
-        return fail(
-            E_BUSY,
-            "%s is being written by another tuner, whose %s.lock is gone or beside another name; wait for "
-            "it, stop it, or name another file with --db",
-            path, path);
+        return fail(E_BUSY,
+                    "%s is being written by another tuner, whose lock %s.lock was removed or belongs to "
+                    "another name; wait for it, stop it, or name another file with --db",
+                    path, path);
     return fail(E_BUSY,
                 "%s is being written by another tuner under another name, %s, where its log is; wait for it, "
                 "stop it, or name another file with --db",
@@ -238,8 +236,8 @@ static enum status refuse_log_without_file(const char *path)
     const bool wal = beside(path, "-wal", name) && stat(name, &log) == 0 && log.st_size > 0;
     if (there ? !wal : !has_log(path, &log)) return OK;
     return fail(E_DB,
-                "there is no database %s, but its log %s%s: was the file renamed while it was written? Give "
-                "it its name again, or remove the log, or name another file with --db",
+                "there is no database %s, but its log %s%s: was the file renamed while it was written? "
+                "Rename it back, or remove the log, or name another file with --db",
                 path, path, wal ? "-wal" : "-journal");
 }
 

@@ -442,7 +442,7 @@ static enum status check_input(struct db *from)
     if (!st) st = db_check(from, findings, sizeof findings, &clean);
     if (st || clean) return st;
     findings[strcspn(findings, "\n")] = '\0';
-    return fail(E_DB, "%s is not taken: %.300s", from->path, findings);
+    return fail(E_DB, "%s is not merged: %.300s", from->path, findings);
 }
 
 static enum status merge_file(struct db *to, const char *path, struct db_merged *merged)

@@ -118,7 +118,7 @@ static enum status check_references(sqlite3 *handle, const char *path)
     if (rc) return db_error(handle, path, rc, "check it");
     if (!orphans) return OK;
     return fail(E_DB,
-                "bringing %s up to date would leave %lld rows without what they refer to; nothing was "
+                "migrating %s would leave %lld rows without what they refer to; nothing was "
                 "changed",
                 path, (long long)orphans);
 }

@@ -195,11 +195,10 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
             continue;
         }
         if (leftover(path, "-wal") || leftover(path, "-journal"))
-            return fail(
-                E_IO,
-                "a tuner that was killed left work in %s-wal, and the folder may not be written to finish "
-                "it: copy both files into a folder of yours",
-                path);
+            return fail(E_IO,
+                        "a tuner that was killed left work in %s-wal, and the folder is not writable, so it "
+                        "cannot be finished: copy both files into a folder of yours",
+                        path);
         char uri[3 * PATH_MAX + 64];
         immutable_uri(path, uri, sizeof uri);
         return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);

@@ -202,8 +202,7 @@ enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_f
     *missing = 0;
     if (full == MORE && version == form->version) return OK;
     return fail(E_DB,
-                "%s calls itself version %d of gemmtune's database, but its tables are others (%s): it was "
-                "changed "
-                "by something else; name another file with --db",
+                "%s calls itself version %d of gemmtune's database, but its tables differ (%s): another "
+                "program changed it; name another file with --db",
                 path, version, first);
 }

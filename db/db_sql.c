@@ -136,7 +136,7 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return fail(E_IO, "cannot %s: %s or its folder may not be written; name another file with --db", what,
+        return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file with --db", what,
                     path);
     case SQLITE_CANTOPEN:
         return fail(E_IO, "cannot %s: %s cannot be opened (%s)", what, path, why);
@@ -146,7 +146,7 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
     case SQLITE_NOMEM:
         return fail(E_MEMORY, "out of memory while trying to %s in %s", what, path);
     case SQLITE_NOTADB:
-        return fail(E_DB, "%s is not a database of gemmtune, nor of SQLite; name another file with --db",
+        return fail(E_DB, "%s is neither a database of gemmtune nor of SQLite; name another file with --db",
                     path);
     case SQLITE_CORRUPT:
         return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)",
@@ -379,7 +379,7 @@ enum status db_check_clock(void)
     struct tm parts;
     if (gmtime_r(&now.tv_sec, &parts) && parts.tm_year > -1900 && parts.tm_year < 8100)
         strftime(text, sizeof text, "%Y-%m-%d", &parts);
-    return fail(E_INPUT, "the clock of this machine says %s; times from 1970 to 9999 can be stored: set it",
+    return fail(E_INPUT, "this machine's clock says %s; only times from 1970 to 9999 can be stored: set it",
                 text);
 }
 

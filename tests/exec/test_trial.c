@@ -374,7 +374,7 @@ TEST(a_winner_whose_bits_change_is_found)
     next.late = 12;
     v = verify(LATE);
     assert_int_equal(v.verdict, VERDICT_WRONG);
-    assert_non_null(strstr(v.detail, "of 20 runs gave other bits"));
+    assert_non_null(strstr(v.detail, "of 20 runs gave different bits"));
 }
 
 int main(void)

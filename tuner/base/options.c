@@ -99,7 +99,7 @@ static enum status judge_repeats(const struct names *names, const struct option_
 {
     for (int key = 1; key < KEYS; key++)
         if (given[key] > 1 && !(rules && contains(rules->repeatable, key)))
-            return fail(E_USAGE, "--%s is given %s: once is meant", name_of(names, key),
+            return fail(E_USAGE, "--%s is given %s, and may be given once only", name_of(names, key),
                         given[key] == 2 ? "twice" : "several times");
     for (const int(*pair)[2] = rules ? rules->excluding : NULL; pair && (*pair)[0]; pair++)
         if (given[(*pair)[0]] && given[(*pair)[1]])

@@ -48,7 +48,7 @@ static void guard(char *temporary)
 
 const char *outfile_why(int error)
 {
-    if (error == EFBIG) return "no file may be that large here (ulimit -f, or its file system)";
+    if (error == EFBIG) return "the file exceeds the size limit (ulimit -f, or that of the file system)";
     return error ? strerror(error) : "the disk may be full or failing";
 }
 

@@ -30,7 +30,7 @@ enum status limits_stack(void)
     size_t thread = 0;
     const rlim_t room = raise_to(RLIMIT_STACK, (rlim_t)STACK_KIB << 10);
     if (room < (rlim_t)STACK_LEAST << 10)
-        return fail(E_MEMORY, "the stack may have %lu KiB here, and %d are needed: ulimit -s %d",
+        return fail(E_MEMORY, "the stack limit is %lu KiB, and %d KiB are needed: ulimit -s %d",
                     (unsigned long)(room >> 10), STACK_LEAST, STACK_KIB);
     /* The threads' stack size is the limit at the start of the process. */
     if (pthread_getattr_default_np(&attributes) != 0) return OK;
@@ -47,7 +47,7 @@ enum status limits_files(int children)
     const rlim_t room = raise_to(RLIMIT_NOFILE, needed);
     if (room >= needed) return OK;
     return fail(E_IO,
-                "only %lu files may be open at once here, and a tuner with %d child process%s needs %lu: "
+                "the limit of open files is %lu, and a tuner with %d child process%s needs %lu: "
                 "ulimit -n 1024, or fewer compilers (--jobs)",
                 (unsigned long)room, children, children == 1 ? "" : "es", (unsigned long)needed);
 }

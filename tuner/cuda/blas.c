@@ -46,7 +46,7 @@ static enum status load_once(void)
     int major = 0, minor = 0, patch = 0;
     if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
         blas.GetProperty(PATCH_LEVEL, &patch))
-        return fail(E_ABSENT, "the cuBLAS found does not tell its version");
+        return fail(E_ABSENT, "the cuBLAS found does not report its version");
     snprintf(loaded_version, sizeof loaded_version, "%d.%d.%d", major, minor, patch);
     return OK;
 }

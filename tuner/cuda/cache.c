@@ -373,7 +373,7 @@ static enum status take_inventory(const char *folder, DIR *dir, bool remove, str
     time_t now = time(NULL);
     for (struct dirent *entry; (entry = readdir(dir));)
         if (!take_file(inventory, dirfd(dir), entry->d_name, remove, now))
-            return fail(E_MEMORY, "out of memory while looking through %s", folder);
+            return fail(E_MEMORY, "out of memory while reading the folder %s", folder);
     return OK;
 }
 

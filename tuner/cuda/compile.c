@@ -94,7 +94,7 @@ static enum status load_once(void)
         return fail(E_COMPILER, "the NVRTC library found lacks %s: CUDA 12 or later is needed", missing);
     nvrtcResult result = nvrtc.Version(&major, &minor);
     if (result != NVRTC_SUCCESS)
-        return fail(E_COMPILER, "NVRTC does not tell its version: %s", nvrtc.GetErrorString(result));
+        return fail(E_COMPILER, "NVRTC does not report its version: %s", nvrtc.GetErrorString(result));
     nvrtc_handle = handle;
     open_builtins(major, minor);
     snprintf(loaded_version, sizeof loaded_version, "%d.%d", major, minor);
@@ -301,7 +301,8 @@ static enum status build(const struct job *job, struct code *code, struct compil
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
     if (result != NVRTC_SUCCESS)
-        return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
+        return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
+                    nvrtc.GetErrorString(result));
     result = compile_afresh(program, job);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;

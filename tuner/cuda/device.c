@@ -194,7 +194,7 @@ static enum status load_once(void)
     if (version / 1000 < CUDA_VERSION / 1000 && version > 0)
         return fail(
             E_GPU,
-            "the NVIDIA driver serves CUDA %d.%d, but this program was built with the CUDA %d.%d toolkit: "
+            "the NVIDIA driver supports CUDA %d.%d, but this program was built with the CUDA %d.%d toolkit: "
             "update the driver, or build with a toolkit of CUDA %d",
             version / 1000, version % 1000 / 10, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10,
             version / 1000);
@@ -328,7 +328,7 @@ enum status device_open(int ordinal, struct device *device)
     enum status st = device_count(&count);
     if (st) return st;
     if (ordinal < 0 || ordinal >= count)
-        return fail(E_GPU, "there is no GPU %d: the driver shows %d, numbered from 0", ordinal, count);
+        return fail(E_GPU, "there is no GPU %d: the driver lists %d, numbered from 0", ordinal, count);
     st = device_check(cuda.DeviceGet(&device->handle, ordinal), "open the GPU");
     if (!st) st = describe(device);
     if (!st)

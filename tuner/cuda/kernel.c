@@ -42,12 +42,12 @@ static enum status prepare_function(const struct gpu *gpu, CUfunction function,
                    "read the kernel's threads");
     if (st) return st;
     if (launch->threads > (unsigned)threads)
-        return fail(E_ABSENT, "%s needs %u threads a block; with its registers %d are possible",
-                    launch->entry, launch->threads, threads);
+        return fail(E_ABSENT, "%s needs %u threads per block; its registers allow %d", launch->entry,
+                    launch->threads, threads);
     int64_t smem = (int64_t)launch->smem_bytes + static_smem;
     if (smem > gpu->smem_per_block_bytes)
-        return fail(E_ABSENT, "%s needs %lld bytes of shared memory a block; this GPU has %d", launch->entry,
-                    (long long)smem, gpu->smem_per_block_bytes);
+        return fail(E_ABSENT, "%s needs %lld bytes of shared memory per block; this GPU has %d",
+                    launch->entry, (long long)smem, gpu->smem_per_block_bytes);
     /* The limit of a block: the function may be launched for other problems, too, some of which need more. */
     if (smem > SMEM_WITHOUT_OPT_IN)
         st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

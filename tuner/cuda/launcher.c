@@ -12,10 +12,11 @@ enum status launcher_check(const struct launch_plan *plan, int arch)
     if (!extended && !views) return OK;
     if (arch < 90) return fail(E_ABSENT, "clusters, dependent launches and tensor maps need sm_90");
     if (extended && !cuda.LaunchKernelEx)
-        return fail(E_ABSENT, "the driver lacks cuLaunchKernelEx, by which clusters and dependent launches "
-                              "are asked for: update it");
+        return fail(
+            E_ABSENT,
+            "the driver lacks cuLaunchKernelEx, which clusters and dependent launches need: update it");
     if (views && !cuda.TensorMapEncodeTiled)
-        return fail(E_ABSENT, "the driver lacks cuTensorMapEncodeTiled, which makes tensor maps: update it");
+        return fail(E_ABSENT, "the driver lacks cuTensorMapEncodeTiled, which tensor maps need: update it");
     return OK;
 }
 

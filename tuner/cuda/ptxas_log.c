@@ -20,10 +20,9 @@ struct log_parser {
 static enum status finish_entry(const struct log_parser *r)
 {
     if (!r->entry[0] || (r->seen_spills && r->seen_used)) return OK;
-    return fail(
-        E_COMPILER,
-        "the compiler's report does not say the %s of entry %s: this NVRTC is not known to this program",
-        r->seen_used ? "spills" : "registers", r->entry);
+    return fail(E_COMPILER,
+                "the compiler's report lacks the %s of entry %s: this program does not support this NVRTC",
+                r->seen_used ? "spills" : "registers", r->entry);
 }
 
 /* The number before " bytes smem" among the comma-separated parts; 0 if the kernel uses none. */
@@ -98,8 +97,7 @@ enum status ptxas_log_parse(const char *log, struct kernel_facts *facts)
         snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), at);
         enum status st = OK;
         if (!take_line(&r, line, &st))
-            return fail(E_COMPILER, "the compiler's report has a line this program does not know: '%.200s'",
-                        line);
+            return fail(E_COMPILER, "the compiler's report has an unknown line: '%.200s'", line);
         if (st) return st;
         at += length + (at[length] == '\n');
     }

@@ -110,7 +110,7 @@ static enum status check_judge(struct trial_setup *setup)
         st = fail(E_GPU, "the judge on GPU %d refuses a right answer: %s", setup->device->ordinal, j.detail);
     if (!st) st = oracle_judge(&setup->oracle, &wrong, &j);
     if (!st && (j.right || !strstr(j.detail, expected)))
-        st = fail(E_GPU, "the judge on GPU %d does not see a planted error: '%s'", setup->device->ordinal,
+        st = fail(E_GPU, "the judge on GPU %d does not detect a planted error: '%s'", setup->device->ordinal,
                   j.detail);
     return st;
 }

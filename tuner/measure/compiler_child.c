@@ -47,8 +47,8 @@ static enum status find_architecture(int arch, struct gpu *gpu)
         gpu->smem_reserved_bytes = arch >= 80 ? 1 << 10 : 0;
         return OK;
     }
-    return fail(E_INPUT, "compute capability %d.%d is not one that kernels are compiled for", arch / 10,
-                arch % 10);
+    return fail(E_INPUT, "compute capability %d.%d is not supported: kernels are not compiled for it",
+                arch / 10, arch % 10);
 }
 
 static json_t *answer_hello(void)

@@ -101,7 +101,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
     enum status st = rival_version(version, path, sizeof path);
     if (st) return st;
     if (!blas_takes(&setup->problem))
-        return fail(E_ABSENT, "cuBLAS %s takes no leading dimension above %d", version, INT_MAX);
+        return fail(E_ABSENT, "cuBLAS %s supports no leading dimension above %d", version, INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     if ((st = start(r, setup, strict_mode(), E_GPU))) {
@@ -191,7 +191,7 @@ static enum status try_it(struct trial_setup *setup, const struct kernel *kernel
 /* Otherwise cuBLAS may use FP32 where emulation would be slower. */
 static enum status emulate(const struct rival *r, const char *version)
 {
-    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s knows no emulation of FP32", version);
+    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s has no emulation of FP32", version);
     return check(ex.SetEmulationStrategy(r->handle, EMULATION_EAGER), E_ABSENT, "emulate FP32");
 }
 
@@ -203,7 +203,7 @@ enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row
     detail[0] = '\0';
     enum status st = load_ex(version);
     if (st) return st;
-    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx takes no size beyond %d", INT_MAX);
+    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx supports no size above %d", INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     *kernel = (struct kernel){r, ex_launch, rival_close};

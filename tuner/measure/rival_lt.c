@@ -272,7 +272,7 @@ static enum status choose(struct trial_setup *setup, struct kernel *kernel, char
         if (!st && judgement.right) return OK;
         if (!st) st = oracle_restore(&setup->oracle);
     }
-    return st ? st : fail(E_ABSENT, "none of the %d answers of cublasLt runs and is right", proposed);
+    return st ? st : fail(E_ABSENT, "none of the %d algorithms of cublasLt runs and is right", proposed);
 }
 
 enum status rival_lt_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,

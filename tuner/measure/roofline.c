@@ -56,7 +56,7 @@ static enum status measure_triad(struct stopwatch *watch, CUfunction function, d
     size_t bytes = (size_t)512 << 20;
     if (bytes > free_bytes / 8) bytes = free_bytes / 8 / 4096 * 4096;
     if (bytes < (size_t)4 * (size_t)gpu->l2_bytes / 3)
-        return fail(E_GPU, "%zu MiB of free GPU memory are too few to measure its bandwidth",
+        return fail(E_GPU, "%zu MiB of free GPU memory are too little to measure its bandwidth",
                     free_bytes >> 20);
     struct device_buffer all = {0};
     if ((st = device_allocate(&all, 3 * bytes))) return st;

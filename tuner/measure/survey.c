@@ -62,7 +62,7 @@ static void look_at_driver(json_t *findings)
         add(findings, "driver", false, "", status_text(),
             "without a GPU, tune --gpu NAME compiles and predicts for a named one");
     } else {
-        snprintf(detail, sizeof detail, "serves CUDA %d.%d; %d GPU%s", device_driver_version() / 1000,
+        snprintf(detail, sizeof detail, "supports CUDA %d.%d; %d GPU%s", device_driver_version() / 1000,
                  device_driver_version() % 1000 / 10, count, count == 1 ? "" : "s");
         nvml_driver_version(release, sizeof release);
         add(findings, "driver", true, release, detail, "");
@@ -72,7 +72,8 @@ static void look_at_driver(json_t *findings)
     add(findings, "NVML", nvml, nvml ? version : "",
         nvml ? "clocks, power and throttling are recorded" : "not found",
         nvml ? ""
-             : "it comes with the driver; without it clocks and throttling are not recorded, tuning works");
+             : "it comes with the driver; without it tuning works, but clocks and throttling are not "
+               "recorded");
 }
 
 /* Compiles a kernel of one line into a folder that is removed afterwards. */
@@ -184,8 +185,10 @@ static enum status survey_part(const char *item, void (*look)(json_t *findings),
     json_decref(found);
     if (!whole) snprintf(detail, sizeof detail, "gave no answer within %d s", PART_SECONDS);
     else if (WIFSIGNALED(how))
-        snprintf(detail, sizeof detail, "crashed the process that asked (%s)", strsignal(WTERMSIG(how)));
-    else snprintf(detail, sizeof detail, "ended the process that asked (exit status %d)", WEXITSTATUS(how));
+        snprintf(detail, sizeof detail, "crashed the process that checked it (%s)", strsignal(WTERMSIG(how)));
+    else
+        snprintf(detail, sizeof detail, "ended the process that checked it (exit status %d)",
+                 WEXITSTATUS(how));
     add(findings, item, false, "", detail, "install it again; see what nvidia-smi says");
     return OK;
 }

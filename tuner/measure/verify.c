@@ -28,7 +28,7 @@ static enum status repeat_tuned(struct trial_setup *setup, const struct candidat
     v->shapes++;
     v->errors = judgement.errors;
     char why[80];
-    snprintf(why, sizeof why, "%d of %d runs gave other bits", different, RUNS);
+    snprintf(why, sizeof why, "%d of %d runs gave different bits", different, RUNS);
     if (!judgement.right || different) {
         set_wrong(v, &setup->problem, judgement.right ? why : judgement.detail);
         return oracle_restore(&setup->oracle);

@@ -62,7 +62,7 @@ static enum status take_candidate(const struct worker *w, const char *verb, cons
     const char *text;
     json_t *facts = NULL;
     json_error_t error;
-    if (!w->setup.ready) return fail(E_INPUT, "'%s' was asked before a problem was prepared", verb);
+    if (!w->setup.ready) return fail(E_INPUT, "'%s' was requested before a problem was prepared", verb);
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:s, s:s, s?o}", "config", &text, "cubin",
                        &candidate->cubin, "checksum", &candidate->checksum, "facts", &facts))
         return unpack_failed(verb, &error);
@@ -202,7 +202,7 @@ static enum status find_runner(struct worker *w, const char *who, const json_t *
     if (!w->setup.ready) return fail(E_ABSENT, "block: no problem was prepared");
     if (strcmp(who, "anchor") != 0) return contenders_rival(&w->contenders, who, timed, detail);
     if (!w->contenders.has_anchor)
-        return fail(E_ABSENT, "block: cuBLAS is not there or does not take the problem");
+        return fail(E_ABSENT, "block: cuBLAS is missing or does not support the problem");
     *timed = &w->contenders.anchor;
     return OK;
 }
@@ -270,7 +270,7 @@ static json_t *answer(struct worker *w, const json_t *request)
     for (size_t i = 0; verb && i < sizeof requests / sizeof *requests; i++) {
         if (strcmp(requests[i].verb, verb) != 0) continue;
         if (w->open) return requests[i].answer(w, request);
-        return message_failure(fail(E_INPUT, "'%s' was asked before hello was answered", verb));
+        return message_failure(fail(E_INPUT, "'%s' was requested before hello was answered", verb));
     }
     return message_failure(
         fail(E_INPUT, "the GPU worker does not know the request '%.40s'", verb ? verb : ""));

@@ -370,7 +370,7 @@ static enum status from_compiler(struct children *children, struct child_slot *s
     if (!e->gone) return greet(children, slot);
     slot->stage = GONE;
     if (compilers_left(children)) return OK;
-    return fail(E_COMPILER, "every compiler process died again and again; the last one %s", e->reason);
+    return fail(E_COMPILER, "every compiler process died repeatedly; the last one %s", e->reason);
 }
 
 static void give_up(struct children *children, struct child_slot *slot, const char *reason)

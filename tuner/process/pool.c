@@ -106,7 +106,7 @@ static void take_messages(struct child *c)
         start += used;
         if (!c->outstanding) {
             json_decref(message);
-            kill_child(c, "it answered without being asked");
+            kill_child(c, "it answered without a request");
             break;
         }
         c->outstanding = false;

@@ -259,8 +259,7 @@ static void list_plain(struct listing *l)
             widen(&plain, l);
             struct choice c = {
                 .source = CHOICE_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
-            snprintf(c.why, sizeof c.why,
-                     "nothing is known of this GPU that could be used: a plain configuration");
+            snprintf(c.why, sizeof c.why, "no usable winner is known for this GPU: a plain configuration");
             if (count == CHOICES_MAX && found[count - 1].time_us <= c.time_us) continue;
             int at = count < CHOICES_MAX ? count++ : count - 1;
             for (; at > 0 && found[at - 1].time_us > c.time_us; at--) found[at] = found[at - 1];
@@ -286,10 +285,10 @@ enum status lookup_others(struct known *known, const struct problem *problem, in
     double least =
         model_roofline_us(problem, gpu_peak_tflops(&known->gpu, problem->type), known->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
-        list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
+        list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");
     list_modelled(&l, best, modelled);
-    list_cublas(&l, "what was known could not be used: cuBLAS");
+    list_cublas(&l, "no known winner could be used: cuBLAS");
     list_plain(&l);
     *count = l.count;
     return OK;

@@ -60,8 +60,8 @@ static void start_recorder(void)
         char *end;
         every_s = number_double(seconds, &end);
         if (end == seconds || *end || !(every_s >= 0 && every_s <= 86400)) {
-            say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; it is saved every %g s", seconds,
-                SAVE_EVERY_S);
+            say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; the capture is saved every %g s",
+                seconds, SAVE_EVERY_S);
             every_s = SAVE_EVERY_S;
         }
     }
@@ -160,7 +160,7 @@ static bool read_modes(const struct asked *asked, struct modes *modes)
     /* Versions before 11.5 have no such target. */
     if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
     if (!is_strict(math)) modes->loose = "its math mode allows less than strict FP32";
-    else if (multiprocessors) modes->loose = "its handle sets a number of multiprocessors";
+    else if (multiprocessors) modes->loose = "its handle limits the number of SMs";
     return true;
 }
 

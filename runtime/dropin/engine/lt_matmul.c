@@ -298,9 +298,9 @@ static struct refusal epilogue = {"cublasLtMatmul", "an epilogue follows (a bias
                                   ATOMIC_FLAG_INIT};
 static struct refusal types = {
     "cublasLtMatmul", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
-static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are of another form",
+static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are not supported",
                                      ATOMIC_FLAG_INIT};
-static struct refusal other_c = {"cublasLtMatmul", "it adds another matrix than it writes", ATOMIC_FLAG_INIT};
+static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D differ", ATOMIC_FLAG_INIT};
 
 static bool is_complete(const struct matmul *x)
 {

@@ -107,7 +107,7 @@ static const char *why_not(const struct route *r, struct context *context, struc
 {
     bool held;
     *later = false;
-    if (!r->nameable) return "no winner can be known for such a call";
+    if (!r->nameable) return "no winner can exist for such a call";
     if (!contexts_choose(context, &r->problem, r->key.alignment, route_rules.nearest, choice, &held)) {
         *later = held;
         return held ? "another program holds the database of winners" : "no winner is known for this problem";

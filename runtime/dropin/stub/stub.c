@@ -79,7 +79,7 @@ static const struct engine *open_engine(void)
     memcpy(&entry, &address, sizeof entry);
     const struct engine *engine = entry(&terms);
     if (!engine || !engine_terms_equal(&engine->terms, &terms))
-        return without(engine_path, " is of another version than the preloaded library: install both anew");
+        return without(engine_path, " is of another version than the preloaded library: install both again");
     return engine;
 }
 
