@@ -97,7 +97,7 @@ struct db_winner {
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
     bool stale;    /* driver, cuBLAS or template code differ from the current ones (only with a context) */
-    bool unusable; /* config refused by its rules, or its template is unknown or changed */
+    bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     char rival[32];                        /* name of the rival: "cublasSgemm"; "": no race */
     struct db_errors errors, rival_errors; /* on the same data */
@@ -140,6 +140,7 @@ struct db_brief {
     struct config config; /* template NULL: cuBLAS won */
     bool other_gpu;       /* from another GPU of the same architecture */
     bool changed;         /* the kernel has changed since it was measured */
+    bool unproven;        /* of a type with limits, and no measured errors show that it keeps them */
     int protocol;
     char driver[DB_TEXT_MAX];
 };
@@ -201,9 +202,10 @@ struct db_best {
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
                     struct db_best *best, int room, int *count);
 
-/* Complete check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every
- * trial. visit is called after each check with its name, and "" or the first finding. *clean: no findings.
- * Open attempts are not findings. Takes about 10 s per million trials. */
+/* Full check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every trial.
+ * Of a file that is read from a copy, the first two are of the file itself.
+ * visit is told of each check as it ends: what was checked, and "" or the first finding. *clean: no finding.
+ * Attempts that are under way are no finding. Takes about 10 s a million trials. */
 enum status db_check_each(struct db *db, void (*visit)(void *self, const char *what, const char *finding),
                           void *self, bool *clean);
 /* The same with the findings as text, one line each. */

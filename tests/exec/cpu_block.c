@@ -14,7 +14,7 @@ struct gt_index {
     unsigned x, y, z;
 };
 
-/* The interface of gt_cpu.h. */
+/* The interface declared in gt_cpu.h. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 void gt_barrier(int line);
 void gt_cluster_barrier(void);

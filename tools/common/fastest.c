@@ -24,8 +24,6 @@ static bool keep(void *self, const struct db_winner *winner)
     found->config = winner->config;
     found->how = "tuned";
     found->stale = winner->stale;
-    found->then_us = winner->base.time_us;
-    found->ratio = winner->base.ratio;
     return false;
 }
 
@@ -40,8 +38,6 @@ static bool is_pretuned(struct known *pretuned, const struct problem *problem, s
     }
     fastest->how = "pretuned";
     fastest->stale = winner.stale;
-    fastest->then_us = winner.base.time_us;
-    fastest->ratio = winner.base.ratio;
     return true;
 }
 
@@ -63,6 +59,5 @@ enum status fastest_find(struct db *db, struct known *pretuned, const struct wor
     if (st) return st;
     fastest->config = best.config;
     fastest->how = "best so far";
-    fastest->then_us = best.outcome.time_us;
     return OK;
 }

@@ -14,8 +14,6 @@ struct fastest {
                         fastest trial */
     bool cublas_won; /* the race; the configuration is then the fastest trial */
     bool stale;      /* measured with another driver or in another way than now */
-    double then_us;  /* its time when it was measured */
-    double ratio;    /* to cuBLAS in the race that it won; 0: it won none */
 };
 
 /* The database's winner, of the cache policy asked for before the other; else a pretuned one; else the

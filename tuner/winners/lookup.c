@@ -287,9 +287,11 @@ enum status lookup_others(struct known *known, const struct problem *problem, in
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");
-    list_modelled(&l, best, modelled);
+    const bool measured_only =
+        gemm_type_has_limits(problem->type); /* errors that nobody knows may be too large */
+    if (!measured_only) list_modelled(&l, best, modelled);
     list_cublas(&l, "no known winner could be used: cuBLAS");
-    list_plain(&l);
+    if (!measured_only) list_plain(&l);
     *count = l.count;
     return OK;
 }
