@@ -2,12 +2,13 @@
 #ifndef GT_EXACT_H
 #define GT_EXACT_H
 
-#include "known.h"
+#include "winner_store.h"
 
 /* The choice, in this order: measured on this GPU with the current kernels, the user's before a pretuned one;
  * the fastest one measured for the same problem with a type that answers this one's; predicted by a model for
- * this problem. config is filled in unless cuBLAS won. E_ABSENT: there is none. Errors: E_MEMORY. */
-enum status exact_find(struct known *known, const struct problem *problem, struct known_winner *winner,
-                       struct config *config);
+ * this problem. config.template NULL: cuBLAS won; else the configuration is added to the set. E_ABSENT: there
+ * is none. Errors: E_MEMORY. */
+enum status exact_find(struct winner_store *store, const struct problem *problem,
+                       struct stored_winner *winner, struct config *config);
 
 #endif

@@ -1,18 +1,18 @@
 /* nearest.h — finds measured problems that are similar to a given one, and estimates their winners' times for
  * it.
  *
- * Plain arithmetic over struct known; knows neither GPU nor database.
+ * Plain arithmetic over struct winner_store; knows neither GPU nor database.
  */
 #ifndef GT_NEAREST_H
 #define GT_NEAREST_H
 
-#include "known.h"
+#include "winner_store.h"
 
 #define NEAREST_MAX    16
 #define NEAREST_RADIUS 1.5 /* beyond it, winners are no guide: one size has nearly tripled */
 
 struct neighbour {
-    const struct known_winner *winner;
+    const struct stored_winner *winner;
     double distance; /* of the shapes, plus 0.1 for times with a hot cache; includes waves once known */
     double time_us;  /* expected time of its configuration, or of cuBLAS, for the problem */
 };
@@ -21,7 +21,7 @@ struct neighbour {
  * configuration is legal for the problem and for operands aligned to `alignment` bytes; nearest first, at
  * most NEAREST_MAX. The distance includes the difference in how full the last wave is. Reads only near
  * winners from the database. Errors: E_MEMORY. */
-enum status nearest_find(struct known *known, const struct problem *problem, int alignment,
+enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,
                          struct neighbour neighbours[NEAREST_MAX], int *count);
 
 /* The problem with leading dimensions, or batch strides, that allow no vector access wider than the alignment
@@ -29,13 +29,13 @@ enum status nearest_find(struct known *known, const struct problem *problem, int
 struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 
 /* NULL if the configuration may be used for the problem with such operands, else the reason: a rule, or more
- * workspace than known->workspace_bytes. */
-const char *nearest_illegal(const struct known *known, const struct config *config,
+ * workspace than store->workspace_bytes. */
+const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment);
 
 /* The expected time of cuBLAS for another problem, in the arithmetic of that problem's type, based on the
  * winner's race. 0: there was no cuBLAS in the race. */
-double nearest_cublas_us(const struct gpu *gpu, const struct known_winner *winner,
+double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *winner,
                          const struct problem *problem);
 
 #endif

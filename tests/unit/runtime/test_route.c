@@ -8,15 +8,15 @@
 
 static atomic_int lookups;
 
-enum status __wrap_lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                                struct choice *choice);
-enum status __real_lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                                struct choice *choice);
-enum status __wrap_lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                                struct choice *choice)
+enum status __wrap_lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                                struct choice choices[CHOICES_MAX], int *count);
+enum status __real_lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                                struct choice choices[CHOICES_MAX], int *count);
+enum status __wrap_lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                                struct choice choices[CHOICES_MAX], int *count)
 {
     atomic_fetch_add(&lookups, 1);
-    return __real_lookup_exact(known, problem, alignment, choice);
+    return __real_lookup_exact(store, problem, alignment, choices, count);
 }
 
 static float memory[4] __attribute__((aligned(16)));
