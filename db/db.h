@@ -140,7 +140,7 @@ struct db_brief {
     struct config config; /* template NULL: cuBLAS won */
     bool other_gpu;       /* from another GPU of the same architecture */
     bool changed;         /* the kernel has changed since it was measured */
-    bool unproven;        /* of a type with limits, and no measured errors show that it keeps them */
+    bool unproven;        /* its type has limits, and no measured errors show that it is within them */
     int protocol;
     char driver[DB_TEXT_MAX];
 };
@@ -202,10 +202,10 @@ struct db_best {
 enum status db_best(struct db *db, const struct db_context *context, const struct problem *problem,
                     struct db_best *best, int room, int *count);
 
-/* Full check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every trial.
- * Of a file that is read from a copy, the first two are of the file itself.
- * visit is told of each check as it ends: what was checked, and "" or the first finding. *clean: no finding.
- * Attempts that are under way are no finding. Takes about 10 s a million trials. */
+/* Complete check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every
+ * trial. For a file that is read from a copy, the first two check the file itself. visit is called after each
+ * check with its name, and "" or the first finding. *clean: no findings. Open attempts are not findings.
+ * Takes about 10 s per million trials. */
 enum status db_check_each(struct db *db, void (*visit)(void *self, const char *what, const char *finding),
                           void *self, bool *clean);
 /* The same with the findings as text, one line each. */

@@ -7,7 +7,7 @@
  * db_migrate.c older versions: migrated, or read from a migrated copy
  * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
- * db_list.c    rows of what a filter lets through; trials
+ * db_list.c    rows that match a filter; trials
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
@@ -41,7 +41,7 @@ struct db_parameters {
 
 struct db {
     sqlite3 *handle;
-    sqlite3 *file; /* of DB_READ: the file itself, if handle is a copy of it that is up to date; else NULL */
+    sqlite3 *file; /* for DB_READ: the file itself, if handle is a migrated copy of it; else NULL */
     enum db_mode mode;
     bool ready;  /* opened completely: the file is ours and intact */
     bool safe;   /* rollback journal: the file is on a network file system */
@@ -128,7 +128,8 @@ int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int
  * the growth that it lacks. Errors: E_DB. */
 enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_form *form, int version,
                             int *missing);
-/* The structure of the file; full: what its indices hold, too. Errors: E_DB with the first finding. */
+/* Checks the structure of the file; full: also the content of its indices. Errors: E_DB with the first
+ * finding. */
 enum status db_check_structure(sqlite3 *handle, const char *path, bool full);
 
 /* --- db_migrate.c --- */
@@ -138,9 +139,9 @@ enum status db_check_structure(sqlite3 *handle, const char *path, bool full);
 enum status db_migrate(sqlite3 *handle, const char *path, const struct db_form *form);
 /* Runs the last `missing` steps of the growth in one transaction. */
 enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *form, int missing);
-/* A connection to a copy, up to date, of a file that may only be read; glance: of what it takes to find
- * winners, in memory. Inside a transaction of `from` that began before version and missing were asked for:
- * who migrates the file meanwhile is not seen. */
+/* Opens a connection to a migrated copy of a file that may only be read. glance: an in-memory copy of only
+ * what is needed to find winners. Called inside a transaction of `from` that began before version and missing
+ * were read, so that a migration by another process meanwhile is not seen. */
 enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_form *form, int version,
                                int missing, bool glance, sqlite3 **copy);
 
@@ -164,11 +165,11 @@ enum status db_begin(struct db *db);
 enum status db_end(struct db *db,
                    enum status st); /* commits if OK, else rolls back and keeps the first error */
 
-/* A statement, and its parameters from left to right. What fails is told when it is run. */
+/* A statement whose parameters are bound from left to right. A failure is reported when it is run. */
 struct binder {
     sqlite3_stmt *stmt;
     int next, rc;
-    enum status st; /* of preparing it */
+    enum status st; /* of its preparation */
 };
 struct binder db_bind(struct db *db, const char *sql); /* as db_prepare */
 struct binder bind_start(sqlite3_stmt *stmt);
@@ -181,9 +182,9 @@ void bind_null(struct binder *b);
 
 /* Runs a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
-/* Run an INSERT; *id: the number of its row. */
+/* Runs an INSERT; *id: the id of its row. */
 enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what);
-/* The next row; *row is false at the end. db_done: no more of them are wanted. */
+/* Reads the next row; *row is false at the end. db_done: no more rows are needed. */
 enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what);
 void db_done(const struct binder *b);
 /* *row is false at the end; then the statement is reset. */
@@ -277,8 +278,8 @@ bool db_read_stale(struct reader *r, const struct db_context *now);
 
 /* --- db_list.c --- */
 
-/* Rows of what a filter lets through: sql is run for each GPU, by name, with its number as ?1 and that of the
- * problem as ?2, 0 for any. row reads one row, and may set *more to false. what: "list trials". */
+/* Rows that match a filter: sql is run for each GPU, by name, with the GPU's id as ?1 and the problem's as
+ * ?2, 0 for any. row reads one row, and may set *more to false. what: "list trials". */
 struct db_list {
     const char *sql, *what;
     enum status (*row)(struct db *db, sqlite3_stmt *stmt, void *self, bool *more);
@@ -315,11 +316,11 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
                             bool *added);
 enum status db_next_decision(struct db *db, int64_t *decision);
 
-/* The errors that were measured for a decision; what was not is left as it is. */
+/* Reads the errors measured for a decision; those not measured are left unchanged. */
 enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner,
                            struct db_errors *rival);
 
-/* accuracy_answers of such errors. */
+/* accuracy_answers for these errors. */
 bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival);
 enum status db_point_to(struct db *db, int64_t decision);
 

@@ -188,7 +188,8 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
 
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
-/* What a glance takes of a table, as a condition: of most, what the winners refer to. */
+/* The rows of a table that a glance copies, as a condition: of most tables those that the winners refer
+ * to. */
 static const char *wanted_at_a_glance(const char *table)
 {
 #define OF_WINNERS "(SELECT decision_id FROM winners)"

@@ -205,7 +205,8 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
     }
 }
 
-/* A reader keeps the file for its full check: the copy says nothing of how the file lies on disk. */
+/* A reader keeps the file open for its complete check: the copy does not show how the file is stored on
+ * disk. */
 static enum status read_copy(struct db *db, int version, int missing)
 {
     const bool glance = db->mode == DB_GLANCE;
@@ -229,7 +230,7 @@ static enum status open_reader(struct db *db, int64_t size)
     bool empty;
     const bool glance = db->mode == DB_GLANCE;
     if (!st) st = connect_reader(db->path, glance ? GLANCE_MS : BUSY_MS, &db->handle);
-    /* Version, tables and rows in one transaction: a writer may be migrating the file. */
+    /* Version, tables and rows are read in one transaction, since a writer may be migrating the file. */
     if (!st) st = db_exec(db, "BEGIN", "read it");
     if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);

@@ -272,7 +272,7 @@ enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *wh
     return st;
 }
 
-/* Without a statement every parameter fails, too. */
+/* Without a statement every parameter fails, too; the first failure is reported. */
 static enum status ready(struct db *db, const struct binder *b, const char *what)
 {
     if (b->st) return b->st;

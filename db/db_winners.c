@@ -300,7 +300,7 @@ bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const st
     return accuracy_answers(gemm_type_row(type), &x, &y);
 }
 
-/* A prediction is no claim about errors. */
+/* A prediction makes no claim about errors. */
 static void judge_errors(struct db_winner *w)
 {
     if (!w->config.template || w->base.predicted ||

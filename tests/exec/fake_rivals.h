@@ -21,7 +21,7 @@ struct fake_rivals {
     void (*spend)(double us);     /* winds the clock */
     int autotune_calls, open;     /* open: objects created and not destroyed */
     unsigned alignment_a;         /* bytes, as promised by the program */
-    int products;                 /* so many calls, of at most 65535 items */
+    int products;                 /* number of calls, each with at most 65535 items */
     int compute, math, emulation; /* requested by the last product, handle and strategy */
     int no_emulation;             /* this cuBLAS has no emulation on this GPU */
 };

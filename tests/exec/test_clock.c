@@ -46,7 +46,7 @@ static int close_all(void **state)
     return host_bytes_in_use != 0;
 }
 
-/* Until the next call, timed is of this runner. */
+/* Until the next call, `timed` is for this runner. */
 static void start(struct runner *runner, struct timed *timed)
 {
     static struct kernel kernel;

@@ -143,7 +143,7 @@ TEST(fragments_in_the_wrong_order_are_found_by_whole_numbers)
     assert_non_null(strstr(o.detail, "whole-number data"));
 }
 
-/* A bug that the problem's own data do not show, and those of the last check do. */
+/* A bug that does not show with the problem's own data, but with those of the final verification. */
 static void assert_found_by_the_last_check(struct edit edit, const char *part)
 {
     prepare("tf32gemm:nn:48x40x64", &edit, 1);

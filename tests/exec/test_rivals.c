@@ -74,7 +74,7 @@ static const char *const texts[] = {"sgemm:nn:16x24x32",
                                     "sgemm:tn:7x5x6:batch=3:lda=12:stride_b=100:beta=2",
                                     "sgemm:nn:1x8x1"};
 
-/* The rival of this role computes each problem; how often autotune was called at least for it. */
+/* The rival of this role computes each problem; autotune is called at least this often. */
 static void assert_asked_for_the_problem(const char *role, int autotune_calls)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -207,7 +207,7 @@ TEST(emulation_that_cublas_refuses_is_no_rival)
     assert_ok(open_as("bf16x9"));
 }
 
-/* Items of 1x2x3; the judge would take minutes for so many. */
+/* Items of 1x2x3; judging that many would take minutes. */
 TEST(a_long_batch_is_two_calls)
 {
     enum { ITEMS = 70000 };

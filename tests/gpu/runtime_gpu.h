@@ -95,7 +95,7 @@ static inline void write_winner(FILE *file, const char *problem, int split_k, in
             kernel_hash_of(&config, &of, device.gpu.arch));
 }
 
-/* open_gpu, with winners to be found. */
+/* open_gpu, with winners. */
 static inline int open_tuned_gpu(void **state)
 {
     if (open_gpu(state)) return -1;

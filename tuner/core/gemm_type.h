@@ -34,7 +34,7 @@ struct gemm_type_row {
 
 const struct gemm_type_row *gemm_type_row(enum gemm_type type);
 
-/* Is it an accuracy class: do measured errors decide which kernels may answer? */
+/* Is it an accuracy class, for which measured errors decide which kernels may answer? */
 bool gemm_type_has_limits(enum gemm_type type);
 
 /* Returns false if no type has this name. */

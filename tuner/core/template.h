@@ -100,7 +100,7 @@ struct template
     enum gemm_type delivers; /* the type that its kernels compute */
     unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional;       /* bit i: parameter i was added later; texts that lack it mean its least value */
-    /* [0] is the .cu, then the headers that it includes; a NULL name ends them. CMake lists them:
+    /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
      * sources_NAME of NAME.cu. */
     const struct source_text *sources;
     struct resources (*resources)(const struct config *config);
@@ -127,8 +127,8 @@ struct template
      * vector width; each for any problem and GPU for which it is legal. Returns false if there are no
      * more. */
     bool (*plain)(int number, struct config *config);
-    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported, and what wins
-     * without a geometry is not, either. */
+    /* Optional: the meaning of the bytes of a plan's argument. NULL: the kernels are not exported, and
+     * neither are winners without a geometry. */
     const struct launch_block *block;
 };
 

@@ -32,10 +32,10 @@ struct library_symbol {
     void *target;
 };
 
-/* The file that an entry point comes from; entry as in struct library_symbol. */
+/* The file that contains an entry point; entry as in struct library_symbol. */
 void library_file(const void *entry, char *path, size_t room);
 
-/* A library that is loaded when it is first needed, by whichever thread. */
+/* A library that is loaded at its first use, by any thread. */
 struct library_once {
     pthread_mutex_t lock;
     enum status (*load)(char version[16]); /* sets the version */

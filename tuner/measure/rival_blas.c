@@ -150,7 +150,7 @@ static void *item(CUdeviceptr base, int64_t number, int64_t stride)
     return (void *)(uintptr_t)(base + (CUdeviceptr)(number * stride * (int64_t)sizeof(float)));
 }
 
-/* Items first to first + count of the batch. The operands change places, as in blas.c. */
+/* Computes items first to first + count of the batch. The operands are exchanged, as in blas.c. */
 static int run_ex(const struct rival *r, const struct operands *operands, int64_t first, int count,
                   const float *alpha, const float *beta)
 {

@@ -54,7 +54,7 @@ static enum status ask_compiler(struct children *children, struct child_slot *sl
     json_decref(request);
     return st == E_BUSY
                ? OK
-               : st; /* as in children_greet: its end is that of this compilation, which is asked again */
+               : st; /* as in children_greet: its end is reported for this compilation, which is repeated */
 }
 
 enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag)

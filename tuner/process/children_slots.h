@@ -1,6 +1,5 @@
-/* children_slots.h — what the children are to the tuner, each in its slot. What children_start.c (opening and
- * greeting) and children.c (requests and answers) share.
- */
+/* children_slots.h — the children and their states. Shared by children_start.c (opening and greeting) and
+ * children.c (requests and answers). */
 #ifndef GT_CHILDREN_SLOTS_H
 #define GT_CHILDREN_SLOTS_H
 
@@ -33,11 +32,12 @@ struct children {
     char nvrtc[CHILDREN_VERSION_MAX];
 };
 
-/* The slot of a child of the pool. *compiler: which of the two it is. */
+/* The slot of a child of the pool. *compiler: whether it is a compiler or a worker. */
 struct child_slot *children_slot(struct children *children, int child, bool *compiler);
-/* Say hello: its answer comes as that of any request. Errors: E_MEMORY. */
+/* Sends the greeting; its answer comes like that of any request. Errors: E_MEMORY. */
 enum status children_greet(struct children *children, struct child_slot *slot);
-/* What a worker says of itself in its answer. Errors: E_GPU (it computes wrongly), the answer's own. */
+/* Reads a worker's description of itself from its answer. Errors: E_GPU (it computes wrongly), those in the
+ * answer. */
 enum status children_take_hello(struct child_slot *slot, const json_t *answer);
 
 #endif

@@ -1,6 +1,4 @@
-/* pool_child.h — one child process of a pool: started, listened to, and seen to end. What pool.c and
- * pool_child.c share.
- */
+/* pool_child.h — one child process of a pool: start, output and end. Shared by pool.c and pool_child.c. */
 #ifndef GT_POOL_CHILD_H
 #define GT_POOL_CHILD_H
 
@@ -57,18 +55,18 @@ struct pool {
     bool out_of_memory;
 };
 
-/* An event for pool_wait, which owns its message from now on. */
+/* Queues an event for pool_wait; takes ownership of its message. */
 void pool_push(struct pool *pool, struct pool_event event);
 
-/* Run the program anew. A failure leaves the child gone, with the reason. Its end comes as an event, and it
- * is spawned again. */
+/* Starts the program again. On failure the child is gone, with the reason. Its end comes as an event, and it
+ * is started again. */
 void child_spawn(struct child *c);
 /* The first reason is kept: later ones only follow from the kill. "": the way in which the process ends is
  * the reason. */
 void child_kill(struct child *c, const char *why);
-/* From now on it has so many seconds to answer. */
+/* Sets the deadline of its answer, in seconds from now. */
 void child_set_deadline(struct child *c, double seconds);
-/* It is taken to have ended, though the system does not say so. */
+/* Treats the child as ended, although the system has not reported its end. */
 void child_give_up(struct child *c);
 void child_free(struct child *c); /* takes NULL */
 

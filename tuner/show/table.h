@@ -50,7 +50,7 @@ void table_text(struct table *table, const char *value); /* NULL: empty (null) *
 void table_number(struct table *table, double value);
 void table_bool(struct table *table, int value);
 
-/* What a cell gets of a number that is 0 where it is not known, and of a text that is "" there. */
+/* Values for cells of a number that is 0, or a text that is "", if unknown. */
 double table_known(double value);          /* NAN unless above 0 */
 const char *table_said(const char *value); /* NULL for "" */
 

@@ -97,7 +97,8 @@ RULE_OP(PACK, LOADER == 0 || LOADER == 2 || ASYNC_A || ASYNC_B,
         "LOADER 1 has nothing to copy: both operands are transposed on the way")
 #endif
 
-/* What the kernel takes, but means nothing, or only a launch can get wrong. */
+/* Rules for the host alone: values that the kernel accepts but that have no effect, and launch-time
+ * parameters. */
 #ifdef HOST_RULES
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
 RULE_OP(STORE_AT, !ASYNC_A || !ASYNC_B || TWO_STEPS || STORE_AT == UNROLL / 2,

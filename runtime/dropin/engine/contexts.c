@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 _Atomic(struct context *) contexts_first;
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* adding contexts; winners of each */
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding contexts and using winners */
 
 enum { RETRY_CALLS = 256 };
 static atomic_int calls_to_pass; /* until a context that could not be opened is tried again */
