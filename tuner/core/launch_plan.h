@@ -74,8 +74,8 @@ struct launch_plan {
     int64_t batch, k;        /* of the problem */
     int64_t
         batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the steps */
-    int64_t k_slab; /* above 0: k is computed in slabs of so many, one after the other, each but the first
-                       adding to C; then the slot k is for the walk to fill in */
+    int64_t k_slab; /* above 0: k is computed in slabs of this size, one after the other; each but the first
+                       adds to C, and the walk sets the slot k */
     int64_t batch_step_bytes[3]; /* of A, B, C: from one item to the next */
     int64_t k_step_bytes[2];     /* of A, B: from one k to the next */
     struct launch_slots slots;

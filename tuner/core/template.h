@@ -54,7 +54,7 @@ struct resources {
     int accumulators; /* least number of registers per thread for C */
 };
 
-/* What a block computes at a time: rows and columns of C, and k. 0: the size does not depend on tiles. */
+/* What a block computes at a time: rows and columns of C, and k. 0: no tile edge in that direction. */
 struct tile {
     int m, n, k;
 };
