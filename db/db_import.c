@@ -21,7 +21,7 @@ static bool within(double x, double most)
     return x >= 0 && x <= most;
 }
 
-/* Of a call. */
+/* us: time of one call. */
 static enum status check_time(const char *what, double us)
 {
     if (us == 0 || (us >= DB_CALL_US_LEAST && us <= DB_CALL_US_MAX)) return OK;
@@ -29,7 +29,7 @@ static enum status check_time(const char *what, double us)
                 DB_CALL_US_MAX);
 }
 
-/* What its reader would refuse must not come in. */
+/* Refuses values that the reader would refuse. */
 static enum status check_context(const struct db_context *c, int64_t time_us)
 {
     const struct gpu *g = &c->gpu;
@@ -48,7 +48,7 @@ static enum status check_context(const struct db_context *c, int64_t time_us)
     return OK;
 }
 
-/* One run a day, GPU and set of versions, the same whenever and wherever it is imported. */
+/* One run per day, GPU and set of versions, with the same content whenever and wherever it is imported. */
 static enum status add_run(struct db *db, const struct db_context *context, int64_t time_us, int64_t *run_id)
 {
     const struct db_run_row row = {.context = context,

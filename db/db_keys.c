@@ -10,8 +10,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Names and kinds of the parameters: what the numbers of a configuration mean. Ranges may grow without
- * changing it. */
+/* Hash of the names and kinds of the parameters, which give a configuration's numbers their meaning. Their
+ * ranges may grow without changing it. */
 static uint64_t schema_hash(const struct template *t)
 {
     uint64_t hash = 0;
@@ -27,7 +27,7 @@ int64_t db_parameters_hash(struct db *db, const struct template *t)
 {
     for (int i = 0; i < db->parameters_count; i++)
         if (db->parameters[i].template == t) return db->parameters[i].schema;
-    /* More templates than places: the last place is used again. */
+    /* If there are more templates than entries, the last entry is reused. */
     int i = db->parameters_count < DB_TEMPLATES_MAX ? db->parameters_count++ : DB_TEMPLATES_MAX - 1;
     db->parameters[i] = (struct db_parameters){t, (int64_t)schema_hash(t)};
     return db->parameters[i].schema;
@@ -80,7 +80,7 @@ static int by_name(const void *x, const void *y)
     return strcmp(((const struct rate *)x)->name, ((const struct rate *)y)->name);
 }
 
-/* Those that are known, in the order of their names. */
+/* The known rates, in the order of their names. */
 static int rates_of(const struct gpu *gpu, struct rate rates[RATES_MAX])
 {
     int count = 0;
@@ -95,7 +95,7 @@ static int rates_of(const struct gpu *gpu, struct rate rates[RATES_MAX])
     return count;
 }
 
-/* Those that this program does not know are of no use to it. */
+/* Rates that this program does not know are ignored. */
 static void set_rate(struct gpu *gpu, const char *name, double value)
 {
     char rate[DB_RATE_TEXT_MAX];
@@ -125,7 +125,7 @@ static void format_rates(const struct gpu *gpu, char text[DB_RATES_TEXT_MAX])
             used += (size_t)snprintf(text + used, DB_RATES_TEXT_MAX - used, "%s%s", used ? " " : "", one);
 }
 
-/* One rate of the text; where the next one begins, NULL if this is none. */
+/* Reads one rate from the text. Returns the start of the next one, NULL if it is invalid. */
 static const char *read_rate(const char *at, char name[DB_RATE_TEXT_MAX], double *value)
 {
     const size_t length = strcspn(at, "=");
@@ -156,7 +156,7 @@ static void read_rates(struct reader *r, struct gpu *gpu)
 
 /* --- their figures --- */
 
-/* rates: as format_rates makes them. */
+/* rates: text made by format_rates. */
 static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g, const char *rates)
 {
     bind_int(b, gpu_id);

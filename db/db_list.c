@@ -27,7 +27,7 @@ enum status db_list(struct db *db, const struct db_filter *filter, const struct 
     return st;
 }
 
-/* One trial of the list; its columns follow the statement below. */
+/* Reads one trial of the list; its columns follow the statement below. */
 static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_trial *trial)
 {
     struct reader r = read_start(stmt);

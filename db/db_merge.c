@@ -67,7 +67,7 @@ static int order(int64_t x, int64_t y)
     return (x > y) - (x < y);
 }
 
-/* Positive if x is better than y; 0 only for one and the same. The list is in db_exchange.h. */
+/* Positive if x is better than y; 0 only if they are identical. The order is defined in db_exchange.h. */
 static int compare(const struct evidence *x, const struct evidence *y)
 {
     int better = order(x->usable, y->usable);
@@ -80,7 +80,7 @@ static int compare(const struct evidence *x, const struct evidence *y)
     return better ? better : memcmp(y->hash, x->hash, sizeof x->hash);
 }
 
-/* The winner for the key of a decision; 0: there is none. */
+/* The winner for the key of a decision; 0: none. */
 static enum status standing(struct db *db, int64_t decision, int64_t *winner)
 {
     struct binder b = db_bind(db, "SELECT w.decision_id "
@@ -107,7 +107,7 @@ enum status db_challenge(struct db *db, int64_t decision, bool *won)
     return db_point_to(db, decision);
 }
 
-/* ---- numbers of trials ---- */
+/* ---- ids of trials ---- */
 
 enum status db_free_trial_id(struct db *db, int64_t *id)
 {
@@ -133,7 +133,7 @@ enum status db_used_trial_ids(struct db *db, int64_t last)
 
 /* ---- copying ---- */
 
-/* Numbers of rows in the one file and in the other, ascending by the first. */
+/* Ids of rows in the source and in the target, ascending by the first. */
 struct map {
     int64_t (*pairs)[2];
     size_t count, room;
@@ -174,11 +174,11 @@ struct merge {
 };
 
 /* A table: columns id, hash, references to others, content. Rows of a checked file have the hash of their
- * content, so the hash is taken along, and a row whose hash is there is the same row. */
+ * content, so the hash is copied; a row whose hash exists in the target is the same row. */
 struct table {
     const char *name, *select, *insert, *find;
-    int references[4]; /* in the order of columns; -1: no more */
-    bool numbered;     /* new rows take numbers that are handed out here */
+    int references[4]; /* in the order of columns; -1 ends them */
+    bool numbered;     /* ids of new rows are assigned here */
 };
 
 static const struct table tables[TABLES] = {
@@ -259,8 +259,8 @@ static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt
     return rc ? db_error(m->to->handle, m->to->path, rc, "copy a row") : OK;
 }
 
-/* How a run ended is not part of its content: what is known wins over what is not, and over "killed", which
- * only says that nobody told; then the later end. */
+/* How a run ended is not part of its content. A known end is preferred to an unknown one and to "killed",
+ * which only means that no end was reported; then the later end is preferred. */
 static enum status end_run(struct merge *m, sqlite3_stmt *from, int64_t run_id)
 {
     struct binder b = db_bind(
@@ -327,7 +327,7 @@ static enum status copy_table(struct merge *m, int number, int64_t *added)
     return !st && number == TRIALS && next > first ? db_used_trial_ids(m->to, next - 1) : st;
 }
 
-/* Rows that belong to one of the rows above, whose number is their first column. */
+/* Copies rows that belong to one of the rows above; their first column is its id. */
 static enum status copy_parts(struct merge *m, int64_t from, int64_t to, const char *select,
                               const char *insert, bool runners)
 {
@@ -405,7 +405,8 @@ static enum status copy_all(struct merge *m)
 
 /* ---- files ---- */
 
-/* As one picture: what another process writes meanwhile is for the next merge. */
+/* In one transaction, which sees one state: what another process writes meanwhile is left to the next
+ * merge. */
 static enum status check_input(struct db *from)
 {
     char findings[512];
@@ -414,7 +415,7 @@ static enum status check_input(struct db *from)
     if (!st) st = db_check(from, findings, sizeof findings, &clean);
     if (st || clean) return st;
     findings[strcspn(findings, "\n")] = '\0';
-    return fail(E_DB, "%s is not taken: %.300s", from->path, findings);
+    return fail(E_DB, "%s is not merged: %.300s", from->path, findings);
 }
 
 static enum status merge_file(struct db *to, const char *path, struct db_merged *merged)

@@ -9,7 +9,7 @@
 
 /* --- the backup --- */
 
-/* A copy of the whole file, made by SQLite itself, with the permissions of the file. */
+/* A copy of the whole file, made by SQLite itself, with the file's permissions. */
 static enum status copy_file(sqlite3 *handle, const char *path, const char *fresh)
 {
     struct stat info;
@@ -28,7 +28,7 @@ static enum status copy_file(sqlite3 *handle, const char *path, const char *fres
     } else if (!rc) {
         rc = sqlite3_errcode(copy);
     }
-    /* WAL mode is copied with the content; leave one plain file. */
+    /* WAL mode is copied with the content; this leaves one plain file. */
     if (!rc) rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     enum status st = rc ? db_error(copy, fresh, rc, "make a backup") : OK;
     sqlite3_close(copy);
@@ -52,12 +52,12 @@ static bool same_content(const char *x, const char *y)
     return same;
 }
 
-/* 0 or an errno; EEXIST: the name is taken. */
+/* Returns 0 or an errno; EEXIST: the name exists. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
-    if (access(to, F_OK) == 0) return EEXIST; /* a file system that cannot rename so */
+    if (access(to, F_OK) == 0) return EEXIST; /* for a file system without RENAME_NOREPLACE */
     return rename(from, to) == 0 ? 0 : errno;
 }
 
@@ -69,11 +69,11 @@ static void sync_folder(const char *path)
     if (slash) slash[slash == folder] = '\0';
     int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
-    fsync(fd); /* where a folder cannot be synced, its file system has no need of it */
+    fsync(fd); /* a file system that cannot sync a folder does not need it */
     close(fd);
 }
 
-/* PATH.v1-backup; if that is taken, by a backup of another content, PATH.v1-backup-2 and so on. */
+/* PATH.v1-backup; if a backup with other content has that name, PATH.v1-backup-2 and so on. */
 static enum status back_up(sqlite3 *handle, const char *path, int version)
 {
     char name[PATH_MAX], fresh[PATH_MAX];
@@ -118,7 +118,7 @@ static enum status check_references(sqlite3 *handle, const char *path)
     if (rc) return db_error(handle, path, rc, "check it");
     if (!orphans) return OK;
     return fail(E_DB,
-                "bringing %s up to date would leave %lld rows without what they refer to; nothing was "
+                "migrating %s would leave %lld rows without what they refer to; nothing was "
                 "changed",
                 path, (long long)orphans);
 }
@@ -146,7 +146,7 @@ static enum status make_or_migrate(sqlite3 *handle, const char *path, const stru
     return st ? st : set_version(handle, path, form->version);
 }
 
-/* Rows come in the order of the old tables: whether their references hold is for the checks to say. */
+/* Rows are copied in the order of the old tables; the checks verify the references afterwards. */
 static enum status start(sqlite3 *handle, const char *path)
 {
     int rc = sqlite3_exec(handle, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE",
@@ -184,11 +184,12 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
     return finish(handle, path, rc ? db_error(handle, path, rc, "add what it lacks") : OK);
 }
 
-/* --- a copy, for who may only read --- */
+/* --- a copy, for readers --- */
 
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
-/* What a glance takes of a table, as a condition: of most, what the winners refer to. */
+/* The rows of a table that a glance copies, as a condition: of most tables those that the winners refer
+ * to. */
 static const char *wanted_at_a_glance(const char *table)
 {
 #define OF_WINNERS "(SELECT decision_id FROM winners)"

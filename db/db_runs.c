@@ -142,7 +142,7 @@ static enum status delete_attempt(struct db *db, int64_t attempt_id)
                : fail(E_ABSENT, "attempt %lld is not under way in %s", (long long)attempt_id, db->path);
 }
 
-/* The trial and the end of its attempt, inside a transaction. */
+/* Stores the trial and ends its attempt, inside a transaction. */
 static enum status finish_attempt(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                                   int64_t recovered_us)
 {
@@ -164,7 +164,7 @@ enum status db_forget_attempt(struct db *db, int64_t attempt_id)
 
 /* --- recovery --- */
 
-/* The oldest attempt that no process of ours made; 0 if there is none. */
+/* The oldest attempt that was not made by this process; 0: none. */
 static enum status next_lost(struct db *db, int64_t *attempt_id)
 {
     struct binder b = db_bind(db, "SELECT min(id) FROM attempts WHERE run_id < ?1");

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Many winners share few configurations: each is parsed once, if it is met again soon. */
+/* Many winners share few configurations: recently parsed ones are kept. */
 #define PARSED_MAX 512
 
 struct parsed {
     int64_t id;     /* of the configuration; 0: empty */
-    const char *op; /* whether its kernel has changed, was asked for this op and architecture */
+    const char *op; /* the op and the architecture for which its kernel was compared */
     enum gemm_type type;
     int arch;
     struct config config;
@@ -37,8 +37,8 @@ static bool is_unproven(struct db *db, int64_t decision, enum gemm_type type)
            (db_read_errors(db, decision, &own, &rival) || !db_errors_answer(type, &own, &rival));
 }
 
-/* Columns: BRIEF_COLUMNS. False: the row holds something that we never wrote, or a configuration that is no
- * longer known. */
+/* Columns: BRIEF_COLUMNS. Returns false if the row contains a value that we never write, or a configuration
+ * that is not known any more. */
 static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struct parsed *table,
                        unsigned places, struct db_brief *brief)
 {

@@ -20,7 +20,7 @@
     "FROM attempts a JOIN runs r ON r.id = a.run_id JOIN problems p ON p.id = a.problem_id "                 \
     "JOIN configs c ON c.id = a.config_id WHERE a.id = ?1)"
 
-/* Little-endian doubles, whatever the machine. Returns the number of bytes. */
+/* Little-endian doubles on every machine. Returns the number of bytes. */
 static int pack_samples(const struct outcome *o, uint64_t packed[OUTCOME_SAMPLES_MAX])
 {
     int count = o->sample_count < 0 ? 0 : o->sample_count;
@@ -55,7 +55,7 @@ void db_bind_outcome(struct binder *b, const struct outcome *o)
     bind_finite(b, o->wall_ms);
 }
 
-/* What could not be read later is refused now. */
+/* Reads the trial back: values that could not be read later are refused now. */
 static enum status read_back(struct db *db, int64_t id)
 {
     struct binder b = db_bind(db, "SELECT " DB_OUTCOME_COLUMNS " FROM trials t WHERE t.id = ?1");
@@ -80,7 +80,7 @@ enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outc
             "FROM " TRIAL_VALUES);
     bind_int(&b, attempt_id);
     if (outcome_usable(outcome)) bind_int(&b, outcome->cold);
-    else bind_null(&b); /* never timed: filed under the policy that its run had */
+    else bind_null(&b); /* never timed: belongs to the cache policy of its run */
     bind_int(&b, recovered_us ? recovered_us : db_now_us());
     if (recovered_us) bind_int(&b, recovered_us);
     else bind_null(&b);
@@ -114,7 +114,7 @@ static void read_samples(struct reader *r, struct outcome *o)
 
 void db_read_outcome(struct reader *r, struct outcome *o)
 {
-    memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not looked at */
+    memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not read */
     o->errors = accuracy_unknown();
     char verdict[24];
     o->cold = read_bool(r, "cold");
@@ -138,8 +138,8 @@ void db_read_outcome(struct reader *r, struct outcome *o)
     o->wall_ms = read_real(r, "wall_ms", 0, 1e12);
 }
 
-/* Parameters 1 to 5: GPU, problem and cache policy; whatever the file does not know is NULL and matches
- * nothing. One statement instead of several, since each takes and gives back the file's locks. */
+/* Parameters 1 to 5: GPU, problem and cache policy; a value that the file does not contain is NULL and
+ * matches nothing. One statement instead of several, since each one takes and releases the file's locks. */
 #define OF_KEY                                                                                               \
     "t.gpu_id = (SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)) AND t.problem_id = (SELECT id "  \
     "FROM "                                                                                                  \
@@ -224,7 +224,7 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
                            bool *yes)
 {
     int64_t crashes = 0;
-    /* Of whatever op; trials cut off by one and the same kill count once. */
+    /* With any op; trials cut off by the same kill count once. */
     struct binder b =
         db_bind(db, "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
                     "FROM trials INDEXED BY trials_fatal "

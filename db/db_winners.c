@@ -47,7 +47,7 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
         bind_int(&b, i);
         bind_int(&b, samples[i].runner);
         bind_int(&b, samples[i].round);
-        bind_real(&b, samples[i].time_us); /* INFINITY: it failed in that block */
+        bind_real(&b, samples[i].time_us); /* INFINITY: the runner failed in that block */
         st = db_run(db, &b, NULL, "store a race");
     }
     return st;
@@ -133,7 +133,7 @@ enum status db_next_decision(struct db *db, int64_t *decision)
     return db_integer(db, &b, decision, "number a decision");
 }
 
-/* A measured winner stands for this key: a prediction says nothing against it. */
+/* A measured winner exists for this key: a prediction does not replace it. */
 static enum status measured_stands(struct db *db, int64_t run_id, int64_t problem_id, bool cold,
                                    int64_t *stands)
 {
@@ -160,8 +160,7 @@ enum status db_point_to(struct db *db, int64_t decision)
     return db_run(db, &b, NULL, "store a winner");
 }
 
-/* The evidence goes in before the decision, whose hash covers it; foreign keys are looked at when it is
- * committed. */
+/* The evidence is stored before the decision, whose hash covers it; foreign keys are checked at commit. */
 static enum status store_winner(struct db *db, int64_t run_id, const struct db_winner *w,
                                 const struct config *runners, int runner_count,
                                 const struct db_race_sample *samples, int sample_count)
@@ -207,7 +206,7 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
     if (r->bad) return;
     const char *why = NULL;
     if (!config.template) {
-        /* config_parse has said why: unknown template, unknown parameter, value out of range. */
+        /* config_parse gave the reason: unknown template, unknown parameter, value out of range. */
         snprintf(w->why, sizeof w->why, "%.190s", status_text());
     } else if (!current) {
         snprintf(w->why, sizeof w->why, "the kernel template %s has changed since", config.template->name);
@@ -222,9 +221,9 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
-    if (w->base.predicted) return; /* a prediction rests on no driver */
+    if (w->base.predicted) return; /* a prediction does not depend on a driver */
     if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
-        now = NULL; /* another GPU's versions say nothing */
+        now = NULL; /* the versions of another GPU's run do not matter */
     if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
@@ -301,7 +300,7 @@ bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const st
     return accuracy_answers(gemm_type_row(type), &x, &y);
 }
 
-/* A prediction is no claim about errors. */
+/* A prediction makes no claim about errors. */
 static void judge_errors(struct db_winner *w)
 {
     if (!w->config.template || w->base.predicted ||
@@ -405,7 +404,7 @@ static enum status read_runners(struct db *db, int64_t decision_id, struct db_ev
         }
         e->runner_text = grown;
         struct reader r = read_start(b.stmt);
-        read_int(&r, "runner", e->runner_count, e->runner_count); /* 0, 1, ... without a gap */
+        read_int(&r, "runner", e->runner_count, e->runner_count); /* 0, 1, ... without gaps */
         read_text(&r, "configuration", e->runner_text[e->runner_count], CONFIG_TEXT_MAX);
         if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
         e->runner_count++;

@@ -1,9 +1,8 @@
-"""A clock that jumps: the time of day is wrong by hours, decades or differently at each look.
+"""A clock that jumps: the time of day is wrong by hours or decades, or changes at each query.
 
-A tune of more trials than its budget of seconds allows ends in its time all the same, since budgets go by the monotonic
-clock; a time that cannot be stored is refused with exit code 3;
-its trials are in the file, which `tune verify` accepts under the wrong clock and under the right one; a tuner with the
-right clock goes on from there.
+A tune with more trials than its budget of seconds allows still ends in time, since budgets use the monotonic clock. A time
+that cannot be stored is refused with exit code 3. The trials are in the file, which `tune verify` accepts under the wrong
+clock and under the right one; a tuner with the right clock continues from there.
 """
 import random, time
 
@@ -17,9 +16,9 @@ CLOCKS = {
     "back and forth at each look": "0 3600 -3600 7200 -86400", "to before 1970 and back": "0 0 0 0 0 " + f"{-60 * YEAR} 0 0 0 0 0",
     "a second back at each look": " ".join(str(-i) for i in range(60)),
 }
-IMPOSSIBLE = ("before 1970", "before 1901", "the year 12000", "to before 1970 and back")  # may be refused with a sentence
+IMPOSSIBLE = ("before 1970", "before 1901", "the year 12000", "to before 1970 and back")  # may be refused with a message
 BUDGET_S = 2
-MARGIN_S, MARGIN_QUICK_S = 15, 40  # of a busy machine
+MARGIN_S, MARGIN_QUICK_S = 15, 40  # for a busy machine
 
 
 def try_clock(setting, name, rng, result):

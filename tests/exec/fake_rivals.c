@@ -156,7 +156,7 @@ int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, c
                                       0, beta, c, type_c, ldc, 0, 1, compute, algorithm);
 }
 
-/* The autotuner's choice is answer 0. */
+/* Algorithm 0 is the autotuner's choice. */
 int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, int k,
                                const void *alpha, const void *a, int type_a, int lda, long long stride_a,
                                const void *b, int type_b, int ldb, long long stride_b, const void *beta,

@@ -1,4 +1,4 @@
-# Judge and clock on a device made of host memory (host_device.h), the judge's kernels executed on the CPU.
+# Judge and timer on a device in host memory (host_device.h); the judge's kernels are executed on the CPU.
 if(NOT TARGET gt_exec)
   return()
 endif()

@@ -1,4 +1,4 @@
-/* The clock, on a device whose time the tests wind. */
+/* The timer, on a device whose clock the tests control. */
 #include "host_device.h"
 #include "measure.h"
 #include "unit.h"
@@ -11,10 +11,10 @@ static struct oracle_kernels kernels;
 static struct workload work;
 static struct stopwatch watch;
 
-/* A kernel that takes a given time and remembers where it was sent. */
+/* A kernel with a given duration that records its operands. */
 struct runner {
-    double us, slower_us; /* each call takes slower_us longer than the one before */
-    double swing_us;      /* ten calls take this much longer, ten do not, and so on */
+    double us, slower_us; /* each call takes slower_us longer than the previous one */
+    double swing_us;      /* ten calls take this much longer, the next ten do not, and so on */
     int calls;
     CUdeviceptr c[4096];
 };
@@ -34,7 +34,7 @@ static int open_all(void **state)
 {
     (void)state;
     host_device_open(&device, &kernels);
-    struct problem p = problem_make(64, 64, 64); /* 48 KiB a set, 2 MiB wanted: 43 sets */
+    struct problem p = problem_make(64, 64, 64); /* 48 KiB per set, 2 MiB wanted: 43 sets */
     return workload_open(&kernels, &p, true, 1, 64 << 20, &work) || stopwatch_open(&device, &watch);
 }
 
@@ -46,7 +46,7 @@ static int close_all(void **state)
     return host_bytes_in_use != 0;
 }
 
-/* Until the next call, timed is of this runner. */
+/* Until the next call, `timed` is for this runner. */
 static void start(struct runner *runner, struct timed *timed)
 {
     static struct kernel kernel;
@@ -64,8 +64,8 @@ TEST(a_short_call_is_timed_without_its_launch)
     int called = r.calls, graphs = host_graphs_launched;
     assert_ok(timed_blocks(&timed, 10, 1000, samples, &calls, NULL));
     for (int i = 0; i < 10; i++) assert_true(fabs(samples[i] - 2) < 1e-3);
-    assert_true((double)calls * 2 >= 1000); /* a block is at least as long as asked for */
-    assert_int_equal(r.calls, called);      /* all through the graph */
+    assert_true((double)calls * 2 >= 1000); /* a block is at least as long as requested */
+    assert_int_equal(r.calls, called);      /* all in the graph */
     assert_true(host_graphs_launched > graphs);
     timed_stop(&timed);
 }
@@ -143,7 +143,7 @@ TEST(warming_up_ends_at_its_limit_when_the_clock_never_settles)
 
 TEST(an_empty_kernel_takes_some_time)
 {
-    struct runner r = {.us = -5}; /* with its launch: nothing at all */
+    struct runner r = {.us = -5}; /* including the launch: 0 */
     struct timed timed;
     double sample;
     int64_t calls;

@@ -1,6 +1,5 @@
 /* gpu_tests.h — a real GPU for tests: a device and a folder for the group, operands with their reference, and
- * what can be done only in a process of its own.
- */
+ * functions that run in a separate process. */
 #ifndef GT_GPU_TESTS_H
 #define GT_GPU_TESTS_H
 
@@ -19,7 +18,7 @@ enum { SKIPPED = 77 }; /* exit status where there is no GPU */
 
 static struct device device;
 
-/* Says so. */
+/* Prints a message. */
 static inline bool no_gpu(void)
 {
     if (device_load() == OK) return false;
@@ -38,7 +37,7 @@ static inline int close_gpu(void **state)
     return remove_folder(state);
 }
 
-/* The exit status of this program with these arguments: what, and the folder. */
+/* Runs this program with the arguments `what` and the folder, and returns its exit status. */
 static inline int run_self(const char *what)
 {
     int how = 0;
@@ -52,7 +51,7 @@ static inline int run_self(const char *what)
     return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 }
 
-/* Whole numbers so small that every sum is exact. skew: bytes that A and B begin after a multiple of 256. */
+/* Integers so small that every sum is exact. skew: offset in bytes of A and B from a multiple of 256. */
 struct set {
     struct problem problem;
     struct device_buffer buffer[3];

@@ -1,7 +1,7 @@
-/* rounds.h — what calls cost the host, one against the other, on a real GPU.
+/* rounds.h — compares the host times of calls on a real GPU.
  *
- * Rounds of each in turn, so that a clock that drifts meets all alike; few enough calls a round that the
- * queue to the GPU never fills. The figure is the median over the rounds.
+ * Rounds of all runners alternate, so that a drifting clock affects all equally. A round has so few calls
+ * that the queue to the GPU never fills. The figure is the median over the rounds.
  */
 #ifndef GT_ROUNDS_H
 #define GT_ROUNDS_H
@@ -22,7 +22,7 @@ enum { ROUND_CALLS = 200, ROUNDS = 301 };
 struct runner {
     const char *name;
     int (*run)(void);
-    double ns[ROUNDS]; /* a call; ascending once printed */
+    double ns[ROUNDS]; /* per call; ascending once printed */
 };
 
 static inline double now_ns(void)
@@ -60,11 +60,11 @@ static inline double round_median(const struct runner *r)
     return r->ns[ROUNDS / 2];
 }
 
-/* Run them all and print a table with each median against that of the first. */
+/* Runs them all and prints a table with each median relative to the first one. */
 static inline void rounds_run(struct runner *runners, int count, const struct device *device,
                               const char *title)
 {
-    for (int i = 0; i < count; i++) round_of(&runners[i], 0, device); /* first calls of each */
+    for (int i = 0; i < count; i++) round_of(&runners[i], 0, device); /* first calls, not timed */
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < count; i++) round_of(&runners[i], round, device);
     printf("%s: %s, ns (median of %d rounds of %d calls)\n", device->gpu.name, title, ROUNDS, ROUND_CALLS);
@@ -77,7 +77,7 @@ static inline void rounds_run(struct runner *runners, int count, const struct de
     }
 }
 
-/* A configuration of simt that is right for 128x128x128. */
+/* A configuration of simt that is legal for 128x128x128. */
 static inline void round_config(struct config *config, int splits)
 {
     *config = least_config("simt");
@@ -86,7 +86,7 @@ static inline void round_config(struct config *config, int splits)
     config_set(config, "SPLIT_K", splits);
 }
 
-/* A winner as those that ship; config NULL: cuBLAS won. */
+/* Writes a winner as in the files that ship; config NULL: cuBLAS won. */
 static inline void round_winner(FILE *file, const struct device *device, const char *problem,
                                 const struct config *config)
 {

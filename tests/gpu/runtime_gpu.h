@@ -36,9 +36,9 @@ static inline enum gt_status run(struct gt_handle *handle, const struct set *s, 
     return gemm(handle, &p, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream);
 }
 
-#define SPLIT         "sgemm:nt:64x64x4096" /* by 16, in two kernels */
+#define SPLIT         "sgemm:nt:64x64x4096" /* 16 parts, two kernels */
 #define COUNTED_SMALL "sgemm:nn:256x256x1024"
-#define COUNTED_LARGE "sgemm:nn:768x1024x512" /* by 4, and the last block adds; with more counters */
+#define COUNTED_LARGE "sgemm:nn:768x1024x512" /* 4 parts, added by the last block; needs more counters */
 
 static inline CUstream new_stream(void)
 {
@@ -65,7 +65,7 @@ static inline void launch_plan(struct gt_plan *plan, const struct set *s, CUstre
     assert_gt(launch(plan, &alpha, s->at[0], s->at[1], &beta, s->at[2], stream), "launch");
 }
 
-/* Winners that need a workspace for some of the problems above. */
+/* Writes winners that need a workspace for some of the problems above. */
 static inline void write_winner(FILE *file, const char *problem, int split_k, int reduce)
 {
     char text[CONFIG_TEXT_MAX];
@@ -95,7 +95,7 @@ static inline void write_winner(FILE *file, const char *problem, int split_k, in
             kernel_hash_of(&config, &of, device.gpu.arch));
 }
 
-/* open_gpu, with winners to be found. */
+/* open_gpu, with winners. */
 static inline int open_tuned_gpu(void **state)
 {
     if (open_gpu(state)) return -1;

@@ -1,6 +1,6 @@
-/* The driver layer on a real GPU: compiled kernels and cuBLAS give the reference's answers, captured and not;
- * a kernel that reads out of bounds loses the process's device and nothing else. Skipped (77) without a GPU.
- */
+/* The driver layer on a real GPU: compiled kernels and cuBLAS give the reference's results, captured and not.
+ * A kernel that reads out of bounds makes the device unusable for its process, and affects nothing else.
+ * Skipped (77) without a GPU. */
 #include "compile.h"
 #include "gpu_tests.h"
 #include "kernel.h"
@@ -47,8 +47,8 @@ static bool serves(const char *config_text, const struct problem *problem)
     return config.template->check(&config, problem, &device.gpu) == NULL;
 }
 
-/* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are left out; most are not.
- */
+/* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are skipped; at least
+ * `least` must remain. */
 static void right_answers(const char *who, int least)
 {
     int judged = 0;
@@ -91,7 +91,7 @@ TEST(cublas_is_right_through_the_swap)
     right_answers(NULL, 28);
 }
 
-/* Capture three calls, launch the graph twice. */
+/* Captures three calls and launches the graph twice. */
 static void capture_is_right(const char *who)
 {
     struct set set;
@@ -101,7 +101,7 @@ static void capture_is_right(const char *who)
     if (who) load(who, &set.problem, &kernel);
     else assert_ok(open_anchor(&device, &set.problem, &kernel));
     int calls = 1;
-    assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* what is done once, is done now */
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* one-time initialisation happens now */
     CUgraph graph = NULL;
     CUgraphExec executable = NULL;
     assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin"));
@@ -159,7 +159,8 @@ TEST(nvml_knows_the_same_gpu)
                   (unsigned long long)state.throttle_reasons);
 }
 
-/* In a process of its own: a kernel that follows wild pointers. 0 if that was noticed as it should be. */
+/* Runs in a separate process: a kernel with wild pointers. Returns 0 if the failure was detected
+ * correctly. */
 static int lose_the_device(void)
 {
     struct problem p = problem_make(64, 64, 64);

@@ -41,7 +41,7 @@ static enum status load(char version[16])
     int major = 0, minor = 0, patch = 0;
     if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
         blas.GetProperty(PATCH_LEVEL, &patch))
-        return fail(E_ABSENT, "the cuBLAS found does not tell its version");
+        return fail(E_ABSENT, "the cuBLAS found does not report its version");
     snprintf(version, 16, "%d.%d.%d", major, minor, patch);
     return OK;
 }
@@ -52,7 +52,7 @@ enum status blas_load(char version[16])
     return library_load(&once, version);
 }
 
-/* A size or leading dimension passes INT_MAX. */
+/* A size or leading dimension exceeds INT_MAX. */
 static bool is_wide(const struct problem *p)
 {
     return p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX || p->lda > INT_MAX || p->ldb > INT_MAX ||
@@ -69,14 +69,14 @@ static const float *device_pointer(CUdeviceptr base, int64_t item, int64_t strid
     return (const float *)(uintptr_t)(base + (CUdeviceptr)(item * stride * (int64_t)sizeof(float)));
 }
 
-/* cuBLAS wants a leading dimension of 1 at least, also of an empty operand. */
+/* cuBLAS requires a leading dimension of at least 1, also for an empty operand. */
 static int64_t at_least_1(int64_t ld)
 {
     return ld > 1 ? ld : 1;
 }
 
-/* Our C[M,N], row-major, is C^T[N,M] column-major, and C^T = op(B)^T op(A)^T. Read column-major, stored A is
- * already A^T; so the operands change places and keep their ops. */
+/* Our C[M,N], row-major, is C^T[N,M] column-major, and C^T = op(B)^T op(A)^T. Read as column-major, the
+ * stored A is A^T; so the operands are exchanged and keep their ops. */
 int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta)
 {

@@ -22,7 +22,7 @@ static void add_folder(struct folders *folders, const char *path, size_t length)
     folders->path[folders->count++][length] = '\0';
 }
 
-/* The folders the build found its toolkit in: one, or a list with ':' or ';' between. */
+/* The folders in which the build found its toolkit: one, or a list separated by ':' or ';'. */
 static void add_built_with(struct folders *folders)
 {
     for (const char *at = GT_CUDA_LIBRARIES; *at;) {
@@ -86,7 +86,8 @@ const char *library_bind(void *library, const struct library_symbol *symbols, in
     for (int i = 0; i < count; i++) {
         void *address = dlsym(library, symbols[i].name);
         if (!address) return symbols[i].name;
-        /* ISO C has no cast from an object pointer to a function pointer; POSIX says their bytes agree. */
+        /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees the same
+         * representation. */
         memcpy(symbols[i].target, &address, sizeof address);
     }
     return NULL;

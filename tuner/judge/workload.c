@@ -110,7 +110,7 @@ void workload_scalars(const struct workload *work, int set, double *alpha, doubl
     *beta = exact ? work->exact.beta : work->problem.beta;
 }
 
-/* C starts as poison with values in it, so that every set is a copy of the first. */
+/* C starts as poison with the values written over it, so that every set is a copy of the first. */
 static enum status fill_set(const struct workload *work, int set)
 {
     const struct oracle_kernels *k = work->kernels;

@@ -32,8 +32,8 @@ struct rival {
     struct device_buffer workspace;
 };
 
-/* cuBLAS hides the driver's result; the next call on the device tells whether the context is whole. refused:
- * what the call's own failure amounts to. */
+/* cuBLAS hides the driver's result; the next driver call tells whether the context is usable. refused: the
+ * status for a failure of the call itself. */
 static enum status check(int result, enum status refused, const char *what)
 {
     if (result == BLAS_SUCCESS) return OK;
@@ -54,13 +54,14 @@ static int strict_mode(void)
     return rival_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
 }
 
-/* A handle on the setup's stream with a workspace of ours, so that nothing is allocated during a capture. */
+/* Creates a handle on the setup's stream with a workspace of ours, so that nothing is allocated during a
+ * capture. */
 static enum status start(struct rival *r, const struct trial_setup *setup, int mode, enum status refused)
 {
     enum status st = check(blas.Create(&r->handle), refused, "start");
     if (!st) st = check(blas.SetMathMode(r->handle, mode), refused, "set the math mode");
     if (!st) st = check(blas.SetPointerMode(r->handle, BLAS_HOST_SCALARS), refused, "set the pointer mode");
-    /* The stream first: setting it takes the workspace away again. */
+    /* The stream is set first, because that resets the workspace. */
     if (!st) st = check(blas.SetStream(r->handle, setup->device->stream), refused, "use our stream");
     if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
     if (!st)
@@ -97,7 +98,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
     enum status st = rival_version(version, path, sizeof path);
     if (st) return st;
     if (!blas_takes(&setup->problem))
-        return fail(E_ABSENT, "cuBLAS %s takes no leading dimension above %d", version, INT_MAX);
+        return fail(E_ABSENT, "cuBLAS %s supports no leading dimension above %d", version, INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     if ((st = start(r, setup, strict_mode(), E_GPU))) {
@@ -110,7 +111,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
 
 /* ---- cublasGemmEx ---- */
 
-/* Of the cuBLAS that blas.h has opened. */
+/* Entry points of the cuBLAS that blas.h has opened. */
 static struct {
     int (*GemmEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int,
                   int lda, const void *b, int, int ldb, const void *beta, void *c, int, int ldc, int compute,
@@ -149,7 +150,7 @@ static void *item(CUdeviceptr base, int64_t number, int64_t stride)
     return (void *)(uintptr_t)(base + (CUdeviceptr)(number * stride * (int64_t)sizeof(float)));
 }
 
-/* Items first to first + count of the batch. The operands change places, as in blas.c. */
+/* Computes items first to first + count of the batch. The operands are exchanged, as in blas.c. */
 static int run_ex(const struct rival *r, const struct operands *operands, int64_t first, int count,
                   const float *alpha, const float *beta)
 {
@@ -192,7 +193,7 @@ static bool fits_int(const struct problem *p)
            p->ldc <= INT_MAX;
 }
 
-/* Its own choice is made in the first call; what it then runs is judged. */
+/* cuBLAS chooses its algorithm in the first call; what it runs afterwards is judged. */
 static enum status try_it(struct trial_setup *setup, const struct kernel *kernel)
 {
     struct judgement judgement;
@@ -202,10 +203,10 @@ static enum status try_it(struct trial_setup *setup, const struct kernel *kernel
     return st ? st : fail(E_ABSENT, "CUBLAS_GEMM_AUTOTUNE gives a wrong C: %s", judgement.detail);
 }
 
-/* Without it cuBLAS may decide for FP32 where emulating would be slower. */
+/* Otherwise cuBLAS may use FP32 where emulation would be slower. */
 static enum status emulate(const struct rival *r, const char *version)
 {
-    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s knows no emulation of FP32", version);
+    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s has no emulation of FP32", version);
     return check(ex.SetEmulationStrategy(r->handle, EMULATION_EAGER), E_ABSENT, "emulate FP32");
 }
 
@@ -217,13 +218,13 @@ enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row
     detail[0] = '\0';
     enum status st = load_ex(version);
     if (st) return st;
-    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx takes no size beyond %d", INT_MAX);
+    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx supports no size above %d", INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     *kernel = (struct kernel){r, ex_launch, rival_close};
     const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
     if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
-    /* The pedantic mode would forbid what other compute types are asked for. */
+    /* The pedantic mode would forbid other compute types. */
     st = start(r, setup, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
     if (!st && row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9) st = emulate(r, version);
     if (!st && autotune) st = try_it(setup, kernel);

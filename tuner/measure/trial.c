@@ -5,8 +5,8 @@
 #include "stats.h"
 #include <stdio.h>
 
-/* Wrong, or the setup spoilt by a former candidate that wrote where it must not? Write everything again and
- * ask once more; when it was wrong indeed, write everything again for the next one. */
+/* A wrong result may be caused by an earlier candidate's stray writes. So everything is rewritten and the
+ * candidate judged again. If it is wrong again, everything is rewritten for the next candidate. */
 static enum status judge_fairly(struct oracle *oracle, const struct kernel *kernel,
                                 struct judgement *judgement)
 {
@@ -18,7 +18,7 @@ static enum status judge_fairly(struct oracle *oracle, const struct kernel *kern
     return st;
 }
 
-/* Take samples until the screen has seen enough. */
+/* Takes samples until the screen has enough. */
 static enum status screen(struct timed *timed, double best_us, struct outcome *o)
 {
     bool drop = false;
@@ -62,7 +62,7 @@ static enum status judge_and_time(struct trial_setup *setup, const struct kernel
     o->worst_error = judgement.worst;
     o->errors = judgement.errors;
     snprintf(o->detail, sizeof o->detail, "%s", judgement.detail);
-    /* An accuracy class asks for more than the bound: errors not far above the rival's on the same data. */
+    /* An accuracy class requires more than the bound: errors not far above the rival's on the same data. */
     const struct gemm_type_row *type = gemm_type_row(setup->problem.type);
     if (judgement.right && accuracy_answers(type, &judgement.errors, &setup->anchor_errors))
         return time_and_recheck(setup, kernel, &judgement, best_us, o);

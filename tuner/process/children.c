@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPILER_RETRIES 1 /* a compiler that dies may have been killed for another's memory */
+#define COMPILER_RETRIES 1 /* the system may have killed it because another process used the memory */
 
 int children_workers(const struct children *children)
 {
@@ -42,7 +42,7 @@ bool children_worker_idle(const struct children *children, int worker)
     return slot->stage == READY && pool_idle(children->pool, slot->child);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static enum status ask_compiler(struct children *children, struct child_slot *slot)
 {
@@ -54,7 +54,7 @@ static enum status ask_compiler(struct children *children, struct child_slot *sl
     json_decref(request);
     return st == E_BUSY
                ? OK
-               : st; /* as in children_greet: its end is that of this compilation, which is asked again */
+               : st; /* as in children_greet: its end is reported for this compilation, which is repeated */
 }
 
 enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag)
@@ -89,12 +89,12 @@ void children_cancel(struct children *children, int worker)
 {
     struct child_slot *slot = &children->worker[worker];
     if (slot->stage >= LEAVING) return;
-    slot->stage = GREETING; /* its end comes without a job and makes us greet it */
+    slot->stage = GREETING; /* its end is reported without a job, and it is greeted again */
     slot->tag = NULL;
     pool_cancel(children->pool, slot->child);
 }
 
-/* ---- what comes back ---- */
+/* ---- answers ---- */
 
 static enum status parse_build(const json_t *answer, struct build *build)
 {
@@ -137,7 +137,7 @@ static int compilers_left(const struct children *children)
     return left;
 }
 
-/* *found says whether *event holds something for the caller. */
+/* *found tells whether *event holds an event for the caller. */
 static enum status from_compiler(struct children *children, struct child_slot *slot, struct pool_event *e,
                                  bool *found, struct children_event *event)
 {
@@ -168,7 +168,7 @@ static enum status from_compiler(struct children *children, struct child_slot *s
     if (!e->gone) return children_greet(children, slot);
     slot->stage = GONE;
     if (compilers_left(children)) return OK;
-    return fail(E_COMPILER, "every compiler process died again and again; the last one %s", e->reason);
+    return fail(E_COMPILER, "every compiler process died repeatedly; the last one %s", e->reason);
 }
 
 static void give_up(struct children *children, struct child_slot *slot, const char *reason)
@@ -204,14 +204,14 @@ static enum status from_worker(struct children *children, struct child_slot *slo
         event->kind = CHILDREN_BACK;
         return OK;
     }
-    if (e->kind == POOL_REPLY) { /* it greets, but the GPU is not well */
+    if (e->kind == POOL_REPLY) { /* it answers, but the GPU failed its test */
         *found = false;
         if (++slot->failures >= GREETINGS_MAX) give_up(children, slot, status_text());
         else pool_cancel(children->pool, slot->child);
         return OK;
     }
 
-    /* It ended. Without a job during a greeting it was us who cancelled it. */
+    /* It ended. Without a job during a greeting, it was cancelled by us. */
     *found = slot->stage == AT_WORK || slot->stage == READY;
     event->kind = CHILDREN_LOST;
     event->hung = e->kind == POOL_TIMEOUT;
@@ -258,7 +258,7 @@ enum status children_wait(struct children *children, double timeout_s, struct ch
     }
 }
 
-/* ---- one thing at a time ---- */
+/* ---- synchronous calls ---- */
 
 enum status children_ask(struct children *children, int worker, json_t *request, double deadline_s,
                          json_t **answer)

@@ -1,6 +1,5 @@
-/* children_slots.h — what the children are to the tuner, each in its slot. What children_start.c (opening and
- * greeting) and children.c (requests and answers) share.
- */
+/* children_slots.h — the children and their states. Shared by children_start.c (opening and greeting) and
+ * children.c (requests and answers). */
 #ifndef GT_CHILDREN_SLOTS_H
 #define GT_CHILDREN_SLOTS_H
 
@@ -11,17 +10,17 @@
 
 enum stage { GREETING, READY, AT_WORK, LEAVING /* given up, not yet said */, GONE };
 
-/* A child, seen as what it does for us. */
+/* A child process and its state in the protocol. */
 struct child_slot {
     int child;
     enum stage stage;
     void *tag;
-    int failures; /* since it last did what it was asked */
+    int failures; /* since its last successful answer */
 
     struct worker_info info;         /* of a worker */
     char reason[OUTCOME_DETAIL_MAX]; /* why it was given up */
 
-    struct kernel_key kernel; /* of a compiler at work, to ask again */
+    struct kernel_key kernel; /* of a busy compiler, to repeat the request */
     int retries;
     bool again; /* ask again once greeted */
 };
@@ -33,11 +32,12 @@ struct children {
     char nvrtc[CHILDREN_VERSION_MAX];
 };
 
-/* The slot of a child of the pool. *compiler: which of the two it is. */
+/* The slot of a child of the pool. *compiler: whether it is a compiler or a worker. */
 struct child_slot *children_slot(struct children *children, int child, bool *compiler);
-/* Say hello: its answer comes as that of any request. Errors: E_MEMORY. */
+/* Sends the greeting; its answer comes like that of any request. Errors: E_MEMORY. */
 enum status children_greet(struct children *children, struct child_slot *slot);
-/* What a worker says of itself in its answer. Errors: E_GPU (it computes wrongly), the answer's own. */
+/* Reads a worker's description of itself from its answer. Errors: E_GPU (it computes wrongly), those in the
+ * answer. */
 enum status children_take_hello(struct child_slot *slot, const json_t *answer);
 
 #endif

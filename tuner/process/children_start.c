@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COMPILER_NICE 10 /* a worker that waits for a core is a GPU that waits */
+#define COMPILER_NICE 10 /* else compilers could delay a worker, and thereby a GPU */
 
 struct child_slot *children_slot(struct children *children, int child, bool *compiler)
 {
@@ -28,7 +28,7 @@ enum status children_greet(struct children *children, struct child_slot *slot)
     slot->stage = GREETING;
     enum status st = pool_submit(children->pool, slot->child, hello, CHILDREN_DEADLINE_S, slot);
     json_decref(hello);
-    /* It is ending already, or gone: that comes as an event, and it is greeted again or given up. */
+    /* It is ending already, or gone. That is reported as an event; then it is greeted again or given up. */
     return st == E_BUSY || st == E_CHILD ? OK : st;
 }
 
@@ -56,7 +56,8 @@ enum status children_take_hello(struct child_slot *slot, const json_t *answer)
     return OK;
 }
 
-/* A child that dies at its start may have been killed for another's memory: it is greeted again. */
+/* A child that dies at its start may have been killed because another process used the memory: it is greeted
+ * again. */
 static enum status greet_again(struct children *children, struct child_slot *slot, bool compiler,
                                const struct pool_event *e)
 {
@@ -65,7 +66,7 @@ static enum status greet_again(struct children *children, struct child_slot *slo
     return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
 }
 
-/* Wait until every child has answered its first greeting. *devices: how many GPUs a worker says there are. */
+/* Waits until every child has answered its first greeting. *devices: number of GPUs according to a worker. */
 static enum status await_greetings(struct children *children, int *devices)
 {
     for (;;) {
@@ -137,15 +138,14 @@ static enum status start_worker(struct children *children, int device, const cha
     return st ? st : children_greet(children, slot);
 }
 
-/* NVIDIA's libraries read them once for a whole process, and then what was asked for as FP32 would be
- * something else, or TF32 would not be TF32. A user's program is not to be tuned for a setting of this shell.
- */
+/* NVIDIA's libraries read these variables once for a whole process; then FP32 would be computed in another
+ * way, or TF32 would not be TF32. Tuning for a user's program must not depend on this shell's settings. */
 static const char *const kept_from_children[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                                                  "CUBLAS_EMULATION_STRATEGY", NULL};
 
 enum status children_open(const struct children_options *options, struct children **out)
 {
-    if (!utf8_valid(options->cache)) /* messages name its files, and JSON has no other characters */
+    if (!utf8_valid(options->cache)) /* messages contain its paths, and JSON allows only UTF-8 */
         return fail(E_INPUT, "the name of the cache folder is not UTF-8: %.200s; choose another with --cache",
                     options->cache);
     struct children *children = calloc(1, sizeof *children);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOSE_WAIT_MS 5000 /* a process that the GPU driver holds may be slow to die */
+#define CLOSE_WAIT_MS 5000 /* the GPU driver may delay the end of a process */
 
 void pool_push(struct pool *pool, struct pool_event event)
 {
@@ -34,7 +34,7 @@ static void on_tick(uv_timer_t *timer)
     ((struct pool *)timer->data)->ticked = true;
 }
 
-/* A signal that is ignored stays so: nohup means it. */
+/* A signal that is ignored stays ignored: nohup relies on it. */
 static int watch_interrupts(struct pool *p)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -52,7 +52,7 @@ static int watch_interrupts(struct pool *p)
 
 enum status pool_open(struct pool **pool)
 {
-    enum status st = limits_files(1); /* libuv aborts where it finds none */
+    enum status st = limits_files(1); /* libuv aborts if it can open no file */
     if (st) return st;
     struct pool *p = calloc(1, sizeof *p);
     if (!p) return fail(E_MEMORY, "out of memory for the child processes");
@@ -113,7 +113,7 @@ struct sending {
 
 static void on_sent(uv_write_t *request, int status)
 {
-    (void)status; /* a child that cannot be written to has ended, which is seen elsewhere */
+    (void)status; /* a child that cannot be written to has ended, which is noticed elsewhere */
     struct sending *s = request->data;
     free(s->bytes);
     free(s);
@@ -135,7 +135,7 @@ enum status pool_submit(struct pool *pool, int child, const json_t *message, dou
     s->request.data = s;
     uv_buf_t buffer = uv_buf_init(s->bytes, (unsigned)length);
     int error = uv_write(&s->request, (uv_stream_t *)&c->channel, &buffer, 1, on_sent);
-    if (error) on_sent(&s->request, error); /* it is ending: its end is reported as that of this job */
+    if (error) on_sent(&s->request, error); /* it is ending: its end is reported for this job */
     c->outstanding = true;
     c->job = job;
     child_set_deadline(c, deadline_s);
@@ -229,7 +229,7 @@ void pool_close(struct pool *pool)
         child_kill(c, "the tuner ends");
     }
     uv_timer_start(&pool->tick, on_close_wait, CLOSE_WAIT_MS, 0);
-    uv_unref((uv_handle_t *)&pool->tick); /* waits only as long as a child lives */
+    uv_unref((uv_handle_t *)&pool->tick); /* does not keep the loop alive without children */
     uv_run(&pool->loop, UV_RUN_DEFAULT);
     close_handle((uv_handle_t *)&pool->tick);
     uv_run(&pool->loop, UV_RUN_DEFAULT);

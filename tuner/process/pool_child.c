@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define RESTARTS_MAX 5 /* deaths in a row without one answer between them */
+#define RESTARTS_MAX 5 /* deaths in a row without an answer between them */
 #define CHILD_FD     3
 
 void child_kill(struct child *c, const char *why)
@@ -20,7 +20,7 @@ void child_kill(struct child *c, const char *why)
     uv_process_kill(&c->process, SIGKILL);
 }
 
-/* ---- what a child sends ---- */
+/* ---- messages from children ---- */
 
 static void take_messages(struct child *c)
 {
@@ -36,7 +36,7 @@ static void take_messages(struct child *c)
         start += used;
         if (!c->outstanding) {
             json_decref(message);
-            child_kill(c, "it answered without being asked");
+            child_kill(c, "it answered without a request");
             break;
         }
         c->outstanding = false;
@@ -61,7 +61,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     }
     size_t left = c->room - c->length;
     *buffer =
-        uv_buf_init(left ? c->bytes + c->length : NULL, (unsigned)left); /* no room ends in UV_ENOBUFS */
+        uv_buf_init(left ? c->bytes + c->length : NULL, (unsigned)left); /* a zero length gives UV_ENOBUFS */
 }
 
 static void on_bytes(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
@@ -73,7 +73,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
         take_messages(c);
     } else if (count < 0) {
         uv_read_stop(stream);
-        /* A process that is ending closes its socket first: the kill does not change how it ends. */
+        /* A process that is ending closes its socket first: a kill then does not change how it ends. */
         bool closed = count == UV_EOF || count == UV_ECONNRESET;
         child_kill(c, closed                ? ""
                       : count == UV_ENOBUFS ? "no memory for its answer"
@@ -95,7 +95,7 @@ static void take_line(struct child *c, const char *text, size_t count)
     }
 }
 
-/* Every stream has its own small buffer: only one read is in flight in a loop. */
+/* Each stream has its own small buffer: a loop has only one read in progress. */
 static void on_line_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     (void)handle, (void)suggested;
@@ -109,7 +109,7 @@ static void on_line(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
     else if (count < 0) uv_read_stop(stream);
 }
 
-/* What a child wrote just before it ended is still in the pipes: an answer among it is an answer. */
+/* Output that a child wrote just before it ended is still in the pipes; it may contain an answer. */
 static void drain(struct child *c)
 {
     char text[4096];
@@ -127,7 +127,7 @@ static void drain(struct child *c)
     take_messages(c);
 }
 
-/* ---- how a child ends and is started again ---- */
+/* ---- end and restart of a child ---- */
 
 static void describe_end(struct child *c, int64_t status, int signal_number)
 {
@@ -189,7 +189,7 @@ static bool is_kept_from_children(const struct pool *pool, const char *assignmen
     return false;
 }
 
-/* The environment of a child: an array to be freed, of strings that are ours. */
+/* The environment of a child: an array to be freed, with strings that belong to our environment. */
 static char **environment_of_child(const struct pool *pool)
 {
     size_t count = 0, kept = 0;
@@ -219,7 +219,7 @@ void child_spawn(struct child *c)
         .exit_cb = on_exit_of_child,
         .file = pool->program,
         .args = c->argv,
-        .flags = UV_PROCESS_DETACHED, /* Ctrl-C in a terminal reaches the supervisor alone */
+        .flags = UV_PROCESS_DETACHED, /* Ctrl-C in a terminal reaches the supervisor only */
         .stdio_count = CHILD_FD + 1,
         .stdio = stdio,
     };
@@ -237,7 +237,7 @@ void child_spawn(struct child *c)
     }
     c->running = true;
     c->ending = false;
-    if (c->nice_level > 0) /* the system takes 19, the most there is, for more */
+    if (c->nice_level > 0) /* the system limits it to 19 */
         setpriority(PRIO_PROCESS, (id_t)c->process.pid, getpriority(PRIO_PROCESS, 0) + c->nice_level);
     uv_read_start((uv_stream_t *)&c->channel, on_room, on_bytes);
     uv_read_start((uv_stream_t *)&c->errors, on_line_room, on_line);

@@ -1,6 +1,4 @@
-/* pool_child.h — one child process of a pool: started, listened to, and seen to end. What pool.c and
- * pool_child.c share.
- */
+/* pool_child.h — one child process of a pool: start, output and end. Shared by pool.c and pool_child.c. */
 #ifndef GT_POOL_CHILD_H
 #define GT_POOL_CHILD_H
 
@@ -18,23 +16,23 @@ struct child {
 
     uv_process_t process;
     uv_pipe_t channel; /* frames, both ways */
-    uv_pipe_t errors;  /* its standard error: the last line explains a death */
+    uv_pipe_t errors;  /* standard error of the child: its last line explains a death */
     uv_timer_t deadline;
-    int open_handles; /* of process, channel, errors: a restart waits until all are closed */
+    int open_handles; /* among process, channel, errors; a restart waits until all are closed */
     bool running;     /* spawned and not yet seen to end */
 
-    bool outstanding; /* a request without its answer */
+    bool outstanding; /* a request is unanswered */
     void *job;
-    char *bytes; /* received, not yet a whole frame */
+    char *bytes; /* received bytes of an incomplete frame */
     size_t length, room;
-    char line[LINE_MAX_LENGTH]; /* last whole or partial line of errors */
+    char line[LINE_MAX_LENGTH]; /* last line of errors, complete or not */
     size_t line_length;
     bool line_ended;
 
-    bool ending; /* killed, or its socket is closed: takes no more requests */
+    bool ending; /* killed, or its socket is closed: accepts no requests */
     bool timed_out, cancelled, stopped, gone;
     int failures;     /* deaths since the last answer */
-    char reason[160]; /* why we killed it, or how it ended */
+    char reason[160]; /* why it was killed, or how it ended */
 };
 
 struct queued {
@@ -45,30 +43,30 @@ struct queued {
 struct pool {
     uv_loop_t loop;
     uv_signal_t interrupt[3];
-    int interrupts; /* of them, those that are watched for */
+    int interrupts; /* number of them that are open */
     uv_timer_t tick;
     bool ticked, closing;
     const char *program;
-    const char *const *kept; /* variables that children do not get; NULL: none */
-    bool echo;               /* GEMMTUNE_DEBUG: what children print goes to our standard error */
+    const char *const *kept; /* variables that children do not inherit; NULL: none */
+    bool echo;               /* GEMMTUNE_DEBUG: copy the children's output to our standard error */
     struct child **children;
     int count;
     struct queued *first, **last;
     bool out_of_memory;
 };
 
-/* An event for pool_wait, which owns its message from now on. */
+/* Queues an event for pool_wait; takes ownership of its message. */
 void pool_push(struct pool *pool, struct pool_event event);
 
-/* Run the program anew. A failure leaves the child gone, with the reason. Its end comes as an event, and it
- * is spawned again. */
+/* Starts the program again. On failure the child is gone, with the reason. Its end comes as an event, and it
+ * is started again. */
 void child_spawn(struct child *c);
-/* The first reason stands: what follows from a kill explains nothing. "" leaves it to the way the process
- * ends. */
+/* The first reason is kept: later ones only follow from the kill. "": the way in which the process ends is
+ * the reason. */
 void child_kill(struct child *c, const char *why);
-/* From now on it has so many seconds to answer. */
+/* Sets the deadline of its answer, in seconds from now. */
 void child_set_deadline(struct child *c, double seconds);
-/* It is taken to have ended, though the system does not say so. */
+/* Treats the child as ended, although the system has not reported its end. */
 void child_give_up(struct child *c);
 void child_free(struct child *c); /* takes NULL */
 

@@ -1,7 +1,7 @@
 #include "exact.h"
 
-/* For the problem's own type: what the user measured, else the pretuned one, cold before hot, unless both are
- * predictions. False: there is neither. */
+/* For the problem's own type: the user's measured winner, else the pretuned one, cold ones before hot ones,
+ * unless both are predictions. False: there is neither. */
 static bool find_of_type(struct winner_store *store, const struct problem *problem,
                          struct stored_winner *winner, struct config *config)
 {
@@ -26,16 +26,16 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
                        struct stored_winner *winner, struct config *config)
 {
     bool found = false;
-    /* With strides of 0 the text form, by which winners are kept, would mean another problem. */
+    /* With strides of 0 the text form, by which winners are stored, would mean another problem. */
     if (problem->batch > 1 && (problem->stride_a <= 0 || problem->stride_b <= 0)) return E_ABSENT;
     winner_store_ask(store);
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
         struct problem p = *problem;
         struct stored_winner w;
         struct config its;
-        p.type = (enum gemm_type)(((int)problem->type + i) % GEMM_TYPE_COUNT); /* its own first */
+        p.type = (enum gemm_type)(((int)problem->type + i) % GEMM_TYPE_COUNT); /* the needed type first */
         if (!gemm_type_answers(p.type, problem->type) || !find_of_type(store, &p, &w, &its)) continue;
-        /* Of another type what was measured, the fastest. */
+        /* Of the other types the fastest measured one. */
         const bool rival = found && !winner->base.predicted;
         if (i > 0 && (w.base.predicted || (rival && winner->base.time_us <= w.base.time_us))) continue;
         found = true;

@@ -15,12 +15,12 @@
 #define NEAREST_KEPT 4
 #define MODEL_KEPT   2
 
-/* A choice of the model alone is believed to be as good as cuBLAS up to so many times what the machine allows
- * at best. */
+/* A choice by the model alone is assumed to be as good as cuBLAS if its time is at most this multiple of the
+ * machine's limit. */
 #define TRUSTED_SHARE 1.5
-/* Estimates differ by this much without meaning anything. */
+/* Differences of estimates below this factor are not significant. */
 #define CUBLAS_MARGIN 1.05
-/* Share lost for each unit of distance from what was measured, beside what the model sees. */
+/* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
 static struct choice from_winner(enum choice_source source, const struct stored_winner *w,
@@ -38,7 +38,7 @@ static struct choice from_winner(enum choice_source source, const struct stored_
     return c;
 }
 
-/* The user's own winner may have been tuned with more than this program allows. */
+/* The user's own winner may have been tuned with a larger workspace than this program allows. */
 static void say_too_large(const struct winner_store *store, const struct stored_winner *winner,
                           const struct config *config)
 {
@@ -60,8 +60,8 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
     *count = 0;
     enum status st = exact_find(store, problem, &winner, &config);
     if (st || winner.base.predicted) return st == E_ABSENT ? OK : st;
-    /* It was raced in the arithmetic of its type, and cuBLAS, which is among the others, may be allowed more.
-     */
+    /* It was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be allowed
+     * a less strict one here. */
     const double cublas_us =
         winner.base.problem.type == problem->type ? 0 : nearest_cublas_us(&store->gpu, &winner, problem);
     const bool cublas_is_faster = cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us;
@@ -84,7 +84,7 @@ struct listing {
     int alignment;
     struct choice *choices;
     int count;
-    double model_best_us; /* the model's best among all configurations known; INFINITY if there is none */
+    double model_best_us; /* the model's best time of all known configurations; INFINITY if none */
 };
 
 static bool is_listed(const struct listing *l, const struct choice *c)
@@ -112,7 +112,7 @@ struct modelled {
     double time_us;
 };
 
-/* The model's best few among all configurations that are legal here. */
+/* The model's few best among all configurations that are legal here. */
 static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
 {
     const struct winner_store *store = l->store;
@@ -137,7 +137,7 @@ static double estimated_loss(const struct listing *l, const struct choice *c, do
     return fmax(0, by_model) + LOSS_PER_DISTANCE * distance;
 }
 
-/* cuBLAS as the nearest race saw it, scaled to this problem; INFINITY if none did. */
+/* cuBLAS's time in the nearest race, scaled to this problem; INFINITY if there is none. */
 static struct neighbour expect_cublas(const struct listing *l, const struct neighbour *near, int count)
 {
     const struct gpu *gpu = &l->store->gpu;
@@ -150,7 +150,7 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
     return (struct neighbour){NULL, 0, INFINITY};
 }
 
-/* cublas: not the winner's own configuration but what it was raced against. */
+/* cublas: list cuBLAS, which the winner was raced against, instead of the winner's configuration. */
 static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
 {
     int index = n->winner->config;
@@ -182,7 +182,7 @@ static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], 
     }
 }
 
-/* What tune predicted for this very problem. */
+/* A prediction by tune for exactly this problem. */
 static void list_predicted(struct listing *l)
 {
     struct stored_winner winner;
@@ -217,7 +217,7 @@ static void list_cublas(struct listing *l, const char *why)
     list(l, &c);
 }
 
-/* The widest accesses to the operands that are legal. */
+/* Sets the widest legal accesses to the operands. */
 static void widen(struct config *config, const struct listing *l)
 {
     const struct template *t = config->template;
@@ -229,7 +229,7 @@ static void widen(struct config *config, const struct listing *l)
     }
 }
 
-/* The plain configurations of all families, the model's best first. */
+/* The plain configurations of all families, in the order of the model's times. */
 static void list_plain(struct listing *l)
 {
     struct choice found[CHOICES_MAX];
@@ -241,8 +241,7 @@ static void list_plain(struct listing *l)
             widen(&plain, l);
             struct choice c = {
                 .source = CHOICE_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
-            snprintf(c.why, sizeof c.why,
-                     "nothing is known of this GPU that could be used: a plain configuration");
+            snprintf(c.why, sizeof c.why, "no usable winner is known for this GPU: a plain configuration");
             if (count == CHOICES_MAX && found[count - 1].time_us <= c.time_us) continue;
             int at = count < CHOICES_MAX ? count++ : count - 1;
             for (; at > 0 && found[at - 1].time_us > c.time_us; at--) found[at] = found[at - 1];
@@ -268,12 +267,11 @@ enum status lookup_others(struct winner_store *store, const struct problem *prob
     double least =
         model_roofline_us(problem, gpu_peak_tflops(&store->gpu, problem->type), store->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
-        list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
+        list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");
-    const bool measured_only =
-        gemm_type_has_limits(problem->type); /* errors that nobody knows may be too large */
+    const bool measured_only = gemm_type_has_limits(problem->type); /* unknown errors may be too large */
     if (!measured_only) list_modelled(&l, best, modelled);
-    list_cublas(&l, "what was known could not be used: cuBLAS");
+    list_cublas(&l, "no known winner could be used: cuBLAS");
     if (!measured_only) list_plain(&l);
     *count = l.count;
     return OK;

@@ -28,12 +28,12 @@ struct choice {
     char why[200];
 };
 
-/* What was measured for exactly this problem: one choice, or none (also where the operands are less aligned
- * than its kernel needs). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
+/* What was measured for exactly this problem: one choice or none (none also if the operands are less aligned
+ * than its kernel requires). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
                          struct choice choices[CHOICES_MAX], int *count);
 
-/* Everything else, best first; never empty, except that nothing in the list is legal. Errors: E_MEMORY. */
+/* Everything else, best first. Empty only if nothing is legal. Errors: E_MEMORY. */
 enum status lookup_others(struct winner_store *store, const struct problem *problem, int alignment,
                           struct choice choices[CHOICES_MAX], int *count);
 

@@ -10,7 +10,7 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
 {
     struct problem p = *problem;
     const bool batch =
-        p.batch > 1; /* then longer rows would make the items overlap, but longer strides do as well */
+        p.batch > 1; /* longer rows could make batch items overlap; longer strides have the same effect */
     int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,
                               batch ? &p.stride_c : &p.ldc};
     for (int i = 0; i < 3 && alignment < 16; i++) {
@@ -28,7 +28,7 @@ const char *nearest_illegal(const struct winner_store *store, const struct confi
     return why ? why : workspace_refuses(config, &p, store->workspace_bytes);
 }
 
-/* Insert by distance; the farthest falls out of a full list. */
+/* Inserts by distance; the farthest entry is dropped from a full list. */
 static int insert(struct neighbour *list, int count, int room, struct neighbour fresh)
 {
     int at = count < room ? count : room - 1;
@@ -52,9 +52,8 @@ double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *w, c
     return (w->config == CUBLAS_WON ? w->base.time_us : w->base.anchor_us) * here / there;
 }
 
-/* What a winner would take for another problem: the model's time for it, corrected by how wrong the model was
- * about the winner's own problem, the less the farther away that is. cuBLAS scales with what the machine
- * allows at best. */
+/* The expected time of a winner for another problem: the model's time, corrected by the model's error for the
+ * winner's own problem; the correction shrinks with the distance. cuBLAS scales with the machine's limits. */
 static void transfer(const struct winner_store *store, const struct problem *problem, struct neighbour *n)
 {
     const struct stored_winner *w = n->winner;
@@ -70,14 +69,14 @@ static void transfer(const struct winner_store *store, const struct problem *pro
     n->time_us = here.time_us * pow(w->base.time_us / there.time_us, exp(-n->distance));
 }
 
-/* Measured here, with the kernels of now, and good for other problems than its own. */
+/* Measured on this GPU with the current kernels, and valid for problems other than its own. */
 static bool serves_others(const struct stored_winner *w)
 {
     return !w->base.predicted && !w->changed && !w->other_gpu && w->base.time_us > 0 &&
            (w->base.exact || w->config == CUBLAS_WON);
 }
 
-/* Some of which will be illegal, or farther than they look. */
+/* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
 static int list_read(const struct winner_store *store, const struct shape *shape,
@@ -89,15 +88,15 @@ static int list_read(const struct winner_store *store, const struct shape *shape
         if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
-        /* Of equals the user's own goes first. */
+        /* The user's own winner precedes an equal one. */
         if (w->pretuned) n.distance = nextafter(n.distance, INFINITY);
         listed = insert(list, listed, LISTED, n);
     }
     return listed;
 }
 
-/* Times that more is read, for one question: a part of the database that holds nothing but predictions, or
- * another GPU's winners, is not read to its end. */
+/* Limit of further reads for one lookup: a part of the database that contains only predictions, or another
+ * GPU's winners, is not read completely. */
 #define READINGS_MAX 8
 
 enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,

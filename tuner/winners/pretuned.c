@@ -22,7 +22,7 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Beside the file that this function was loaded from: the library, or the program it was linked into. */
+/* Beside the file from which this code was loaded: the library, or the program that contains it. */
 static bool beside_library(char *path, size_t room)
 {
     char library[2048];

@@ -4,8 +4,8 @@
 
 #define CONFIGS_MAX (1 << 20)
 
-/* Of the values alone: cheaper than config_hash, which goes through the text form and is the same on every
- * machine. */
+/* Hashes only the values. This is cheaper than config_hash, which hashes the text form so that the result is
+ * the same on every machine. */
 static size_t hash_of(const struct config *config)
 {
     uint64_t hash = (uintptr_t)config->template;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_TOGETHER 128 /* problems whose winners are read at a time */
+#define READ_TOGETHER 128 /* problems whose winners are read in one query */
 
 void winner_store_driver(char version[DB_TEXT_MAX])
 {
@@ -97,7 +97,7 @@ static void open_database(struct winner_store *store, const char *path)
     store->db = NULL;
     if (st == E_BUSY && !store->waiting) store->waiting = strdup(path ? path : usual);
     store->held = store->waiting != NULL;
-    if (st != E_ABSENT || named) /* that somebody has not tuned yet is nothing to complain of */
+    if (st != E_ABSENT || named) /* a default database that does not exist yet is not worth a message */
         notice(store->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
 
@@ -105,7 +105,7 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
                               const char *pretuned, struct notices *notices)
 {
     *store = (struct winner_store){.gpu = *gpu, .notices = notices};
-    workspace_from_environment(&store->workspace_bytes); /* or the default, where it says nonsense */
+    workspace_from_environment(&store->workspace_bytes); /* the default if the variable is invalid */
     winner_store_driver(store->driver);
     if (!database || database[0]) open_database(store, database);
     enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;
@@ -113,8 +113,8 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
     return st;
 }
 
-/* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
- * a glance waits. */
+/* A database held by another process is tried again at the first, second, fourth, eighth lookup and so on:
+ * each attempt takes as long as the short wait for a lock. */
 void winner_store_ask(struct winner_store *store)
 {
     store->held = store->waiting != NULL;
@@ -138,7 +138,7 @@ void winner_store_close(struct winner_store *store)
     *store = (struct winner_store){.db = NULL};
 }
 
-/* The database cannot be read any further: say so, and go on without. */
+/* The database has become unreadable: print a notice, and continue without it. */
 static void lose_database(struct winner_store *store)
 {
     notice(store->notices, NOTICE_DATABASE, "tuned winners are no longer used: %s", status_text());
@@ -160,7 +160,7 @@ bool winner_store_recorded(struct winner_store *store, const struct problem *pro
     return true;
 }
 
-/* ---- what is near ---- */
+/* ---- neighbours ---- */
 
 static bool add_problem(void *self, int64_t id, const struct problem *problem)
 {
@@ -180,7 +180,7 @@ static bool add_problem(void *self, int64_t id, const struct problem *problem)
     return true;
 }
 
-/* The winners of some problems. What was read before something broke has been checked row by row. */
+/* Reads the winners of some problems. Winners read before a failure were checked row by row and are kept. */
 static enum status read_winners(struct winner_store *store, struct stored_problem *const problems[],
                                 int count)
 {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 _Atomic(struct context *) contexts_first;
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* adding contexts; winners of each */
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding contexts and using winners */
 
 enum { RETRY_CALLS = 256 };
-static atomic_int calls_to_pass; /* until a context is tried again that could not be opened */
+static atomic_int calls_to_pass; /* until a context that could not be opened is tried again */
 
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
@@ -16,7 +16,7 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
     return c->listed;
 }
 
-/* Every problem that is stored: more than have a winner, but none is missing. */
+/* Lists every stored problem: more than have a winner, but none is missing. */
 static void list_winners(struct context *c)
 {
     c->listed = !c->store.held; /* else there may be more later */

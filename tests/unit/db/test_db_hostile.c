@@ -77,8 +77,8 @@ TEST(a_schema_with_code_or_other_tables_is_refused)
         make_database(2);
         meddle(changes[i]);
         struct db *db;
-        assert_fails(db_open(store_path, DB_READ, &db), E_DB, "its tables are others");
-        assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "its tables are others");
+        assert_fails(db_open(store_path, DB_READ, &db), E_DB, "its tables differ");
+        assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "its tables differ");
         unlink(store_path);
     }
 }
