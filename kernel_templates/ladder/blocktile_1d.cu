@@ -12,8 +12,8 @@
  *         └────┘   └────┴─┴─────┘
  *
  * Gained: for each k a thread reads one element of Bs and TM of As, and does TM FMAs with them: 1 + 1/TM
- * loads per FMA instead of 2. The TM sums live in registers for the whole kernel. The tile of C is TM times as
- * large for the same number of threads, so global memory is read less, too.
+ * loads per FMA instead of 2. The TM sums live in registers for the whole kernel. The tile of C is TM times
+ * as large for the same number of threads, so global memory is read less, too.
  *
  * What limits it now: still more than one load from shared memory for each FMA.
  *
