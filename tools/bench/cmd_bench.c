@@ -135,7 +135,7 @@ static const char about[] =
  */
 struct sources {
     struct db *db;
-    struct known pretuned;
+    struct winner_store pretuned;
     struct notices notices;
 };
 
@@ -151,7 +151,7 @@ static enum status open_database(const struct options *o, struct sources *from)
 static enum status open_pretuned(const struct gpu *gpu, struct sources *from)
 {
     notices_start(&from->notices, false);
-    return known_open(&from->pretuned, gpu, "", NULL, &from->notices);
+    return winner_store_open(&from->pretuned, gpu, "", NULL, &from->notices);
 }
 
 /* A kernel that ran wrong is not a slow kernel: the command must not end as if all were well. */
@@ -223,7 +223,7 @@ enum status cmd_bench(int argc, char **argv)
     if (!st) st = bench_all(&options, children, rows);
 out:
     children_close(children);
-    known_close(&from.pretuned);
+    winner_store_close(&from.pretuned);
     db_close(from.db);
     free(rows);
     problem_list_free(&options.problems);

@@ -27,12 +27,12 @@ static bool keep(void *self, const struct db_winner *winner)
     return false;
 }
 
-static bool is_pretuned(struct known *pretuned, const struct problem *problem, struct fastest *fastest)
+static bool is_pretuned(struct winner_store *pretuned, const struct problem *problem, struct fastest *fastest)
 {
-    struct known_winner winner;
+    struct stored_winner winner;
     if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.base.predicted)
         return false;
-    if (winner.config == KNOWN_CUBLAS) {
+    if (winner.config == CUBLAS_WON) {
         fastest->cublas_won = true;
         return false;
     }
@@ -41,8 +41,8 @@ static bool is_pretuned(struct known *pretuned, const struct problem *problem, s
     return true;
 }
 
-enum status fastest_find(struct db *db, struct known *pretuned, const struct worker_info *worker, bool cold,
-                         const struct problem *problem, struct fastest *fastest)
+enum status fastest_find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
+                         bool cold, const struct problem *problem, struct fastest *fastest)
 {
     struct db_context context;
     struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem};
