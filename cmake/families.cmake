@@ -1,9 +1,10 @@
-# The table of kernel templates (tuner/core/template.h) is made of rows, one a family.
+# The table of kernel templates (tuner/core/template.h) consists of rows, one per family.
 set(GT_EXTRA_FAMILIES "" CACHE STRING "folders of kernel families from outside of this tree (docs/adding_a_template.md)")
 
 get_filename_component(gt_device_headers ${CMAKE_CURRENT_LIST_DIR}/../kernel_templates/device ABSOLUTE)
 
-# gt_included(OUT TEXT FOLDER...): the list of TEXT and of what it includes from the folders, in that order.
+# gt_included(OUT TEXT FOLDER...): lists TEXT and the files of the folders that it includes, directly or not,
+# in that order.
 function(gt_included out text)
   set(found ${text})
   set(left ${text})
@@ -24,7 +25,7 @@ function(gt_included out text)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# gt_sources(TARGET NAME TEXT...): the array sources_NAME of struct template, of embedded texts.
+# gt_sources(TARGET NAME TEXT...): defines the array sources_NAME of struct template from embedded texts.
 function(gt_sources target name)
   set(declared)
   set(listed)
@@ -50,9 +51,9 @@ const struct source_text sources_@name@[] = {
   target_sources(${target} PRIVATE ${out})
 endfunction()
 
-# gt_family(TARGET FOLDER [TEMPLATES name...]): a family becomes part of TARGET. Of its folder *.c are the host's sources;
+# gt_family(TARGET FOLDER [TEMPLATES name...]): adds a family to TARGET. The folder's *.c are host sources;
 # *.cu and the headers that they include are embedded for NVRTC, and listed as sources_NAME for NAME.cu.
-# TEMPLATES: what its rows in the table are called, if there are others than one of the folder's name.
+# TEMPLATES: the names of its rows in the table, unless there is one row named after the folder.
 function(gt_family target folder)
   cmake_parse_arguments(arg "" "" "TEMPLATES" ${ARGN})
   get_filename_component(folder ${folder} ABSOLUTE)
@@ -84,16 +85,16 @@ function(gt_family target folder)
   set_property(TARGET ${target} APPEND PROPERTY GT_TEMPLATES ${arg_TEMPLATES})
 endfunction()
 
-# gt_outside_family(TARGET FOLDER): the same for a folder that is not of this tree. Its space file is beside the others where
-# the program is installed; a program that is not finds it where it lies.
+# gt_outside_family(TARGET FOLDER): the same for a folder outside of this tree. An installed program finds its
+# space file beside the others, a program that is not installed in the folder itself.
 function(gt_outside_family target folder)
   get_filename_component(folder ${folder} ABSOLUTE)
   gt_family(${target} ${folder})
   set_property(TARGET ${target} APPEND PROPERTY GT_FOLDERS ${folder})
 endfunction()
 
-# gt_template_table(TARGET): the table, of all rows of gt_templates and of the target. That of a program stands before
-# the one in the library.
+# gt_template_table(TARGET): defines the table, with all rows of gt_templates and of the target. A program's
+# own table takes precedence over the library's.
 function(gt_template_table target)
   set(rows)
   set(folders)

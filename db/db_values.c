@@ -42,7 +42,7 @@ static void check_run(struct reader *r)
     read_real(r, "power_limit_w", 0, 1e6);
     read_bool(r, "cold");
     read_long(r, "protocol", 0, INT32_MAX);
-    /* A command may be longer than any of ours. */
+    /* A command may be longer than our own ones. */
     if (sqlite3_column_bytes(r->stmt, r->next) < TEXT_MAX) read_text(r, "command", command, sizeof command);
     else r->next++;
     read_long(r, "started_us", 0, DB_TIME_MAX);

@@ -12,14 +12,14 @@
  *         └────┘   └────┴─┴─────┘
  *
  * Gained: for each k a thread reads one element of Bs and TM of As, and does TM FMAs with them: 1 + 1/TM
- * loads an FMA instead of 2. The TM sums live in registers for the whole kernel. The tile of C is TM times as
+ * loads per FMA instead of 2. The TM sums live in registers for the whole kernel. The tile of C is TM times as
  * large for the same number of threads, so global memory is read less, too.
  *
  * What limits it now: still more than one load from shared memory for each FMA.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN threads
  * BK       depth of a step
- * TM       rows of C a thread: fewer loads against more registers and fewer threads
+ * TM       rows of C per thread: fewer loads against more registers and fewer threads
  */
 #include "ladder_device.cuh"
 

@@ -9,16 +9,16 @@
  *         │    │    │    └───┘     │
  *         └────┘    └──────────────┘
  *
- * Gained: TM + TN loads from shared memory feed TM * TN FMAs: for 8 x 8 a quarter of a load an FMA, where the
+ * Gained: TM + TN loads from shared memory feed TM * TN FMAs: for 8 x 8 a quarter of a load per FMA, where the
  * rung below needed 1 + 1/8. From here on it is arithmetic that limits an ideal kernel.
  *
  * What limits it now: the loads are one float wide; a thread's column of As is BK floats apart from row to
  * row, so that its TM reads cannot be merged; every step waits twice, for global memory and at a barrier,
  * with nothing else to do.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN / TN threads
  * BK       depth of a step
- * TM, TN   rows and columns of C a thread: reuse against registers
+ * TM, TN   rows and columns of C per thread: reuse against registers
  */
 #include "ladder_device.cuh"
 

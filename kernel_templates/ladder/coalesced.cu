@@ -13,7 +13,7 @@
  * What limits it now: every FMA still needs two loads. An element of A is read by N threads and an element of
  * B by M, each time through the caches.
  *
- * BM, BN   rows and columns of C a block; BM * BN threads. BN = 32 puts a warp on one row.
+ * BM, BN   rows and columns of C per block; BM * BN threads. BN = 32 puts a warp on one row.
  */
 #include "ladder_device.cuh"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* double_buffered.cu — rung 7: the next tile is on its way while this one is used; one barrier a step.
+/* double_buffered.cu — rung 7: the next tile is loaded while this one is used; one barrier per step.
  *
  *     global memory     ┌ load t+1 into registers ┐
  *     arithmetic        │ ····· tile t, BK outer products ····· │
@@ -15,11 +15,11 @@
  *
  * What limits it now: how the threads of a warp lie on the tile. A warp covers a band of two rows of threads
  * and the whole width of the tile, so its lanes read much more of Bs than of As, with TN * 4 bytes between
- * them: several lanes want the same banks at once.
+ * them: several lanes access the same banks at once.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN / TN threads
  * BK       depth of a step
- * TM, TN   rows and columns of C a thread, multiples of 4
+ * TM, TN   rows and columns of C per thread, multiples of 4
  * MIN_BLOCKS
  *          blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
  *          fewer registers

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ladder_device.cuh — what every rung does alike: scalars, and memory accesses that stop at the edge of a
- * matrix; and what the later ones keep of a rung that shows it: the tile of a block, its loads (shared.cu),
- * the outer product (blocktile_2d.cu), stores by fours (vectorized.cu). */
+/* ladder_device.cuh — code shared by all rungs: scalars, and memory accesses that stop at the edge of a
+ * matrix. */
 #ifndef LADDER_DEVICE_CUH
 #define LADDER_DEVICE_CUH
 
@@ -75,7 +74,8 @@ __device__ __forceinline__ bool fits_vectors(const float *x, long long ld)
     return ld % 4 == 0 && (size_t)x % 16 == 0;
 }
 
-/* Four neighbours of a row, at once where they are aligned and inside. col is a multiple of 4. */
+/* Four neighbouring elements of a row: one load where they are aligned and inside the matrix. col is a
+ * multiple of 4. */
 __device__ __forceinline__ float4 load4(const float *x, long long ld, int row, int col, int rows, int cols,
                                         bool vectors)
 {

@@ -21,9 +21,9 @@
  * What limits it now: waiting. Between the two barriers of a step nothing is loaded, between the loads
  * nothing is computed.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN / TN threads
  * BK       depth of a step
- * TM, TN   rows and columns of C a thread, multiples of 4
+ * TM, TN   rows and columns of C per thread, multiples of 4
  */
 #include "ladder_device.cuh"
 

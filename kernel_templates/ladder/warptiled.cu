@@ -11,10 +11,10 @@
  *     └─────┴─────┘              lanes, each 4 x 4           └─┴ ─ ─ ┴─┘
  *
  * What follows from this map of lanes:
- *  - a compact rectangle needs few different floats of As and Bs (WM + WN for WM * WN sums); lanes that
- *    want the same float are served by one broadcast;
- *  - the vectors that a warp reads at one time are neighbours: no two lanes want different words of a bank;
- *  - a 16-byte load is served fastest where lanes 2 i and 2 i + 1 want the same vector of Bs: the low bit
+ *  - a compact rectangle reads few different floats of As and Bs (WM + WN for WM * WN sums); lanes that
+ *    read the same float are served by one broadcast;
+ *  - the vectors that a warp reads at one time are neighbours: no two lanes read different words of a bank;
+ *  - a 16-byte load is served fastest where lanes 2 i and 2 i + 1 read the same vector of Bs: the low bit
  *    of the lane walks down, the next bits walk along a row.
  *
  * Gained: fewer cycles of shared memory for the same FMAs. Stores to C are 16-byte vectors side by side.
@@ -22,10 +22,10 @@
  * What limits it now: little that a fixed kernel could change. Which BM ... TN are best depends on shape and
  * GPU, and that is where tuning starts: simt.cu is this kernel with its decisions as parameters.
  *
- * BM, BN   rows and columns of C a block
+ * BM, BN   rows and columns of C per block
  * BK       depth of a step
- * WM, WN   rows and columns of C a warp: WM / TM * (WN / TN) = 32
- * TM, TN   rows and columns of C a thread, multiples of 4
+ * WM, WN   rows and columns of C per warp: WM / TM * (WN / TN) = 32
+ * TM, TN   rows and columns of C per thread, multiples of 4
  * MIN_BLOCKS
  *          blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
  *          fewer registers

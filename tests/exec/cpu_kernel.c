@@ -19,7 +19,7 @@ enum { OPTIONS_MAX = 64 };
 
 /* ---- build ---- */
 
-/* The text with all edits of this file applied; malloc'ed, NULL when one does not fit. */
+/* The text with all edits of this file applied; malloc'ed, NULL if one does not match. */
 static char *edited(const struct source_text *source, const struct edit *edits, int count, int *used)
 {
     char *text = strdup(source->text);
@@ -152,8 +152,8 @@ void cpu_kernel_close(struct cpu_kernel *kernel)
 
 /* ---- launch ---- */
 
-/* Exactly as many bytes as the plan asks for, so that the sanitizer sees one more: counters of 0, then NaN.
- */
+/* Exactly as many bytes as the plan asks for, so that the sanitizer detects an access beyond them: counters
+ * of 0, then NaN. */
 static float *build_workspace(const struct launch_plan *plan)
 {
     const int64_t bytes = plan->workspace_bytes;
@@ -164,7 +164,7 @@ static float *build_workspace(const struct launch_plan *plan)
     return workspace;
 }
 
-/* The kernel must have left them 0 for its next launch. */
+/* The kernel must have left the counters 0 for its next launch. */
 static void check_counters(const struct launch_plan *plan, const float *workspace)
 {
     for (int i = 0; i < plan->counters; i++) {
@@ -213,7 +213,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     kernel->config.template->plan(&kernel->config, problem, &plan);
     float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
-    /* What is given by pointer must not be read by value. */
+    /* Scalars passed by pointer must not be read by value. */
     const struct launch_call call = {
         .operand = {(uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)workspace},
         .alpha = mode->scalars_on_device ? NAN : alpha,

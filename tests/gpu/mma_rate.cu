@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* mma_rate.cu — how fast mma.sync m16n8k8 of TF32 can be: operands and sums stay in registers, nothing is
- * loaded. A bound for the family mma, and what other instructions beside it cost. On a machine with a GPU:
+/* mma_rate.cu — the peak rate of mma.sync m16n8k8 of TF32: operands and sums stay in registers, nothing is
+ * loaded. It gives a bound for the family mma, and the cost of other instructions beside it. On a machine
+ * with a GPU:
  *
  *     nvcc -O2 -std=c++17 -arch=sm_90a -o mma_rate tests/gpu/mma_rate.cu && ./mma_rate
  *
- * A line for each kind: warps a block (one block an SM), FFMAs after each mma, operands, TFLOPS at best and
- * at last of 12 launches (a power limit would show as a difference), multiply-adds a clock and SM, and the
- * clock. Ends with 1 on any CUDA error.
+ * One line for each variant: warps per block (one block per SM), FFMAs after each mma, operands, TFLOPS of
+ * the best and of the last of 12 launches (a power limit shows as a difference), multiply-adds per clock and
+ * SM, and the clock. Exits with 1 on any CUDA error.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
     for (int t = 0; t < TILES; t++)
         for (int j = 0; j < 4; j++) sum += d[t][j];
     for (int i = 0; i < 8; i++) sum += other[i];
-    if (sum == 12345.678f) out[threadIdx.x] = sum; /* so that nothing is left out */
+    if (sum == 12345.678f) out[threadIdx.x] = sum; /* so that nothing is optimised away */
 }
 
 template <int WARPS, int TILES, int BESIDE> void measure(int sms, float *out, long long *clocks, float scale)
@@ -83,7 +84,7 @@ template <int WARPS, int TILES, int BESIDE> void measure(int sms, float *out, lo
         best_ms = ms;
         best_clocks = now;
     }
-    const double fmas = 1.0 * WARPS * TILES * STEPS * 16 * 8 * 8; /* of an SM */
+    const double fmas = 1.0 * WARPS * TILES * STEPS * 16 * 8 * 8; /* per SM */
     printf(
         "%2d warps, %d FFMA beside, %-6s operands: %.1f TFLOPS (last %.1f), %.0f a clock and SM, %.0f MHz\n",
         WARPS, BESIDE, scale == 0 ? "zero" : "random", 2e-9 * fmas * sms / best_ms, 2e-9 * fmas * sms / ms,

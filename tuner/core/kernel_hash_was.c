@@ -1,10 +1,10 @@
-/* Kernels whose machine code is that of the kernels of schema 1, though their number is another: 1 hashed the
- * names and the code of all sources of a template (column template_hash). For each hash of a template the
- * numbers that its kernels have now.
+/* Kernels whose hash changed since schema 1 while their machine code did not. Schema 1 hashed the names and
+ * the code of all sources of a template (column template_hash). For each such hash, the table lists the
+ * hashes that the template's kernels have now.
  *
- * A row tells that what was measured with the one holds for the other. It must go as soon as it is not so any
- * more: it does by itself, since the number changes with the kernel. When texts are changed in such a way
- * that the machine code stays, the right column may be told anew, after the machine code was compared.
+ * A row says that measurements under the old hash hold for the new one. If a kernel changes, its hash
+ * changes, and its rows no longer match. If a source changes without changing the machine code, the right
+ * column may be updated after the machine code was compared.
  */
 #include "kernel_hash.h"
 

@@ -1,6 +1,5 @@
-/* mma_host.h — what the host's files of the mma family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* mma_host.h — shared by the host files of the mma family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_MMA_HOST_H
 #define GT_MMA_HOST_H
 

@@ -2,8 +2,8 @@
 /* resident.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and low (or
  * narrow): one operand is so small that it stays in shared memory while the other is streamed past it, once.
  *
- *     SIDE 0                    n ->                         SIDE 1 is the same with A and B in each other's
- *                        k  +--------------------------+     place: B stays, A is streamed.
+ *     SIDE 0                    n ->                         SIDE 1 is the same with A and B exchanged:
+ *                        k  +--------------------------+     B stays, A is streamed.
  *                           | B streamed: BK x BN a    |
  *                           | stage, tile after tile   |     Block w walks tiles w, w + W, w + 2 W ... of
  *                           +--------------------------+     its row of tiles; k is walked within each:
@@ -16,9 +16,9 @@
  *     memory from the start                                  are on their way.
  *
  * Within a tile everything is as in simt.cu: warps, lanes, two sets of fragments. With LOADER 1 there is one
- * barrier a stage, and BK need not be even, so that it can divide a k like 27 or 147; with 2 and 3 warps wait
- * for stages one by one (resident_flow.cuh). Where BK does not divide k the first tile takes the remainder,
- * and zeros. C is stored past the caches: nobody reads it again.
+ * barrier per stage, and BK need not be even, so that it can divide a k like 27 or 147. With 2 and 3 each
+ * warp waits for stages on its own (resident_flow.cuh). Where BK does not divide k, the first tile takes the
+ * remainder and is filled up with zeros. C is stored past the caches, since it is not read again.
  *
  * Parameters (-D), each against what: resident_params.def; which go together: resident_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
@@ -36,13 +36,13 @@
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "resident_rules.h"
 
-/* The problem by roles, and this block's share of it. */
+/* The problem by the operands' roles, resident and streamed, and this block's share of it. */
 struct view {
     const float *resident, *stream;
     long long resident_ld, stream_ld;
     int resident_end, stream_end; /* rows or columns of C */
-    int resident_x, stream_x;     /* the first of this block's first tile */
-    int step_x, tiles;            /* from one of its tiles to the next; how many it has */
+    int resident_x, stream_x;     /* first row or column of this block's first tile */
+    int step_x, tiles;            /* from one of its tiles to the next; number of its tiles */
     struct k_range k;
     int length; /* K */
     int first_rows,
@@ -75,7 +75,8 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 
 #include "resident_copy.cuh"
 
-/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+/* Waits until the next stage is complete and all threads may read it; the one that was read before it is then
+ * free. */
 static __device__ __forceinline__ void next_stage_ready()
 {
     cp_async_wait<STAGES - 2>();
@@ -84,7 +85,7 @@ static __device__ __forceinline__ void next_stage_ready()
 
 #include "gt_fragments.cuh"
 
-/* Where the first piece of a thread's rows and columns lies within the block's tile. */
+/* Position of the first piece of a thread's rows and columns within the block's tile. */
 struct thread_place {
     int row, column;
 };
@@ -96,7 +97,7 @@ static __device__ __forceinline__ struct thread_place place_of(int thread)
     return {warp / WARPS_N * WM + lane.m * CHUNK_M, warp % WARPS_N * WN + lane.n * CHUNK_N};
 }
 
-/* The block's walk through the stages, in step with `stream`. */
+/* The block's iteration over the stages, in step with `stream`. */
 struct walk {
     struct stream in;
     struct fragments f;
@@ -128,7 +129,7 @@ struct walk {
         f.load(0, at_a, at_b, 0);
     }
 
-    /* On to the next stage, `resident_step` floats further in the resident operand. */
+    /* Advances to the next stage, `resident_step` floats further in the resident operand. */
     __device__ __forceinline__ void move_on(int resident_step)
     {
         at_a += SIDE == 0 ? resident_step : next - now;
@@ -138,8 +139,9 @@ struct walk {
         next = next == (STAGES - 1) * STAGE_FLOATS ? 0 : next + STAGE_FLOATS;
     }
 
-    /* sum += the products of one stage. The last step's fragments are in registers when the stage is left;
-     * the next stage's come to the other set, or after their use where BK is odd. */
+    /* sum += the products of one stage. When the stage is released, the fragments of its last step are in
+     * registers. The first fragments of the next stage are loaded into the other set or, where BK is odd,
+     * into the same set after its last use. */
     __device__ __forceinline__ void multiply_stage(float (&sum)[TM][TN], const struct view &v,
                                                    int resident_step)
     {

@@ -1,6 +1,5 @@
-/* resident_host.h — what the host's files of the resident family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* resident_host.h — shared by the host files of the resident family: the index of each parameter in a
+ * configuration, and the sizes derived from the parameters. */
 #ifndef GT_RESIDENT_HOST_H
 #define GT_RESIDENT_HOST_H
 

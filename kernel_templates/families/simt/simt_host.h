@@ -1,6 +1,5 @@
-/* simt_host.h — what the host's files of the simt family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* simt_host.h — shared by the host files of the simt family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_SIMT_HOST_H
 #define GT_SIMT_HOST_H
 

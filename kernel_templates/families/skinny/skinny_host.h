@@ -1,6 +1,5 @@
-/* skinny_host.h — what the host's files of the skinny family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* skinny_host.h — shared by the host files of the skinny family: the index of each parameter in a
+ * configuration, and the sizes derived from the parameters. */
 #ifndef GT_SKINNY_HOST_H
 #define GT_SKINNY_HOST_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tall.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and narrow (or
- * low), where the long operand runs along k, in rows that begin anywhere: at any multiple of 4 bytes.
+ * low), where the long operand is contiguous along k, in rows that begin at any multiple of 4 bytes.
  *
- *     SIDE 1            n                            SIDE 0 is the same with A and B in each other's place:
+ *     SIDE 1            n                            SIDE 0 is the same with A and B exchanged:
  *                    +------+                        A stays, B (stored N x K) is streamed, C is low.
  *                  k |  B   |  all of k, in shared
  *                    |      |  memory from the       Block w walks tiles w, w + W, w + 2 W ... of the rows;
@@ -14,15 +14,15 @@
  *         +------+   +------+                        To the stages it is one sequence: while a tile of C is
  *                      BN   C                        stored, the copies for the next ones are on their way.
  *
- * resident.cu does the same, but transposes such rows on their way, float by float. Here a row stays a row,
- * so that it goes 16 bytes at a time: from the multiple of 16 bytes at or before its first float, which lands
- * `shift` floats behind the beginning of its row of shared memory.
+ * resident.cu does the same, but transposes such rows float by float while it copies them. Here a row stays a
+ * row and is copied 16 bytes at a time, from the multiple of 16 bytes at or before its first float. That
+ * float lands `shift` floats after the beginning of its row of shared memory.
  *
  *     device memory   ... x x|x a b c|d e f g|h i j y|y ...     shift 1: the first vector brings a float from
- *     shared memory         [x a b c d e f g h i j y]           before, the last one a float from behind
+ *     shared memory         [x a b c d e f g h i j y]           before it, the last one a float after it
  *
- * A vector that would touch memory before the operand or behind it is copied float by float. Rows that a
- * thread multiplies are a multiple of 4 apart, and so have one shift.
+ * A vector that would touch memory before or after the operand is copied float by float. The rows that a
+ * thread multiplies are a multiple of 4 apart, and so have the same shift.
  *
  * Parameters (-D), each against what: tall_params.def; which go together: tall_rules.h; what should limit
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
@@ -74,14 +74,15 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 
 #include "tall_copy.cuh"
 
-/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+/* Waits until the next stage is complete and all threads may read it; the one that was read before it is then
+ * free. */
 static __device__ __forceinline__ void next_stage_ready()
 {
     cp_async_wait<STAGES - 2>();
     __syncthreads();
 }
 
-/* Where the first piece of a thread's rows and columns lies within the block's tile. */
+/* Position of the first piece of a thread's share within the block's tile. */
 struct thread_place {
     int row, column;
 };
@@ -111,7 +112,7 @@ struct fragments {
     }
 };
 
-/* The block's walk through the stages, in step with `stream`. */
+/* The block's iteration over the stages, in step with `stream`. */
 struct walk {
     struct stream in;
     float *stages;
@@ -143,8 +144,8 @@ struct walk {
         free = (STAGES - 1) * STAGE_FLOATS;
     }
 
-    /* sum += the products of `steps` steps that begin at k. The fragments of the step that comes next are
-     * read during each; those behind the last one are somebody else's, and left. */
+    /* sum += the products of `steps` steps that begin at k. During each step the fragments of the next one
+     * are read. Those read during the last step belong to other data and are not used. */
     __device__ __forceinline__ void multiply_stage(float (&sum)[TM][TN], int k, int steps) const
     {
         shared_place from_stream = at_stream + (now + ((shift + k) & 3)),

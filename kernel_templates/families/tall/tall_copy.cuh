@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* tall_copy.cuh — both operands of the tall kernel on their way to shared memory: the small one as rows of k,
- * float by float and once; the streamed one row by row, each 16 bytes at a time from an aligned address.
- */
+/* tall_copy.cuh — copies both operands of the tall kernel to shared memory: the small one once, as rows of k,
+ * float by float; the streamed one row by row, 16 bytes at a time from an aligned address. */
 #ifndef GT_TALL_COPY_CUH
 #define GT_TALL_COPY_CUH
 
-/* Floats between the multiple of 16 bytes at or before an address and it. */
+/* Floats between an address and the multiple of 16 bytes at or before it. */
 static __device__ __forceinline__ int shift_of(const float *at)
 {
     return (int)(reinterpret_cast<unsigned long long>(at) / 4 & 3);
@@ -26,16 +25,16 @@ static __device__ __forceinline__ void copy_resident(float *to, const struct vie
     }
 }
 
-/* The streamed operand on its way to the stages: its tiles, and k within each, as one sequence. A thread
- * copies one vector of every COPY_ROWS-th row. */
+/* Copies the streamed operand to the stages: its tiles, and k within each, as one sequence. A thread copies
+ * one vector of every COPY_ROWS-th row. */
 struct stream {
     static constexpr int PASSES = (STREAM_X + COPY_ROWS - 1) / COPY_ROWS;
 
     const float *at; /* the first of the thread's rows, where the next stage begins */
     long long pass;  /* floats from one of its rows to the next */
-    int row, vector; /* its place in a stage */
-    int x, tiles;    /* first row of the tile; how many are left */
-    int k_left;      /* stages left of this one */
+    int row, vector; /* position in a stage */
+    int x, tiles;    /* first row of the tile; number of tiles left */
+    int k_left;      /* stages left of this tile */
 
     __device__ __forceinline__ void start(const struct view &v)
     {
@@ -52,7 +51,7 @@ struct stream {
         return i + 1 < PASSES || STREAM_X % COPY_ROWS == 0 || row + i * COPY_ROWS < STREAM_X;
     }
 
-    /* All rows are there, and memory before and behind each of them. */
+    /* All rows exist, and there is memory before and after each of them. */
     __device__ __forceinline__ void copy_inner(float *to, const float *from) const
     {
         const shared_place place = place_in_shared(to);
@@ -63,8 +62,8 @@ struct stream {
         }
     }
 
-    /* The first rows or the last ones, or behind these, where nothing is read: of shared memory that is left
-     * as it is comes nothing that is stored. */
+    /* The first rows, the last rows, or rows after these. The latter are not read: the shared memory that is
+     * left as it is only affects sums that are not stored. */
     __device__ __forceinline__ void copy_edge(float *to, const float *from, const struct view &v) const
     {
 #pragma unroll 1

@@ -1,6 +1,5 @@
-/* tall_host.h — what the host's files of the tall family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* tall_host.h — shared by the host files of the tall family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_TALL_HOST_H
 #define GT_TALL_HOST_H
 

@@ -43,7 +43,7 @@
 #define RESIDENT_ROWS(k) ((k) + 1)
 #define SPARE_FLOATS     4
 
-/* Threads along a row, when it is copied, and rows side by side. */
+/* Threads along a row when it is copied, and rows side by side. */
 #define ALONG     (VECTORS > 16 ? 32 : VECTORS > 8 ? 16 : VECTORS > 4 ? 8 : VECTORS > 2 ? 4 : VECTORS)
 #define COPY_ROWS (THREADS / ALONG)
 
