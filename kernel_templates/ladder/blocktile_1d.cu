@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
 
     float sum[TM] = {0.0f};
     for (int k0 = 0; k0 < s.k; k0 += BK) {
-        load_tiles<THREADS>(As, Bs, args, tile, k0, s.k);
+        load_tiles<THREADS>(As, Bs, args, tile, k0, s.k, tid);
         __syncthreads();
 
 #pragma unroll

@@ -49,12 +49,12 @@ template <int Bm, int Bn> __device__ __forceinline__ struct tile_place tile_of_b
 /* The tiles of A and B at k0, by all threads of the block. */
 template <int Threads, int Bm, int Bk, int Bn>
 __device__ __forceinline__ void load_tiles(float (&As)[Bm][Bk], float (&Bs)[Bk][Bn],
-                                           const struct gemm_args &args, struct tile_place tile, int k0,
-                                           int depth)
+                                           const struct gemm_args &args, const struct tile_place &tile,
+                                           int k0, int depth, int tid)
 {
-    for (int i = (int)threadIdx.x; i < Bm * Bk; i += Threads)
+    for (int i = tid; i < Bm * Bk; i += Threads)
         As[i / Bk][i % Bk] = load(args.a, args.lda, tile.m + i / Bk, k0 + i % Bk, args.m, depth);
-    for (int i = (int)threadIdx.x; i < Bk * Bn; i += Threads)
+    for (int i = tid; i < Bk * Bn; i += Threads)
         Bs[i / Bn][i % Bn] = load(args.b, args.ldb, k0 + i / Bn, tile.n + i % Bn, depth, args.n);
 }
 
