@@ -97,8 +97,11 @@ enum status command_line_read(const struct command_line *line, int argc, char **
     }
     for (int i = 0; line->excluding && line->excluding[i][0]; i++)
         for (int j = 0; j < 2; j++) excluding[i][j] = key_named(line, line->excluding[i][j]);
-    const struct argp argp = {
-        .options = rows, .parser = on_option, .doc = line->about, .args_doc = line->arguments};
+    const struct argp argp = {/* argp loses the memory that it takes for an empty list */
+                              .options = line->option_count > 0 ? rows : NULL,
+                              .parser = on_option,
+                              .doc = line->about,
+                              .args_doc = line->arguments};
     const struct option_rules rules = {.repeatable = repeatable, .excluding = (const int(*)[2])excluding};
     struct reading reading = {.line = line, .command = command};
     enum status st = options_parse(&argp, &rules, argc, argv, &reading);
