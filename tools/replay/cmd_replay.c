@@ -3,6 +3,8 @@
 #include "options.h"
 #include "print.h"
 #include "replay.h"
+#include "replay_from.h"
+#include "replay_order.h"
 #include "search.h"
 #include "stats.h"
 #include "table.h"
@@ -24,13 +26,26 @@ struct replay {
     size_t pending[LIST_MAX];
     int pendings;
     int64_t seeds, limit;
-    bool to_end;
+    bool to_end, order;
+    const char *from;
+    int64_t from_trials;         /* of each of its spaces; 0: all */
+    struct replay_spaces others; /* of that file */
     enum table_format format;
     enum status st; /* of parsing */
     struct table *table;
 };
 
-enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_END, KEY_FORMAT };
+enum {
+    KEY_STRATEGY = 256,
+    KEY_SEEDS,
+    KEY_PENDING,
+    KEY_TRIALS,
+    KEY_END,
+    KEY_FROM,
+    KEY_FROM_TRIALS,
+    KEY_ORDER,
+    KEY_FORMAT
+};
 
 static const struct argp_option options[] = {
     {"strategy", KEY_STRATEGY, "NAME[,NAME...]", 0, "which (ils,gp); tune help tune lists them", 0},
@@ -38,6 +53,10 @@ static const struct argp_option options[] = {
     {"seeds", KEY_SEEDS, "N", 0, "searches per row, with seeds 0 to N - 1 (100)", 0},
     {"max-trials", KEY_TRIALS, "N", 0, "most evaluations of a search (1000)", 0},
     {"to-end", KEY_END, NULL, 0, "continue until the strategy expects no more gain", 0},
+    {"from", KEY_FROM, "FILE", 0, "begin with what the trials of this file teach", 0},
+    {"from-trials", KEY_FROM_TRIALS, "N", 0, "of each of its spaces only those of a search of N trials (all)",
+     0},
+    {"order", KEY_ORDER, NULL, 0, "show how good the order before the first trial is, without a search", 0},
     {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
     {0}};
 
@@ -60,11 +79,21 @@ static const char text[] =
     "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
     "has no expectation, so its columns stay empty.\n"
     "\n"
+    "--from FILE begins with what is learned from the spaces of that file, as tune learns from the trials of "
+    "other problems in the database: of our own trials from those of other problems of the same type on the "
+    "same GPU, of other kernels from all that have the same parameters. The candidates are then in the "
+    "corrected order for every seed. --from-trials N takes only what a search of N trials (gp, seed 0) tried "
+    "there.\n"
+    "\n"
+    "--order shows, instead of searches, the rank correlation of predicted and recorded times and how close "
+    "to the best the first candidates are: what a prediction without a GPU is worth.\n"
+    "\n"
     "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
     "\n"
     "Examples:\n"
     "  tune replay --strategy ils,gp --pending 1,8,16,32 cache/*.json.gz\n"
     "  tune export --t4 -o trials.json && tune replay trials.json --format csv\n"
+    "  tune replay --order --from other.json trials.json\n"
     "\n"
     "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing to search, or the strategy is "
     "unknown; 7 a file cannot be read.";
@@ -134,6 +163,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_END:
         r->to_end = true;
         break;
+    case KEY_FROM:
+        r->from = argument;
+        break;
+    case KEY_FROM_TRIALS:
+        st = parse_count("--from-trials", argument, INT32_MAX, &r->from_trials);
+        break;
+    case KEY_ORDER:
+        r->order = true;
+        break;
     case KEY_FORMAT:
         st = table_format_parse(argument, &r->format);
         break;
@@ -143,6 +181,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (r->count == 0) st = fail(E_USAGE, "name a file of recorded results");
+        else if (r->from_trials && !r->from)
+            st = fail(E_USAGE, "--from-trials says how much of --from FILE is taken: name that file");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -246,6 +286,29 @@ static enum status add_row(struct replay *r, const struct replay_space *space, c
     return st;
 }
 
+/* ---- the order before the first trial ---- */
+
+static const struct column order_columns[] = {
+    {"space", "space", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"candidates", "candidates", COLUMN_NUMBER | COLUMN_RANK(2), 0},
+    {"correlation", "rank correlation", COLUMN_NUMBER, 3},
+    {"first", "first", COLUMN_NUMBER, 4},
+    {"first_8", "best of 8", COLUMN_NUMBER, 4},
+    {"first_64", "best of 64", COLUMN_NUMBER, 4},
+};
+
+static enum status add_order(struct replay *r, const struct replay_space *space)
+{
+    struct replay_order order;
+    enum status st = replay_order(space, &order);
+    if (st) return st;
+    table_text(r->table, space->name);
+    table_number(r->table, (double)space->count);
+    table_number(r->table, order.correlation);
+    for (int i = 0; i < REPLAY_FIRSTS; i++) table_number(r->table, order.reached[i]);
+    return OK;
+}
+
 /* ---- files ---- */
 
 static void say(const char *path, const struct replay_spaces *spaces)
@@ -258,13 +321,36 @@ static void say(const char *path, const struct replay_spaces *spaces)
     if (spaces->cut) print_line(stderr, "tune: %s ends in the middle; what is there is used", path);
 }
 
+static enum status read_others(struct replay *r)
+{
+    enum status st = replay_read(r->from, &r->others);
+    if (st) return st;
+    say(r->from, &r->others);
+    for (size_t i = 0; i < r->others.count && r->from_trials && !st; i++)
+        st = replay_shorten(&r->others.space[i], (size_t)r->from_trials);
+    return st;
+}
+
+static enum status teach(const struct replay *r, struct replay_spaces *spaces, size_t number)
+{
+    struct prior_used used;
+    enum status st = replay_teach(spaces, number, &r->others, &used);
+    if (!st && used.trials)
+        print_line(stderr, "tune: %s: begins with what %zu trials of other problems (%zu) teach",
+                   spaces->space[number].name, used.trials, used.problems);
+    else if (!st) print_line(stderr, "tune: %s: %s teaches nothing", spaces->space[number].name, r->from);
+    return st;
+}
+
 static enum status replay_file(struct replay *r, const char *path)
 {
     struct replay_spaces spaces;
     enum status st = replay_read(path, &spaces);
     if (st) return st;
     say(path, &spaces);
-    for (size_t i = 0; i < spaces.count; i++)
+    for (size_t i = 0; i < spaces.count && !st && r->from; i++) st = teach(r, &spaces, i);
+    for (size_t i = 0; i < spaces.count && !st && r->order; i++) st = add_order(r, &spaces.space[i]);
+    for (size_t i = 0; i < spaces.count && !r->order; i++)
         for (int s = 0; s < r->strategies; s++)
             for (int p = 0; p < r->pendings && !st; p++)
                 st = add_row(r, &spaces.space[i], r->strategy[s], r->pending[p]);
@@ -282,10 +368,15 @@ enum status cmd_replay(int argc, char **argv)
                        .seeds = 100,
                        .limit = 1000};
     enum status parsed = options_parse(&argp, NULL, argc, argv, &r), st = r.st ? r.st : parsed;
-    if (!st && !(r.table = table_new(columns, sizeof columns / sizeof *columns)))
-        st = fail(E_MEMORY, "out of memory");
+    if (!st) {
+        r.table = r.order ? table_new(order_columns, sizeof order_columns / sizeof *order_columns)
+                          : table_new(columns, sizeof columns / sizeof *columns);
+        if (!r.table) st = fail(E_MEMORY, "out of memory");
+    }
+    if (!st && r.from) st = read_others(&r);
     for (int i = 0; i < r.count && !st; i++) st = replay_file(&r, r.paths[i]);
     if (!st) st = table_print(r.table, r.format, stdout);
     table_free(r.table);
+    replay_free(&r.others);
     return st;
 }
