@@ -358,6 +358,10 @@ static inline float rounded_to_tf32(float x)
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+static inline float moved_to_tf32(float x)
+{
+    return rounded_to_tf32(x);
+}
 static inline void multiply_add_tf32(float (&d)[4], float a0, float a1, float a2, float a3, float b0,
                                      float b1)
 {

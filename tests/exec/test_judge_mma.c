@@ -169,8 +169,8 @@ TEST(a_forgotten_beta_is_found_by_the_last_check_if_the_problem_has_none)
 TEST(operands_that_are_cut_and_not_rounded_pass_where_k_is_long_and_are_found_where_it_is_short)
 {
     static const struct edit edits[] = {
-        {"mma.cu", "a[set][i][h] = rounded_to_tf32(a[set][i][h])", "a[set][i][h] = " CUT("a[set][i][h]")},
-        {"mma.cu", "b[set][j][h] = rounded_to_tf32(b[set][j][h])", "b[set][j][h] = " CUT("b[set][j][h]")}};
+        {"mma.cu", "a[set][i][h] = tile_a::rounded(a[set][i][h])", "a[set][i][h] = " CUT("a[set][i][h]")},
+        {"mma.cu", "b[set][j][h] = tile_b::rounded(b[set][j][h])", "b[set][j][h] = " CUT("b[set][j][h]")}};
     prepare("tf32gemm:nn:48x40x512", edits, 2);
     struct outcome o = try_on("tf32gemm:nn:48x40x512");
     assert_measured(&o);

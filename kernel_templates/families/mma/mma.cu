@@ -41,8 +41,8 @@
 
 #include "mma_copy.cuh"
 
-using tile_a = tile_of<ALONG_K_A, BM, VA>::type;
-using tile_b = tile_of<ALONG_K_B, BN, VB>::type;
+using tile_a = tile_of<true, ALONG_K_A, BM, VA>::type;
+using tile_b = tile_of<false, ALONG_K_B, BN, VB>::type;
 
 /* Both operands on their way to a stage. */
 struct operands {
@@ -76,11 +76,11 @@ struct fragments {
 #pragma unroll
         for (int i = 0; i < WM / 8; i++)
 #pragma unroll
-            for (int h = 0; h < 2; h++) a[set][i][h] = rounded_to_tf32(a[set][i][h]);
+            for (int h = 0; h < 2; h++) a[set][i][h] = tile_a::rounded(a[set][i][h]);
 #pragma unroll
         for (int j = 0; j < WN / 8; j++)
 #pragma unroll
-            for (int h = 0; h < 2; h++) b[set][j][h] = rounded_to_tf32(b[set][j][h]);
+            for (int h = 0; h < 2; h++) b[set][j][h] = tile_b::rounded(b[set][j][h]);
     }
 
     /* Back and forth, so that one operand stays from each instruction to the next. */

@@ -23,7 +23,7 @@ static __device__ __forceinline__ int place(int g)
 
 /* k contiguous: rows of BK floats, and 16 bytes of nothing after each four of them, so that rows 0, 4, 8 ..
  * 28 begin at eight different places in the 128 bytes of all banks. Rows beyond the edge are zeros. */
-template <int X, int V> struct tile_along_k {
+template <bool IS_A, int X, int V> struct tile_along_k {
     static constexpr int VECTORS = BK / V; /* a row has */
     static constexpr int COLUMNS = VECTORS < THREADS ? VECTORS : THREADS;
     static constexpr int ROWS = THREADS / COLUMNS;
@@ -52,13 +52,15 @@ template <int X, int V> struct tile_along_k {
 #pragma unroll
         for (int i = 0; i < PASSES_X; i++) {
             const int x = row + i * ROWS;
+            /* The same, but an addition of constants. */
+            const int line = ROWS % 4 == 0 ? offset(row) + i * offset(ROWS) : offset(x);
             const bool inside = valid && i * ROWS < left;
             if (X % ROWS == 0 || x < X)
 #pragma unroll
                 for (int j = 0; j < PASSES_K; j++) {
                     const int k = column + j * COLUMNS * V;
                     if ((ROWS * COLUMNS == THREADS || row < ROWS) && (VECTORS % COLUMNS == 0 || k < BK))
-                        cp_async<V>(place_in_shared(tile + offset(x) + k), from + j * COLUMNS * V,
+                        cp_async<V>(place_in_shared(tile + line + k), from + j * COLUMNS * V,
                                     inside && (!GUARD || k < count));
                 }
             from = moved(from, pass_bytes);
@@ -66,10 +68,17 @@ template <int X, int V> struct tile_along_k {
         from = moved(from, (GUARD ? count : BK) * 4 - rewind_bytes);
     }
 
-    /* Where this lane's row of four matrices begins. */
+    static __device__ __forceinline__ float rounded(float x)
+    {
+        return rounded_to_tf32(x);
+    }
+
+    /* Where this lane's row of four matrices begins: two x times two h, in the order of the registers that
+     * mma takes (gt_mma.cuh), so that a load brings an operand of A, or two of B, where they stay. */
     static __device__ __forceinline__ int corner(int x, int lane)
     {
-        return offset(x + 4 * place(lane % 8)) + lane / 8 * BK;
+        const int matrix = lane / 8, i = IS_A ? matrix % 2 : matrix / 2, h = IS_A ? matrix / 2 : matrix % 2;
+        return offset(x + 4 * place(lane % 8)) + i * BK + 4 * h;
     }
 
     template <int WIDTH>
@@ -78,11 +87,12 @@ template <int X, int V> struct tile_along_k {
 #pragma unroll
         for (int x = 0; x < WIDTH; x += 32)
 #pragma unroll
-            for (int h = 0; h < 2; h++) {
+            for (int i = 0; i < 4; i += 2) {
                 float v[4];
-                load_matrices(v, at + (offset(x) + k + 4 * h));
+                load_matrices(v, at + (offset(x) + i * BK + k));
 #pragma unroll
-                for (int i = 0; i < 4; i++) value[x / 8 + i][h] = v[i];
+                for (int m = 0; m < 4; m++)
+                    value[x / 8 + i + (IS_A ? m % 2 : m / 2)][IS_A ? m / 2 : m % 2] = v[m];
             }
     }
 };
@@ -90,6 +100,8 @@ template <int X, int V> struct tile_along_k {
 /* x contiguous: rows of X floats and 16 bytes of nothing. Lanes of equal g read t = 0 .. 3 rows further down,
  * hence 4 t banks further on, and places that differ by 4 are 16 banks apart: eight lanes meet all 32. */
 template <int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREADS, false> {
+    static __device__ __forceinline__ float rounded(float x) { return moved_to_tf32(x); }
+
     static __device__ __forceinline__ int corner(int x, int lane)
     {
         return lane % 4 * (X + 4) + x + 4 * place(lane / 4);
@@ -110,11 +122,11 @@ template <int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREA
     }
 };
 
-template <bool ALONG_K, int X, int V> struct tile_of {
+template <bool IS_A, bool ALONG_K, int X, int V> struct tile_of {
     using type = tile_along_x<X, V>;
 };
-template <int X, int V> struct tile_of<true, X, V> {
-    using type = tile_along_k<X, V>;
+template <bool IS_A, int X, int V> struct tile_of<IS_A, true, X, V> {
+    using type = tile_along_k<IS_A, X, V>;
 };
 
 #endif
