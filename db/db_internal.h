@@ -10,6 +10,8 @@
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
+ * db_preferences.c what a person has pinned and excluded
+ * db_notes.c   sentences about searches
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_merge.c   rows from another database
@@ -291,6 +293,16 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
                             bool *added);
 enum status db_next_decision(struct db *db, int64_t *decision);
 enum status db_point_to(struct db *db, int64_t decision);
+
+/* --- db_preferences.c --- */
+
+/* Whether a decision may be the winner of its key: nothing else is pinned, it is not excluded, and it was not
+ * made for a pin that has been taken back. */
+enum status db_may_win(struct db *db, int64_t decision, bool *may);
+/* Pin the configuration of a decision; it becomes the winner. Inside a transaction. */
+enum status db_pin_decision(struct db *db, int64_t decision);
+/* Let the winners of all keys that have preferences follow them. Inside a transaction. */
+enum status db_settle_all(struct db *db);
 
 /* --- db_merge.c --- */
 
