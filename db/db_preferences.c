@@ -193,8 +193,21 @@ enum status db_pin_decision(struct db *db, int64_t decision)
     read_text(&r, "configuration", text, sizeof text);
     sqlite3_reset(stmt);
     if (r.bad) return db_broken(db, r.bad, decision);
-    st = prefer(db, gpu_id, problem_id, true, text, true, &changed);
-    return st ? st : db_point_to(db, decision);
+    if ((st = prefer(db, gpu_id, problem_id, true, text, true, &changed))) return st;
+    /* The winner is of the pinned configuration by now; what was measured of it stands against a prediction.
+     */
+    int64_t stands = 0;
+    st = db_prepare(db,
+                    "SELECT 1 FROM decisions n JOIN winners w ON w.gpu_id = n.gpu_id AND "
+                    "w.problem_id = n.problem_id AND w.cold = n.cold "
+                    "JOIN decisions d ON d.id = w.decision_id "
+                    "WHERE n.id = ?1 AND n.predicted AND NOT d.predicted",
+                    &stmt);
+    if (st) return st;
+    b = bind_start(stmt);
+    bind_int(&b, decision);
+    if ((st = db_integer(db, &b, &stands, "look for a winner")) || stands) return st;
+    return db_point_to(db, decision);
 }
 
 /* ---- reading ---- */

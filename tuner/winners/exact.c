@@ -55,7 +55,8 @@ enum status exact_find(struct known *known, const struct problem *problem, struc
 {
     struct known_winner other;
     struct config its;
-    known_ask(known);
+    const enum status asked = known_ask(known);
+    if (asked) return asked;
     const enum status own = of_type(known, problem, winner, config);
     if (own ? own != E_ABSENT : !winner->base.predicted) return own;
     const enum status st = of_other_types(known, problem, &other, &its);

@@ -99,6 +99,64 @@ static void open_database(struct known *known, const char *path)
         notice(known->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
 
+/* ---- what the user wants ---- */
+
+static bool add_preference(void *self, const struct db_preference *preference)
+{
+    struct adding *adding = self;
+    struct known *known = adding->known;
+    struct known_preference p = {.problem = preference->problem, .pin = preference->pin};
+    if (preference->gpu.arch != known->gpu.arch || preference->gpu.sm_count != known->gpu.sm_count)
+        return true;
+    if (config_parse(preference->config_text, &p.config)) return true; /* of a template that is no more */
+    struct known_preference *grown =
+        realloc(known->preferences, (known->preference_count + 1) * sizeof *grown);
+    if (!grown) {
+        adding->st = fail(E_MEMORY, "out of memory while reading preferences");
+        return false;
+    }
+    known->preferences = grown;
+    known->preferences[known->preference_count++] = p;
+    return true;
+}
+
+static void lose_database(struct known *known);
+
+/* Errors: E_MEMORY. A database that is held is asked again at the next question. */
+static enum status read_preferences(struct known *known)
+{
+    if (!known->db || known->preferences_read) return OK;
+    struct adding adding = {.known = known};
+    const struct db_filter filter = {.gpu = known->gpu.name};
+    known->preference_count = 0;
+    enum status st = db_preferences(known->db, &filter, add_preference, &adding);
+    known->preferences_read = st != E_BUSY;
+    known->held |= st == E_BUSY;
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
+    if (st && st != E_BUSY && st != E_ABSENT) lose_database(known);
+    return OK;
+}
+
+bool known_pinned(const struct known *known, const struct problem *problem, struct config *config)
+{
+    for (size_t i = 0; i < known->preference_count; i++) {
+        const struct known_preference *p = &known->preferences[i];
+        if (!p->pin || p->problem.m != problem->m || !problem_equal(&p->problem, problem)) continue;
+        *config = p->config;
+        return true;
+    }
+    return false;
+}
+
+bool known_excludes(const struct known *known, const struct problem *problem, const struct config *config)
+{
+    for (size_t i = 0; i < known->preference_count; i++) {
+        const struct known_preference *p = &known->preferences[i];
+        if (!p->pin && config_equal(&p->config, config) && problem_equal(&p->problem, problem)) return true;
+    }
+    return false;
+}
+
 enum status known_open(struct known *known, const struct gpu *gpu, const char *database, const char *pretuned,
                        struct notices *notices)
 {
@@ -107,16 +165,15 @@ enum status known_open(struct known *known, const struct gpu *gpu, const char *d
     known_driver(known->driver);
     if (!database || database[0]) open_database(known, database);
     enum status st = !pretuned || pretuned[0] ? open_pretuned(known, pretuned) : OK;
+    if (!st) st = read_preferences(known);
     if (st) known_close(known);
     return st;
 }
 
 /* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
  * a glance waits. */
-void known_ask(struct known *known)
+static void open_waiting(struct known *known)
 {
-    known->held = false;
-    if (!known->waiting) return;
     known->asked++;
     if (known->asked & (known->asked - 1)) return;
     const enum status st = db_open(known->waiting, DB_GLANCE, &known->db);
@@ -124,6 +181,13 @@ void known_ask(struct known *known)
     if (st == E_BUSY) return;
     free(known->waiting);
     known->waiting = NULL;
+}
+
+enum status known_ask(struct known *known)
+{
+    known->held = false;
+    if (known->waiting) open_waiting(known);
+    return read_preferences(known);
 }
 
 bool known_is_held(const struct known *known)
@@ -136,6 +200,7 @@ void known_close(struct known *known)
     db_close(known->db);
     free(known->waiting);
     free(known->problems);
+    free(known->preferences);
     winner_set_free(&known->set);
     *known = (struct known){.db = NULL};
 }

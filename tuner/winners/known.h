@@ -22,6 +22,13 @@ struct known_problem {
     int64_t id;
 };
 
+/* What the user wants for a problem on this GPU (db.h: preferences). */
+struct known_preference {
+    struct problem problem;
+    bool pin; /* this configuration, else never this */
+    struct config config;
+};
+
 struct known {
     struct gpu gpu;
     int64_t workspace_bytes;  /* that a configuration may take: workspace.h's default or the environment's,
@@ -32,6 +39,9 @@ struct known {
     char *waiting;  /* a database that was held by another process; opened at a later question */
     unsigned asked; /* questions since then */
     bool held;      /* so was the database at the last question: another time there may be an answer */
+    struct known_preference *preferences; /* once the database could be read */
+    size_t preference_count;
+    bool preferences_read;
     bool loaded;
     struct known_problem *problems; /* once loaded */
     size_t problem_count, problem_room;
@@ -47,8 +57,14 @@ void known_close(struct known *known); /* takes a zeroed struct */
 /* True after a question that the database could not answer because another process held it. */
 bool known_is_held(const struct known *known);
 
-/* A question begins: a database that was held when it was to be opened may be free by now. */
-void known_ask(struct known *known);
+/* A question begins: a database that was held when it was to be opened may be free by now. Errors: E_MEMORY.
+ */
+enum status known_ask(struct known *known);
+
+/* What is pinned for this problem; false: nothing. */
+bool known_pinned(const struct known *known, const struct problem *problem, struct config *config);
+/* It may not be used for this problem. */
+bool known_excludes(const struct known *known, const struct problem *problem, const struct config *config);
 
 /* What the database has for exactly this problem, measured or predicted, of a kernel that has not changed.
  * E_ABSENT: nothing, or it cannot be read. */

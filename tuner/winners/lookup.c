@@ -72,6 +72,27 @@ static bool loses_to_cublas(const struct known *known, const struct known_winner
     return cublas_us > 0 && winner->base.time_us > CUBLAS_MARGIN * cublas_us;
 }
 
+/* What the user has pinned, if it may be used for operands so aligned. found: what would be chosen otherwise,
+ * NULL if there is none; it is the same as a rule, and then tells how it was measured. */
+static bool list_pinned(const struct known *known, const struct problem *problem, int alignment,
+                        const struct known_winner *found, const struct config *its, struct choice *choice)
+{
+    struct config pin;
+    if (!known_pinned(known, problem, &pin) || nearest_illegal(known, &pin, problem, alignment)) return false;
+    if (found && found->config != KNOWN_CUBLAS && config_equal(its, &pin)) {
+        *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its);
+    } else {
+        *choice = (struct choice){.source = CHOICE_PREDICTED,
+                                  .config = pin,
+                                  .loss = -1,
+                                  .time_us = model_predict(&pin, problem, &known->gpu, NULL).time_us};
+        problem_format(problem, choice->tuned_for);
+    }
+    snprintf(choice->why, sizeof choice->why, "pinned for this problem%s",
+             choice->source == CHOICE_EXACT ? "" : ", not measured for it with this kernel");
+    return true;
+}
+
 enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
                          struct choice *choice)
 {
@@ -79,6 +100,8 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
     struct config config;
     if (!has_text(problem)) return E_ABSENT;
     enum status st = exact_find(known, problem, &winner, &config);
+    if (st && st != E_ABSENT) return st;
+    if (list_pinned(known, problem, alignment, st ? NULL : &winner, &config, choice)) return OK;
     if (st) return st;
     if (winner.base.predicted) return E_ABSENT;
     if (loses_to_cublas(known, &winner, problem)) return E_ABSENT; /* cuBLAS is among the others */

@@ -23,6 +23,7 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
 const char *nearest_illegal(const struct known *known, const struct config *config,
                             const struct problem *problem, int alignment)
 {
+    if (known_excludes(known, problem, config)) return "its user has excluded it for this problem";
     struct problem p = nearest_as_aligned(problem, alignment);
     const char *why = config->template->check(config, &p, &known->gpu);
     return why ? why : workspace_refuses(config, &p, known->workspace_bytes);

@@ -28,8 +28,8 @@ enum status nearest_find(struct known *known, const struct problem *problem, int
  * alignment in bytes: what a template's check says of it holds for the problem with such operands. */
 struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 
-/* NULL if the configuration may be used for the problem with such operands, else why not: its rules, or more
- * workspace than known->workspace_bytes. */
+/* NULL if the configuration may be used for the problem with such operands, else why not: its rules, more
+ * workspace than known->workspace_bytes, or it is excluded. */
 const char *nearest_illegal(const struct known *known, const struct config *config,
                             const struct problem *problem, int alignment);
 

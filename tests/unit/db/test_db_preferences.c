@@ -60,6 +60,14 @@ static void assert_winner(struct db *db, int number)
     assert_string_equal(w.config_text, text);
 }
 
+static void assert_winner_takes(struct db *db, double time_us)
+{
+    const struct db_filter filter = {.problem = the_problem()};
+    struct db_winner w = {.config_text = ""};
+    assert_ok(db_winners(db, &filter, NULL, take, &w));
+    assert_true(w.base.time_us == time_us && w.pinned);
+}
+
 struct listed {
     int pins, exclusions;
     char pin[CONFIG_TEXT_MAX];
@@ -133,6 +141,9 @@ TEST(a_predicted_pin_wins_over_what_was_measured)
     assert_winner(db, 2);
     decide(db, run, 1, 10, false, true); /* a prediction without a pin says nothing */
     assert_winner(db, 2);
+    decide(db, run, 2, 30, true, false);
+    decide(db, run, 2, 20, true, true); /* nor one with a pin, once that is measured */
+    assert_winner_takes(db, 30);
     prefer(db, true, 2, false);
     assert_winner(db, 1);
     db_close(db);
