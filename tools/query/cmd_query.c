@@ -12,7 +12,9 @@ struct query {
     struct db_view view;
     struct problem *problems; /* --shape; none: all */
     size_t problem_count;
-    bool predicted, measured; /* neither: both */
+    bool predicted, measured;          /* neither: both */
+    struct db_preference *preferences; /* all that hold */
+    size_t preference_count;
     struct table *table;
     enum status st; /* of parsing */
 };
@@ -39,7 +41,8 @@ static const char text[] =
     "within 0.5 %. Provenance is measured or predicted (by the model, without the GPU: a ranking, not a "
     "promise). State is ok; stale, if it was measured with another driver or by another method than the "
     "present ones: it is correct but may no longer be the fastest; or unusable, if its kernel has changed "
-    "since: tune it again.\n"
+    "since: tune it again. Pinned is since when a person wants this configuration (tune --pin), excluded how "
+    "many others they never want; tune explain names them.\n"
     "\n"
     "json is one array of objects and csv has one header line; both use the same column names, print every "
     "digit, and add the versions, the reason for a state, and the size of the search.\n"
@@ -130,6 +133,8 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
+    {"pinned", "pinned", COLUMN_TEXT | COLUMN_RANK(3), 0},
+    {"excluded", "excluded", COLUMN_NUMBER | COLUMN_RANK(4), 0},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -142,6 +147,36 @@ static double known(double value)
 static const char *said(const char *value)
 {
     return value[0] ? value : NULL;
+}
+
+static bool keep_preference(void *self, const struct db_preference *preference)
+{
+    struct query *query = self;
+    struct db_preference *grown = realloc(query->preferences, (query->preference_count + 1) * sizeof *grown);
+    if (!grown) {
+        query->st = fail(E_MEMORY, "out of memory for the preferences");
+        return false;
+    }
+    query->preferences = grown;
+    query->preferences[query->preference_count++] = *preference;
+    return true;
+}
+
+/* Since when the winner is pinned, and how many others are excluded. */
+static void add_preferences(const struct query *query, const struct db_winner *w)
+{
+    const char *pinned = NULL;
+    int excluded = 0;
+    for (size_t i = 0; i < query->preference_count; i++) {
+        const struct db_preference *p = &query->preferences[i];
+        if (strcmp(p->gpu.name, w->gpu.name) != 0 || p->gpu.sm_count != w->gpu.sm_count ||
+            !problem_equal(&p->problem, &w->base.problem))
+            continue;
+        if (!p->pin) excluded++;
+        else if (strcmp(p->config_text, w->config_text) == 0) pinned = p->when;
+    }
+    table_text(query->table, pinned);
+    table_number(query->table, excluded ? excluded : (double)NAN);
 }
 
 static bool add_row(void *self, const struct db_winner *w)
@@ -185,6 +220,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
     table_number(t, reading_workspace(w));
+    add_preferences(query, w);
     return true;
 }
 
@@ -192,7 +228,8 @@ static enum status fill(struct query *query)
 {
     struct db_view *r = &query->view;
     const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
-    enum status st = OK;
+    enum status st = db_preferences(r->db, NULL, keep_preference, query);
+    if (st || (st = query->st)) return st;
     if (query->problem_count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
     for (size_t i = 0; !st && i < query->problem_count; i++) {
         r->filter.problem = &query->problems[i];
@@ -234,6 +271,7 @@ enum status cmd_query(int argc, char **argv)
 out:
     table_free(query.table);
     free(query.problems);
+    free(query.preferences);
     db_view_close(&query.view);
     return st;
 }
