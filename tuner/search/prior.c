@@ -12,6 +12,7 @@
 enum { DEPTH = 20000 };                      /* so many of the model's first are corrected */
 static const double noise = 1;               /* as a share of the process's variance */
 static const double trust = 0.7;             /* the part of what is expected that is believed */
+static const double enough = 240;            /* trials for that; with fewer it is less */
 static const double farthest = 1;            /* log of a ratio, from the median on; beyond all count alike */
 static const double assumed_deviation = 0.2; /* of those logarithms */
 
@@ -103,7 +104,11 @@ static enum status correct(struct learned *l, struct config *candidates, double 
     for (size_t i = 0; i < depth; i++) place_of(l, &candidates[i], &point[i]);
     surrogate_process(l->surrogate, l->value, point, depth, expected);
     for (size_t i = 0; i < count; i++)
-        order[i] = (struct ranked){predicted_us[i] * (i < depth ? exp(trust * expected[i]) : 1), i};
+        order[i] = (struct ranked){
+            predicted_us[i] *
+                (i < depth ? exp(trust * fmin(1, (double)surrogate_rows(l->surrogate) / enough) * expected[i])
+                           : 1),
+            i};
     qsort(order, count, sizeof *order, by_rank);
     for (size_t i = 0; i < count; i++) {
         ordered[i] = candidates[order[i].index];
