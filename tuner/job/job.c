@@ -211,16 +211,22 @@ static void prepare_answered(struct job *job, const json_t *answer)
     }
 }
 
-/* What a person would not expect of how the search ended; a note of the search is kept. */
-static enum status say_end(const struct job *job)
+/* What a person should know of the search is kept. */
+static enum status keep_note(const struct job *job)
 {
     const char *note = search_note(job->search);
-    if (note) report_say(job->env->report, "%s: %s", job->text, note);
+    if (!note) return OK;
+    report_say(job->env->report, "%s: %s", job->text, note);
+    return db_note(job->env->db, job->run_id, &job->problem, note);
+}
+
+/* What a person would not expect of how the search ended. */
+static void say_end(const struct job *job)
+{
     if (job->env->options->budget_s == 0 && search_satisfied(job->search))
         report_say(job->env->report,
                    "%s: after %zu trials nothing more is expected of the search (--budget lets it go on)",
                    job->text, job->result.tried);
-    return note ? db_note(job->env->db, job->run_id, &job->problem, note) : OK;
 }
 
 enum status job_step(struct job *job)
@@ -231,11 +237,11 @@ enum status job_step(struct job *job)
     if (job->stopping) {
         job_best(job, &job->result.winner);
         job_end(job, JOB_INTERRUPTED, "interrupted");
-        return OK;
+        return keep_note(job);
     }
     if (job->phase == PHASE_SEARCH && search_is_over(job)) {
-        st = say_end(job);
-        if (!st) st = race_call(job);
+        say_end(job);
+        if (!(st = keep_note(job))) st = race_call(job);
     }
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
     if (st || job->phase == PHASE_ENDED || !children_worker_idle(job->env->children, job->worker)) return st;
