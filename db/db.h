@@ -96,7 +96,7 @@ struct db_winner {
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
     bool stale;    /* driver, cuBLAS or template code differ from now (only with a context) */
-    bool unusable; /* config refused by its rules, or its template is unknown or changed */
+    bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     bool pinned;    /* measured or predicted because a person wants it, not chosen among others */
     char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
@@ -179,6 +179,7 @@ struct db_brief {
     struct config config; /* template NULL: cuBLAS won */
     bool other_gpu;       /* of another GPU of the same architecture */
     bool changed;         /* the template's text is not the one that was measured */
+    bool unproven;        /* of a type with limits, and no measured errors show that it keeps them */
     int protocol;
     char driver[DB_TEXT_MAX];
 };
@@ -241,6 +242,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
                     struct db_best *best, int room, int *count);
 
 /* Full check: PRAGMA integrity_check, foreign keys, the content hash of every row, the values of every trial.
+ * Of a file that is read from a copy, the first two are of the file itself.
  * visit is told of each check as it ends: what was checked, and "" or the first finding. *clean: no finding.
  * Attempts that are under way are no finding. Takes about 10 s a million trials. */
 enum status db_check_each(struct db *db, void (*visit)(void *self, const char *what, const char *finding),

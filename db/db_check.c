@@ -55,20 +55,21 @@ static void tell(struct checking *c, const char *what, const char *finding)
 }
 
 /* A statement whose first row's first column is NULL, absent or `good` when all is well. */
-static enum status ask(struct checking *c, const char *what, const char *sql, const char *good,
-                       const char *format)
+static enum status ask(struct checking *c, sqlite3 *handle, const char *what, const char *sql,
+                       const char *good, const char *format)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(c->db, sql, &stmt);
-    bool row;
     char finding[256] = "";
-    if (st || (st = db_step(c->db, stmt, &row, "check it"))) return st;
-    const char *text = row ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    int rc = sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL);
+    if (!rc) rc = sqlite3_step(stmt);
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
     if (text && !(good && strcmp(text, good) == 0))
         snprintf(finding, sizeof finding, "%s%.200s", format, text);
-    sqlite3_reset(stmt);
-    tell(c, what, finding);
-    return OK;
+    enum status st =
+        rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(handle, c->db->path, rc, "check it");
+    sqlite3_finalize(stmt);
+    if (!st) tell(c, what, finding);
+    return st;
 }
 
 /* Every trial's values as a reader would believe them. */
@@ -137,17 +138,18 @@ enum status db_check_each(struct db *db, void (*visit)(void *self, const char *w
                           void *self, bool *clean)
 {
     struct checking c = {.db = db, .visit = visit, .self = self, .clean = true};
-    enum status st = ask(&c, "structure of the file", "PRAGMA integrity_check(1)", "ok", "");
+    sqlite3 *handle = db->handle, *file = db->file ? db->file : handle;
+    enum status st = ask(&c, file, "structure of the file", "PRAGMA integrity_check(1)", "ok", "");
     if (!st && c.clean)
-        st = ask(&c, "references between tables",
+        st = ask(&c, file, "references between tables",
                  "SELECT \"table\" || ' refers to a missing row of ' || parent FROM pragma_foreign_key_check",
                  NULL, "");
     for (size_t i = 0; !st && c.clean && i < sizeof doubles / sizeof *doubles; i++)
-        st = ask(&c, doubles[i].what, doubles[i].sql, NULL, "not so in row ");
+        st = ask(&c, handle, doubles[i].what, doubles[i].sql, NULL, "not so in row ");
     for (size_t i = 0; !st && c.clean && i < sizeof hashes / sizeof *hashes; i++) {
         char what[64];
         snprintf(what, sizeof what, "content of %s", hashes[i].what);
-        st = ask(&c, what, hashes[i].sql, NULL, "does not fit its hash in row ");
+        st = ask(&c, handle, what, hashes[i].sql, NULL, "does not fit its hash in row ");
     }
     if (!st && c.clean) st = check_problems(&c);
     if (!st && c.clean) st = check_values(&c);

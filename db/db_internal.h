@@ -42,6 +42,7 @@ struct db_parameters {
 
 struct db {
     sqlite3 *handle;
+    sqlite3 *file; /* of DB_READ: the file itself, if handle is a copy of it that is up to date; else NULL */
     enum db_mode mode;
     bool ready;  /* opened to the end: it is ours and whole */
     bool safe;   /* rollback journal: the file is on a network file system */
@@ -127,7 +128,8 @@ int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int
  * it lacks. Errors: E_DB. */
 enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_form *form, int version,
                             int *missing);
-enum status db_quick_check(sqlite3 *handle, const char *path);
+/* The structure of the file; full: what its indices hold, too. Errors: E_DB with the first finding. */
+enum status db_check_structure(sqlite3 *handle, const char *path, bool full);
 
 /* --- db_migrate.c --- */
 
@@ -137,7 +139,8 @@ enum status db_migrate(sqlite3 *handle, const char *path, const struct db_form *
 /* Run the last `missing` steps of the growth in one transaction. */
 enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *form, int missing);
 /* A connection to a copy, up to date, of a file that may only be read; glance: of what it takes to find
- * winners, in memory. */
+ * winners, in memory. Inside a transaction of `from` that began before version and missing were asked for:
+ * who migrates the file meanwhile is not seen. */
 enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_form *form, int version,
                                int missing, bool glance, sqlite3 **copy);
 
@@ -292,6 +295,13 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
                             int64_t config_id, const struct db_winner *winner, int64_t decided_us,
                             bool *added);
 enum status db_next_decision(struct db *db, int64_t *decision);
+
+/* The errors that were measured for a decision; what was not is left as it is. */
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner,
+                           struct db_errors *rival);
+
+/* accuracy_answers of such errors. */
+bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival);
 enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */

@@ -141,7 +141,7 @@ static enum status make_or_migrate(sqlite3 *handle, const char *path, const stru
     } else {
         st = run_steps(handle, path, form, from);
     }
-    if (!st) st = db_quick_check(handle, path);
+    if (!st) st = db_check_structure(handle, path, false);
     if (!st) st = check_references(handle, path);
     return st ? st : set_version(handle, path, form->version);
 }
@@ -188,14 +188,23 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
 
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
-/* What a winner is found without. */
-static bool wanted_at_a_glance(const char *table)
+/* What a glance takes of a table, as a condition: of most, what the winners refer to. */
+static const char *wanted_at_a_glance(const char *table)
 {
-    static const char *const others[] = {"attempts", "trials", "decision_runners", "decision_samples",
-                                         "decision_errors"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(table, others[i]) == 0) return false;
-    return true;
+#define OF_WINNERS "(SELECT decision_id FROM winners)"
+    static const char *const conditions[][2] = {
+        {"attempts", "false"},
+        {"trials", "false"},
+        {"decision_runners", "false"},
+        {"decision_samples", "false"},
+        {"decision_errors", "false"},
+        {"decisions", "id IN " OF_WINNERS},
+        {"configs", "id IN (SELECT config_id FROM decisions WHERE id IN " OF_WINNERS ")"},
+        {"runs", "id IN (SELECT run_id FROM decisions WHERE id IN " OF_WINNERS ")"}};
+#undef OF_WINNERS
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+        if (strcmp(table, conditions[i][0]) == 0) return conditions[i][1];
+    return "true";
 }
 
 static int copy_row(sqlite3_stmt *from, sqlite3_stmt *to)
@@ -207,11 +216,12 @@ static int copy_row(sqlite3_stmt *from, sqlite3_stmt *to)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static enum status copy_table(sqlite3 *from, sqlite3 *to, const char *path, const char *table)
+static enum status copy_table(sqlite3 *from, sqlite3 *to, const char *path, const char *table,
+                              const char *condition)
 {
     sqlite3_stmt *read = NULL, *write = NULL;
     char sql[400];
-    snprintf(sql, sizeof sql, "SELECT * FROM \"%.100s\"", table);
+    snprintf(sql, sizeof sql, "SELECT * FROM \"%.100s\" WHERE %s", table, condition);
     int rc = sqlite3_prepare_v2(from, sql, -1, &read, NULL), wrong = SQLITE_OK;
     if (!rc) {
         int used = snprintf(sql, sizeof sql, "INSERT INTO \"%.100s\" VALUES (?", table);
@@ -240,7 +250,7 @@ static enum status copy_tables(sqlite3 *from, sqlite3 *to, const char *path, boo
     enum status st = OK;
     while (!st && sqlite3_step(tables) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(tables, 0);
-        if (!glance || wanted_at_a_glance(name)) st = copy_table(from, to, path, name);
+        st = copy_table(from, to, path, name, glance ? wanted_at_a_glance(name) : "true");
     }
     sqlite3_finalize(tables);
     return st;
@@ -250,9 +260,8 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
                                int missing, bool glance, sqlite3 **copy)
 {
     const int grown = version == form->version ? form->growth_count - missing : 0;
+    int rc = SQLITE_OK;
     *copy = NULL;
-    int rc = sqlite3_exec(from, "BEGIN", NULL, NULL, NULL); /* as one picture */
-    if (rc) return db_error(from, path, rc, "read it");
     enum status st = db_connect(glance ? ":memory:" : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, copy);
     if (!st) {
         rc = sqlite3_exec(
@@ -269,7 +278,6 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
             rc = sqlite3_exec(*copy, form->growth[i], NULL, NULL, NULL);
     if (!st && !rc) rc = sqlite3_exec(*copy, "COMMIT; PRAGMA query_only = ON", NULL, NULL, NULL);
     if (!st && rc) st = db_error(*copy, path, rc, "make a copy to read");
-    sqlite3_exec(from, "COMMIT", NULL, NULL, NULL);
     if (!st) return OK;
     sqlite3_close(*copy);
     *copy = NULL;

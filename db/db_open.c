@@ -141,7 +141,7 @@ static enum status check_once(sqlite3 *handle, const char *path, enum db_mode mo
     if (size > READER_CHECK && mode == DB_READ)
         return OK; /* its cells and values are checked as they are read */
     enum status st = check_size(handle, path);
-    if (!st) st = db_quick_check(handle, path);
+    if (!st) st = db_check_structure(handle, path, false);
     if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
     return st;
 }
@@ -206,13 +206,21 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
     }
 }
 
+/* A reader keeps the file for its full check: the copy says nothing of how the file lies on disk. */
 static enum status read_copy(struct db *db, int version, int missing)
 {
-    sqlite3 *file = db->handle;
-    enum status st =
-        db_copy_up_to_date(file, db->path, &db_form, version, missing, db->mode == DB_GLANCE, &db->handle);
-    sqlite3_close(file);
-    return st;
+    const bool glance = db->mode == DB_GLANCE;
+    enum status damaged = OK;
+    db->file = db->handle;
+    enum status st = db_copy_up_to_date(db->file, db->path, &db_form, version, missing, glance, &db->handle);
+    if (st == E_DB && !glance) damaged = db_check_structure(db->file, db->path, true);
+    if (glance) {
+        sqlite3_close(db->file);
+        db->file = NULL;
+    } else if (!st) {
+        sqlite3_exec(db->file, "COMMIT", NULL, NULL, NULL);
+    }
+    return damaged ? damaged : st;
 }
 
 static enum status open_reader(struct db *db, int64_t size)
@@ -222,11 +230,14 @@ static enum status open_reader(struct db *db, int64_t size)
     bool empty;
     const bool glance = db->mode == DB_GLANCE;
     if (!st) st = connect_reader(db->path, glance ? GLANCE_MS : BUSY_MS, &db->handle);
+    /* Version, tables and rows in one transaction: a writer may be migrating the file. */
+    if (!st) st = db_exec(db, "BEGIN", "read it");
     if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
     if ((st = db_check_schema(db->handle, db->path, &db_form, version, &missing))) return st;
     if (!glance && (st = check_once(db->handle, db->path, db->mode, size))) return st;
-    return version < DB_VERSION || missing ? read_copy(db, version, missing) : OK;
+    if (version < DB_VERSION || missing) return read_copy(db, version, missing);
+    return db_exec(db, "COMMIT", "read it");
 }
 
 /* Look before locking, so that nothing appears beside a file that is not ours. */
@@ -337,6 +348,7 @@ void db_close(struct db *db)
     }
     const bool useless = db->writing && db->created && nothing_stored(db);
     sqlite3_close(db->handle);
+    sqlite3_close(db->file);
     if (useless) remove_files(db->path);
     db_release(db->path, db->hold, db->writing);
     if (db->mode == DB_WRITE) db_remove_folders(db->given, db->made);

@@ -30,6 +30,13 @@ static void parse_config(struct db *db, struct reader *r, const struct problem *
     parsed->config = config;
 }
 
+static bool is_unproven(struct db *db, int64_t decision, enum gemm_type type)
+{
+    struct db_errors own = {.measured = false}, rival = {.measured = false};
+    return gemm_type_has_limits(type) &&
+           (db_read_errors(db, decision, &own, &rival) || !db_errors_answer(type, &own, &rival));
+}
+
 /* Columns: BRIEF_COLUMNS. False: the row holds something that we never wrote, or a configuration that is no
  * longer known. */
 static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struct parsed *table,
@@ -38,7 +45,7 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     char problem[PROBLEM_TEXT_MAX];
     struct reader r = read_start(stmt);
     memset(brief, 0, sizeof *brief);
-    read_long(&r, "decision_id", 1, INT64_MAX);
+    const int64_t decision = read_long(&r, "decision_id", 1, INT64_MAX);
     read_text(&r, "problem", problem, sizeof problem);
     if (r.bad || problem_parse(problem, &brief->base.problem)) return false;
     brief->other_gpu = read_long(&r, "gpu_id", 1, INT64_MAX) != own_gpu;
@@ -68,6 +75,7 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     }
     brief->config = parsed->config;
     brief->changed = parsed->changed;
+    brief->unproven = is_unproven(db, decision, brief->base.problem.type);
     return parsed->usable;
 }
 

@@ -76,10 +76,11 @@ static int keep_finding(void *text, int count, char **values, char **names)
     return 0;
 }
 
-enum status db_quick_check(sqlite3 *handle, const char *path)
+enum status db_check_structure(sqlite3 *handle, const char *path, bool full)
 {
     char finding[200] = "";
-    int rc = sqlite3_exec(handle, "PRAGMA quick_check(1)", keep_finding, finding, NULL);
+    const char *sql = full ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
+    int rc = sqlite3_exec(handle, sql, keep_finding, finding, NULL);
     if (rc) return db_error(handle, path, rc, "check it");
     if (strcmp(finding, "ok") == 0) return OK;
     return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)", path,

@@ -309,14 +309,14 @@ static void set_error(struct db_errors *e, const char *name, double value)
     if (strcmp(name, "rms") == 0) e->rms = value;
 }
 
-static enum status read_errors(struct db *db, struct db_winner *w)
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival)
 {
     sqlite3_stmt *stmt = NULL;
     enum status st =
         db_prepare(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1", &stmt);
     if (st) return st;
     struct binder b = bind_start(stmt);
-    bind_int(&b, w->decision_id);
+    bind_int(&b, decision);
     bool row;
     while (!(st = db_step(db, stmt, &row, "read the errors of a product")) && row) {
         char who[16], name[DB_TEXT_MAX];
@@ -324,11 +324,33 @@ static enum status read_errors(struct db *db, struct db_winner *w)
         read_text(&r, "who", who, sizeof who);
         read_text(&r, "name of an error", name, sizeof name);
         const double value = read_real(&r, "error", 0, INFINITY);
-        if (r.bad && (st = db_broken(db, r.bad, w->decision_id))) break;
-        set_error(strcmp(who, "winner") == 0 ? &w->errors : &w->rival_errors, name, value);
+        if (r.bad && (st = db_broken(db, r.bad, decision))) break;
+        set_error(strcmp(who, "winner") == 0 ? winner : rival, name, value);
     }
     sqlite3_reset(stmt);
     return st;
+}
+
+bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival)
+{
+    const struct accuracy x =
+        own->measured ? (struct accuracy){own->componentwise, own->rms, own->max} : accuracy_unknown();
+    const struct accuracy y = rival->measured
+                                  ? (struct accuracy){rival->componentwise, rival->rms, rival->max}
+                                  : accuracy_unknown();
+    return accuracy_answers(gemm_type_row(type), &x, &y);
+}
+
+/* A prediction is no claim about errors. */
+static void judge_errors(struct db_winner *w)
+{
+    if (!w->config.template || w->base.predicted ||
+        db_errors_answer(w->base.problem.type, &w->errors, &w->rival_errors))
+        return;
+    snprintf(w->why, sizeof w->why, "nothing shows that it is as accurate as %s demands",
+             gemm_type_row(w->base.problem.type)->name);
+    w->unusable = true;
+    w->config.template = NULL;
 }
 
 /* Columns: those of WINNER_COLUMNS. */
@@ -351,8 +373,10 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     read_numbers(&r, w);
     if (!r.bad) judge_config(db, &r, w);
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
+    const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors);
+    judge_errors(w);
     judge_age(w, power, protocol, now);
-    return read_errors(db, w);
+    return st;
 }
 
 #define WINNER_COLUMNS                                                                                       \

@@ -50,7 +50,7 @@ static enum status write_sources(const struct template *t, const struct edit *ed
                                  const char *folder)
 {
     int used = 0;
-    for (int i = 0; i < t->source_count; i++) {
+    for (int i = 0; t->sources[i].name; i++) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
         char *text = edited(&t->sources[i], edits, count, &used);
@@ -68,7 +68,7 @@ static enum status write_sources(const struct template *t, const struct edit *ed
 static void remove_folder(const struct template *t, const char *folder)
 {
     char path[512];
-    for (int i = 0; i < t->source_count; i++) {
+    for (int i = 0; t->sources[i].name; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
         unlink(path);
     }
@@ -100,7 +100,7 @@ static enum status compile(const struct kernel_key *kernel, const char *folder)
         kernel_key_definitions(kernel, arguments + count, OPTIONS_MAX - 4 - count, text, sizeof text);
     if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", t->name);
     count += definitions;
-    snprintf(source, sizeof source, "%s/%s", folder, t->source_name);
+    snprintf(source, sizeof source, "%s/%s", folder, t->sources[0].name);
     snprintf(library, sizeof library, "%s/kernel.so", folder);
     arguments[count++] = source;
     arguments[count++] = "-o";

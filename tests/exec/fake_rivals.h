@@ -21,6 +21,7 @@ struct fake_rivals {
     void (*spend)(double us);     /* winds the clock */
     int autotune_calls, open;     /* open: what was created and not destroyed */
     unsigned alignment_a;         /* bytes, as the program promised */
+    int products;                 /* so many calls, of at most 65535 items */
     int compute, math, emulation; /* as the last product, handle and strategy asked for */
     int no_emulation;             /* this cuBLAS does not know it on this GPU */
 };

@@ -220,49 +220,33 @@ TEST(errors_of_what_was_refused_by_whole_numbers_are_unknown_and_those_of_nan_in
     assert_true(accuracy_is_known(&j.errors) && j.errors.max > 0);
 }
 
-TEST(a_wrong_element_is_named_with_what_it_is_and_should_be)
+TEST(faults_are_found_and_described)
 {
-    assert_wrong("nn:65x63x17", ONE_OFF, "whole-number data: 1 of 4095 elements wrong, first C[64,62] = ");
-    assert_wrong("nn:3x4x5:batch=2", ONE_OFF, "first C[2,3] of item 0");
-    assert_wrong("nn:65x63x17", RANDOM_ONLY, "random data: 1 of 4095 elements wrong, first C[64,62] = ");
-}
-
-TEST(an_unwritten_element_is_found)
-{
-    assert_wrong("nn:65x63x17", UNWRITTEN, "C[64,62] = nan");
-    assert_wrong("nn:65x63x17:beta=1", UNWRITTEN, "1 of 4095");
-}
-
-TEST(a_write_outside_c_is_found)
-{
-    assert_wrong("nn:5x6x7", BEFORE_C, "1 words in the guard bands");
-    assert_wrong("nn:5x6x7", BEHIND_C, "1 words in the guard bands");
-    assert_wrong("nn:5x6x7:ldc=8", BEFORE_C, "before C");
-    assert_wrong("nn:5x6x7:ldc=8", BEHIND_C, "behind C");
-    assert_wrong("nn:5x6x7:ldc=8", IN_PADDING, "in C's padding");
-    assert_wrong("nn:5x6x7:batch=2:stride_c=31", BEHIND_C, "in C's padding");
-}
-
-TEST(wrong_beta_is_found)
-{
-    assert_wrong("nn:5x6x7:beta=1", BETA_IGNORED, "wrong");
-    assert_wrong("nn:5x6x7:beta=0.5", BETA_IGNORED, "wrong");
-    assert_wrong("nn:5x6x7", BETA_TIMES_NAN, "= nan");
-}
-
-TEST(a_missing_tail_of_k_is_found)
-{
-    assert_wrong("nn:9x9x17:lda=20", LAST_K_MISSING, "wrong");
-}
-
-TEST(a_swapped_op_is_found)
-{
-    assert_wrong("nn:8x8x8", OP_SWAPPED, "wrong");
-}
-
-TEST(bits_that_change_from_call_to_call_are_found)
-{
-    assert_wrong("nn:9x9x17", UNSTEADY, "two runs over differently poisoned C gave different bits");
+    static const struct {
+        const char *problem;
+        enum fault fault;
+        const char *said;
+    } cases[] = {
+        {"nn:65x63x17", ONE_OFF, "whole-number data: 1 of 4095 elements wrong, first C[64,62] = "},
+        {"nn:3x4x5:batch=2", ONE_OFF, "first C[2,3] of item 0"},
+        {"nn:65x63x17", RANDOM_ONLY, "random data: 1 of 4095 elements wrong, first C[64,62] = "},
+        {"nn:65x63x17", UNWRITTEN, "C[64,62] = nan"},
+        {"nn:65x63x17:beta=1", UNWRITTEN, "1 of 4095"},
+        {"nn:5x6x7", BEFORE_C, "1 words in the guard bands"},
+        {"nn:5x6x7", BEHIND_C, "1 words in the guard bands"},
+        {"nn:5x6x7:ldc=8", BEFORE_C, "before C"},
+        {"nn:5x6x7:ldc=8", BEHIND_C, "behind C"},
+        {"nn:5x6x7:ldc=8", IN_PADDING, "in C's padding"},
+        {"nn:5x6x7:batch=2:stride_c=31", BEHIND_C, "in C's padding"},
+        {"nn:5x6x7:beta=1", BETA_IGNORED, "wrong"},
+        {"nn:5x6x7:beta=0.5", BETA_IGNORED, "wrong"},
+        {"nn:5x6x7", BETA_TIMES_NAN, "= nan"},
+        {"nn:9x9x17:lda=20", LAST_K_MISSING, "wrong"},
+        {"nn:8x8x8", OP_SWAPPED, "wrong"},
+        {"nn:9x9x17", UNSTEADY, "two runs over differently poisoned C gave different bits"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_wrong(cases[i].problem, cases[i].fault, cases[i].said);
 }
 
 TEST(spoilt_operands_and_answers_are_written_again)
@@ -404,13 +388,7 @@ int main(void)
         cmocka_unit_test(faults_are_found_in_tf32_too),
         cmocka_unit_test(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off),
         cmocka_unit_test(errors_of_what_was_refused_by_whole_numbers_are_unknown_and_those_of_nan_infinite),
-        cmocka_unit_test(a_wrong_element_is_named_with_what_it_is_and_should_be),
-        cmocka_unit_test(an_unwritten_element_is_found),
-        cmocka_unit_test(a_write_outside_c_is_found),
-        cmocka_unit_test(wrong_beta_is_found),
-        cmocka_unit_test(a_missing_tail_of_k_is_found),
-        cmocka_unit_test(a_swapped_op_is_found),
-        cmocka_unit_test(bits_that_change_from_call_to_call_are_found),
+        cmocka_unit_test(faults_are_found_and_described),
         cmocka_unit_test(spoilt_operands_and_answers_are_written_again),
         cmocka_unit_test(a_c_that_timing_left_different_is_found_in_any_set),
         cmocka_unit_test(repeated_runs_count_those_that_differ),

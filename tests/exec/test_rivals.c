@@ -75,16 +75,23 @@ static const char *const texts[] = {"sgemm:nn:16x24x32",
                                     "sgemm:tn:7x5x6:batch=3:lda=12:stride_b=100:beta=2",
                                     "sgemm:nn:1x8x1"};
 
-TEST(lt_is_asked_for_the_problem_itself)
+/* The rival of this role computes each problem; how often autotune was called at least for it. */
+static void assert_asked_for_the_problem(const char *role, int autotune_calls)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct judgement judgement;
         prepare(texts[i]);
-        assert_ok(open_as("lt"));
+        assert_ok(open_as(role));
         assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
+        assert_true(fake->autotune_calls >= autotune_calls);
         kernel_close(&kernel);
     }
+}
+
+TEST(lt_is_asked_for_the_problem_itself)
+{
+    assert_asked_for_the_problem("lt", 0);
     assert_true(fake->alignment_a >= 4 && fake->alignment_a <= 256);
 }
 
@@ -121,15 +128,7 @@ TEST(without_an_answer_that_is_right_there_is_no_rival)
 
 TEST(autotune_is_asked_for_the_problem_itself)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct judgement judgement;
-        prepare(texts[i]);
-        assert_ok(open_as("autotune"));
-        assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
-        if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
-        assert_true(fake->autotune_calls >= 6);
-        kernel_close(&kernel);
-    }
+    assert_asked_for_the_problem("autotune", 6);
 }
 
 TEST(an_autotuner_that_fails_or_is_wrong_is_no_rival)
@@ -209,6 +208,28 @@ TEST(emulation_that_cublas_refuses_is_no_rival)
     assert_ok(open_as("bf16x9"));
 }
 
+/* Items of 1x2x3; the judge would take minutes for so many. */
+TEST(a_long_batch_is_two_calls)
+{
+    enum { ITEMS = 70000 };
+    static float a[ITEMS][3], b[ITEMS][6], c[ITEMS][2];
+    const struct operands operands = {(CUdeviceptr)(uintptr_t)a, (CUdeviceptr)(uintptr_t)b,
+                                      (CUdeviceptr)(uintptr_t)c};
+    for (int i = 0; i < ITEMS; i++) {
+        for (int j = 0; j < 3; j++) a[i][j] = (float)(i % 100 + j);
+        for (int j = 0; j < 6; j++) b[i][j] = (float)(i % 70 - j);
+    }
+    prepare("17x9x5");
+    assert_ok(problem_parse("tf32gemm:nn:1x2x3:batch=70000", &setup.problem));
+    assert_ok(open_as("cublas"));
+    fake->products = 0;
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+    assert_int_equal(fake->products, 2);
+    for (int i = 0; i < ITEMS; i++)
+        for (int j = 0; j < 2; j++)
+            assert_true(c[i][j] == a[i][0] * b[i][j] + a[i][1] * b[i][2 + j] + a[i][2] * b[i][4 + j]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +241,7 @@ int main(void)
         cmocka_unit_test_teardown(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict,
                                   nothing_is_left),
         cmocka_unit_test_teardown(emulation_that_cublas_refuses_is_no_rival, nothing_is_left),
+        cmocka_unit_test_teardown(a_long_batch_is_two_calls, nothing_is_left),
         cmocka_unit_test_teardown(an_autotuner_that_fails_or_is_wrong_is_no_rival, nothing_is_left),
     };
     return cmocka_run_group_tests(tests, open_setup, close_setup);

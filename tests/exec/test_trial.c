@@ -205,6 +205,16 @@ TEST(an_innocent_is_not_blamed_for_operands_that_another_spoilt)
     assert_int_equal(try(0).verdict, VERDICT_MEASURED);
 }
 
+TEST(a_class_of_accuracy_needs_a_rivals_errors)
+{
+    prepare("sgemm_accurate:nn:17x9x5");
+    struct outcome o = try(0);
+    assert_int_equal(o.verdict, VERDICT_WRONG);
+    assert_non_null(strstr(o.detail, "no rival's errors"));
+    setup.anchor_errors = o.errors;
+    assert_int_equal(try(0).verdict, VERDICT_MEASURED);
+}
+
 TEST(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong)
 {
     prepare("17x9x5");
@@ -385,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_long_call_is_timed_five_times_and_dropped_after_one),
         cmocka_unit_test(a_wrong_candidate_is_not_timed_and_harms_no_later_one),
         cmocka_unit_test(an_innocent_is_not_blamed_for_operands_that_another_spoilt),
+        cmocka_unit_test(a_class_of_accuracy_needs_a_rivals_errors),
         cmocka_unit_test(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong),
         cmocka_unit_test(what_the_driver_refuses_is_refused_with_its_reason),
         cmocka_unit_test(a_damaged_cubin_is_an_error_and_no_verdict),

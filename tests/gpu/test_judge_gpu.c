@@ -3,20 +3,13 @@
 #include "clock.h"
 #include "compile.h"
 #include "contenders.h"
+#include "gpu_tests.h"
 #include "roofline.h"
 #include "template.h"
-#include "unit.h"
 #include "verify.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static char folder[64];
-static struct device device;
 static struct trial_setup setup;
 
 #define SIMT                                                                                                 \
@@ -303,37 +296,24 @@ static enum status go_wild(void *self, const struct operands *operands, double a
 static int crash(void)
 {
     struct judgement j;
-    if (device_open(0, &device) || !mkdtemp(strcpy(folder, "/tmp/gemmtune-lost-XXXXXX"))) return 1;
+    if (device_open(0, &device)) return 1;
     if (trial_setup_open(&device, folder, &setup)) return 2;
     prepare("64x64x64", false);
     struct meddler m = open_meddler();
     const struct kernel wild = {&m.inner, go_wild, NULL};
     enum status st = oracle_judge(&setup.oracle, &wild, &j);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) return 3;
-    return st == E_GPU && device_lost() ? 0 : 4;
+    return st == E_GPU && device_lost() ? 0 : 3;
 }
 
 TEST(a_candidate_with_an_illegal_address_loses_its_process_only)
 {
-    int how;
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "test_judge_gpu", "--crash", (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    assert_true(WIFEXITED(how));
-    assert_int_equal(WEXITSTATUS(how), 0);
+    assert_int_equal(run_self("--crash"), 0);
     assert_ok(canary_run(&setup));
 }
 
 static int open_all(void **state)
 {
-    (void)state;
-    strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
-    if (!mkdtemp(folder) || device_open(0, &device) || trial_setup_open(&device, folder, &setup)) {
+    if (open_gpu(state) || trial_setup_open(&device, folder, &setup)) {
         print_error("%s\n", status_text());
         return -1;
     }
@@ -342,20 +322,16 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     trial_setup_close(&setup);
-    device_close(&device);
-    return system(command);
+    return close_gpu(state);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--crash") == 0) return crash();
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
+    if (no_gpu()) return SKIPPED;
+    if (argc == 3 && strcmp(argv[1], "--crash") == 0) {
+        snprintf(folder, sizeof folder, "%s", argv[2]);
+        return crash();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_canary_sings),

@@ -10,6 +10,7 @@
 #include "compile.h"
 #include "kernel.h"
 #include "launcher.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <math.h>
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TILE 32
 
@@ -36,7 +36,6 @@ struct toy_problem {
     int64_t m, k, lda, batch, batch_per_launch, k_slab;
 };
 
-static char folder[64];
 static struct device device;
 static CUmodule module;
 
@@ -235,10 +234,7 @@ static int only_compile(void)
 
 int main(int argc, char **argv)
 {
-    char command[128];
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-launcher-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
+    if (make_folder(NULL)) return 1;
     const int result = argc == 2 && strcmp(argv[1], "--compile") == 0 ? only_compile() : run_all();
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command) ? 1 : result;
+    return remove_folder(NULL) ? 1 : result;
 }

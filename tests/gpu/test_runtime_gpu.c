@@ -277,19 +277,6 @@ TEST(a_thread_without_a_context_gets_the_handle_s)
 
 /* ---- contexts and processes: in programs of their own ---- */
 
-static int run_self(const char *what)
-{
-    int how = 0;
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "test_runtime_gpu", what, folder, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
-}
-
 static int compute_once(struct gt_handle *handle)
 {
     struct set s;
@@ -357,10 +344,7 @@ TEST(a_child_of_a_fork_is_refused)
 
 int main(int argc, char **argv)
 {
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_gpu()) return SKIPPED;
     if (argc == 3) {
         snprintf(folder, sizeof folder, "%s", argv[2]);
         return strcmp(argv[1], "--reset") == 0 ? after_a_reset() : in_a_child();
@@ -379,5 +363,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(after_a_reset_the_context_is_another_one),
         cmocka_unit_test(a_child_of_a_fork_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+    return cmocka_run_group_tests(tests, open_tuned_gpu, close_gpu);
 }

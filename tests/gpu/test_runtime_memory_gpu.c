@@ -224,10 +224,7 @@ TEST(memory_is_given_back_when_it_is_asked_for)
 
 int main(void)
 {
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_gpu()) return SKIPPED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_that_come_and_go_are_served_by_the_measured_kernel),
         cmocka_unit_test(streams_that_share_workspaces_do_not_disturb_one_another),
@@ -237,5 +234,5 @@ int main(void)
         cmocka_unit_test(a_graph_needs_neither_its_plan_nor_what_is_given_back),
         cmocka_unit_test(memory_is_given_back_when_it_is_asked_for),
     };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+    return cmocka_run_group_tests(tests, open_tuned_gpu, close_gpu);
 }

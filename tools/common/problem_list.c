@@ -20,11 +20,18 @@ enum status problem_list_add(struct problem_list *list, const char *text)
     return st ? st : append(list, &problem, 1);
 }
 
-enum status problem_list_add_suite(struct problem_list *list, const char *path)
+enum status problem_list_shape(void *list, const struct command_option *option, char *value)
+{
+    (void)option;
+    return problem_list_add(list, value);
+}
+
+enum status problem_list_suite(void *list, const struct command_option *option, char *value)
 {
     struct problem *suite = NULL;
     size_t count = 0;
-    enum status st = problem_read_suite(path, GEMM_SGEMM, &suite, &count);
+    (void)option;
+    enum status st = problem_read_suite(value, GEMM_SGEMM, &suite, &count);
     if (!st) st = append(list, suite, count);
     free(suite);
     return st;

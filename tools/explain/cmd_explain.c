@@ -1,12 +1,11 @@
 /* cmd_explain.c — tune explain: why this winner. From what is stored alone. */
+#include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
 #include "explain_show.h"
-#include "options.h"
 #include "output_file.h"
 #include "print.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,47 @@ struct explain {
     struct db_winner *winners; /* all that match */
     size_t winner_count;
     json_t *list;   /* with --format json */
-    enum status st; /* of parsing, of collecting */
+    enum status st; /* of collecting */
 };
 
-enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT };
+static enum status set_shape(void *self, const struct command_option *option, char *value)
+{
+    struct explain *x = self;
+    (void)option;
+    x->shaped = true;
+    return problem_parse(value, &x->problem);
+}
 
-static const struct argp_option options[] = {
-    {"shape", 's', "P", 0, "the problem, MxNxK or in full (see tune --help)", 0},
-    {"gpu", KEY_GPU, "G", 0,
-     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default: text for people) or json", 0},
-    {0}};
+static enum status set_format(void *self, const struct command_option *option, char *value)
+{
+    struct explain *x = self;
+    (void)option;
+    enum status st = table_format_parse(value, &x->view.format);
+    if (st || x->view.format != TABLE_CSV) return st;
+    return fail(E_USAGE, "explain has no csv form; there are table and json");
+}
+
+static enum status check_options(void *self)
+{
+    const struct explain *x = self;
+    return x->shaped ? OK : fail(E_USAGE, "say which problem: --shape MxNxK");
+}
+
+static const struct command_option options[] = {
+    {.name = "shape",
+     .letter = 's',
+     .value = "P",
+     .about = "the problem, MxNxK or in full (see tune --help)",
+     OPTION_CALL(set_shape)},
+    {.name = "gpu",
+     .value = "G",
+     .about = "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out",
+     OPTION_TEXT(struct explain, view.gpu)},
+    OPTION_ROW_DB(struct explain, view.file),
+    {.name = "format",
+     .value = "F",
+     .about = "table (default: text for people) or json",
+     OPTION_CALL(set_format)}};
 
 static const char manual[] =
     "Explain why a configuration won: its evidence, the runner-up and the margin, how ties were broken, how "
@@ -48,36 +76,6 @@ static const char manual[] =
     "\n"
     "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong shape; 4 the database is "
     "foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct explain *x = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_GPU:
-        x->view.gpu = argument;
-        break;
-    case KEY_DB:
-        x->view.file = argument;
-        break;
-    case 's':
-        st = problem_parse(argument, &x->problem);
-        x->shaped = true;
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &x->view.format);
-        if (!st && x->view.format == TABLE_CSV)
-            st = fail(E_USAGE, "explain has no csv form; there are table and json");
-        break;
-    case ARGP_KEY_END:
-        if (!x->shaped && !x->st) st = fail(E_USAGE, "say which problem: --shape MxNxK");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !x->st) x->st = st;
-    return st ? EINVAL : 0;
-}
 
 static bool keep(void *self, const struct db_winner *winner)
 {
@@ -191,9 +189,12 @@ static enum status print_list(const json_t *list)
 
 enum status cmd_explain(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = manual};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = manual,
+                                             .check = check_options};
     struct explain x = {0};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &x), st = x.st ? x.st : parsed;
+    enum status st = command_line_read(&line, argc, argv, &x);
     if (!st && x.view.format == TABLE_JSON && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) {
         st = db_view_open(&x.view);

@@ -1,36 +1,47 @@
 /* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
+#include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
-#include "options.h"
+#include "problem_list.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct query {
+    struct problem_list problems; /* --shape; none: all */
     struct db_view view;
-    struct problem *problems; /* --shape; none: all */
-    size_t problem_count;
     bool predicted, measured;          /* neither: both */
     struct db_preference *preferences; /* all that hold */
     size_t preference_count;
+    enum status st; /* of keeping them */
     struct table *table;
-    enum status st; /* of parsing */
 };
 
-enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT, KEY_ALL, KEY_PREDICTED, KEY_MEASURED };
-
-static const struct argp_option options[] = {
-    {"gpu", KEY_GPU, "G", 0, "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     0},
-    {"shape", 's', "P", 0, "only this problem, MxNxK or in full (see tune --help); may be repeated", 0},
-    {"measured", KEY_MEASURED, NULL, 0, "only what was measured", 0},
-    {"predicted", KEY_PREDICTED, NULL, 0, "only what was predicted without the GPU", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv; json and csv have more columns", 0},
-    {"all", KEY_ALL, NULL, 0, "everything that is known, one line per value, instead of a table", 0},
-    {0}};
+static const struct command_option options[] = {
+    {.name = "gpu",
+     .value = "G",
+     .about = "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+     OPTION_TEXT(struct query, view.gpu)},
+    {.name = "shape",
+     .letter = 's',
+     .value = "P",
+     .about = "only this problem, MxNxK or in full (see tune --help); may be repeated",
+     .repeats = true,
+     OPTION_CALL(problem_list_shape)},
+    {.name = "measured", .about = "only what was measured", OPTION_FLAG(struct query, measured)},
+    {.name = "predicted",
+     .about = "only what was predicted without the GPU",
+     OPTION_FLAG(struct query, predicted)},
+    OPTION_ROW_DB(struct query, view.file),
+    {.name = "format",
+     .value = "F",
+     .about = "table (default), json or csv; json and csv have more columns",
+     OPTION_FORMAT(struct query, view.format)},
+    {.name = "all",
+     .about = "everything that is known, one line per value, instead of a table",
+     OPTION_FORMAT(struct query, view.format),
+     .number = TABLE_ALL}};
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU.\vOne row per problem, GPU and cache "
@@ -56,49 +67,6 @@ static const char text[] =
     "\n"
     "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
     "shape; 4 the database is foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
-
-static enum status add_problem(struct query *query, const char *argument)
-{
-    struct problem *grown = realloc(query->problems, (query->problem_count + 1) * sizeof *grown);
-    if (!grown) return fail(E_MEMORY, "out of memory while reading the command line");
-    query->problems = grown;
-    enum status st = problem_parse(argument, &grown[query->problem_count]);
-    if (!st) query->problem_count++;
-    return st;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct query *query = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_GPU:
-        query->view.gpu = argument;
-        break;
-    case KEY_DB:
-        query->view.file = argument;
-        break;
-    case KEY_PREDICTED:
-        query->predicted = true;
-        break;
-    case KEY_MEASURED:
-        query->measured = true;
-        break;
-    case KEY_ALL:
-        query->view.format = TABLE_ALL;
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &query->view.format);
-        break;
-    case 's':
-        st = add_problem(query, argument);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !query->st) query->st = st;
-    return st ? EINVAL : 0;
-}
 
 static const struct column columns[] = {
     {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
@@ -230,9 +198,9 @@ static enum status fill(struct query *query)
     const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
     enum status st = db_preferences(r->db, NULL, keep_preference, query);
     if (st || (st = query->st)) return st;
-    if (query->problem_count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
-    for (size_t i = 0; !st && i < query->problem_count; i++) {
-        r->filter.problem = &query->problems[i];
+    if (query->problems.count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
+    for (size_t i = 0; !st && i < query->problems.count; i++) {
+        r->filter.problem = &query->problems.at[i];
         st = db_winners(r->db, &r->filter, now, add_row, query);
     }
     return st;
@@ -242,23 +210,22 @@ static enum status fill(struct query *query)
 static enum status nothing(struct query *query)
 {
     char problem[PROBLEM_TEXT_MAX];
-    if (query->problem_count) problem_format(&query->problems[0], problem);
+    if (query->problems.count) problem_format(&query->problems.at[0], problem);
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
-    return db_view_nothing(&query->view, what, query->problem_count ? problem : NULL);
+    return db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
 }
 
 enum status cmd_query(int argc, char **argv)
 {
-    static const int repeatable[] = {'s', 0},
-                     excluding[][2] = {{KEY_MEASURED, KEY_PREDICTED}, {KEY_ALL, KEY_FORMAT}, {0, 0}};
-    static const struct option_rules rules = {repeatable, excluding};
-    const struct argp argp = {.options = options, .parser = parse, .doc = text};
-    struct query query = {0};
-    enum status st = OK, printed;
-    enum status parsed = options_parse(&argp, &rules, argc, argv, &query);
-    if (parsed) st = query.st ? query.st : parsed;
+    static const char *const excluding[][2] = {{"measured", "predicted"}, {"all", "format"}, {NULL}};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = text,
+                                             .excluding = excluding};
+    struct query query = {.predicted = false};
+    enum status st = command_line_read(&line, argc, argv, &query), printed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
     st = db_view_open(&query.view);
@@ -270,7 +237,7 @@ enum status cmd_query(int argc, char **argv)
     }
 out:
     table_free(query.table);
-    free(query.problems);
+    problem_list_free(&query.problems);
     free(query.preferences);
     db_view_close(&query.view);
     return st;

@@ -1,6 +1,6 @@
 /* cmd_replay.c — tune replay: search strategies on recorded spaces, without a GPU. */
+#include "command_line.h"
 #include "commands.h"
-#include "options.h"
 #include "print.h"
 #include "replay.h"
 #include "replay_from.h"
@@ -9,8 +9,6 @@
 #include "stats.h"
 #include "table.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +17,7 @@
 enum { LIST_MAX = 16, SEEDS_MAX = 100000, PENDING_MAX = 4096 };
 
 struct replay {
-    char **paths;
-    int count;
+    struct command_words paths;
     char *strategy[LIST_MAX];
     int strategies;
     size_t pending[LIST_MAX];
@@ -31,34 +28,8 @@ struct replay {
     int64_t from_trials;         /* of each of its spaces; 0: all */
     struct replay_spaces others; /* of that file */
     enum table_format format;
-    enum status st; /* of parsing */
     struct table *table;
 };
-
-enum {
-    KEY_STRATEGY = 256,
-    KEY_SEEDS,
-    KEY_PENDING,
-    KEY_TRIALS,
-    KEY_END,
-    KEY_FROM,
-    KEY_FROM_TRIALS,
-    KEY_ORDER,
-    KEY_FORMAT
-};
-
-static const struct argp_option options[] = {
-    {"strategy", KEY_STRATEGY, "NAME[,NAME...]", 0, "which (ils,gp); tune help tune lists them", 0},
-    {"pending", KEY_PENDING, "P[,P...]", 0, "proposals in flight (1)", 0},
-    {"seeds", KEY_SEEDS, "N", 0, "searches per row, with seeds 0 to N - 1 (100)", 0},
-    {"max-trials", KEY_TRIALS, "N", 0, "most evaluations of a search (1000)", 0},
-    {"to-end", KEY_END, NULL, 0, "continue until the strategy expects no more gain", 0},
-    {"from", KEY_FROM, "FILE", 0, "begin with what the trials of this file teach", 0},
-    {"from-trials", KEY_FROM_TRIALS, "N", 0, "of each of its spaces only those of a search of N trials (all)",
-     0},
-    {"order", KEY_ORDER, NULL, 0, "show how good the order before the first trial is, without a search", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {0}};
 
 static const char text[] =
     "Replay search strategies on recorded spaces, without a GPU.\vA recorded space is a file of measured "
@@ -100,10 +71,12 @@ static const char text[] =
 
 /* ---- command line ---- */
 
-static enum status parse_strategies(struct replay *r, char *list)
+static enum status set_strategies(void *self, const struct command_option *option, char *value)
 {
+    struct replay *r = self;
+    (void)option;
     r->strategies = 0;
-    for (char *rest = list, *name; (name = strsep(&rest, ","));) {
+    for (char *rest = value, *name; (name = strsep(&rest, ","));) {
         bool known = false;
         char names[256] = "";
         for (size_t i = 0; i < search_strategy_count; i++) {
@@ -118,24 +91,14 @@ static enum status parse_strategies(struct replay *r, char *list)
     return OK;
 }
 
-static enum status parse_count(const char *option, const char *word, int64_t most, int64_t *out)
+static enum status set_pending(void *self, const struct command_option *option, char *value)
 {
-    char *end;
-    errno = 0;
-    const long long n = strtoll(word, &end, 10);
-    if (end == word || *end || errno || n < 1 || n > most)
-        return fail(E_USAGE, "%s '%.40s' is not a whole number in 1..%" PRId64, option, word, most);
-    *out = n;
-    return OK;
-}
-
-static enum status parse_pending(struct replay *r, char *list)
-{
+    struct replay *r = self;
     enum status st = OK;
     r->pendings = 0;
-    for (char *rest = list, *word; !st && (word = strsep(&rest, ","));) {
+    for (char *rest = value, *word; !st && (word = strsep(&rest, ","));) {
         int64_t pending = 0;
-        st = parse_count("--pending", word, PENDING_MAX, &pending);
+        st = command_whole(option->name, word, 1, PENDING_MAX, &pending);
         if (!st && r->pendings == LIST_MAX)
             st = fail(E_USAGE, "--pending takes at most %d numbers", LIST_MAX);
         if (!st) r->pending[r->pendings++] = (size_t)pending;
@@ -143,53 +106,44 @@ static enum status parse_pending(struct replay *r, char *list)
     return st;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static enum status check_options(void *self)
 {
-    struct replay *r = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_STRATEGY:
-        st = parse_strategies(r, argument);
-        break;
-    case KEY_PENDING:
-        st = parse_pending(r, argument);
-        break;
-    case KEY_SEEDS:
-        st = parse_count("--seeds", argument, SEEDS_MAX, &r->seeds);
-        break;
-    case KEY_TRIALS:
-        st = parse_count("--max-trials", argument, INT32_MAX, &r->limit);
-        break;
-    case KEY_END:
-        r->to_end = true;
-        break;
-    case KEY_FROM:
-        r->from = argument;
-        break;
-    case KEY_FROM_TRIALS:
-        st = parse_count("--from-trials", argument, INT32_MAX, &r->from_trials);
-        break;
-    case KEY_ORDER:
-        r->order = true;
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &r->format);
-        break;
-    case ARGP_KEY_ARGS:
-        r->paths = state->argv + state->next;
-        r->count = state->argc - state->next;
-        break;
-    case ARGP_KEY_END:
-        if (r->count == 0) st = fail(E_USAGE, "name a file of recorded results");
-        else if (r->from_trials && !r->from)
-            st = fail(E_USAGE, "--from-trials says how much of --from FILE is taken: name that file");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !r->st) r->st = st;
-    return st ? EINVAL : 0;
+    const struct replay *r = self;
+    if (r->paths.count == 0) return fail(E_USAGE, "name a file of recorded results");
+    if (r->from_trials && !r->from)
+        return fail(E_USAGE, "--from-trials says how much of --from FILE is taken: name that file");
+    return OK;
 }
+
+static const struct command_option options[] = {
+    {.name = "strategy",
+     .value = "NAME[,NAME...]",
+     .about = "which (ils,gp); tune help tune lists them",
+     OPTION_CALL(set_strategies)},
+    {.name = "pending", .value = "P[,P...]", .about = "proposals in flight (1)", OPTION_CALL(set_pending)},
+    {.name = "seeds",
+     .value = "N",
+     .about = "searches per row, with seeds 0 to N - 1 (100)",
+     OPTION_WHOLE(struct replay, seeds, 1, SEEDS_MAX)},
+    {.name = "max-trials",
+     .value = "N",
+     .about = "most evaluations of a search (1000)",
+     OPTION_WHOLE(struct replay, limit, 1, INT32_MAX)},
+    {.name = "to-end",
+     .about = "continue until the strategy expects no more gain",
+     OPTION_FLAG(struct replay, to_end)},
+    {.name = "from",
+     .value = "FILE",
+     .about = "begin with what the trials of this file teach",
+     OPTION_TEXT(struct replay, from)},
+    {.name = "from-trials",
+     .value = "N",
+     .about = "of each of its spaces only those of a search of N trials (all)",
+     OPTION_WHOLE(struct replay, from_trials, 1, INT32_MAX)},
+    {.name = "order",
+     .about = "show how good the order before the first trial is, without a search",
+     OPTION_FLAG(struct replay, order)},
+    OPTION_ROW_FORMAT(struct replay, format)};
 
 /* ---- rows ---- */
 
@@ -360,21 +314,26 @@ static enum status replay_file(struct replay *r, const char *path)
 
 enum status cmd_replay(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = text, .args_doc = "FILE..."};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = text,
+                                             .arguments = "FILE...",
+                                             .words = offsetof(struct replay, paths),
+                                             .check = check_options};
     struct replay r = {.strategy = {"ils", "gp"},
                        .strategies = 2,
                        .pending = {1},
                        .pendings = 1,
                        .seeds = 100,
                        .limit = 1000};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &r), st = r.st ? r.st : parsed;
+    enum status st = command_line_read(&line, argc, argv, &r);
     if (!st) {
         r.table = r.order ? table_new(order_columns, sizeof order_columns / sizeof *order_columns)
                           : table_new(columns, sizeof columns / sizeof *columns);
         if (!r.table) st = fail(E_MEMORY, "out of memory");
     }
     if (!st && r.from) st = read_others(&r);
-    for (int i = 0; i < r.count && !st; i++) st = replay_file(&r, r.paths[i]);
+    for (int i = 0; i < r.paths.count && !st; i++) st = replay_file(&r, r.paths.at[i]);
     if (!st) st = table_print(r.table, r.format, stdout);
     table_free(r.table);
     replay_free(&r.others);

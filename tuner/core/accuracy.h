@@ -25,7 +25,8 @@ json_t *accuracy_to_json(const struct accuracy *accuracy);
 bool accuracy_from_json(const json_t *json, struct accuracy *accuracy);
 
 /* May a kernel with these errors answer a problem of the type? Always where the type has no limits: then the
- * bound of its contract alone decides. An error within one rounding of C is never too large. */
+ * bound of its contract alone decides. An error within one rounding of C is never too large; one that nobody
+ * has measured, or that no rival's can be compared with, always is. */
 bool accuracy_answers(const struct gemm_type_row *row, const struct accuracy *own,
                       const struct accuracy *rival);
 

@@ -115,12 +115,12 @@ bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed)
     return rows[delivered].satisfies >> needed & 1;
 }
 
-static bool has_limits(enum gemm_type type)
+bool gemm_type_has_limits(enum gemm_type type)
 {
     return rows[type].rms_limit > 0;
 }
 
 bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed)
 {
-    return gemm_type_satisfies(tuned, needed) && (has_limits(tuned) || !has_limits(needed));
+    return gemm_type_satisfies(tuned, needed) && (gemm_type_has_limits(tuned) || !gemm_type_has_limits(needed));
 }

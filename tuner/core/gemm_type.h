@@ -35,6 +35,9 @@ struct gemm_type_row {
 
 const struct gemm_type_row *gemm_type_row(enum gemm_type type);
 
+/* Is it an accuracy class: do measured errors decide which kernels may answer? */
+bool gemm_type_has_limits(enum gemm_type type);
+
 /* False: no type has this name. */
 bool gemm_type_find(const char *name, enum gemm_type *type);
 

@@ -84,20 +84,26 @@ enum {
     TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE */
 };
 
+/* For a problem that is not empty and a legal configuration. facts may be NULL (before compiling: registers
+ * are estimated). A million a second, since all candidates are sorted by it. kernel_templates/model has what
+ * families share. */
+typedef struct prediction template_predict(const struct config *config, const struct problem *problem,
+                                           const struct gpu *gpu, const struct kernel_facts *facts);
+
 struct template
 {
-    const char *name;        /* "simt", "ladder_naive" */
-    const char *summary;     /* one line */
-    const char *source_name; /* "simt.cu" */
-    const char *space;       /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
+    const char *name;    /* "simt", "ladder_naive" */
+    const char *summary; /* one line */
+    const char *space;   /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
     const struct param *params;
     int param_count;
     enum gemm_type delivers; /* what its kernels compute */
     unsigned asks;           /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
                           had been kept */
-    const struct source_text *sources; /* [0] is the .cu, the rest its headers */
-    int source_count;
+    /* [0] is the .cu, then the headers that it includes; a NULL name ends them. CMake lists them:
+     * sources_NAME of NAME.cu. */
+    const struct source_text *sources;
     struct resources (*resources)(const struct config *config);
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
      * may be NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
@@ -116,16 +122,13 @@ struct template
      */
     bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                      struct launch_geometry *geometry);
-    struct tile (*tile)(const struct config *config);
-    /* For a problem that is not empty and a legal configuration. facts may be NULL (before compiling:
-     * registers are estimated). A million a second, since all candidates are sorted by it.
-     * kernel_templates/model has what families share. */
-    struct prediction (*predict)(const struct config *config, const struct problem *problem,
-                                 const struct gpu *gpu, const struct kernel_facts *facts);
+    struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */
+    template_predict *predict;
     /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
      * are legal for, with the least value of each vector width. False: there are no more of them. */
     bool (*plain)(int number, struct config *config);
-    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported, and what wins
+     * without a geometry is not, either. */
     const struct launch_block *block;
 };
 
@@ -143,6 +146,10 @@ const struct template *template_find(const char *name);
 
 /* Parameter index by name, -1 if the template lacks it. */
 int template_param(const struct template *t, const char *name);
+
+int template_source_count(const struct template *t);
+
+struct tile template_tile(const struct config *config);
 
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);

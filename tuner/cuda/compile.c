@@ -367,7 +367,7 @@ static enum status compile_for(const struct kernel_key *kernel, bool ptx, const 
     struct definitions d;
     enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(t->sources, t->source_count, d.list, d.count, kernel->arch, ptx, cache, out);
+    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache, out);
 }
 
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)
@@ -402,7 +402,7 @@ enum status compile_code(const struct kernel_key *kernel, const char *cache, cha
     struct code code = {.bytes = NULL};
     *out = (struct compiled){.built = false};
     enum status st = define(kernel, &d);
-    if (!st) st = prepare(&job, t->sources, t->source_count, d.list, d.count, kernel->arch, false);
+    if (!st) st = prepare(&job, t->sources, template_source_count(t), d.list, d.count, kernel->arch, false);
     if (!st) st = recall(&job, cache, &code, out);
     if (st != E_ABSENT) {
         *bytes = code.bytes;

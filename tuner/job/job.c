@@ -203,12 +203,18 @@ static void prepare_answered(struct job *job, const json_t *answer)
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     const char *rival = json_string_value(json_object_get(answer, "rival"));
     snprintf(job->rival, sizeof job->rival, "%s", rival && job->anchor_us > 0 ? rival : "");
+    const bool wrong = json_is_false(json_object_get(answer, "anchor_right"));
     accuracy_from_json(json_object_get(answer, "anchor_errors"), &job->anchor_errors);
-    if (json_is_false(json_object_get(answer, "anchor_right"))) {
+    if (wrong) {
         const char *detail = json_string_value(json_object_get(answer, "anchor_detail"));
         report_say(job->env->report, "%s: cuBLAS's own result is beyond the error bound: %s", job->text,
                    detail ? detail : "");
     }
+    const bool compared = job->rival[0] && !wrong && accuracy_is_known(&job->anchor_errors);
+    if (gemm_type_has_limits(job->problem.type) && !compared)
+        job_end(job, JOB_FRUITLESS, "%s is judged by the errors of cuBLAS on the same data, and %s",
+                gemm_type_row(job->problem.type)->name,
+                wrong ? "they are beyond the error bound" : "there is no cuBLAS to measure");
 }
 
 /* What a person should know of the search is kept. */

@@ -237,7 +237,7 @@ enum status check_answered(struct job *job, const json_t *answer)
         children_cancel(job->env->children, job->worker);
         return check_lost(job, false, status_text());
     }
-    if (verdict == VERDICT_MEASURED && accuracy_is_known(&errors) && accuracy_is_known(&job->anchor_errors) &&
+    if (verdict == VERDICT_MEASURED &&
         !accuracy_answers(gemm_type_row(job->problem.type), &errors, &job->anchor_errors))
         return refuse(job, VERDICT_WRONG, "the last check found it less accurate than its type allows");
     if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);

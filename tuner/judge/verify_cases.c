@@ -78,7 +78,7 @@ static void add_corners(struct verify_case *cases, int *count, const struct prob
 
 int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases)
 {
-    const struct tile tile = config->template->tile(config);
+    const struct tile tile = template_tile(config);
     int64_t bm = extent(tile.m, 32), bn = extent(tile.n, 32), bk = extent(tile.k, 16);
     const int64_t m[SIZES] = {1, 2, 3, 7, bm - 1, bm + 1, 61};
     const int64_t n[SIZES] = {1, 2, 3, 7, bn - 1, bn + 1, 67};

@@ -147,24 +147,42 @@ static int at_least_1(int64_t ld)
     return ld > 1 ? (int)ld : 1;
 }
 
-/* The operands change places, as in blas.c. */
-static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+static void *item(CUdeviceptr base, int64_t number, int64_t stride)
 {
-    const struct rival *r = opaque;
+    return (void *)(uintptr_t)(base + (CUdeviceptr)(number * stride * (int64_t)sizeof(float)));
+}
+
+/* Items first to first + count of the batch. The operands change places, as in blas.c. */
+static int run_ex(const struct rival *r, const struct operands *operands, int64_t first, int count,
+                  const float *alpha, const float *beta)
+{
     const struct problem *p = &r->problem;
     const int compute = r->row->compute, algorithm = r->row->algorithm;
-    const void *a = (const void *)(uintptr_t)operands->a, *b = (const void *)(uintptr_t)operands->b;
-    void *c = (void *)(uintptr_t)operands->c;
+    const void *a = item(operands->a, first, p->stride_a), *b = item(operands->b, first, p->stride_b);
+    void *c = item(operands->c, first, p->stride_c);
     int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
     int m = (int)p->m, n = (int)p->n, k = (int)p->k;
     int lda = at_least_1(p->lda), ldb = at_least_1(p->ldb), ldc = at_least_1(p->ldc);
-    float alpha_f = (float)alpha, beta_f = (float)beta;
-    if (m == 0 || n == 0) return OK;
-    int result = p->batch == 1 ? ex.GemmEx(r->handle, op_b, op_a, n, m, k, &alpha_f, b, R_32F, ldb, a, R_32F,
-                                           lda, &beta_f, c, R_32F, ldc, compute, algorithm)
-                               : ex.BatchedEx(r->handle, op_b, op_a, n, m, k, &alpha_f, b, R_32F, ldb,
-                                              p->stride_b, a, R_32F, lda, p->stride_a, &beta_f, c, R_32F, ldc,
-                                              p->stride_c, (int)p->batch, compute, algorithm);
+    if (p->batch == 1)
+        return ex.GemmEx(r->handle, op_b, op_a, n, m, k, alpha, b, R_32F, ldb, a, R_32F, lda, beta, c, R_32F,
+                         ldc, compute, algorithm);
+    return ex.BatchedEx(r->handle, op_b, op_a, n, m, k, alpha, b, R_32F, ldb, p->stride_b, a, R_32F, lda,
+                        p->stride_a, beta, c, R_32F, ldc, p->stride_c, count, compute, algorithm);
+}
+
+static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+{
+    const struct rival *r = opaque;
+    const int algorithm = r->row->algorithm;
+    const int64_t batch = r->problem.batch;
+    const float alpha_f = (float)alpha, beta_f = (float)beta;
+    int result = BLAS_SUCCESS;
+    if (r->problem.m == 0 || r->problem.n == 0) return OK;
+    for (int64_t first = 0; first < batch && result == BLAS_SUCCESS; first += BLAS_BATCH_SLICE) {
+        const int64_t left = batch - first;
+        const int slice = left < BLAS_BATCH_SLICE ? (int)left : BLAS_BATCH_SLICE;
+        result = run_ex(r, operands, first, slice, &alpha_f, &beta_f);
+    }
     if (result == BLAS_SUCCESS) return OK;
     return check(result, E_ABSENT,
                  algorithm == RIVAL_ALGORITHM_AUTOTUNE ? "run the problem with CUBLAS_GEMM_AUTOTUNE"
@@ -174,7 +192,7 @@ static enum status ex_launch(void *opaque, const struct operands *operands, doub
 static bool fits_int(const struct problem *p)
 {
     return p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->lda <= INT_MAX && p->ldb <= INT_MAX &&
-           p->ldc <= INT_MAX && p->batch <= 65535;
+           p->ldc <= INT_MAX;
 }
 
 /* Its own choice is made in the first call; what it then runs is judged. */

@@ -33,7 +33,7 @@ static struct known_winner describe(const struct known *known, const struct db_b
                              .base.predicted = brief->base.predicted,
                              .base.exact = brief->base.exact,
                              .other_gpu = brief->other_gpu,
-                             .changed = brief->changed,
+                             .changed = brief->changed || brief->unproven,
                              .base.time_us = brief->base.time_us,
                              .base.anchor_us = brief->base.anchor_us,
                              .base.ratio = brief->base.ratio};
@@ -219,7 +219,7 @@ enum status known_recorded(struct known *known, const struct problem *problem, s
     const enum status st = known->db ? db_brief_find(known->db, &known->gpu, problem, brief) : E_ABSENT;
     known->held |= st == E_BUSY;
     if (st && st != E_ABSENT && st != E_BUSY) lose_database(known);
-    return st || brief->changed ? E_ABSENT : OK;
+    return st || brief->changed || brief->unproven ? E_ABSENT : OK;
 }
 
 enum status known_take(struct known *known, const struct db_brief *brief, struct known_winner *winner,

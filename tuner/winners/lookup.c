@@ -311,9 +311,11 @@ enum status lookup_others(struct known *known, const struct problem *problem, in
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");
-    list_modelled(&l, best, modelled);
+    const bool measured_only =
+        gemm_type_has_limits(problem->type); /* errors that nobody knows may be too large */
+    if (!measured_only) list_modelled(&l, best, modelled);
     list_cublas(&l, "what was known could not be used: cuBLAS");
-    list_plain(&l);
+    if (!measured_only) list_plain(&l);
     *count = l.count;
     return OK;
 }

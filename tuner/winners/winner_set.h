@@ -14,7 +14,7 @@ struct known_winner {
     struct shape shape; /* of the problem */
     int config;         /* index into configs, or KNOWN_CUBLAS */
     bool pretuned, stale;
-    bool other_gpu, changed; /* then only its configuration is of use */
+    bool other_gpu, changed; /* changed: or unproven. Then only its configuration is of use */
 };
 
 struct winner_set {

@@ -95,3 +95,10 @@ RULE_OP(PACK, LOADER != 3 || !ALONG_M || !ALONG_N, "LOADER 3 has nothing to tran
 RULE_OP(PACK, LOADER == 0 || LOADER == 2 || ASYNC_A || ASYNC_B,
         "LOADER 1 has nothing to copy: both operands are transposed on the way")
 #endif
+
+/* What the kernel takes, but means nothing, or only a launch can get wrong. */
+#ifdef HOST_RULES
+RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
+RULE_OP(STORE_AT, !ASYNC_A || !ASYNC_B || TWO_STEPS || STORE_AT == UNROLL / 2,
+        "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken")
+#endif

@@ -75,3 +75,8 @@ RULE_OP(LOADER, LOADER != 2 || !STREAM_ALONG_K || LANES_K * VX % 4 == 0,
         "with LOADER 2 the lanes along k must read at least four k at once")
 RULE_OP(VX, STREAM_ALONG_K || TX % VX == 0, "VX must divide TX where the streamed operand runs across k")
 #endif
+
+/* What only a launch can get wrong. */
+#ifdef HOST_RULES
+RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
+#endif

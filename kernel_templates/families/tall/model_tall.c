@@ -6,9 +6,7 @@
  */
 #include "tall_host.h"
 
-#include "model_stream.h"
-
-#include <math.h>
+#include "stream_family.h"
 
 /* Issue slots of a thread's warp. */
 #define COPY_SLOTS  3.0  /* an asynchronous copy of 16 bytes, and the next row's address */
@@ -49,30 +47,11 @@ static double stage_slots(const struct config *config)
 struct prediction tall_predict(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    struct launch_plan plan;
-    config->template->plan(config, problem, &plan);
-    const double k = (double)problem->k, k_tiles = ceil(k / BK), sums = TM * TN;
-    const double length = (double)(SIDE == 0 ? problem->n : problem->m);
-    const struct stream_kernel s = {
-        .threads = THREADS,
-        .min_blocks = MIN_BLOCKS,
-        .stages = STAGES,
-        .bk = BK,
-        .sums = sums,
-        .vc = VC,
-        .stays_x = SMALL_X,
-        .stream_x = TALL_X,
-        .stream_length = length,
-        .rows = 1,
-        .walkers = plan.kernel[0].grid[0],
-        .tiles = ceil(length / (TALL_X)),
-        .k = k,
-        .k_tiles = k_tiles,
-        .k_l2 = BK + 4, /* a row is a vector longer than its floats */
-        .steps_slots = steps_slots(config, gpu, k, k_tiles),
-        .stage_slots = stage_slots(config),
-        .code_slots = (UNROLL + 1) * (sums + (TALL_T) + (double)(SMALL_T) / 4) + STAGE_SLOTS,
-        .least_turns = 1,
-    };
+    struct stream_kernel s = stream_kernel_of(config, problem);
+    s.k_l2 = BK + 4; /* a row is a vector longer than its floats */
+    s.steps_slots = steps_slots(config, gpu, s.k, s.k_tiles);
+    s.stage_slots = stage_slots(config);
+    s.code_slots = (UNROLL + 1) * (s.sums + (TALL_T) + (double)(SMALL_T) / 4) + STAGE_SLOTS;
+    s.least_turns = 1;
     return stream_predict(&s, problem, gpu, facts);
 }

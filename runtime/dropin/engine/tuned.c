@@ -1,5 +1,7 @@
 #include "tuned.h"
 
+#include "public_problem.h"
+
 #include <stdio.h>
 
 /* What the library answered. After any other result of the driver nothing in this process can be believed. */
@@ -32,18 +34,9 @@ static bool is_wanted(const struct tuned_wish *wish, const struct gt_plan_info *
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan, char why[TUNED_WHY_MAX])
 {
     const struct problem *p = wish->problem;
-    struct gt_problem problem = gt_problem_make(p->m, p->n, p->k);
+    struct gt_problem problem = public_problem(p);
     struct gt_plan_info info = gt_plan_info_make();
     problem.flags = (wish->scalars_on_device ? GT_SCALARS_ON_DEVICE : 0) | (p->beta != 0 ? GT_ADDS_TO_C : 0);
-    problem.trans_a = p->trans_a;
-    problem.trans_b = p->trans_b;
-    problem.lda = p->lda;
-    problem.ldb = p->ldb;
-    problem.ldc = p->ldc;
-    problem.batch = p->batch;
-    problem.stride_a = p->stride_a;
-    problem.stride_b = p->stride_b;
-    problem.stride_c = p->stride_c;
     problem.alignment = wish->alignment;
     enum gt_status status = open_library(wish->context);
     if (status) return refused(status, "the library cannot be opened", why);

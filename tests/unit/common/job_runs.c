@@ -1,6 +1,7 @@
 #include "job_runs.h"
 
 #include "cmd_tune.h"
+#include "interrupts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,13 @@ static void remove_folder(void)
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0) abort();
+}
+
+void prepare_runs(int argc, char **argv)
+{
+    accept_interrupts();
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
 }
 
 int fresh_folder(void **state)
@@ -189,6 +197,18 @@ int count_log(const char *verb)
         count += strncmp(line, verb, strlen(verb)) == 0 && line[strlen(verb)] == ' ';
     if (f) fclose(f);
     return count;
+}
+
+void wait_for_log(const char *verb, int times)
+{
+    while (count_log(verb) < times) usleep(5000);
+}
+
+pid_t start_until(const char *words, const char *verb, int times)
+{
+    const pid_t pid = start(words);
+    wait_for_log(verb, times);
+    return pid;
 }
 
 pid_t last_process(const char *verb)

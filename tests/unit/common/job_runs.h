@@ -18,6 +18,10 @@
 
 #define JOB_TEST(name) cmocka_unit_test_setup_teardown(name, fresh_folder, clean_up)
 
+/* For main: tune is run with fake children, gets what interrupts it, and of the tests only those that the
+ * first argument names are run, if there is one. */
+void prepare_runs(int argc, char **argv);
+
 int fresh_folder(void **state);
 int clean_up(void **state); /* with the variables that tell the fake children what to do */
 
@@ -28,6 +32,7 @@ char *in_folder(const char *name);
  * wait_exit are its two halves, minus the signal if one ended it. */
 int tune(const char *words);
 pid_t start(const char *words);
+pid_t start_until(const char *words, const char *verb, int times); /* waits for the log */
 int wait_exit(pid_t pid);
 
 /* Until the next call. */
@@ -55,6 +60,7 @@ void assert_clean_db(void);
 
 /* How often a child did this; the process that last did, 0 if none has. */
 int count_log(const char *verb);
+void wait_for_log(const char *verb, int times);
 pid_t last_process(const char *verb);
 
 #endif

@@ -140,6 +140,29 @@ static inline int64_t store_some(struct db *db, int trials)
     return run;
 }
 
+/* A measured one, and what decided it. config: NULL for cuBLAS. */
+static inline struct db_winner store_winner(const struct problem *problem, const struct config *config)
+{
+    struct db_winner w = {.base.problem = *problem,
+                          .base.cold = true,
+                          .base.exact = true,
+                          .base.time_us = 2600,
+                          .base.ratio = 1.01,
+                          .base.ratio_low = 1.005,
+                          .base.ratio_high = 1.015,
+                          .base.anchor_us = 2626,
+                          .rival = "cublasSgemm",
+                          .tied = true,
+                          .rounds = 10,
+                          .trials = 12,
+                          .legal_count = 500,
+                          .model_rank = 3,
+                          .model_first16_share = 0.98,
+                          .registers = 40};
+    if (config) w.config = *config;
+    return w;
+}
+
 /* The file as it is: integrity, references, hashes, values. */
 static inline void store_assert_clean(void)
 {
@@ -149,6 +172,13 @@ static inline void store_assert_clean(void)
     assert_ok(db_check(db, text, sizeof text, &clean));
     if (!clean) fail_msg("%s", text);
     db_close(db);
+}
+
+/* The end of a test that has written. */
+static inline void store_close_clean(struct db *db)
+{
+    db_close(db);
+    store_assert_clean();
 }
 
 #endif

@@ -1,3 +1,4 @@
+#include "files.h"
 #include "store.h"
 
 #include <limits.h>
@@ -41,12 +42,8 @@ TEST(no_statement_replaces_rows_on_conflict)
                                         "db_migrate.c", "db_preferences.c", "db_notes.c"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX];
-        static char text[1 << 18];
         snprintf(path, sizeof path, "%s/db/%s", GT_SOURCE_DIR, files[i]);
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
+        const char *text = file_text(path);
         assert_non_null(strstr(text, "db_internal.h"));
         assert_null(strstr(text, " REPLACE"));
         assert_null(strstr(text, "\"REPLACE"));
@@ -86,8 +83,7 @@ TEST(readers_work_while_a_writer_writes)
     struct db_counts counts;
     assert_ok(db_count(reader, &counts));
     assert_int_equal(counts.trials, 5);
-    db_close(reader);
-    store_assert_clean();
+    store_close_clean(reader);
 }
 
 TEST(a_database_at_rest_is_one_plain_file)
@@ -131,8 +127,7 @@ TEST(safe_mode_uses_no_wal_and_stores_the_same)
     db = store_open(DB_WRITE); /* and back to WAL */
     store_run(db, &context);
     assert_int_equal(access(wal, F_OK), 0);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(network_file_systems_are_known_by_their_magic)

@@ -207,8 +207,7 @@ TEST(a_forked_child_cannot_use_nor_close_its_parents_connection)
     assert_int_equal(db_open(store_path, DB_WRITE, &second), E_BUSY); /* the lock still holds */
     struct db_context context = store_context();
     store_run(db, &context);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 int main(void)

@@ -151,11 +151,16 @@ static int wait_for_kill(void)
 {
     struct db *db = store_open(DB_WRITE);
     store_some(db, 1);
+    int ready[2];
+    if (pipe(ready)) abort();
     pid_t child = fork(); /* it inherits what its parent has open, and lives on */
     if (child == 0) {
+        if (write(ready[1], "", 1) != 1) abort();
         pause();
         _exit(0);
     }
+    char byte;
+    if (read(ready[0], &byte, 1) != 1) abort(); /* fork() has returned in the child, too */
     FILE *file = fopen(beside(store_folder, "/child"), "w");
     fprintf(file, "%ld", (long)child);
     fclose(file);

@@ -165,8 +165,7 @@ static void assert_stored(int stored)
     assert_int_equal(counts.trials, stored);
     assert_ok(db_recover(db, &lost));
     assert_in_range(lost, 0, 1); /* the attempt that the refusal hit */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(a_full_database_keeps_what_was_finished)

@@ -155,8 +155,7 @@ TEST(an_older_file_is_read_as_it_is_and_left_as_it_is)
     assert_int_equal(counts.attempts, 1);
     assert_winners_stand(db);
     assert_int_equal(sqlite3_exec(db->handle, "DELETE FROM winners", NULL, NULL, NULL), SQLITE_READONLY);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
     assert_looks_like(store_path, before);
     assert_int_equal(access(beside, F_OK), -1);
 }
@@ -171,6 +170,27 @@ TEST(at_a_glance_there_are_the_same_winners)
     struct db_brief brief;
     assert_ok(db_brief_find(db, &context.gpu, &problem, &brief));
     assert_true(brief.config.template && !brief.changed && brief.base.cold);
+    db_close(db);
+}
+
+static int64_t ask(struct db *db, const char *sql)
+{
+    int64_t value = -1;
+    assert_int_equal(db_ask(db->handle, sql, &value), SQLITE_OK);
+    return value;
+}
+
+/* A hash is computed of each row: a file has thousands of configurations to one that won. */
+TEST(a_glance_takes_what_the_winners_refer_to_and_no_more)
+{
+    unpack();
+    struct db *db = store_open(DB_GLANCE);
+    assert_int_equal(ask(db, "SELECT count(*) FROM winners"), WINNERS);
+    assert_int_equal(ask(db, "SELECT count(*) FROM configs"),
+                     ask(db, "SELECT count(DISTINCT config_id) FROM decisions"));
+    assert_int_equal(ask(db, "SELECT count(*) FROM decisions"), WINNERS);
+    assert_int_equal(ask(db, "SELECT count(*) FROM runs"),
+                     ask(db, "SELECT count(DISTINCT run_id) FROM decisions"));
     db_close(db);
 }
 
@@ -222,8 +242,7 @@ TEST(a_tuner_goes_on_in_it)
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.trials, TRIALS + 1);
     assert_int_equal(counts.gpus, 2); /* the same GPU is the same row */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(what_was_tried_is_found_again)
@@ -306,6 +325,49 @@ TEST(an_older_file_with_other_tables_is_refused)
     struct db *db;
     assert_fails(db_open(store_path, DB_READ, &db), E_DB, "calls itself version 1");
     assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "calls itself version 1");
+}
+
+/* An index that knows of a trial which its table lacks: the copy that is read has indices of its own. */
+static const char *const stale_index[] = {
+    "CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'trials_by_key'; "
+    "PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'trials_by_key'",
+    "DELETE FROM trials WHERE id = 3; PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = (SELECT sql FROM kept) WHERE name = 'trials_by_key'",
+    "DROP TABLE kept", NULL};
+/* A trial that is there twice, which a copy refuses. */
+static const char *const same_trial_twice[] = {
+    "CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name IN ('trials', 'sqlite_autoindex_trials_1'); "
+    "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_trials_1'; "
+    "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL UNIQUE', 'NOT NULL') WHERE name = 'trials'",
+    "CREATE TEMP TABLE one AS SELECT * FROM trials WHERE id = 3; UPDATE one SET id = 99999; "
+    "INSERT INTO trials SELECT * FROM one; PRAGMA writable_schema = ON; "
+    "UPDATE sqlite_schema SET sql = (SELECT sql FROM kept WHERE type = 'table') WHERE name = 'trials'; "
+    "INSERT INTO sqlite_schema SELECT * FROM kept WHERE type = 'index'",
+    "DROP TABLE kept", NULL};
+
+static void damage(const char *const *steps)
+{
+    unpack();
+    for (; *steps; steps++) meddle(*steps); /* each with the tables that the one before has left */
+}
+
+TEST(damage_that_a_copy_does_not_have_is_found_in_the_file)
+{
+    char text[1000];
+    bool clean;
+    damage(stale_index);
+    struct db *db = store_open(DB_READ);
+    assert_ok(db_check(db, text, sizeof text, &clean));
+    if (clean || !strstr(text, "structure of the file")) fail_msg("'%s'", text);
+    db_close(db);
+}
+
+TEST(damage_that_no_copy_can_have_is_named)
+{
+    damage(same_trial_twice);
+    struct db *db;
+    assert_fails(db_open(store_path, DB_READ, &db), E_DB, "is damaged (");
 }
 
 /* ---- merging ---- */
@@ -403,6 +465,61 @@ static int migrate_until(long call, bool full)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A process that migrates the file when it is told to. It is started while no connection is open: SQLite's
+ * locks are a process's. */
+static int migrator_go[2], migrator_done[2];
+static ssize_t (*real_pread)(int, void *, size_t, off_t);
+
+static void migrate_at_once(void)
+{
+    sqlite3 *handle;
+    if (db_connect(store_path, SQLITE_OPEN_READWRITE, &handle)) _exit(1);
+    sqlite3_busy_timeout(handle, 0); /* whoever reads goes first */
+    db_migrate(handle, store_path, &db_form);
+    sqlite3_close(handle);
+    _exit(write(migrator_done[1], "", 1) == 1 ? 0 : 2);
+}
+
+static ssize_t pread_and_migrate(int fd, void *bytes, size_t count, off_t at)
+{
+    char byte = 0;
+    if (++calls == last_call &&
+        (write(migrator_go[1], &byte, 1) != 1 || read(migrator_done[0], &byte, 1) != 1))
+        return -1;
+    return real_pread(fd, bytes, count, at);
+}
+
+/* Open it for reading, while it is migrated at a certain read; false: it took fewer reads. */
+static bool read_while_migrating(enum db_mode mode, long call)
+{
+    int status;
+    assert_int_equal(pipe(migrator_go) | pipe(migrator_done), 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        if (read(migrator_go[0], &byte, 1) == 1) migrate_at_once();
+        _exit(0);
+    }
+    calls = 0;
+    last_call = call;
+    const char *name =
+        sqlite3_vfs_find(NULL)->xGetSystemCall(sqlite3_vfs_find(NULL), "pread64") ? "pread64" : "pread";
+    real_pread =
+        (ssize_t(*)(int, void *, size_t, off_t))replace_call(name, (sqlite3_syscall_ptr)pread_and_migrate);
+    struct db *db;
+    enum status st = db_open(store_path, mode, &db);
+    replace_call(name, (sqlite3_syscall_ptr)real_pread);
+    const bool reached = calls >= last_call;
+    if (st) fail_msg("migrated at read %ld: %s", call, status_text());
+    assert_winners_stand(db);
+    db_close(db);
+    if (!reached) kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 2; i++) close(migrator_go[i]), close(migrator_done[i]);
+    return reached;
+}
+
 static void forget_files(void)
 {
     static const char *const ends[] = {"",      "-wal",       "-shm",           "-journal",
@@ -477,6 +594,29 @@ TEST(of_two_writers_one_is_refused)
     db_close(store_open(DB_WRITE));
 }
 
+static void migrate_at_each_read(enum db_mode mode, const char *journal)
+{
+    long reads = 0;
+    bool reached = true;
+    for (long call = 1; reached; call += call < 20 ? 1 : 7) {
+        forget_files();
+        unpack();
+        meddle(journal);
+        reached = read_while_migrating(mode, call);
+        reads += reached;
+    }
+    assert_true(reads > 10);
+}
+
+TEST(a_reader_sees_one_version_whenever_the_file_is_migrated)
+{
+    static const char *const journals[] = {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode = WAL"};
+    for (int i = 0; i < 2; i++) {
+        migrate_at_each_read(DB_READ, journals[i]);
+        migrate_at_each_read(DB_GLANCE, journals[i]);
+    }
+}
+
 static int in_a_folder_that_may_not_be_written(void)
 {
     struct db *db;
@@ -520,6 +660,10 @@ int main(void)
         STORE_TEST(damage_is_found_afterwards_as_before),
         STORE_TEST(a_file_that_would_lose_rows_is_left_alone),
         STORE_TEST(an_older_file_with_other_tables_is_refused),
+        STORE_TEST(damage_that_a_copy_does_not_have_is_found_in_the_file),
+        STORE_TEST(damage_that_no_copy_can_have_is_named),
+        STORE_TEST(a_glance_takes_what_the_winners_refer_to_and_no_more),
+        STORE_TEST(a_reader_sees_one_version_whenever_the_file_is_migrated),
         STORE_TEST(versions_merge_in_any_order_to_the_same),
         STORE_TEST(a_kill_at_any_point_loses_nothing),
         STORE_TEST(a_full_disk_loses_nothing),

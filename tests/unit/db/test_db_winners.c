@@ -2,26 +2,16 @@
 
 static struct db_winner winner_of(const struct config *config)
 {
-    struct db_winner w = {.base.problem = problem_make(4096, 4096, 4096),
-                          .base.cold = true,
-                          .tied = true,
-                          .base.exact = true,
-                          .base.time_us = 2600.5,
-                          .base.ratio = 1.01,
-                          .base.ratio_low = 1.005,
-                          .base.ratio_high = 1.015,
-                          .rival = "a rival",
-                          .base.anchor_us = 2626.5,
-                          .errors = {true, 1.25e-7, 3e-8, 1.0 / 3},
-                          .rival_errors = {true, 2.5e-7, 0, 0.5},
-                          .rounds = 8,
-                          .trials = 120,
-                          .legal_count = INT64_C(5000000000),
-                          .model_rank = 7,
-                          .model_first16_share = 0.99,
-                          .registers = 128,
-                          .smem_bytes = 65536};
-    if (config) w.config = *config;
+    const struct problem problem = problem_make(4096, 4096, 4096);
+    struct db_winner w = store_winner(&problem, config);
+    w.base.time_us = 2600.5;
+    w.base.anchor_us = 2626.5;
+    snprintf(w.rival, sizeof w.rival, "a rival");
+    w.errors = (struct db_errors){true, 1.25e-7, 3e-8, 1.0 / 3};
+    w.rival_errors = (struct db_errors){true, 2.5e-7, 0, 0.5};
+    w.legal_count = INT64_C(5000000000);
+    w.model_rank = 7;
+    w.smem_bytes = 65536;
     return w;
 }
 
@@ -85,8 +75,7 @@ TEST(a_winner_comes_back_with_its_evidence)
     config_format(&runners[1], text);
     assert_string_equal(evidence.runner_text[1], text);
     db_evidence_free(&evidence);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(cublas_may_win)
@@ -100,8 +89,7 @@ TEST(cublas_may_win)
     assert_string_equal(found.first.config_text, "cublas");
     assert_false(found.first.unusable);
     assert_null(found.first.config.template);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(a_prediction_never_replaces_a_measurement)
@@ -127,8 +115,7 @@ TEST(a_prediction_never_replaces_a_measurement)
     struct db_counts counts;
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.decisions, 3); /* earlier ones stay */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(winners_are_filtered_by_gpu_and_problem)

@@ -134,8 +134,7 @@ TEST(without_cublas_plain_times_decide)
 TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on)
 {
     setenv("FAKE_TRIAL_MS", "10", 1);
-    pid_t pid = start("--shape " SHAPE);
-    while (count_log("trial") < 20) usleep(5000);
+    pid_t pid = start_until("--shape " SHAPE, "trial", 20);
     kill(pid, SIGINT);
     assert_int_equal(wait_exit(pid), 130);
     int finished = census(SHAPE, NULL)->total;
@@ -153,8 +152,7 @@ TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on)
 TEST(a_second_ctrl_c_ends_at_once)
 {
     setenv("FAKE_TRIAL_MS", "5000", 1);
-    pid_t pid = start("--shape " SHAPE);
-    while (count_log("trial") < 1) usleep(5000);
+    pid_t pid = start_until("--shape " SHAPE, "trial", 1);
     double from = now_s();
     kill(pid, SIGINT);
     usleep(100000);
@@ -220,10 +218,7 @@ TEST(workers_killed_at_random_change_no_winner)
 
 int main(int argc, char **argv)
 {
-    static const int expected[] = {SIGINT, SIGTERM, SIGHUP}; /* whoever started us may ignore them */
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) signal(expected[i], SIG_DFL);
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    prepare_runs(argc, argv);
     const struct CMUnitTest tests[] = {
         JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
         JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),

@@ -92,13 +92,12 @@ int main(void)
         printf("skipped: %s\n", status_text());
         return 77;
     }
-#define AS_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        AS_TEST(a_store_before_its_warp_meets_and_one_lane_arrives),
-        AS_TEST(a_store_whose_warp_does_not_meet_is_none),
-        AS_TEST(a_store_behind_the_meeting_is_none),
-        AS_TEST(a_warp_that_may_be_divided_proves_nothing),
-        AS_TEST(a_store_is_no_copy),
+        FOLDER_TEST(a_store_before_its_warp_meets_and_one_lane_arrives),
+        FOLDER_TEST(a_store_whose_warp_does_not_meet_is_none),
+        FOLDER_TEST(a_store_behind_the_meeting_is_none),
+        FOLDER_TEST(a_warp_that_may_be_divided_proves_nothing),
+        FOLDER_TEST(a_store_is_no_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,16 @@ static void right_for_all(const struct gt_options *options, const char *who)
     gt_close(handle);
 }
 
+/* The plan of a problem has this configuration, from there. */
+static struct gt_plan_info assert_planned(struct gt_handle *handle, const char *problem,
+                                          enum gt_source source, const char *config)
+{
+    const struct gt_plan_info info = info_of(make_plan(handle, problem));
+    assert_int_equal(info.source, source);
+    assert_string_equal(info.config, config);
+    return info;
+}
+
 TEST(kernels_give_the_right_answer_for_every_op_layout_and_batch)
 {
     for (size_t o = 0; o < 4; o++) {
@@ -144,9 +154,7 @@ TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
     assert_int_equal(fake.launches[0].threads, 128);
     operands_free(&set);
     assert_string_equal(info_of(make_plan(handle, "sgemm:nn:512x256x128")).config, SIMT);
-    info = info_of(make_plan(handle, "tf32gemm:nn:256x256x256"));
-    assert_int_equal(info.source, GT_EXACT);
-    assert_string_equal(info.config, SIMT);
+    assert_planned(handle, "tf32gemm:nn:256x256x256", GT_EXACT, SIMT);
     gt_close(handle);
 }
 
@@ -293,9 +301,7 @@ TEST(a_similar_problem_s_winner_is_taken_with_an_estimate)
     put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
     put_winner("sgemm:nn:128x128x128", SIMT, 6, false);
     struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:4000x4096x4096"));
-    assert_int_equal(info.source, GT_NEAREST);
-    assert_string_equal(info.config, SIMT_LARGE);
+    struct gt_plan_info info = assert_planned(handle, "sgemm:nn:4000x4096x4096", GT_NEAREST, SIMT_LARGE);
     assert_string_equal(info.tuned_for, "sgemm:nn:4096x4096x4096");
     assert_true(info.time_us > 2000 && info.time_us < 3000);
     assert_true(info.loss > 0 && info.loss < 0.1);
@@ -308,12 +314,8 @@ TEST(a_prediction_comes_before_the_model_s_own_choice)
     put_winner("sgemm:nn:64x64x65536", SIMT_SPLIT, 50, true);
     put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
     struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:64x64x65536"));
-    assert_int_equal(info.source, GT_PREDICTED);
-    assert_string_equal(info.config, SIMT_SPLIT);
-    info = info_of(make_plan(handle, "sgemm:nn:32768x32768x32768"));
-    assert_int_equal(info.source, GT_PREDICTED);
-    assert_string_equal(info.config, SIMT_LARGE);
+    struct gt_plan_info info = assert_planned(handle, "sgemm:nn:64x64x65536", GT_PREDICTED, SIMT_SPLIT);
+    info = assert_planned(handle, "sgemm:nn:32768x32768x32768", GT_PREDICTED, SIMT_LARGE);
     assert_non_null(strstr(info.why, "nothing similar"));
     gt_close(handle);
 }

@@ -1,4 +1,5 @@
 /* What is read of a large database for one question is what would have been found had all been read. */
+#include "lookup.h"
 #include "nearest.h"
 #include "store.h"
 
@@ -165,12 +166,55 @@ TEST(a_crowd_that_is_of_no_use_is_not_read_to_its_end)
     assert_true(read > KNOWN_SPREAD && read < WINNERS / 2);
 }
 
+/* What was stored for a problem of an accuracy class, with such errors. */
+static struct problem put_accurate(struct db *db, int64_t run, int size, struct db_errors own,
+                                   struct db_errors rival)
+{
+    struct db_winner w = {.base = {.time_us = 9, .anchor_us = 10, .ratio = 1.1, .cold = true, .exact = true},
+                          .config = some_config(),
+                          .rounds = 8,
+                          .errors = own,
+                          .rival_errors = rival};
+    w.base.problem = problem_make(size, 64, 64);
+    w.base.problem.type = GEMM_SGEMM_ACCURATE;
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    return w.base.problem;
+}
+
+TEST(of_an_accuracy_class_only_what_was_measured_against_a_rival_is_a_winner)
+{
+    const struct db_errors none = {0}, small = {true, 1e-7, 1e-7, 1e-7}, large = {true, 1e-5, 1e-5, 1e-5};
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    const struct problem problems[] = {
+        put_accurate(db, run, 64, small, small), put_accurate(db, run, 128, small, none),
+        put_accurate(db, run, 256, none, small), put_accurate(db, run, 512, large, small)};
+    db_close(db);
+    struct known known;
+    struct db_brief brief;
+    struct choice choice, choices[CHOICES_MAX];
+    int count;
+    open_known(&known);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(known_recorded(&known, &problems[i], &brief), i ? E_ABSENT : OK);
+        assert_int_equal(lookup_exact(&known, &problems[i], 16, &choice), i ? E_ABSENT : OK);
+    }
+    assert_ok(lookup_others(&known, &problems[3], 16, choices, &count));
+    for (int i = 0; i < count; i++)
+        assert_true(choices[i].cublas || strstr(choices[i].tuned_for, "64x64x64"));
+    known_close(&known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_read_is_what_is_near, store_setup, store_teardown),
         cmocka_unit_test_setup_teardown(of_a_crowd_the_nearest_are_read_and_not_many_more, store_setup,
                                         store_teardown),
+        cmocka_unit_test_setup_teardown(
+            of_an_accuracy_class_only_what_was_measured_against_a_rival_is_a_winner, store_setup,
+            store_teardown),
         cmocka_unit_test_setup_teardown(a_crowd_that_is_of_no_use_is_not_read_to_its_end, store_setup,
                                         store_teardown),
     };

@@ -1,4 +1,6 @@
-/* public_problem.h — a problem as a caller of the library says it. */
+/* public_problem.h — a problem of ours as a caller of the library says it: by rows, with every member told
+ * but flags and alignment. The other way, with the checks, is arguments.h.
+ */
 #ifndef GT_PUBLIC_PROBLEM_H
 #define GT_PUBLIC_PROBLEM_H
 
