@@ -177,6 +177,10 @@ void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
 
+/* db_prepare, with these numbers as its first parameters; *b goes on behind them. */
+enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
+                            struct binder *b);
+
 /* Run a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
 /* Step: *row is false at the end, and then the statement is reset. */

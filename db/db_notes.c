@@ -8,16 +8,13 @@ static enum status store_note(struct db *db, int64_t run_id, const struct proble
     int64_t problem_id;
     enum status st = db_add_problem(db, problem, &problem_id);
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "INSERT INTO search_notes (run_id, problem_id, text) "
-                    "VALUES (?1, ?2, ?3) "
-                    "ON CONFLICT DO NOTHING",
-                    &stmt);
+    struct binder b;
+    st = db_prepare_with(db,
+                         "INSERT INTO search_notes (run_id, problem_id, text) "
+                         "VALUES (?1, ?2, ?3) "
+                         "ON CONFLICT DO NOTHING",
+                         (int64_t[]){run_id, problem_id}, 2, &b);
     if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, run_id);
-    bind_int(&b, problem_id);
     bind_text(&b, text);
     return db_run(db, &b, NULL, "store a note");
 }
@@ -32,22 +29,18 @@ static enum status list_notes(struct db *db, int64_t gpu_id, int64_t problem_id,
                               bool (*visit)(void *self, const struct db_search_note *note), void *self,
                               bool *more)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT n.run_id, r.started_us, n.text "
-                                "FROM search_notes n "
-                                "JOIN runs r ON r.id = n.run_id "
-                                "WHERE r.gpu_id = ?1 AND n.problem_id BETWEEN ?2 AND ?3 "
-                                "ORDER BY r.started_us DESC, n.run_id DESC, n.text",
-                                &stmt);
+    struct binder b;
+    enum status st = db_prepare_with(db,
+                                     "SELECT n.run_id, r.started_us, n.text "
+                                     "FROM search_notes n "
+                                     "JOIN runs r ON r.id = n.run_id "
+                                     "WHERE r.gpu_id = ?1 AND (?2 = 0 OR n.problem_id = ?2) "
+                                     "ORDER BY r.started_us DESC, n.run_id DESC, n.text",
+                                     (int64_t[]){gpu_id, problem_id}, 2, &b);
     if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, problem_id ? problem_id : INT64_MAX);
     bool row;
-    while (*more && !(st = db_step(db, stmt, &row, "read the notes")) && row) {
-        struct reader r = read_start(stmt);
+    while (*more && !(st = db_step(db, b.stmt, &row, "read the notes")) && row) {
+        struct reader r = read_start(b.stmt);
         struct db_search_note note;
         note.run_id = read_long(&r, "run_id", 1, INT64_MAX);
         db_time_text(read_long(&r, "started_us", 0, DB_TIME_MAX), note.when);
@@ -55,7 +48,7 @@ static enum status list_notes(struct db *db, int64_t gpu_id, int64_t problem_id,
         if (r.bad && (st = db_broken(db, r.bad, note.run_id))) break;
         *more = visit(self, &note);
     }
-    sqlite3_reset(stmt);
+    sqlite3_reset(b.stmt);
     return st;
 }
 

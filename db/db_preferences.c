@@ -14,59 +14,51 @@
 
 enum status db_may_win(struct db *db, int64_t decision, bool *may)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT 1 FROM decisions d LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE d.id = ?1 AND CASE WHEN " PINNED
-                                " IS NULL THEN NOT d.pinned ELSE c.text = " PINNED " END AND " NOT_EXCLUDED,
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, decision);
+    struct binder b;
     int64_t yes = 0;
-    st = db_integer(db, &b, &yes, "look for preferences");
+    enum status st =
+        db_prepare_with(db,
+                        "SELECT 1 FROM decisions d LEFT JOIN configs c ON c.id = d.config_id "
+                        "WHERE d.id = ?1 AND CASE WHEN " PINNED
+                        " IS NULL THEN NOT d.pinned ELSE c.text = " PINNED " END AND " NOT_EXCLUDED,
+                        &decision, 1, &b);
+    if (!st) st = db_integer(db, &b, &yes, "look for preferences");
     *may = yes != 0;
     return st;
 }
 
 /* ---- the winner follows ---- */
 
+/* What has at most one winner. */
+struct key {
+    int64_t part[3]; /* GPU, problem, cold */
+};
+
 /* A question about a key whose answer is the number of a decision. */
-static enum status ask_key(struct db *db, const char *sql, int64_t gpu_id, int64_t problem_id, int cold,
-                           int64_t *decision)
+static enum status ask_key(struct db *db, const char *sql, const struct key *key, int64_t *decision)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, sql, &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, cold);
-    return db_integer(db, &b, decision, "look for a winner");
+    struct binder b;
+    enum status st = db_prepare_with(db, sql, key->part, 3, &b);
+    return st ? st : db_integer(db, &b, decision, "look for a winner");
 }
 
-static enum status drop_winner(struct db *db, int64_t gpu_id, int64_t problem_id, int cold)
+static enum status drop_winner(struct db *db, const struct key *key)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db, "DELETE FROM winners WHERE gpu_id = ?1 AND problem_id = ?2 AND cold = ?3", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, cold);
-    return db_run(db, &b, NULL, "drop a winner");
+    struct binder b;
+    enum status st = db_prepare_with(
+        db, "DELETE FROM winners WHERE gpu_id = ?1 AND problem_id = ?2 AND cold = ?3", key->part, 3, &b);
+    return st ? st : db_run(db, &b, NULL, "drop a winner");
 }
 
 /* Where nothing is pinned, what was made for a pin stays while there is nothing else: it was measured. */
-static enum status settle_policy(struct db *db, int64_t gpu_id, int64_t problem_id, int cold)
+static enum status settle_key(struct db *db, const struct key *key)
 {
     int64_t now, best = 0;
     bool may = false;
     enum status st = ask_key(db,
                              "SELECT decision_id FROM winners "
                              "WHERE gpu_id = ?1 AND problem_id = ?2 AND cold = ?3",
-                             gpu_id, problem_id, cold, &now);
+                             key, &now);
     if (!st && now) st = db_may_win(db, now, &may);
     if (st || (now && may)) return st;
     st = ask_key(db,
@@ -75,38 +67,37 @@ static enum status settle_policy(struct db *db, int64_t gpu_id, int64_t problem_
                  "AND (" PINNED " IS NULL OR c.text = " PINNED ") AND " NOT_EXCLUDED
                  " ORDER BY CASE WHEN " PINNED
                  " IS NULL THEN d.pinned ELSE 0 END, d.predicted, d.decided_us DESC, d.hash LIMIT 1",
-                 gpu_id, problem_id, cold, &best);
+                 key, &best);
     if (st) return st;
     if (best) return db_point_to(db, best);
-    return now ? drop_winner(db, gpu_id, problem_id, cold) : OK;
+    return now ? drop_winner(db, key) : OK;
 }
 
+/* With either cache policy. */
 static enum status settle(struct db *db, int64_t gpu_id, int64_t problem_id)
 {
-    enum status st = settle_policy(db, gpu_id, problem_id, 0);
-    return st ? st : settle_policy(db, gpu_id, problem_id, 1);
+    enum status st = OK;
+    for (int64_t cold = 0; cold < 2 && !st; cold++)
+        st = settle_key(db, &(struct key){{gpu_id, problem_id, cold}});
+    return st;
 }
 
 enum status db_settle_all(struct db *db)
 {
-    int64_t gpu_id = 0, problem_id = 0;
-    for (;;) { /* one key after the other, since settling uses the same statements */
-        sqlite3_stmt *stmt = NULL;
-        enum status st = db_prepare(db,
-                                    "SELECT gpu_id, problem_id FROM preferences "
-                                    "WHERE (gpu_id, problem_id) > (?1, ?2) "
-                                    "ORDER BY gpu_id, problem_id LIMIT 1",
-                                    &stmt);
-        if (st) return st;
-        struct binder b = bind_start(stmt);
-        bind_int(&b, gpu_id);
-        bind_int(&b, problem_id);
+    int64_t at[2] = {0, 0};
+    for (;;) { /* one problem after the other, since settling uses the same statements */
+        struct binder b;
         bool row;
-        if ((st = db_step(db, stmt, &row, "look for preferences")) || !row) return st;
-        gpu_id = sqlite3_column_int64(stmt, 0);
-        problem_id = sqlite3_column_int64(stmt, 1);
-        sqlite3_reset(stmt);
-        if ((st = settle(db, gpu_id, problem_id))) return st;
+        enum status st = db_prepare_with(db,
+                                         "SELECT gpu_id, problem_id FROM preferences "
+                                         "WHERE (gpu_id, problem_id) > (?1, ?2) "
+                                         "ORDER BY gpu_id, problem_id LIMIT 1",
+                                         at, 2, &b);
+        if (!st) st = db_step(db, b.stmt, &row, "look for preferences");
+        if (st || !row) return st;
+        for (int i = 0; i < 2; i++) at[i] = sqlite3_column_int64(b.stmt, i);
+        sqlite3_reset(b.stmt);
+        if ((st = settle(db, at[0], at[1]))) return st;
     }
 }
 
@@ -116,13 +107,9 @@ enum status db_settle_all(struct db *db)
 static enum status change(struct db *db, const char *sql, int64_t gpu_id, int64_t problem_id, bool pin,
                           const char *config_text, bool holds, int64_t *changes)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, sql, &stmt);
+    struct binder b;
+    enum status st = db_prepare_with(db, sql, (int64_t[]){gpu_id, problem_id, pin}, 3, &b);
     if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, pin);
     bind_text(&b, config_text);
     bind_int(&b, holds);
     bind_int(&b, db_now_us());
@@ -175,39 +162,34 @@ enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem
 
 enum status db_pin_decision(struct db *db, int64_t decision)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT d.gpu_id, d.problem_id, c.text FROM decisions d "
-                                "JOIN configs c ON c.id = d.config_id WHERE d.id = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, decision);
+    struct binder b;
     bool row, changed;
-    if ((st = db_step(db, stmt, &row, "pin a winner"))) return st;
+    enum status st = db_prepare_with(db,
+                                     "SELECT d.gpu_id, d.problem_id, c.text FROM decisions d "
+                                     "JOIN configs c ON c.id = d.config_id WHERE d.id = ?1",
+                                     &decision, 1, &b);
+    if (!st) st = db_step(db, b.stmt, &row, "pin a winner");
+    if (st) return st;
     if (!row) return fail(E_INPUT, "only a configuration of ours can be pinned");
-    struct reader r = read_start(stmt);
+    struct reader r = read_start(b.stmt);
     char text[CONFIG_TEXT_MAX];
     const int64_t gpu_id = read_long(&r, "gpu_id", 1, INT64_MAX),
                   problem_id = read_long(&r, "problem_id", 1, INT64_MAX);
     read_text(&r, "configuration", text, sizeof text);
-    sqlite3_reset(stmt);
+    sqlite3_reset(b.stmt);
     if (r.bad) return db_broken(db, r.bad, decision);
     if ((st = prefer(db, gpu_id, problem_id, true, text, true, &changed))) return st;
     /* The winner is of the pinned configuration by now; what was measured of it stands against a prediction.
      */
     int64_t stands = 0;
-    st = db_prepare(db,
-                    "SELECT 1 FROM decisions n JOIN winners w ON w.gpu_id = n.gpu_id AND "
-                    "w.problem_id = n.problem_id AND w.cold = n.cold "
-                    "JOIN decisions d ON d.id = w.decision_id "
-                    "WHERE n.id = ?1 AND n.predicted AND NOT d.predicted",
-                    &stmt);
-    if (st) return st;
-    b = bind_start(stmt);
-    bind_int(&b, decision);
-    if ((st = db_integer(db, &b, &stands, "look for a winner")) || stands) return st;
-    return db_point_to(db, decision);
+    st = db_prepare_with(db,
+                         "SELECT 1 FROM decisions n JOIN winners w ON w.gpu_id = n.gpu_id AND "
+                         "w.problem_id = n.problem_id AND w.cold = n.cold "
+                         "JOIN decisions d ON d.id = w.decision_id "
+                         "WHERE n.id = ?1 AND n.predicted AND NOT d.predicted",
+                         &decision, 1, &b);
+    if (!st) st = db_integer(db, &b, &stands, "look for a winner");
+    return st || stands ? st : db_point_to(db, decision);
 }
 
 /* ---- reading ---- */
@@ -216,25 +198,21 @@ static enum status list_preferences(struct db *db, int64_t gpu_id, int64_t probl
                                     bool (*visit)(void *self, const struct db_preference *preference),
                                     void *self, bool *more)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT f.problem_id, g.name, g.arch, g.sm_count, p.text, f.pin, f.config, f.changed_us "
-                   "FROM preferences f JOIN gpus g ON g.id = f.gpu_id JOIN problems p ON p.id = f.problem_id "
-                   "WHERE f.gpu_id = ?1 AND f.problem_id BETWEEN ?2 AND ?3 AND f.holds = 1 "
-                   "AND (f.pin = 0 OR NOT EXISTS (SELECT 1 FROM preferences o WHERE o.gpu_id = f.gpu_id AND "
-                   "o.problem_id = f.problem_id AND o.pin = 1 AND o.holds = 1 AND "
-                   "(o.changed_us > f.changed_us OR (o.changed_us = f.changed_us AND o.config < f.config)))) "
-                   "ORDER BY f.changed_us DESC, f.problem_id, f.config",
-                   &stmt);
+    struct binder b;
+    enum status st = db_prepare_with(
+        db,
+        "SELECT f.problem_id, g.name, g.arch, g.sm_count, p.text, f.pin, f.config, f.changed_us "
+        "FROM preferences f JOIN gpus g ON g.id = f.gpu_id JOIN problems p ON p.id = f.problem_id "
+        "WHERE f.gpu_id = ?1 AND (?2 = 0 OR f.problem_id = ?2) AND f.holds = 1 "
+        "AND (f.pin = 0 OR NOT EXISTS (SELECT 1 FROM preferences o WHERE o.gpu_id = f.gpu_id AND "
+        "o.problem_id = f.problem_id AND o.pin = 1 AND o.holds = 1 AND "
+        "(o.changed_us > f.changed_us OR (o.changed_us = f.changed_us AND o.config < f.config)))) "
+        "ORDER BY f.changed_us DESC, f.problem_id, f.config",
+        (int64_t[]){gpu_id, problem_id}, 2, &b);
     if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, problem_id ? problem_id : INT64_MAX);
     bool row;
-    while (*more && !(st = db_step(db, stmt, &row, "read the preferences")) && row) {
-        struct reader r = read_start(stmt);
+    while (*more && !(st = db_step(db, b.stmt, &row, "read the preferences")) && row) {
+        struct reader r = read_start(b.stmt);
         struct db_preference p = {.pin = false};
         char text[PROBLEM_TEXT_MAX];
         const int64_t id = read_long(&r, "problem_id", 1, INT64_MAX);
@@ -249,7 +227,7 @@ static enum status list_preferences(struct db *db, int64_t gpu_id, int64_t probl
         if (r.bad && (st = db_broken(db, r.bad, id))) break;
         *more = visit(self, &p);
     }
-    sqlite3_reset(stmt);
+    sqlite3_reset(b.stmt);
     return st;
 }
 

@@ -265,6 +265,17 @@ enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *wh
     return st;
 }
 
+enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
+                            struct binder *b)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, sql, &stmt);
+    if (st) return st;
+    *b = bind_start(stmt);
+    for (int i = 0; i < count; i++) bind_int(b, numbers[i]);
+    return OK;
+}
+
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what)
 {
     if (b->rc) return db_error(db->handle, db->path, b->rc, what);

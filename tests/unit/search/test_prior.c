@@ -1,9 +1,9 @@
 /* What other problems teach, on made spaces: an invented machine, its model that lacks a part of it, and two
  * problems that share that part, or do not. */
+#include "cube.h"
 #include "prior.h"
 #include "search.h"
 #include "stats.h"
-#include "template.h"
 #include "unit.h"
 
 #include <math.h>
@@ -11,17 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#define DIMS  6
 #define COUNT 15625 /* 5 values of each */
 #define SEEDS 15
 
-static const struct param params[DIMS] = {
-    {"A", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"B", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
-    {"C", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"D", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
-    {"E", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"F", PARAM_LAUNCH, ROLE_NAMED, 0, 64, ""},
-};
-static const struct template cube = {.name = "cube", .params = params, .param_count = DIMS};
-static const struct template stranger = {.name = "stranger", .params = params, .param_count = DIMS};
+static const struct template stranger = {.name = "stranger", .params = cube_params, .param_count = DIMS};
 
 /* What the model knows: how well the tiles fit, which the problem decides. */
 static double model_us(const struct config *c, int problem)

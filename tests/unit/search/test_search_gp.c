@@ -1,22 +1,13 @@
 /* The strategy with a surrogate: what the tests of all strategies (test_search.c) do not ask of it. */
+#include "cube.h"
 #include "search.h"
 #include "stats.h"
-#include "template.h"
 #include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define DIMS 6
-
-static const struct param params[DIMS] = {
-    {"A", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"B", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
-    {"C", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"D", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
-    {"E", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"F", PARAM_LAUNCH, ROLE_NAMED, 0, 64, ""},
-};
-static const struct template cube = {.name = "cube", .params = params, .param_count = DIMS};
 
 /* Every combination of `values` values. */
 static struct config *make_cube(int values, size_t *count)
