@@ -213,9 +213,7 @@ enum status db_count(struct db *db, struct db_counts *counts)
                  {"SELECT count(*) FROM winners", &counts->winners}};
     enum status st = OK;
     for (size_t i = 0; !st && i < sizeof parts / sizeof *parts; i++) {
-        sqlite3_stmt *stmt = NULL;
-        if ((st = db_prepare(db, parts[i].sql, &stmt))) break;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, parts[i].sql);
         st = db_integer(db, &b, parts[i].value, "count rows");
     }
     return st;

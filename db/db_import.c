@@ -57,13 +57,8 @@ static enum status add_run(struct db *db, const struct db_context *context, int6
                                    .started_us = time_us / DAY_US * DAY_US};
     enum status st = db_add_run(db, &row, run_id);
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "UPDATE runs SET ended_us = started_us, how = 'imported' "
-                    "WHERE id = ?1 AND how IS NULL",
-                    &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "UPDATE runs SET ended_us = started_us, how = 'imported' "
+                                  "WHERE id = ?1 AND how IS NULL");
     bind_int(&b, *run_id);
     return db_run(db, &b, NULL, "store the run");
 }
@@ -138,7 +133,6 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
 {
     struct db_context context = t->context;
     int64_t run_id, problem_id, config_id, id, changes;
-    sqlite3_stmt *stmt = NULL;
     *added = false;
     context.cold = t->outcome.cold;
     enum status st = check_context(&context, t->started_us);
@@ -149,18 +143,14 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
     if (!st) st = db_add_problem(db, &t->problem, &problem_id);
     if (!st) st = db_add_config(db, &t->config, &t->problem, context.gpu.arch, &config_id);
     if (!st) st = db_free_trial_id(db, &id);
-    if (!st)
-        st = db_prepare(
-            db,
-            "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
+    if (st) return st;
+    struct binder b = db_bind(
+        db, "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
             "SELECT ?1, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT
             "), run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT " "
             "FROM " IMPORTED_VALUES " "
             "WHERE true "
-            "ON CONFLICT (hash) DO NOTHING",
-            &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+            "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, id);
     bind_int(&b, run_id);
     bind_int(&b, problem_id);

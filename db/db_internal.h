@@ -7,6 +7,7 @@
  * db_migrate.c older versions: migrated, or read from a migrated copy
  * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
+ * db_list.c    rows of what a filter lets through; trials
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
@@ -164,11 +165,13 @@ enum status db_begin(struct db *db);
 enum status db_end(struct db *db,
                    enum status st); /* commit when OK, else roll back and keep the first error */
 
-/* Bind parameters from left to right. */
+/* A statement, and its parameters from left to right. What fails is told when it is run. */
 struct binder {
     sqlite3_stmt *stmt;
     int next, rc;
+    enum status st; /* of preparing it */
 };
+struct binder db_bind(struct db *db, const char *sql); /* as db_prepare */
 struct binder bind_start(sqlite3_stmt *stmt);
 void bind_int(struct binder *b, int64_t value);
 void bind_real(struct binder *b, double value);   /* NAN: NULL */
@@ -183,6 +186,11 @@ enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbe
 
 /* Run a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
+/* Run an INSERT; *id: the number of its row. */
+enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what);
+/* The next row; *row is false at the end. db_done: no more of them are wanted. */
+enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what);
+void db_done(const struct binder *b);
 /* Step: *row is false at the end, and then the statement is reset. */
 enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *what);
 /* Run a statement that gives one integer (0 when there is no row or it is NULL). */
@@ -270,6 +278,17 @@ bool db_differ(const char *x, const char *y);
 /* Reads DB_PROTOCOL_COLUMNS: was it made with another driver, compiler, power limit or protocol than now
  * says? What either side does not know does not count. */
 bool db_read_stale(struct reader *r, const struct db_context *now);
+
+/* --- db_list.c --- */
+
+/* Rows of what a filter lets through: sql is run for each GPU, by name, with its number as ?1 and that of the
+ * problem as ?2, 0 for any. row reads one row, and may set *more to false. what: "list trials". */
+struct db_list {
+    const char *sql, *what;
+    enum status (*row)(struct db *db, sqlite3_stmt *stmt, void *self, bool *more);
+    void *self;
+};
+enum status db_list(struct db *db, const struct db_filter *filter, const struct db_list *list);
 
 /* --- db_trials.c --- */
 

@@ -25,25 +25,21 @@ static int power_of_two(double x)
 
 static enum status read_evidence(struct db *db, int64_t decision, struct evidence *e)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
-                   "d.decided_us, d.hash, p.text, g.arch, c.kernel_hash, c.schema_hash, c.text "
-                   "FROM decisions d "
-                   "JOIN runs r ON r.id = d.run_id "
-                   "JOIN problems p ON p.id = d.problem_id "
-                   "JOIN gpus g ON g.id = d.gpu_id "
-                   "LEFT JOIN configs c ON c.id = d.config_id "
-                   "WHERE d.id = ?1",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
+                    "d.decided_us, d.hash, p.text, g.arch, c.kernel_hash, c.schema_hash, c.text "
+                    "FROM decisions d "
+                    "JOIN runs r ON r.id = d.run_id "
+                    "JOIN problems p ON p.id = d.problem_id "
+                    "JOIN gpus g ON g.id = d.gpu_id "
+                    "LEFT JOIN configs c ON c.id = d.config_id "
+                    "WHERE d.id = ?1");
     bind_int(&b, decision);
     bool row;
-    if ((st = db_step(db, stmt, &row, "compare winners"))) return st;
+    enum status st = db_next(db, &b, &row, "compare winners");
+    if (st) return st;
     if (!row) return db_broken(db, "winner", decision);
-    struct reader r = read_start(stmt);
+    struct reader r = read_start(b.stmt);
     struct config config;
     struct problem problem;
     char text[PROBLEM_TEXT_MAX];
@@ -55,14 +51,14 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     const double width = read_real(&r, "ratio_high", 0, 1e6) - low;
     e->width = ratio > 0 && width > 0 ? power_of_two(width / ratio) : INT_MAX;
     e->decided_us = read_long(&r, "decided_us", 0, DB_TIME_MAX);
-    if (sqlite3_column_bytes(stmt, r.next) == DB_HASH_BYTES)
-        memcpy(e->hash, sqlite3_column_blob(stmt, r.next), sizeof e->hash);
+    if (sqlite3_column_bytes(b.stmt, r.next) == DB_HASH_BYTES)
+        memcpy(e->hash, sqlite3_column_blob(b.stmt, r.next), sizeof e->hash);
     r.next++;
     read_text(&r, "problem", text, sizeof text);
     if (problem_parse(text, &problem) && !r.bad) r.bad = "problem";
     const int arch = read_int(&r, "arch", 10, 9999);
     e->usable = read_is_null(&r) || db_read_config(db, &r, &problem, arch, e->text, &config);
-    sqlite3_reset(stmt);
+    db_done(&b);
     return r.bad ? db_broken(db, r.bad, decision) : OK;
 }
 
@@ -87,16 +83,11 @@ static int compare(const struct evidence *x, const struct evidence *y)
 /* The winner for the key of a decision; 0: there is none. */
 static enum status standing(struct db *db, int64_t decision, int64_t *winner)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT w.decision_id "
-                                "FROM decisions d "
-                                "JOIN winners w ON w.gpu_id = d.gpu_id AND w.problem_id = d.problem_id AND "
-                                "w.cold = d.cold "
-                                "WHERE d.id = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT w.decision_id "
+                                  "FROM decisions d "
+                                  "JOIN winners w ON w.gpu_id = d.gpu_id AND w.problem_id = d.problem_id AND "
+                                  "w.cold = d.cold "
+                                  "WHERE d.id = ?1");
     bind_int(&b, decision);
     return db_integer(db, &b, winner, "look for a winner");
 }
@@ -123,32 +114,22 @@ enum status db_challenge(struct db *db, int64_t decision, bool *won)
 
 enum status db_free_trial_id(struct db *db, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT 1 + max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0), "
-                   "coalesce((SELECT max(id) FROM trials), 0))",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "SELECT 1 + max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0), "
+                    "coalesce((SELECT max(id) FROM trials), 0))");
     return db_integer(db, &b, id, "number a trial");
 }
 
 enum status db_used_trial_ids(struct db *db, int64_t last)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "INSERT INTO attempts (id, run_id, problem_id, config_id, started_us) "
-                                "SELECT id, run_id, problem_id, config_id, started_us "
-                                "FROM trials "
-                                "WHERE id = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO attempts (id, run_id, problem_id, config_id, started_us) "
+                                  "SELECT id, run_id, problem_id, config_id, started_us "
+                                  "FROM trials "
+                                  "WHERE id = ?1");
     bind_int(&b, last);
-    if ((st = db_run(db, &b, NULL, "number trials"))) return st;
-    if ((st = db_prepare(db, "DELETE FROM attempts WHERE id = ?1", &stmt))) return st;
-    b = bind_start(stmt);
+    enum status st = db_run(db, &b, NULL, "number trials");
+    if (st) return st;
+    b = db_bind(db, "DELETE FROM attempts WHERE id = ?1");
     bind_int(&b, last);
     return db_run(db, &b, NULL, "number trials");
 }
@@ -286,19 +267,14 @@ static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt
  * only says that nobody told; then the later end. */
 static enum status end_run(struct merge *m, sqlite3_stmt *from, int64_t run_id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(m->to,
-                   "UPDATE runs SET ended_us = ?2, how = ?3 "
-                   "WHERE id = ?1 AND ?3 IS NOT NULL AND (how IS NULL OR "
-                   "(?3 <> 'killed', coalesce(?2, 0), ?3) > (how <> 'killed', coalesce(ended_us, 0), how))",
-                   &stmt);
-    if (st) return st;
+    struct binder b = db_bind(
+        m->to, "UPDATE runs SET ended_us = ?2, how = ?3 "
+               "WHERE id = ?1 AND ?3 IS NOT NULL AND (how IS NULL OR "
+               "(?3 <> 'killed', coalesce(?2, 0), ?3) > (how <> 'killed', coalesce(ended_us, 0), how))");
     const int last = sqlite3_column_count(from) - 1;
-    int rc = sqlite3_bind_int64(stmt, 1, run_id);
-    if (!rc) rc = sqlite3_bind_value(stmt, 2, sqlite3_column_value(from, last - 1));
-    if (!rc) rc = sqlite3_bind_value(stmt, 3, sqlite3_column_value(from, last));
-    struct binder b = {.stmt = stmt, .rc = rc};
+    bind_int(&b, run_id);
+    for (int i = 0; !b.rc && i < 2; i++)
+        b.rc = sqlite3_bind_value(b.stmt, 2 + i, sqlite3_column_value(from, last - 1 + i));
     return db_run(m->to, &b, NULL, "store the end of a run");
 }
 
@@ -307,11 +283,8 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to);
 
 static enum status find_row(struct merge *m, const struct table *t, sqlite3_stmt *from, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(m->to, t->find, &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    b.rc = sqlite3_bind_value(stmt, 1, sqlite3_column_value(from, 1));
+    struct binder b = db_bind(m->to, t->find);
+    b.rc = sqlite3_bind_value(b.stmt, 1, sqlite3_column_value(from, 1));
     return db_integer(m->to, &b, id, "look for a row");
 }
 

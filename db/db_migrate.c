@@ -197,7 +197,7 @@ static const char *wanted_at_a_glance(const char *table)
         {"trials", "false"},
         {"decision_runners", "false"},
         {"decision_samples", "false"},
-        {"decision_errors", "false"},
+        {"decision_errors", "decision_id IN " OF_WINNERS},
         {"decisions", "id IN " OF_WINNERS},
         {"configs", "id IN (SELECT config_id FROM decisions WHERE id IN " OF_WINNERS ")"},
         {"runs", "id IN (SELECT run_id FROM decisions WHERE id IN " OF_WINNERS ")"}};

@@ -84,28 +84,24 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
 {
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT " BRIEF_COLUMNS " "
-                                "FROM problems p "
-                                "CROSS JOIN gpus g "
-                                "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
-                                "CROSS JOIN decisions d ON d.id = w.decision_id "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE p.text = ?4 AND g.hash = content_hash(?1, ?2, ?3) "
-                                "ORDER BY w.cold DESC",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT " BRIEF_COLUMNS " "
+                                  "FROM problems p "
+                                  "CROSS JOIN gpus g "
+                                  "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
+                                  "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                  "JOIN runs r ON r.id = d.run_id "
+                                  "LEFT JOIN configs c ON c.id = d.config_id "
+                                  "WHERE p.text = ?4 AND g.hash = content_hash(?1, ?2, ?3) "
+                                  "ORDER BY w.cold DESC");
     bind_gpu(&b, gpu);
     bind_text(&b, text);
+    enum status st = OK;
     bool row, found = false;
-    while (!found && !(st = db_step(db, stmt, &row, "look for a winner")) && row) {
+    while (!found && !(st = db_next(db, &b, &row, "look for a winner")) && row) {
         struct parsed one = {.id = 0};
-        found = read_brief(db, stmt, sqlite3_column_int64(stmt, 2), &one, 1, brief);
+        found = read_brief(db, b.stmt, sqlite3_column_int64(b.stmt, 2), &one, 1, brief);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     if (st || found) return st;
     return fail(E_ABSENT, "%s has no winner for %s on %s", db->path, text, gpu->name);
 }
@@ -143,28 +139,24 @@ struct brief_reading {
 
 static enum status read_problem(const struct brief_reading *r, int64_t problem, bool *go_on)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(r->db,
-                                "SELECT " BRIEF_COLUMNS " "
-                                "FROM gpus g "
-                                "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
-                                "CROSS JOIN decisions d ON d.id = w.decision_id "
-                                "CROSS JOIN problems p ON p.id = w.problem_id "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE g.arch = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(r->db, "SELECT " BRIEF_COLUMNS " "
+                                     "FROM gpus g "
+                                     "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
+                                     "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                     "CROSS JOIN problems p ON p.id = w.problem_id "
+                                     "JOIN runs r ON r.id = d.run_id "
+                                     "LEFT JOIN configs c ON c.id = d.config_id "
+                                     "WHERE g.arch = ?1");
     bind_int(&b, r->arch);
     bind_int(&b, problem);
+    enum status st = OK;
     bool row;
-    while (*go_on && !(st = db_step(r->db, stmt, &row, "read the winners")) && row) {
+    while (*go_on && !(st = db_next(r->db, &b, &row, "read the winners")) && row) {
         struct db_brief brief;
-        if (!read_brief(r->db, stmt, r->own_gpu, r->table, PARSED_MAX, &brief)) ++*r->broken;
+        if (!read_brief(r->db, b.stmt, r->own_gpu, r->table, PARSED_MAX, &brief)) ++*r->broken;
         else *go_on = r->visit(r->self, &brief);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 

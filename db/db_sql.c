@@ -218,6 +218,13 @@ struct binder bind_start(sqlite3_stmt *stmt)
     return (struct binder){.stmt = stmt, .next = 1};
 }
 
+struct binder db_bind(struct db *db, const char *sql)
+{
+    struct binder b = {.next = 1};
+    b.st = db_prepare(db, sql, &b.stmt);
+    return b;
+}
+
 static void bound(struct binder *b, int rc)
 {
     b->next++;
@@ -276,24 +283,47 @@ enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbe
     return OK;
 }
 
+/* Without a statement every parameter fails, too. */
+static enum status ready(struct db *db, const struct binder *b, const char *what)
+{
+    if (b->st) return b->st;
+    return b->rc ? db_error(db->handle, db->path, b->rc, what) : OK;
+}
+
+enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what)
+{
+    enum status st = ready(db, b, what);
+    return st ? st : db_step(db, b->stmt, row, what);
+}
+
+void db_done(const struct binder *b)
+{
+    sqlite3_reset(b->stmt);
+}
+
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what)
 {
-    if (b->rc) return db_error(db->handle, db->path, b->rc, what);
     bool row;
-    enum status st = db_step(db, b->stmt, &row, what);
-    if (!st && row) sqlite3_reset(b->stmt);
+    enum status st = db_next(db, b, &row, what);
+    if (!st && row) db_done(b);
     if (!st && changes) *changes = sqlite3_changes64(db->handle);
+    return st;
+}
+
+enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what)
+{
+    enum status st = db_run(db, b, NULL, what);
+    *id = sqlite3_last_insert_rowid(db->handle);
     return st;
 }
 
 enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what)
 {
-    if (b->rc) return db_error(db->handle, db->path, b->rc, what);
     bool row;
-    enum status st = db_step(db, b->stmt, &row, what);
+    enum status st = db_next(db, b, &row, what);
     if (st) return st;
     *value = row ? sqlite3_column_int64(b->stmt, 0) : 0;
-    if (row) sqlite3_reset(b->stmt);
+    if (row) db_done(b);
     return OK;
 }
 

@@ -21,17 +21,12 @@
 static enum status insert_runners(struct db *db, int64_t decision, const struct problem *problem, int arch,
                                   const struct config *runners, int count)
 {
-    sqlite3_stmt *stmt = NULL;
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
         int64_t config_id;
         if ((st = db_add_config(db, &runners[i], problem, arch, &config_id))) return st;
-        st = db_prepare(db,
-                        "INSERT INTO decision_runners (decision_id, runner, config_id) "
-                        "VALUES (?1, ?2, ?3)",
-                        &stmt);
-        if (st) return st;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, "INSERT INTO decision_runners (decision_id, runner, config_id) "
+                                      "VALUES (?1, ?2, ?3)");
         bind_int(&b, decision);
         bind_int(&b, i);
         bind_int(&b, config_id);
@@ -45,14 +40,9 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
 {
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
-        sqlite3_stmt *stmt = NULL;
-        st = db_prepare(db,
-                        "INSERT INTO decision_samples (decision_id, position, runner, round, "
-                        "time_us) "
-                        "VALUES (?1, ?2, ?3, ?4, ?5)",
-                        &stmt);
-        if (st) return st;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, "INSERT INTO decision_samples (decision_id, position, runner, round, "
+                                      "time_us) "
+                                      "VALUES (?1, ?2, ?3, ?4, ?5)");
         bind_int(&b, decision);
         bind_int(&b, i);
         bind_int(&b, samples[i].runner);
@@ -66,11 +56,8 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
 static enum status insert_error(struct db *db, int64_t decision, const char *who, const char *name,
                                 double value)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db, "INSERT INTO decision_errors (decision_id, who, name, value) VALUES (?1, ?2, ?3, ?4)", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "INSERT INTO decision_errors (decision_id, who, name, value) VALUES (?1, ?2, ?3, ?4)");
     bind_int(&b, decision);
     bind_text(&b, who);
     bind_text(&b, name);
@@ -90,8 +77,7 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
                                    int64_t config_id, const struct db_winner *w, int64_t decided_us,
                                    bool *added)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
+    struct binder b = db_bind(
         db,
         "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
         ", pinned) "
@@ -99,10 +85,7 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
         "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23 "
         "FROM " DECISION_VALUES " x "
         "WHERE true "
-        "ON CONFLICT (hash) DO NOTHING",
-        &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+        "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, decision);
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
@@ -128,7 +111,7 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     bind_text(&b, w->rival);
     bind_int(&b, w->pinned);
     int64_t changes;
-    st = db_run(db, &b, &changes, "store a decision");
+    enum status st = db_run(db, &b, &changes, "store a decision");
     *added = changes == 1;
     return st;
 }
@@ -148,10 +131,7 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
 
 enum status db_next_decision(struct db *db, int64_t *decision)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions");
     return db_integer(db, &b, decision, "number a decision");
 }
 
@@ -159,17 +139,12 @@ enum status db_next_decision(struct db *db, int64_t *decision)
 static enum status measured_stands(struct db *db, int64_t run_id, int64_t problem_id, bool cold,
                                    int64_t *stands)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT 1 "
-                                "FROM winners w "
-                                "JOIN decisions d ON d.id = w.decision_id "
-                                "WHERE w.gpu_id = (SELECT gpu_id "
-                                "FROM runs "
-                                "WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT 1 "
+                                  "FROM winners w "
+                                  "JOIN decisions d ON d.id = w.decision_id "
+                                  "WHERE w.gpu_id = (SELECT gpu_id "
+                                  "FROM runs "
+                                  "WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted");
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
     bind_int(&b, cold);
@@ -178,16 +153,11 @@ static enum status measured_stands(struct db *db, int64_t run_id, int64_t proble
 
 enum status db_point_to(struct db *db, int64_t decision)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
-                                "SELECT gpu_id, problem_id, cold, id "
-                                "FROM decisions "
-                                "WHERE id = ?1 "
-                                "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
+                                  "SELECT gpu_id, problem_id, cold, id "
+                                  "FROM decisions "
+                                  "WHERE id = ?1 "
+                                  "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id");
     bind_int(&b, decision);
     return db_run(db, &b, NULL, "store a winner");
 }
@@ -311,23 +281,20 @@ static void set_error(struct db_errors *e, const char *name, double value)
 
 enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1");
     bind_int(&b, decision);
+    enum status st = OK;
     bool row;
-    while (!(st = db_step(db, stmt, &row, "read the errors of a product")) && row) {
+    while (!(st = db_next(db, &b, &row, "read the errors of a product")) && row) {
         char who[16], name[DB_TEXT_MAX];
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         read_text(&r, "who", who, sizeof who);
         read_text(&r, "name of an error", name, sizeof name);
         const double value = read_real(&r, "error", 0, INFINITY);
         if (r.bad && (st = db_broken(db, r.bad, decision))) break;
         set_error(strcmp(who, "winner") == 0 ? winner : rival, name, value);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 
@@ -386,70 +353,57 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
     "d.smem_bytes, d.pinned, c.kernel_hash, c.schema_hash, c.text"
 
-static enum status list_winners(struct db *db, int64_t gpu_id, int64_t problem_id,
-                                const struct db_context *now,
-                                bool (*visit)(void *self, const struct db_winner *winner), void *self,
-                                bool *more)
+struct winner_list {
+    const struct db_context *now;
+    bool (*visit)(void *self, const struct db_winner *winner);
+    void *self;
+};
+
+static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool *more)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT " WINNER_COLUMNS " "
-                                "FROM winners w "
-                                "CROSS JOIN decisions d ON d.id = w.decision_id "
-                                "JOIN problems p ON p.id = w.problem_id "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "JOIN gpus g ON g.id = w.gpu_id "
-                                "JOIN gpu_figures f ON f.id = r.figures_id "
-                                "LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND ?3 "
-                                "ORDER BY w.problem_id, (w.cold = ?4) DESC",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, problem_id ? problem_id : INT64_MAX);
-    bind_int(&b, now ? now->cold : 1);
-    bool row;
-    while (*more && !(st = db_step(db, stmt, &row, "list winners")) && row) {
-        struct db_winner winner;
-        if ((st = read_winner(db, stmt, now, &winner))) break;
-        *more = visit(self, &winner);
-    }
-    sqlite3_reset(stmt);
+    const struct winner_list *list = self;
+    struct db_winner winner;
+    enum status st = read_winner(db, stmt, list->now, &winner);
+    if (!st) *more = list->visit(list->self, &winner);
     return st;
 }
+
+#define WINNER_LIST                                                                                          \
+    "SELECT " WINNER_COLUMNS " "                                                                             \
+    "FROM winners w "                                                                                        \
+    "CROSS JOIN decisions d ON d.id = w.decision_id "                                                        \
+    "JOIN problems p ON p.id = w.problem_id "                                                                \
+    "JOIN runs r ON r.id = d.run_id "                                                                        \
+    "JOIN gpus g ON g.id = w.gpu_id "                                                                        \
+    "JOIN gpu_figures f ON f.id = r.figures_id "                                                             \
+    "LEFT JOIN configs c ON c.id = d.config_id "                                                             \
+    "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND iif(?2 = 0, 9223372036854775807, ?2) "              \
+    "ORDER BY w.problem_id, w.cold"
 
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self)
 {
-    int64_t *gpus, problem_id;
-    int count;
-    bool more = true;
-    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
-    for (int i = 0; !st && more && i < count; i++)
-        st = list_winners(db, gpus[i], problem_id, now, visit, self, &more);
-    free(gpus);
-    return st;
+    struct winner_list list = {now, visit, self};
+    const struct db_list winners = {.sql = now && !now->cold ? WINNER_LIST : WINNER_LIST " DESC",
+                                    .what = "list winners",
+                                    .row = list_row,
+                                    .self = &list};
+    return db_list(db, filter, &winners);
 }
 
 /* --- evidence --- */
 
 static enum status read_runners(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT e.runner, c.text "
-                                "FROM decision_runners e "
-                                "JOIN configs c ON c.id = e.config_id "
-                                "WHERE e.decision_id = ?1 "
-                                "ORDER BY e.runner",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT e.runner, c.text "
+                                  "FROM decision_runners e "
+                                  "JOIN configs c ON c.id = e.config_id "
+                                  "WHERE e.decision_id = ?1 "
+                                  "ORDER BY e.runner");
     bind_int(&b, decision_id);
+    enum status st = OK;
     bool row;
-    while (!(st = db_step(db, stmt, &row, "read a race")) && row) {
+    while (!(st = db_next(db, &b, &row, "read a race")) && row) {
         char(*grown)[CONFIG_TEXT_MAX] =
             realloc(e->runner_text, (size_t)(e->runner_count + 1) * sizeof *grown);
         if (!grown) {
@@ -457,31 +411,27 @@ static enum status read_runners(struct db *db, int64_t decision_id, struct db_ev
             break;
         }
         e->runner_text = grown;
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         read_int(&r, "runner", e->runner_count, e->runner_count); /* 0, 1, ... without a gap */
         read_text(&r, "configuration", e->runner_text[e->runner_count], CONFIG_TEXT_MAX);
         if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
         e->runner_count++;
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 
 static enum status read_race(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT runner, round, time_us "
-                                "FROM decision_samples "
-                                "WHERE decision_id = ?1 "
-                                "ORDER BY position",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT runner, round, time_us "
+                                  "FROM decision_samples "
+                                  "WHERE decision_id = ?1 "
+                                  "ORDER BY position");
     bind_int(&b, decision_id);
+    enum status st = OK;
     bool row;
     int room = 0;
-    while (!(st = db_step(db, stmt, &row, "read a race")) && row) {
+    while (!(st = db_next(db, &b, &row, "read a race")) && row) {
         if (e->sample_count == room) {
             room = room ? 2 * room : 256;
             struct db_race_sample *grown = realloc(e->samples, (size_t)room * sizeof *grown);
@@ -491,7 +441,7 @@ static enum status read_race(struct db *db, int64_t decision_id, struct db_evide
             }
             e->samples = grown;
         }
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         struct db_race_sample *s = &e->samples[e->sample_count];
         s->runner = read_int(&r, "runner", -1, e->runner_count - 1);
         s->round = read_int(&r, "round", 0, 1 << 20);
@@ -499,7 +449,7 @@ static enum status read_race(struct db *db, int64_t decision_id, struct db_evide
         if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
         e->sample_count++;
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 

@@ -9,20 +9,13 @@
 
 static inline struct gt_problem public_problem(const struct problem *p)
 {
-    return (struct gt_problem){.size = sizeof(struct gt_problem),
-                               .type = p->type == GEMM_TF32 ? GT_TF32 : GT_SGEMM,
-                               .trans_a = p->trans_a,
-                               .trans_b = p->trans_b,
-                               .m = p->m,
-                               .n = p->n,
-                               .k = p->k,
-                               .lda = p->lda,
-                               .ldb = p->ldb,
-                               .ldc = p->ldc,
-                               .batch = p->batch,
-                               .stride_a = p->stride_a,
-                               .stride_b = p->stride_b,
-                               .stride_c = p->stride_c};
+    struct gt_problem said = gt_problem_make(p->m, p->n, p->k);
+    said.type = p->type == GEMM_TF32 ? GT_TF32 : GT_SGEMM;
+    said.trans_a = p->trans_a, said.trans_b = p->trans_b;
+    said.lda = p->lda, said.ldb = p->ldb, said.ldc = p->ldc;
+    said.batch = p->batch;
+    said.stride_a = p->stride_a, said.stride_b = p->stride_b, said.stride_c = p->stride_c;
+    return said;
 }
 
 #endif

@@ -210,6 +210,24 @@ def missing(run, db):
     return list((acks - stored(copy_database(db, run.folder))).elements()), total
 
 
+def judge_trials(result, run, db, folder, before, case):
+    """Counts what was acknowledged by this run, or was there before it, and is not there any more; how many were acknowledged."""
+    lost, total = missing(run, db)
+    result.add("trials acknowledged", total)
+    gone = before - all_trials(db, folder)
+    result.add("trials lost", len(lost) + len(gone))
+    if lost or gone:
+        first = f", the first acknowledged: {lost[0]}" if lost else ""
+        result.found("lost", f"{len(lost)} of {total} acknowledged and {len(gone)} earlier trials: {case}{first}")
+    return total
+
+
+def judge_file(result, setting, db, folder, before, total, case):
+    """`tune verify` finds nothing; there may be no file if no trial was in one."""
+    code, said = verify(setting, db, folder)
+    if code and not (code == 1 and not before and total == 0): result.found("verify", f"exit code {code}: {case}: {said[-300:]}")
+
+
 def verify(setting, db, folder, env=None):
     """What `tune verify` says of it: the exit code and the sentence."""
     out = subprocess.run([setting.tune, "verify", "--db", db], capture_output=True, text=True, errors="replace", timeout=HANG_S,

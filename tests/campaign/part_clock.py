@@ -39,11 +39,7 @@ def try_clock(setting, name, rng, result):
         if run.left(): result.found("orphans", name)
         if setting.faults and "clock asked" in open(folder("fired")).read():
             result.tested += 1
-        lost, total = common.missing(run, db)
-        result.add("trials acknowledged", total)
-        gone = before - common.all_trials(db, folder)
-        result.add("trials lost", len(lost) + len(gone))
-        if lost or gone: result.found("lost", f"{len(lost)} acknowledged, {len(gone)} earlier trials: {name}")
+        common.judge_trials(result, run, db, folder, before, name)
         for clock, variables in (("right", {}), ("wrong", shim)):
             verdict, said = common.verify(setting, db, folder, variables)
             if verdict: result.found("verify", f"exit code {verdict} with the {clock} clock: {name}: {said[-200:]}")

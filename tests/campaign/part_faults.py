@@ -109,11 +109,7 @@ def strike(setting, seed, folder, job, way, n, result):
 
 def judge(setting, folder, job, run, code, before, case, result):
     db = folder("t.db")
-    lost, total = common.missing(run, db)
-    result.add("trials acknowledged", total)
-    gone = before - common.all_trials(db, folder)
-    result.add("trials lost", len(lost) + len(gone))
-    if lost or gone: result.found("lost", f"{len(lost)} acknowledged and {len(gone)} earlier trials: {case}")
+    total = common.judge_trials(result, run, db, folder, before, case)
     if code == 0 and job.fake and job.words[0] == "tune":
         short = common.whole(run.log) - common.stored(common.copy_database(db, folder))
         if short: result.found("lost", f"{sum(short.values())} trials of a run that ended with 0: {case}")
@@ -121,9 +117,7 @@ def judge(setting, folder, job, run, code, before, case, result):
         with open(db, "rb") as file: unchanged = file.read() == job.content
         if not unchanged: result.found("written by a reader", case)
     else:
-        verdict, said = common.verify(setting, db, folder)
-        if verdict and not (verdict == 1 and not before and total == 0):
-            result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
+        common.judge_file(result, setting, db, folder, before, total, case)
     for output in job.outputs:
         whole = os.path.exists(folder(output))
         if whole != (code == 0): result.found("output", f"exit code {code}, but the file is {'there' if whole else 'absent'}: {case}")

@@ -95,15 +95,8 @@ def look(setting, folder, db, run, before, result, way):
     orphans = run.left()
     result.add("orphans", len(orphans))
     if orphans: result.found("orphans", f"{len(orphans)} after a kill ({way})")
-    lost, total = common.missing(run, db)
-    result.add("trials acknowledged", total)
-    gone = before - common.all_trials(db, folder)
-    result.add("trials lost", len(lost) + len(gone))
-    if lost: result.found("lost", f"{len(lost)} of {total} acknowledged trials after a kill ({way}), the first: {lost[0]}")
-    if gone: result.found("lost", f"{len(gone)} trials of earlier runs after a kill ({way})")
-    code, said = common.verify(setting, db, folder)
-    fine = code == 0 or (code == 1 and total == 0 and not before)  # no database yet
-    if not fine: result.found("verify", f"exit code {code} after a kill ({way}): {said[-300:]}")
+    total = common.judge_trials(result, run, db, folder, before, f"after a kill ({way})")
+    common.judge_file(result, setting, db, folder, before, total, f"after a kill ({way})")
     if (names := common.litter(folder, db, running=True)): result.found("left behind", f"{names} after a kill ({way})")
 
 

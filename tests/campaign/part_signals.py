@@ -34,13 +34,8 @@ def outcomes(number, command):
 def look(setting, folder, run, code, before, case, result, number, output=None):
     if run.left(): result.found("orphans", case)
     db = folder("t.db")
-    lost, total = common.missing(run, db)
-    result.add("trials acknowledged", total)
-    gone = before - common.all_trials(db, folder)
-    result.add("trials lost", len(lost) + len(gone))
-    if lost or gone: result.found("lost", f"{len(lost)} acknowledged, {len(gone)} earlier trials: {case}")
-    verdict, said = common.verify(setting, db, folder)
-    if verdict and not (verdict == 1 and not before and total == 0): result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
+    total = common.judge_trials(result, run, db, folder, before, case)
+    common.judge_file(result, setting, db, folder, before, total, case)
     handled = number in ENDING + IGNORED + STOPPING + [signal.SIGXFSZ]
     fine = ("other.db", "in.jsonl", "w.h")
     names = common.litter(folder, db, fine, running=code < 0, cut_off=not handled)

@@ -105,14 +105,7 @@ static void a_save_that_waits_holds_up_no_call(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/seen.txt", folder);
-    setenv("GEMMTUNE_CAPTURE", path, 1);
-    setenv("GEMMTUNE_CAPTURE_S", "0.001", 1);
-    setenv("FAKE_GPU_EVENTS", "1", 1);
-    int status = scenario_start("calls_go_on_while_a_file_cannot_be_written", NULL);
-    unsetenv("GEMMTUNE_CAPTURE");
-    unsetenv("GEMMTUNE_CAPTURE_S");
-    unsetenv("FAKE_GPU_EVENTS");
-    assert_int_equal(status, 0);
+    assert_int_equal(scenario_start_recorded("calls_go_on_while_a_file_cannot_be_written", NULL, path), 0);
     assert_non_null(strstr(file_text(path), "\nsgemm:nn:16x24x32  # count=11 "));
     assert_non_null(strstr(file_text(path), "\nsgemm:nt:8x8x8  # count=10 "));
     unlink(path);

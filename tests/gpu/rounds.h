@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "kernel_hash.h"
+#include "least_config.h"
 #include "template.h"
 
 #include <inttypes.h>
@@ -79,17 +80,9 @@ static inline void rounds_run(struct runner *runners, int count, const struct de
 /* A configuration of simt that is right for 128x128x128. */
 static inline void round_config(struct config *config, int splits)
 {
-    static const struct {
-        const char *name;
-        int value;
-    } values[] = {{"BM", 32}, {"BN", 64},     {"BK", 16},     {"WM", 16}, {"WN", 32},
-                  {"TM", 4},  {"TN", 4},      {"STAGES", 2},  {"VA", 4},  {"VB", 4},
-                  {"VC", 4},  {"UNROLL", 16}, {"STORE_AT", 8}};
-    *config = (struct config){.template = template_find("simt")};
-    for (int i = 0; i < config->template->param_count; i++)
-        config->value[i] = config->template->params[i].least;
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        config_set(config, values[i].name, values[i].value);
+    *config = least_config("simt");
+    config_change(config,
+                  "BM=32 BN=64 BK=16 WM=16 WN=32 TM=4 TN=4 STAGES=2 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8");
     config_set(config, "SPLIT_K", splits);
 }
 

@@ -5,7 +5,6 @@
 #include "command_line.h"
 #include "commands.h"
 #include "compile.h"
-#include "plot.h"
 #include "pretuned.h"
 #include "print.h"
 #include "problem_list.h"
@@ -61,13 +60,6 @@ static enum status add_rival(void *self, const struct command_option *option, ch
     return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune, bf16x9 and all", name);
 }
 
-static enum status set_plot(void *self, const struct command_option *option, char *value)
-{
-    (void)option;
-    ((struct options *)self)->plot = value;
-    return plot_check(value);
-}
-
 static enum status set_launch(void *self, const struct command_option *option, char *value)
 {
     struct options *o = self;
@@ -113,7 +105,7 @@ static const struct command_option option_list[] = {
     {.name = "plot",
      .value = "FILE",
      .about = "plot the ratios into FILE.svg or FILE.png (needs gnuplot)",
-     OPTION_CALL(set_plot)},
+     OPTION_PLOT(struct options, plot)},
     OPTION_ROW_FORMAT(struct options, format),
     {.name = "gpu",
      .value = "N",
@@ -166,7 +158,7 @@ static const char about[] =
  */
 struct sources {
     struct db *db;
-    struct known pretuned;
+    struct winner_store pretuned;
     struct notices notices;
 };
 
@@ -182,7 +174,7 @@ static enum status open_database(const struct options *o, struct sources *from)
 static enum status open_pretuned(const struct gpu *gpu, struct sources *from)
 {
     notices_start(&from->notices, false);
-    return known_open(&from->pretuned, gpu, "", NULL, &from->notices);
+    return winner_store_open(&from->pretuned, gpu, "", NULL, &from->notices);
 }
 
 /* A kernel that ran wrong is not a slow kernel: the command must not end as if all were well. */
@@ -202,13 +194,6 @@ static enum status all_right(const struct bench_row *rows, size_t count)
                 text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
 }
 
-static void show_progress(size_t number, size_t count, const char *problem)
-{
-    char line[PROBLEM_TEXT_MAX + 64];
-    snprintf(line, sizeof line, "bench: %zu of %zu, %s", number, count, problem);
-    print_replace(stderr, line);
-}
-
 static enum status bench_all(const struct options *o, struct children *children, struct bench_row *rows)
 {
     struct bench_place place = {.worker = children_worker(children, 0)};
@@ -218,7 +203,7 @@ static enum status bench_all(const struct options *o, struct children *children,
     for (; done < count && !st; done += !st) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(&rows[done].problem, text);
-        if (live) show_progress(done + 1, count, text);
+        if (live) problem_list_progress("bench", done + 1, count, text);
         st = bench_run(children, &o->plan, done ? WARM_S : WARM_FIRST_S, &rows[done]);
     }
     if (live) print_replace(stderr, NULL);
@@ -261,7 +246,7 @@ enum status cmd_bench(int argc, char **argv)
     if (!st) st = bench_all(&options, children, rows);
 out:
     children_close(children);
-    known_close(&from.pretuned);
+    winner_store_close(&from.pretuned);
     db_close(from.db);
     free(rows);
     problem_list_free(&options.problems);

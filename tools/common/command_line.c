@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include "options.h"
+#include "plot.h"
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -46,6 +47,9 @@ static enum status apply(const struct command_option *option, char *value, char 
     case OPTION_SETS_TEXT:
         *(const char **)member = value;
         return OK;
+    case OPTION_SETS_PLOT:
+        *(const char **)member = value;
+        return plot_check(value);
     case OPTION_SETS_FLAG:
     case OPTION_CLEARS_FLAG:
         *(bool *)member = option->effect == OPTION_SETS_FLAG;

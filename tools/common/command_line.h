@@ -16,6 +16,7 @@ enum option_effect {
     OPTION_SETS_FLAG,   /* bool */
     OPTION_CLEARS_FLAG, /* bool */
     OPTION_SETS_FORMAT, /* enum table_format: its value, or `number` if it takes none */
+    OPTION_SETS_PLOT,   /* const char *: a file for plot_draw */
     OPTION_SETS_WHOLE,  /* int64_t, from least to most */
     OPTION_CALLS        /* take, which does what it likes */
 };
@@ -39,6 +40,7 @@ struct command_option {
 #define OPTION_TEXT(type, path)   .effect = OPTION_SETS_TEXT, .member = offsetof(type, path)
 #define OPTION_FLAG(type, path)   .effect = OPTION_SETS_FLAG, .member = offsetof(type, path)
 #define OPTION_FORMAT(type, path) .effect = OPTION_SETS_FORMAT, .member = offsetof(type, path)
+#define OPTION_PLOT(type, path)   .effect = OPTION_SETS_PLOT, .member = offsetof(type, path)
 #define OPTION_WHOLE(type, path, low, high)                                                                  \
     .effect = OPTION_SETS_WHOLE, .member = offsetof(type, path), .least = low, .most = high
 #define OPTION_CALL(function) .effect = OPTION_CALLS, .take = function

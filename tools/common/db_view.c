@@ -98,6 +98,12 @@ double reading_tflops(const struct problem *problem, double time_us)
     return time_us > 0 ? problem_flop(problem) / time_us * 1e-6 : (double)NAN;
 }
 
+const char *reading_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
+{
+    problem_format(problem, text);
+    return strncmp(text, "sgemm:nn:", 9) == 0 ? text + 9 : text;
+}
+
 double reading_workspace(const struct db_winner *winner)
 {
     return winner->config.template ? (double)workspace_of(&winner->config, &winner->base.problem)

@@ -1,5 +1,8 @@
 #include "problem_list.h"
 
+#include "print.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +38,13 @@ enum status problem_list_suite(void *list, const struct command_option *option, 
     if (!st) st = append(list, suite, count);
     free(suite);
     return st;
+}
+
+void problem_list_progress(const char *command, size_t number, size_t count, const char *problem)
+{
+    char line[PROBLEM_TEXT_MAX + 64];
+    snprintf(line, sizeof line, "%s: %zu of %zu, %s", command, number, count, problem);
+    print_replace(stderr, line);
 }
 
 void problem_list_free(struct problem_list *list)

@@ -23,6 +23,9 @@ enum status problem_list_suite(void *list, const struct command_option *option, 
         OPTION_CALL(problem_list_suite)                                                                      \
     }
 
+/* "bench: 3 of 12, 4096x4096x4096" in place of the line before, on a terminal's standard error. */
+void problem_list_progress(const char *command, size_t number, size_t count, const char *problem);
+
 void problem_list_free(struct problem_list *list); /* takes a zeroed struct */
 
 #endif

@@ -288,15 +288,6 @@ enum status explain_text(const struct explanation *e, FILE *out)
 
 /* --- JSON --- */
 
-/* A text from the database: valid UTF-8 whatever it was. */
-static json_t *text(const char *value)
-{
-    char *valid = text_valid(value);
-    json_t *string = valid ? json_string(valid) : NULL;
-    free(valid);
-    return string;
-}
-
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -312,23 +303,23 @@ static json_t *winner_json(const struct db_winner *w)
 {
     json_t *ratio = w->base.ratio > 0 ? json_pack("{s:f, s:f, s:f, s:o, s:f}", "ratio", w->base.ratio, "low",
                                                   w->base.ratio_low, "high", w->base.ratio_high, "rival",
-                                                  text(w->rival), "cublas_us", w->base.anchor_us)
+                                                  text_json(w->rival), "cublas_us", w->base.anchor_us)
                                       : json_null();
-    return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
-                     "s:i, s:i, s:o, s:f, s:o, s:o}",
-                     "configuration", text(w->config_text), "time_us", w->base.time_us, "tflops",
-                     real(reading_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied",
-                     w->tied, "exact", w->base.exact, "provenance",
-                     w->base.predicted ? "predicted" : "measured", "state",
-                     w->unusable ? "unusable"
-                     : w->stale  ? "stale"
-                                 : "ok",
-                     "why", text(w->why), "when", w->base.when, "cache", w->base.cold ? "cold" : "hot",
-                     "driver", text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds",
-                     w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
-                     w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
-                     "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors),
-                     "rival_errors", errors_json(&w->rival_errors));
+    return json_pack(
+        "{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
+        "s:i, s:i, s:o, s:f, s:o, s:o}",
+        "configuration", text_json(w->config_text), "time_us", w->base.time_us, "tflops",
+        real(reading_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied, "exact",
+        w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
+        w->unusable ? "unusable"
+        : w->stale  ? "stale"
+                    : "ok",
+        "why", text_json(w->why), "when", w->base.when, "cache", w->base.cold ? "cold" : "hot", "driver",
+        text_json(w->driver), "cublas", text_json(w->cublas), "nvrtc", text_json(w->nvrtc), "rounds",
+        w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
+        w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
+        "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors), "rival_errors",
+        errors_json(&w->rival_errors));
 }
 
 static json_t *race_json(const struct explanation *e)
@@ -336,11 +327,11 @@ static json_t *race_json(const struct explanation *e)
     json_t *list = json_array();
     for (int i = 0; i < e->ranked_count; i++) {
         const struct ranked *r = &e->ranked[i];
-        json_array_append_new(list,
-                              json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:b}", "configuration", text(r->text),
-                                        "blocks", r->blocks, "median_us", real(r->median_us), "behind",
-                                        real(r->behind), "behind_low", real(r->behind_low), "behind_high",
-                                        real(r->behind_high), "failed", r->failed));
+        json_array_append_new(list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:b}", "configuration",
+                                              text_json(r->text), "blocks", r->blocks, "median_us",
+                                              real(r->median_us), "behind", real(r->behind), "behind_low",
+                                              real(r->behind_low), "behind_high", real(r->behind_high),
+                                              "failed", r->failed));
     }
     return list;
 }
@@ -352,7 +343,7 @@ static json_t *failures_json(const struct tried *t)
         const struct tried_group *g = &t->groups[i];
         json_array_append_new(list, json_pack("{s:i, s:s, s:b, s:o, s:o}", "count", g->count, "verdict",
                                               verdict_name(g->verdict), "cut_off", g->recovered, "reason",
-                                              text(g->reason), "example", text(g->example)));
+                                              text_json(g->reason), "example", text_json(g->example)));
     }
     return list;
 }
@@ -377,7 +368,7 @@ static json_t *preferences_json(const struct explanation *e)
     for (int i = 0; i < e->preference_count; i++)
         json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "kind",
                                               e->preferences[i].pin ? "pinned" : "excluded", "configuration",
-                                              text(e->preferences[i].config_text), "since",
+                                              text_json(e->preferences[i].config_text), "since",
                                               e->preferences[i].when));
     return list;
 }
@@ -387,7 +378,7 @@ static json_t *notes_json(const struct explanation *e)
     json_t *list = json_array();
     for (int i = 0; i < e->note_count; i++)
         json_array_append_new(
-            list, json_pack("{s:s, s:o}", "when", e->notes[i].when, "text", text(e->notes[i].text)));
+            list, json_pack("{s:s, s:o}", "when", e->notes[i].when, "text", text_json(e->notes[i].text)));
     return list;
 }
 
@@ -402,10 +393,10 @@ json_t *explain_json(const struct explanation *e)
             json_object_set_new(verdicts, verdict_name((enum verdict)v), json_integer(t->verdicts[v]));
     json_t *tried = json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o}", "trials", t->trials, "configurations",
                               t->configs, "outdated", t->outdated, "cut_off", t->recovered, "verdicts",
-                              verdicts, "fastest", t->best_us > 0 ? text(t->best) : json_null(), "fastest_us",
-                              t->best_us > 0 ? json_real(t->best_us) : json_null());
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu", text(e->gpu),
-                     "winner", e->decided ? winner_json(&e->winner) : json_null(), "race", race_json(e),
-                     "tried", tried, "failures", failures_json(t), "values", values_json(e), "preferences",
-                     preferences_json(e), "notes", notes_json(e));
+                              verdicts, "fastest", t->best_us > 0 ? text_json(t->best) : json_null(),
+                              "fastest_us", t->best_us > 0 ? json_real(t->best_us) : json_null());
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
+                     text_json(e->gpu), "winner", e->decided ? winner_json(&e->winner) : json_null(), "race",
+                     race_json(e), "tried", tried, "failures", failures_json(t), "values", values_json(e),
+                     "preferences", preferences_json(e), "notes", notes_json(e));
 }

@@ -2,7 +2,7 @@
  * template's code.
  *
  * The numbers are those that the template declares (launch_geometry.h), in the form that the formula of
- * winner_lookup_code.h needs. Knows no template by name.
+ * winner_plan_code.h needs. Knows no template by name.
  */
 #ifndef GT_EXPORT_GEOMETRY_H
 #define GT_EXPORT_GEOMETRY_H

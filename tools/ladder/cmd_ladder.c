@@ -4,11 +4,11 @@
 #include "command_line.h"
 #include "commands.h"
 #include "compile.h"
+#include "db_view.h"
 #include "gpu.h"
 #include "ladder_run.h"
 #include "ladder_show.h"
 #include "paths.h"
-#include "plot.h"
 #include "print.h"
 #include "problem_list.h"
 #include "table.h"
@@ -24,13 +24,6 @@ struct options {
     enum table_format format;
     bool hot, compile_only;
 };
-
-static enum status set_plot(void *self, const struct command_option *option, char *value)
-{
-    (void)option;
-    ((struct options *)self)->plot = value;
-    return plot_check(value);
-}
 
 static enum status check_options(void *self)
 {
@@ -55,7 +48,7 @@ static const struct command_option option_list[] = {
     {.name = "plot",
      .value = "FILE",
      .about = "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)",
-     OPTION_CALL(set_plot)},
+     OPTION_PLOT(struct options, plot)},
     OPTION_ROW_FORMAT(struct options, format),
     {.name = "gpu",
      .value = "GPU",
@@ -98,13 +91,6 @@ static enum status all_right(const struct options *o, const struct ladder_run *r
                 first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
 }
 
-static void show_progress(size_t number, size_t count, const char *problem)
-{
-    char line[PROBLEM_TEXT_MAX + 64];
-    snprintf(line, sizeof line, "ladder: %zu of %zu, %s", number, count, problem);
-    print_replace(stderr, line);
-}
-
 static enum status run_all(const struct options *o, struct children *children, struct ladder_run *runs)
 {
     const struct worker_info *worker = children_worker(children, 0);
@@ -114,7 +100,9 @@ static enum status run_all(const struct options *o, struct children *children, s
     for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
         runs[i].problem = o->problems.at[i];
-        if (live) show_progress(i + 1, o->problems.count, ladder_shape(&o->problems.at[i], text));
+        if (live)
+            problem_list_progress("ladder", i + 1, o->problems.count,
+                                  reading_shape(&o->problems.at[i], text));
         st = ladder_run_rungs(o->rung, &runs[i]);
         if (!st && !o->rung) st = ladder_run_add_tuned(children, o->db, &worker->gpu, worker, &runs[i]);
         if (!st) st = ladder_run_build(children, worker->gpu.arch, &runs[i]);

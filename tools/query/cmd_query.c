@@ -112,11 +112,6 @@ static double known(double value)
     return value != 0 ? value : (double)NAN;
 }
 
-static const char *said(const char *value)
-{
-    return value[0] ? value : NULL;
-}
-
 static bool keep_preference(void *self, const struct db_preference *preference)
 {
     struct query *query = self;
@@ -169,16 +164,16 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");
     table_bool(t, w->stale);
     table_bool(t, w->unusable);
-    table_text(t, said(w->why));
+    table_text(t, table_said(w->why));
     table_text(t, w->base.cold ? "cold" : "hot");
     table_text(t, w->base.when);
-    table_text(t, said(w->driver));
-    table_text(t, said(w->cublas));
-    table_text(t, said(w->nvrtc));
-    table_text(t, said(w->gpu.id));
+    table_text(t, table_said(w->driver));
+    table_text(t, table_said(w->cublas));
+    table_text(t, table_said(w->nvrtc));
+    table_text(t, table_said(w->gpu.id));
     table_text(t, arch);
-    table_text(t, said(w->gpu_uuid));
-    table_text(t, said(w->rival));
+    table_text(t, table_said(w->gpu_uuid));
+    table_text(t, table_said(w->rival));
     table_number(t, known(w->base.anchor_us));
     table_bool(t, w->base.exact);
     table_number(t, w->rounds);

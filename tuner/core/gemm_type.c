@@ -122,5 +122,6 @@ bool gemm_type_has_limits(enum gemm_type type)
 
 bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed)
 {
-    return gemm_type_satisfies(tuned, needed) && (gemm_type_has_limits(tuned) || !gemm_type_has_limits(needed));
+    return gemm_type_satisfies(tuned, needed) &&
+           (gemm_type_has_limits(tuned) || !gemm_type_has_limits(needed));
 }

@@ -3,7 +3,6 @@
 #include "library.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,12 +22,8 @@ static const struct library_symbol entries[] = {
     {"cublasSgemmStridedBatched", &blas.SgemmBatched},
 };
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static char loaded_version[16]; /* "" until loaded */
-
-static enum status load_once(void)
+static enum status load(char version[16])
 {
-    if (loaded_version[0]) return OK;
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
     const struct library_names library = {"GEMMTUNE_LIBCUBLAS", names, 3, true};
     char why[LIBRARY_WHY_MAX];
@@ -47,17 +42,14 @@ static enum status load_once(void)
     if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
         blas.GetProperty(PATCH_LEVEL, &patch))
         return fail(E_ABSENT, "the cuBLAS found does not tell its version");
-    snprintf(loaded_version, sizeof loaded_version, "%d.%d.%d", major, minor, patch);
+    snprintf(version, 16, "%d.%d.%d", major, minor, patch);
     return OK;
 }
 
 enum status blas_load(char version[16])
 {
-    pthread_mutex_lock(&load_lock);
-    enum status st = load_once();
-    if (!st) memcpy(version, loaded_version, sizeof loaded_version);
-    pthread_mutex_unlock(&load_lock);
-    return st;
+    static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
+    return library_load(&once, version);
 }
 
 /* A size or leading dimension passes INT_MAX. */

@@ -4,7 +4,6 @@
 #include "clock.h"
 #include "env.h"
 #include "library.h"
-#include "loaded_from.h"
 #include "ptxas_log.h"
 
 #include <ctype.h>
@@ -57,8 +56,6 @@ static const struct library_symbol ptx_entries[] = {
 };
 
 static void *nvrtc_handle;
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static char loaded_version[16]; /* "" until loaded */
 
 /* NVRTC opens its companion by bare name, which is found only in the loader's path; NVIDIA's wheels and
  * toolkits in unusual places are not in it. A library that is open already is found by its name wherever it
@@ -66,9 +63,7 @@ static char loaded_version[16]; /* "" until loaded */
 static void open_builtins(int major, int minor)
 {
     char path[1024], companion[1088];
-    void *symbol;
-    memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    loaded_from(symbol, path, sizeof path);
+    library_file(&nvrtc.Version, path, sizeof path);
     char *slash = strrchr(path, '/');
     if (!slash) return;
     *slash = '\0';
@@ -76,9 +71,8 @@ static void open_builtins(int major, int minor)
     dlopen(companion, RTLD_NOW | RTLD_LOCAL);
 }
 
-static enum status load_once(void)
+static enum status load(char version[16])
 {
-    if (loaded_version[0]) return OK;
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     const struct library_names library = {"GEMMTUNE_LIBNVRTC", names, 3, true};
     char why[LIBRARY_WHY_MAX];
@@ -97,17 +91,14 @@ static enum status load_once(void)
         return fail(E_COMPILER, "NVRTC does not tell its version: %s", nvrtc.GetErrorString(result));
     nvrtc_handle = handle;
     open_builtins(major, minor);
-    snprintf(loaded_version, sizeof loaded_version, "%d.%d", major, minor);
+    snprintf(version, 16, "%d.%d", major, minor);
     return OK;
 }
 
 enum status compile_load(char version[16])
 {
-    pthread_mutex_lock(&load_lock);
-    enum status st = load_once();
-    if (!st) memcpy(version, loaded_version, sizeof loaded_version);
-    pthread_mutex_unlock(&load_lock);
-    return st;
+    static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
+    return library_load(&once, version);
 }
 
 enum status compile_library(char *path, size_t room)
@@ -115,9 +106,7 @@ enum status compile_library(char *path, size_t room)
     char version[16];
     enum status st = compile_load(version);
     if (st) return st;
-    void *symbol;
-    memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    loaded_from(symbol, path, room);
+    library_file(&nvrtc.Version, path, room);
     return OK;
 }
 
@@ -367,7 +356,8 @@ static enum status compile_for(const struct kernel_key *kernel, bool ptx, const 
     struct definitions d;
     enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache, out);
+    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache,
+                         out);
 }
 
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)

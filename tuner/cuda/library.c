@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include "env.h"
+#include "loaded_from.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -89,4 +90,20 @@ const char *library_bind(void *library, const struct library_symbol *symbols, in
         memcpy(symbols[i].target, &address, sizeof address);
     }
     return NULL;
+}
+
+void library_file(const void *entry, char *path, size_t room)
+{
+    void *symbol;
+    memcpy(&symbol, entry, sizeof symbol);
+    loaded_from(symbol, path, room);
+}
+
+enum status library_load(struct library_once *once, char version[16])
+{
+    pthread_mutex_lock(&once->lock);
+    enum status st = once->version[0] ? OK : once->load(once->version);
+    if (!st) memcpy(version, once->version, sizeof once->version);
+    pthread_mutex_unlock(&once->lock);
+    return st;
 }

@@ -5,6 +5,8 @@
 #ifndef GT_LIBRARY_H
 #define GT_LIBRARY_H
 
+#include "status.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,6 +31,17 @@ struct library_symbol {
     const char *name;
     void *target;
 };
+
+/* The file that an entry point comes from; entry as in struct library_symbol. */
+void library_file(const void *entry, char *path, size_t room);
+
+/* A library that is loaded when it is first needed, by whichever thread. */
+struct library_once {
+    pthread_mutex_t lock;
+    enum status (*load)(char version[16]); /* sets the version */
+    char version[16];                      /* "" until it is loaded */
+};
+enum status library_load(struct library_once *once, char version[16]);
 
 /* Look up all; the name of the first that is missing, NULL if none is. */
 const char *library_bind(void *library, const struct library_symbol *symbols, int count);

@@ -41,11 +41,6 @@ static const char *result_name(const struct job_result *r)
     }
 }
 
-static double or_empty(double x)
-{
-    return x > 0 ? x : (double)NAN;
-}
-
 static void add_row(struct table *table, const struct job_result *r)
 {
     const struct db_winner *w = &r->winner;
@@ -53,21 +48,21 @@ static void add_row(struct table *table, const struct job_result *r)
     problem_format(&w->base.problem, problem);
     bool any = w->base.time_us > 0;
     table_text(table, problem);
-    table_text(table, w->gpu.name[0] ? w->gpu.name : NULL);
+    table_text(table, table_said(w->gpu.name));
     table_text(table, result_name(r));
-    table_number(table, or_empty(w->base.time_us));
+    table_number(table, table_known(w->base.time_us));
     table_number(table,
-                 any ? or_empty(problem_flop(&w->base.problem) / w->base.time_us * 1e-6) : (double)NAN);
-    table_number(table, or_empty(w->base.ratio));
-    table_number(table, or_empty(w->base.ratio_low));
-    table_number(table, or_empty(w->base.ratio_high));
-    table_number(table, or_empty(w->base.anchor_us));
+                 any ? table_known(problem_flop(&w->base.problem) / w->base.time_us * 1e-6) : (double)NAN);
+    table_number(table, table_known(w->base.ratio));
+    table_number(table, table_known(w->base.ratio_low));
+    table_number(table, table_known(w->base.ratio_high));
+    table_number(table, table_known(w->base.anchor_us));
     table_bool(table, w->tied);
     table_number(table, any ? w->trials : (double)r->tried);
     table_number(table, any ? (double)w->legal_count : (double)r->legal);
-    table_number(table, or_empty(r->raw));
-    table_number(table, or_empty(w->model_rank));
-    table_number(table, or_empty(w->model_first16_share));
+    table_number(table, table_known(r->raw));
+    table_number(table, table_known(w->model_rank));
+    table_number(table, table_known(w->model_first16_share));
     table_number(table,
                  w->config.template ? (double)workspace_of(&w->config, &w->base.problem) : (double)NAN);
     if (any && w->config.template) config_summary(&w->config, brief);

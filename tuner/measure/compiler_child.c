@@ -88,8 +88,9 @@ static json_t *answer_compile(const json_t *request, const char *cache)
                      facts_to_json(&compiled.facts));
 }
 
-static json_t *answer(const json_t *request, const char *cache)
+static json_t *answer(void *self, const json_t *request)
 {
+    const char *cache = *(const char **)self;
     const char *verb = json_string_value(json_object_get(request, "do"));
     if (verb && strcmp(verb, "hello") == 0) return answer_hello();
     if (verb && strcmp(verb, "compile") == 0) return answer_compile(request, cache);
@@ -131,15 +132,5 @@ enum status cmd_compiler_child(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &cache) || !cache)
         return fail(E_USAGE, "%s is started by tune itself, with --cache DIR", argv[0]);
     settle();
-    json_t *request;
-    enum status st;
-    while ((st = frame_receive(SUPERVISOR, &request)) == OK) {
-        json_t *reply = answer(request, cache);
-        json_decref(request);
-        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
-        st = frame_send(SUPERVISOR, reply);
-        json_decref(reply);
-        if (st) return st;
-    }
-    return st == E_ABSENT ? OK : st; /* the supervisor closed the socket */
+    return frame_serve(SUPERVISOR, answer, NULL, &cache);
 }

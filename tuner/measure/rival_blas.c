@@ -2,7 +2,6 @@
 #include "blas.h"
 #include "kernel.h"
 #include "library.h"
-#include "loaded_from.h"
 #include "rival_open.h"
 #include "trial_setup.h"
 
@@ -22,9 +21,7 @@ enum status rival_version(char version[16], char *path, size_t room)
     if (st)
         return st == E_ABSENT ? fail(E_ABSENT, "%s; without it the winner is not compared", status_text())
                               : st;
-    void *symbol;
-    memcpy(&symbol, &blas.Create, sizeof symbol);
-    loaded_from(symbol, path, room);
+    library_file(&blas.Create, path, room);
     return OK;
 }
 

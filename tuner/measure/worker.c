@@ -257,8 +257,9 @@ static const struct {
     {"verify", answer_verify},   {"roofline", answer_roofline},
 };
 
-static json_t *answer(struct worker *w, const json_t *request)
+static json_t *answer(void *self, const json_t *request)
 {
+    struct worker *w = self;
     const char *verb = json_string_value(json_object_get(request, "do"));
     if (verb && env_text("GEMMTUNE_TEST")) {
         if (strcmp(verb, "crash") == 0) abort();
@@ -305,21 +306,10 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-static enum status serve(struct worker *w)
+/* Not through main: closing a lost context may hang, and there is nothing to tell anybody. */
+static void leave_lost_device(void)
 {
-    json_t *request;
-    enum status st;
-    while ((st = frame_receive(SUPERVISOR, &request)) == OK) {
-        json_t *reply = answer(w, request);
-        json_decref(request);
-        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
-        st = frame_send(SUPERVISOR, reply);
-        json_decref(reply);
-        if (st) return st;
-        /* Not through main: closing a lost context may hang, and there is nothing to tell anybody. */
-        if (device_lost()) _exit(EXIT_LOST);
-    }
-    return st == E_ABSENT ? OK : st; /* the supervisor closed the socket */
+    if (device_lost()) _exit(EXIT_LOST);
 }
 
 enum status cmd_gpu_worker(int argc, char **argv)
@@ -333,7 +323,7 @@ enum status cmd_gpu_worker(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &w) || !w.cache || w.ordinal < 0)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
     settle();
-    enum status st = serve(&w);
+    enum status st = frame_serve(SUPERVISOR, answer, leave_lost_device, &w);
     contenders_close(&w.contenders);
     trial_setup_close(&w.setup);
     device_close(&w.device);

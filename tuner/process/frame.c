@@ -134,3 +134,20 @@ enum status frame_receive(int fd, json_t **message)
     free(text);
     return st;
 }
+
+enum status frame_serve(int fd, json_t *(*answer)(void *self, const json_t *request), void (*after)(void),
+                        void *self)
+{
+    json_t *request;
+    enum status st;
+    while ((st = frame_receive(fd, &request)) == OK) {
+        json_t *reply = answer(self, request);
+        json_decref(request);
+        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
+        st = frame_send(fd, reply);
+        json_decref(reply);
+        if (st) return st;
+        if (after) after();
+    }
+    return st == E_ABSENT ? OK : st;
+}

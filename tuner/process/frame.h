@@ -24,5 +24,9 @@ enum status frame_decode(const char *bytes, size_t length, json_t **message, siz
 /* The child's side, blocking, on a file descriptor. receive: E_ABSENT at a clean end of the stream. */
 enum status frame_send(int fd, const json_t *message);
 enum status frame_receive(int fd, json_t **message);
+/* Answer one message after the other until the other side closes. answer gives a new reference, NULL out of
+ * memory; after: what is done when an answer has been sent, or NULL. */
+enum status frame_serve(int fd, json_t *(*answer)(void *self, const json_t *request), void (*after)(void),
+                        void *self);
 
 #endif

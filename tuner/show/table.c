@@ -72,6 +72,14 @@ char *text_valid(const char *text)
     return valid;
 }
 
+json_t *text_json(const char *text)
+{
+    char *valid = text_valid(text);
+    json_t *json = valid ? json_string(valid) : NULL;
+    free(valid);
+    return json;
+}
+
 void table_text(struct table *table, const char *value)
 {
     table_text_brief(table, value, value);
@@ -94,6 +102,16 @@ void table_number(struct table *table, double value)
 void table_bool(struct table *table, int value)
 {
     add(table, (struct cell){.number = value != 0});
+}
+
+double table_known(double value)
+{
+    return value > 0 ? value : (double)NAN;
+}
+
+const char *table_said(const char *value)
+{
+    return value[0] ? value : NULL;
 }
 
 static bool empty(const struct cell *cell)

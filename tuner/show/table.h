@@ -50,6 +50,10 @@ void table_text(struct table *table, const char *value); /* NULL: empty (null) *
 void table_number(struct table *table, double value);
 void table_bool(struct table *table, int value);
 
+/* What a cell gets of a number that is 0 where it is not known, and of a text that is "" there. */
+double table_known(double value);          /* NAN unless above 0 */
+const char *table_said(const char *value); /* NULL for "" */
+
 /* A text that the table for people has in another form; brief NULL: in none (empty). */
 void table_text_brief(struct table *table, const char *value, const char *brief);
 
@@ -70,5 +74,6 @@ void table_free(struct table *table); /* takes NULL */
 /* A copy of text that is valid UTF-8 (what is not becomes U+FFFD); malloc'ed, NULL only out of memory. For
  * texts from a database that go into JSON. */
 char *text_valid(const char *text);
+json_t *text_json(const char *text); /* as a new reference */
 
 #endif

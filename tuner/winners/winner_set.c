@@ -53,11 +53,11 @@ enum status winner_set_config(struct winner_set *set, const struct config *confi
     return OK;
 }
 
-enum status winner_set_add(struct winner_set *set, const struct known_winner *winner)
+enum status winner_set_add(struct winner_set *set, const struct stored_winner *winner)
 {
     if (set->count == set->room) {
         size_t room = set->room ? 2 * set->room : 64;
-        struct known_winner *grown = realloc(set->winners, room * sizeof *grown);
+        struct stored_winner *grown = realloc(set->winners, room * sizeof *grown);
         if (!grown) return fail(E_MEMORY, "out of memory while reading winners");
         set->winners = grown;
         set->room = room;

@@ -7,18 +7,18 @@
 #include "winner.h"
 #include <stddef.h>
 
-#define KNOWN_CUBLAS (-1)
+#define CUBLAS_WON (-1)
 
-struct known_winner {
+struct stored_winner {
     struct winner base; /* not exact: it serves its own problem only */
     struct shape shape; /* of the problem */
-    int config;         /* index into configs, or KNOWN_CUBLAS */
+    int config;         /* index into configs, or CUBLAS_WON */
     bool pretuned, stale;
     bool other_gpu, changed; /* changed: or unproven. Then only its configuration is of use */
 };
 
 struct winner_set {
-    struct known_winner *winners;
+    struct stored_winner *winners;
     size_t count, room;
     struct config *configs;
     int config_count, config_room;
@@ -30,7 +30,7 @@ struct winner_set {
 enum status winner_set_config(struct winner_set *set, const struct config *config, int *index);
 
 /* Whose config is an index into this set. Earlier winners may move. Errors: E_MEMORY. */
-enum status winner_set_add(struct winner_set *set, const struct known_winner *winner);
+enum status winner_set_add(struct winner_set *set, const struct stored_winner *winner);
 
 void winner_set_free(struct winner_set *set); /* takes a zeroed struct */
 

@@ -9,9 +9,9 @@
 #define GT_CONTEXTS_H
 
 #include "device.h"
-#include "known.h"
 #include "lookup.h"
 #include "problem_set.h"
+#include "winner_store.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 struct context {
     struct context *next;
     uint64_t id;
-    struct known known;         /* under contexts_lock */
+    struct winner_store store;  /* under contexts_lock */
     bool listed;                /* the next one holds every problem that may have a winner */
     struct problem_set winners; /* does not change */
 

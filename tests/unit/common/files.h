@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Until the next call. */
 static inline const char *file_text(const char *path)
@@ -17,12 +18,17 @@ static inline const char *file_text(const char *path)
     return text;
 }
 
+static inline void file_write_bytes(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file) fail_msg("%s cannot be written", path);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
 static inline void file_write(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) fail_msg("%s cannot be written", path);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
+    file_write_bytes(path, text, strlen(text));
 }
 
 static inline int files_in(const char *folder)

@@ -3,6 +3,7 @@
 #define GT_TEST_STORE_H
 
 #include "h200.h"
+#include "least_config.h"
 #include "unit.h"
 
 #include "db.h"
@@ -58,8 +59,7 @@ static inline struct db_context store_context(void)
 /* The number-th configuration of simt; all different. Not necessarily legal. */
 static inline struct config store_config(int number)
 {
-    struct config config = {.template = template_find("simt")};
-    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    struct config config = least_config("simt");
     for (int i = config.template->param_count - 1; i >= 0 && number > 0; i--) {
         int32_t range = config.template->params[i].most - config.template->params[i].least + 1;
         config.value[i] += number % range;
@@ -124,6 +124,21 @@ static inline int64_t store_run(struct db *db, const struct db_context *context)
     int64_t run;
     assert_ok(db_run_start(db, context, "tune --shape 64x64x64", UINT64_C(0xfedcba9876543210), &run));
     return run;
+}
+
+/* A run that has begun, and the problem that most trials here are of. */
+struct working {
+    struct db *db;
+    struct db_context context;
+    int64_t run;
+    struct problem problem;
+};
+
+static inline struct working store_begin(void)
+{
+    struct working w = {store_open(DB_WRITE), store_context(), 0, problem_make(64, 64, 64)};
+    w.run = store_run(w.db, &w.context);
+    return w;
 }
 
 /* A run with trials, which goes on. */

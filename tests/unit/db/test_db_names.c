@@ -36,15 +36,7 @@ int fcntl(int fd, int command, ...) /* NOLINT(readability-inconsistent-declarati
     return answer;
 }
 
-int fcntl64(int fd, int command, ...); /* NOLINT(readability-redundant-declaration) */
-int fcntl64(int fd, int command, ...)  /* NOLINT(readability-inconsistent-declaration-parameter-name) */
-{
-    va_list args;
-    va_start(args, command);
-    int answer = fake_fcntl(fd, command, args);
-    va_end(args);
-    return answer;
-}
+int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
 static char other[160]; /* a second name */
 

@@ -4,17 +4,14 @@
 
 TEST(an_outcome_comes_back_with_every_field)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     struct config config = store_config(1);
     struct outcome stored = store_outcome(10.7), found;
     stored.worst_error = INFINITY;
     snprintf(stored.detail, sizeof stored.detail, "a ; 'b' \"c\" µ");
-    store_trial(db, run, &problem, &config, &stored);
+    store_trial(w.db, w.run, &w.problem, &config, &stored);
     bool stale = true;
-    assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+    assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
     assert_false(stale);
     assert_int_equal(found.verdict, stored.verdict);
     assert_string_equal(found.detail, stored.detail);
@@ -30,15 +27,12 @@ TEST(an_outcome_comes_back_with_every_field)
     assert_int_equal(found.state.temperature_c, 55);
     assert_true(found.state.throttle_reasons == UINT64_C(0x8000000000000004));
     assert_true(found.wall_ms == 12.5);
-    store_close_clean(db);
+    store_close_clean(w.db);
 }
 
 TEST(every_verdict_and_the_most_samples_come_back)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     for (int v = 0; v < VERDICT_COUNT; v++) {
         struct config config = store_config(v);
         struct outcome outcome = store_outcome(1 + v), found;
@@ -46,49 +40,44 @@ TEST(every_verdict_and_the_most_samples_come_back)
         outcome.sample_count = OUTCOME_SAMPLES_MAX;
         for (int i = 0; i < OUTCOME_SAMPLES_MAX; i++) outcome.samples_us[i] = 1.1 * i;
         outcome.worst_error = (double)NAN;
-        store_trial(db, run, &problem, &config, &outcome);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
         bool stale;
-        assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+        assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
         assert_int_equal(found.verdict, v);
         assert_int_equal(found.sample_count, OUTCOME_SAMPLES_MAX);
         assert_memory_equal(found.samples_us, outcome.samples_us, sizeof found.samples_us);
         assert_true(isnan(found.worst_error));
     }
-    store_close_clean(db);
+    store_close_clean(w.db);
 }
 
 TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context), attempt;
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
+    int64_t attempt;
     struct config config = store_config(1);
     struct outcome outcome = store_outcome(1);
     outcome.facts.registers = -1;
-    assert_ok(db_attempt(db, run, &problem, &config, &attempt));
-    assert_fails(db_record(db, attempt, &outcome), E_INPUT, "registers");
+    assert_ok(db_attempt(w.db, w.run, &w.problem, &config, &attempt));
+    assert_fails(db_record(w.db, attempt, &outcome), E_INPUT, "registers");
     outcome.facts.registers = 1;
-    assert_ok(db_record(db, attempt, &outcome));
-    assert_fails(db_record(db, attempt, &outcome), E_ABSENT, "not under way");
-    db_close(db);
+    assert_ok(db_record(w.db, attempt, &outcome));
+    assert_fails(db_record(w.db, attempt, &outcome), E_ABSENT, "not under way");
+    db_close(w.db);
 }
 
 TEST(the_newest_outcome_is_found)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     struct config config = store_config(1);
     for (int i = 1; i <= 5; i++) {
         struct outcome outcome = store_outcome(i), found;
         bool stale;
-        store_trial(db, run, &problem, &config, &outcome);
-        assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
+        assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
         assert_true(found.time_us == i);
     }
-    db_close(db);
+    db_close(w.db);
 }
 
 static void assert_unknown(struct db *db, const struct db_context *now, const struct problem *problem,
@@ -139,29 +128,26 @@ TEST(hard_keys_miss_and_soft_keys_make_stale)
 
 TEST(best_are_ascending_usable_and_newest)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     for (int i = 0; i < 10; i++) {
         struct config config = store_config(i);
         struct outcome outcome = store_outcome(20 - i);
         if (i == 9) outcome.verdict = VERDICT_WRONG;
-        store_trial(db, run, &problem, &config, &outcome);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
     }
     struct config again = store_config(8); /* the fastest turns out slower */
     struct outcome slower = store_outcome(50);
-    store_trial(db, run, &problem, &again, &slower);
+    store_trial(w.db, w.run, &w.problem, &again, &slower);
     struct db_best best[16];
     int count;
-    assert_ok(db_best(db, &context, &problem, best, 16, &count));
+    assert_ok(db_best(w.db, &w.context, &w.problem, best, 16, &count));
     assert_int_equal(count, 9);
     assert_true(best[0].outcome.time_us == 13 && best[8].outcome.time_us == 50);
     for (int i = 1; i < count; i++) assert_true(best[i - 1].outcome.time_us <= best[i].outcome.time_us);
     assert_true(config_equal(&best[8].config, &again));
-    assert_ok(db_best(db, &context, &problem, best, 3, &count));
+    assert_ok(db_best(w.db, &w.context, &w.problem, best, 3, &count));
     assert_int_equal(count, 3);
-    db_close(db);
+    db_close(w.db);
 }
 
 /* --- attempts, recovery, quarantine --- */

@@ -94,28 +94,26 @@ TEST(cublas_may_win)
 
 TEST(a_prediction_never_replaces_a_measurement)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
+    struct working w = store_begin();
     struct config config = store_legal_config();
     struct db_winner predicted = winner_of(&config), measured = predicted;
     predicted.base.predicted = true;
     predicted.base.time_us = 1;
-    assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
-    assert_true(list(db, NULL, NULL, NULL).first.base.predicted);
-    assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
-    assert_false(list(db, NULL, NULL, NULL).first.base.predicted);
-    assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
-    assert_false(list(db, NULL, NULL, NULL).first.base.predicted);
+    assert_ok(db_set_winner(w.db, w.run, &predicted, NULL, 0, NULL, 0));
+    assert_true(list(w.db, NULL, NULL, NULL).first.base.predicted);
+    assert_ok(db_set_winner(w.db, w.run, &measured, NULL, 0, NULL, 0));
+    assert_false(list(w.db, NULL, NULL, NULL).first.base.predicted);
+    assert_ok(db_set_winner(w.db, w.run, &predicted, NULL, 0, NULL, 0));
+    assert_false(list(w.db, NULL, NULL, NULL).first.base.predicted);
     measured.base.time_us = 9999; /* a newer measurement does, also when slower */
-    assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
-    struct winners found = list(db, NULL, NULL, NULL);
+    assert_ok(db_set_winner(w.db, w.run, &measured, NULL, 0, NULL, 0));
+    struct winners found = list(w.db, NULL, NULL, NULL);
     assert_int_equal(found.count, 1);
     assert_true(found.first.base.time_us == 9999);
     struct db_counts counts;
-    assert_ok(db_count(db, &counts));
+    assert_ok(db_count(w.db, &counts));
     assert_int_equal(counts.decisions, 3); /* earlier ones stay */
-    store_close_clean(db);
+    store_close_clean(w.db);
 }
 
 TEST(winners_are_filtered_by_gpu_and_problem)

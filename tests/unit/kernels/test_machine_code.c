@@ -4,6 +4,7 @@
 #include "machine_code.h"
 
 #include "compile.h"
+#include "nvrtc.h"
 #include "scratch_folder.h"
 #include "unit.h"
 
@@ -87,11 +88,7 @@ TEST(a_store_is_no_copy)
 
 int main(void)
 {
-    char version[16];
-    if (compile_load(version)) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_nvrtc()) return 77;
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(a_store_before_its_warp_meets_and_one_lane_arrives),
         FOLDER_TEST(a_store_whose_warp_does_not_meet_is_none),

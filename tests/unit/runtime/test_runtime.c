@@ -200,8 +200,7 @@ TEST(strict_problems_never_meet_tensor_cores)
         }
         snprintf(text, sizeof text, "tf32gemm:nn:%s", predicted ? "512x512x512" : "500x512x516");
         for (size_t f = 0; f < 2; f++) {
-            const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[f]};
-            struct gt_handle *handle = open_handle(&options);
+            struct gt_handle *handle = open_flagged(flags[f]);
             struct gt_plan_info info = info_of(make_plan(handle, text));
             assert_true(is_mma(&info));
             assert_int_equal(info.source, predicted ? GT_PREDICTED : GT_NEAREST);
@@ -332,8 +331,7 @@ TEST(a_winner_of_an_op_says_nothing_of_another)
 TEST(narrow_operands_never_meet_wide_loads)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x63"); /* rows of A are no multiple of 16 bytes */
     struct gt_plan_info info = info_of(plan);
     struct config config;
@@ -348,8 +346,7 @@ TEST(unaligned_addresses_are_noticed_at_the_launch)
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
     static const unsigned flags[] = {0, GT_NO_CUBLAS};
     for (int i = 0; i < 2; i++) {
-        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[i]};
-        struct gt_handle *handle = open_handle(&options);
+        struct gt_handle *handle = open_flagged(flags[i]);
         struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
         struct operand_set even = operands_make("sgemm:nn:64x64x64", 0),
                            odd = operands_make("sgemm:nn:64x64x64", 1);
@@ -375,8 +372,7 @@ TEST(unaligned_addresses_are_noticed_at_the_launch)
 TEST(a_plan_for_unaligned_operands_is_ready_for_them)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_problem p = problem_of("sgemm:nn:64x64x64");
     struct gt_plan *plan;
     p.alignment = 4;
@@ -396,8 +392,7 @@ TEST(a_plan_for_unaligned_operands_is_ready_for_them)
 TEST(gemm_tells_operands_apart_by_their_alignment)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_problem p = problem_of("sgemm:nn:64x64x64");
     for (int skew = 0; skew < 4; skew++) {
         struct operand_set set = operands_make("sgemm:nn:64x64x64", skew);

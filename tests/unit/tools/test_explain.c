@@ -95,23 +95,20 @@ TEST(explain_without_a_winner_shows_what_was_tried)
 
 TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    struct problem problem = problem_make(64, 64, 64);
-    int64_t run = store_run(db, &context);
+    struct working w = store_begin();
     static const char *const reasons[] = {"C[1,2] is 3.5", "C[10,20] is 1e-07", "C[1,2] is nan",
                                           "no answer in 2000 ms"};
     for (int i = 0; i < 4; i++) {
         struct config config = store_config(i);
         struct outcome outcome = outcome_failed(VERDICT_WRONG, "%s", reasons[i]);
-        store_trial(db, run, &problem, &config, &outcome);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
     }
     struct config again = store_config(3);
     struct outcome right = store_outcome(7);
-    store_trial(db, run, &problem, &again, &right);
+    store_trial(w.db, w.run, &w.problem, &again, &right);
     struct tried tried;
-    struct db_filter filter = {.problem = &problem};
-    assert_ok(tried_collect(db, &filter, true, NULL, &tried));
+    struct db_filter filter = {.problem = &w.problem};
+    assert_ok(tried_collect(w.db, &filter, true, NULL, &tried));
     assert_int_equal(tried.trials, 5);
     assert_int_equal(tried.configs, 4);
     assert_int_equal(tried.verdicts[VERDICT_WRONG], 3);
@@ -120,7 +117,7 @@ TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_c
     assert_int_equal(tried.groups[0].count, 2);
     assert_true(tried.best_us == 7);
     tried_free(&tried);
-    db_close(db);
+    db_close(w.db);
 }
 
 TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds)

@@ -43,15 +43,15 @@ static void prefer(struct db *db, const struct problem *problem, bool pin, int n
 }
 
 /* The choices in their order, the exact one first. */
-static int choices_for(const struct problem *problem, struct choice all[CHOICES_MAX + 1])
+static int choices_for(const struct problem *problem, struct choice all[2 * CHOICES_MAX])
 {
-    struct known known;
+    struct winner_store store;
     const struct db_context context = store_context();
-    int count = 0, others;
-    assert_ok(known_open(&known, &context.gpu, store_path, "", &quiet));
-    if (lookup_exact(&known, problem, 16, &all[0]) == OK) count = 1;
-    assert_ok(lookup_others(&known, problem, 16, all + count, &others));
-    known_close(&known);
+    int count, others;
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    assert_ok(lookup_exact(&store, problem, 16, all, &count));
+    assert_ok(lookup_others(&store, problem, 16, all + count, &others));
+    winner_store_close(&store);
     return count + others;
 }
 
@@ -71,7 +71,7 @@ static bool any_is(const struct choice *all, int count, int number)
 TEST(a_measured_pin_is_the_exact_choice)
 {
     const struct problem problem = problem_make(1024, 1024, 1024);
-    struct choice all[CHOICES_MAX + 1];
+    struct choice all[2 * CHOICES_MAX];
     struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
     const int64_t run = store_run(db, &context);
@@ -94,7 +94,7 @@ TEST(a_measured_pin_is_the_exact_choice)
 TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby)
 {
     const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
-    struct choice all[CHOICES_MAX + 1];
+    struct choice all[2 * CHOICES_MAX];
     struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
     const int64_t run = store_run(db, &context);
@@ -111,7 +111,7 @@ TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby)
 TEST(what_is_excluded_is_not_taken_wherever_it_comes_from)
 {
     const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
-    struct choice all[CHOICES_MAX + 1];
+    struct choice all[2 * CHOICES_MAX];
     struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
     const int64_t run = store_run(db, &context);
@@ -138,16 +138,19 @@ TEST(what_is_excluded_is_not_taken_wherever_it_comes_from)
 TEST(a_pin_that_operands_do_not_allow_gives_way)
 {
     struct problem problem = problem_make(1024, 1024, 1024);
-    struct choice choice;
-    struct known known;
+    struct choice choices[CHOICES_MAX];
+    struct winner_store store;
+    int count;
     struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
     decide(db, store_run(db, &context), &problem, 2, true, false);
     db_close(db);
-    assert_ok(known_open(&known, &context.gpu, store_path, "", &quiet));
-    assert_int_equal(lookup_exact(&known, &problem, 4, &choice), E_ABSENT); /* its accesses are of 16 bytes */
-    assert_int_equal(lookup_exact(&known, &problem, 16, &choice), OK);
-    known_close(&known);
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    assert_ok(lookup_exact(&store, &problem, 4, choices, &count));
+    assert_int_equal(count, 0); /* its accesses are of 16 bytes */
+    assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
+    assert_int_equal(count, 1);
+    winner_store_close(&store);
 }
 
 int main(void)
