@@ -99,7 +99,8 @@ struct db_winner {
     bool stale;    /* driver, cuBLAS or template code differ from the current ones (only with a context) */
     bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
-    char rival[32];                        /* name of the rival: "cublasSgemm"; "": no race */
+    bool pinned;    /* measured or predicted because a person wants it, not chosen among others */
+    char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
     struct db_errors errors, rival_errors; /* on the same data */
     int rounds, trials;                    /* blocks per runner; trials that the choice is based on */
     int64_t legal_count;                   /* size of the legal space */
@@ -111,9 +112,10 @@ struct db_winner {
 };
 
 /* Replace the winner of (problem, GPU, cache policy) in one transaction with its race samples. A measured
- * winner replaces a predicted one, never the reverse (then nothing is stored, and OK is returned). Earlier
- * decisions stay in the file. GPU and versions are those of the run. samples: blocks of all runners in the
- * order of the race; they are stored as evidence. */
+ * winner replaces a predicted one, never the other way (then nothing is stored and the answer is OK). What is
+ * pinned stays the winner, and what is excluded does not become it; winner->pinned pins it. Earlier
+ * decisions stay in the file. GPU and versions are those of the run. samples: blocks of all runners, for the
+ * evidence, in the order run. */
 struct db_race_sample {
     int runner; /* index into configs of the race; -1: the anchor */
     int round;
@@ -122,6 +124,44 @@ struct db_race_sample {
 enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner,
                           const struct config *runners, int runner_count,
                           const struct db_race_sample *samples, int sample_count);
+
+/* ---- what a person has decided ---- */
+
+/* For one problem on one GPU. A pin: this configuration is its winner, whatever was measured, until that is
+ * taken back; there is one at most. Else: this configuration never is. */
+struct db_preference {
+    struct gpu gpu; /* name, arch and sm_count */
+    struct problem problem;
+    bool pin;
+    char config_text[CONFIG_TEXT_MAX]; /* as stored: its template may be unknown by now */
+    char when[32];
+};
+
+/* Remember it, or (holds false) take it back; a pin takes the place of another. In the same transaction the
+ * winner follows: to the pinned configuration if a decision for it is stored, else to the newest decision for
+ * one that may win, measured ones first; what may not win wins no more. A pin is set by db_set_winner with
+ * winner->pinned, too. *changed: it was not so before. */
+enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem *problem, bool pin,
+                      const char *config_text, bool holds, bool *changed);
+
+/* What holds, of the GPUs and the problem that filter lets through (NULL: of all); the newest first. visit
+ * returns false to stop; it must not use db. */
+struct db_filter;
+enum status db_preferences(struct db *db, const struct db_filter *filter,
+                           bool (*visit)(void *self, const struct db_preference *preference), void *self);
+
+/* ---- what a person should know of a search ---- */
+
+/* A sentence about the search for a problem in a run; the same one is stored once. */
+enum status db_note(struct db *db, int64_t run_id, const struct problem *problem, const char *text);
+/* Of the runs on the GPUs and for the problem that filter lets through, newest run first. */
+struct db_search_note {
+    int64_t run_id;
+    char when[32]; /* the run started */
+    char text[256];
+};
+enum status db_notes(struct db *db, const struct db_filter *filter,
+                     bool (*visit)(void *self, const struct db_search_note *note), void *self);
 
 /* Which winners to list; NULL fields match all. */
 struct db_filter {

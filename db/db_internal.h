@@ -11,6 +11,8 @@
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
+ * db_preferences.c what a person has pinned and excluded
+ * db_notes.c   sentences about searches
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_merge.c   rows from another database
@@ -180,7 +182,11 @@ void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
 
-/* Runs a statement that gives no row. *changes may be NULL. */
+/* db_prepare, with these numbers as its first parameters; *b goes on behind them. */
+enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
+                            struct binder *b);
+
+/* Run a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
 /* Runs an INSERT; *id: the id of its row. */
 enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what);
@@ -323,6 +329,16 @@ enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *wi
 /* accuracy_answers for these errors. */
 bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival);
 enum status db_point_to(struct db *db, int64_t decision);
+
+/* --- db_preferences.c --- */
+
+/* Whether a decision may be the winner of its key: nothing else is pinned, it is not excluded, and it was not
+ * made for a pin that has been taken back. */
+enum status db_may_win(struct db *db, int64_t decision, bool *may);
+/* Pin the configuration of a decision; it becomes the winner. Inside a transaction. */
+enum status db_pin_decision(struct db *db, int64_t decision);
+/* Let the winners of all keys that have preferences follow them. Inside a transaction. */
+enum status db_settle_all(struct db *db);
 
 /* --- db_merge.c --- */
 

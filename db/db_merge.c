@@ -96,8 +96,11 @@ enum status db_challenge(struct db *db, int64_t decision, bool *won)
 {
     struct evidence old = {.rounds = 0}, new = {.rounds = 0};
     int64_t winner;
+    bool may;
     *won = false;
-    enum status st = standing(db, decision, &winner);
+    enum status st = db_may_win(db, decision, &may);
+    if (st || !may) return st;
+    st = standing(db, decision, &winner);
     if (st || winner == decision) return st;
     if (winner) {
         if ((st = read_evidence(db, winner, &old)) || (st = read_evidence(db, decision, &new))) return st;
@@ -232,10 +235,11 @@ static const struct table tables[TABLES] = {
     [DECISIONS] =
         {"decisions",
          "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         " FROM decisions ORDER BY id",
+         ", pinned FROM decisions ORDER BY id",
          "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
-         "?20, ?21, ?22, ?23, ?24) ON CONFLICT (hash) DO NOTHING",
+         ", pinned) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+         "?19, "
+         "?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (hash) DO NOTHING",
          "SELECT id FROM decisions WHERE hash = ?1",
          {RUNS, GPUS, PROBLEMS, CONFIGS},
          true},
@@ -375,6 +379,45 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to)
                       "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)", false);
 }
 
+/* Rows of two references and content, without a hash of their own. */
+static enum status copy_unhashed(struct merge *m, const char *select, const char *insert, int first,
+                                 int second)
+{
+    sqlite3_stmt *read = NULL, *write = NULL;
+    enum status st = db_prepare(m->from, select, &read);
+    bool row;
+    while (!st && !(st = db_step(m->from, read, &row, "read it")) && row) {
+        if ((st = db_prepare(m->to, insert, &write))) break;
+        struct binder b = bind_start(write);
+        bind_int(&b, map_find(&m->maps[first], sqlite3_column_int64(read, 0)));
+        bind_int(&b, map_find(&m->maps[second], sqlite3_column_int64(read, 1)));
+        for (int i = 2; !b.rc && i < sqlite3_column_count(read); i++)
+            b.rc = sqlite3_bind_value(write, i + 1, sqlite3_column_value(read, i));
+        st = db_run(m->to, &b, NULL, "copy a row");
+    }
+    if (read) sqlite3_reset(read);
+    return st;
+}
+
+/* Of two preferences for the same the one stands that was changed last. */
+static enum status copy_notes_and_preferences(struct merge *m)
+{
+    enum status st = copy_unhashed(
+        m, "SELECT run_id, problem_id, text FROM search_notes ORDER BY run_id, problem_id, text",
+        "INSERT INTO search_notes (run_id, problem_id, text) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        RUNS, PROBLEMS);
+    if (st) return st;
+    return copy_unhashed(
+        m,
+        "SELECT gpu_id, problem_id, pin, config, holds, changed_us FROM preferences "
+        "ORDER BY gpu_id, problem_id, pin, config",
+        "INSERT INTO preferences (gpu_id, problem_id, pin, config, holds, changed_us) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+        "ON CONFLICT DO UPDATE SET holds = excluded.holds, changed_us = excluded.changed_us "
+        "WHERE (excluded.changed_us, excluded.holds) > (preferences.changed_us, preferences.holds)",
+        GPUS, PROBLEMS);
+}
+
 static enum status copy_winners(struct merge *m)
 {
     sqlite3_stmt *from = NULL;
@@ -400,7 +443,9 @@ static enum status copy_all(struct merge *m)
         st = copy_table(m, i, &added);
         *totals[i] += added;
     }
-    return st ? st : copy_winners(m);
+    if (!st) st = copy_notes_and_preferences(m);
+    if (!st) st = copy_winners(m);
+    return st ? st : db_settle_all(m->to);
 }
 
 /* ---- files ---- */

@@ -40,14 +40,14 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle)
     return st;
 }
 
-/* Tables are append-only without triggers: statements that change or drop protected data cannot be
- * prepared. */
+/* Append-only, without triggers: statements that change or drop what must stay cannot even be prepared. Which
+ * decision is the winner may go: where all are excluded there is none. */
 static int authorize(void *unused, int action, const char *table, const char *column, const char *schema,
                      const char *inner)
 {
     (void)unused, (void)column, (void)schema, (void)inner;
-    static const char *const deletable[] = {"attempts"};
-    static const char *const updatable[] = {"runs", "winners", "sqlite_sequence"};
+    static const char *const deletable[] = {"attempts", "winners"};
+    static const char *const updatable[] = {"runs", "winners", "preferences", "sqlite_sequence"};
     switch (action) {
     case SQLITE_DELETE:
         for (size_t i = 0; i < sizeof deletable / sizeof *deletable; i++)

@@ -272,7 +272,18 @@ enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *wh
     return st;
 }
 
-/* Without a statement every parameter fails, too; the first failure is reported. */
+enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
+                            struct binder *b)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, sql, &stmt);
+    if (st) return st;
+    *b = bind_start(stmt);
+    for (int i = 0; i < count; i++) bind_int(b, numbers[i]);
+    return OK;
+}
+
+/* Without a statement every parameter fails, too. */
 static enum status ready(struct db *db, const struct binder *b, const char *what)
 {
     if (b->st) return b->st;

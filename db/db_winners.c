@@ -79,9 +79,10 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
 {
     struct binder b = db_bind(
         db,
-        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ") "
+        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
+        ", pinned) "
         "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
-        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT " "
+        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23 "
         "FROM " DECISION_VALUES " x "
         "WHERE true "
         "ON CONFLICT (hash) DO NOTHING");
@@ -108,6 +109,7 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     bind_int(&b, w->registers);
     bind_int(&b, w->smem_bytes);
     bind_text(&b, w->rival);
+    bind_int(&b, w->pinned);
     int64_t changes;
     enum status st = db_run(db, &b, &changes, "store a decision");
     *added = changes == 1;
@@ -170,7 +172,8 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
     bool added;
     enum status st = db_run_arch(db, run_id, &arch);
     if (!st) st = db_add_problem(db, &w->base.problem, &problem_id);
-    if (!st && w->base.predicted) st = measured_stands(db, run_id, problem_id, w->base.cold, &stands);
+    if (!st && w->base.predicted && !w->pinned)
+        st = measured_stands(db, run_id, problem_id, w->base.cold, &stands);
     if (st || stands) return st;
     if (w->config.template && (st = db_add_config(db, &w->config, &w->base.problem, arch, &config_id)))
         return st;
@@ -180,6 +183,9 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
     if ((st = db_add_decision(db, run_id, decision, problem_id, config_id, w, db_now_us(), &added)))
         return st;
     if (!added) return fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
+    if (w->pinned) return db_pin_decision(db, decision);
+    bool may;
+    if ((st = db_may_win(db, decision, &may)) || !may) return st;
     return db_point_to(db, decision);
 }
 
@@ -261,6 +267,7 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->model_first16_share = read_real(r, "model_first16_share", 0, RATIO_MAX);
     w->registers = read_int(r, "registers", 0, 1 << 20);
     w->smem_bytes = read_int(r, "smem_bytes", 0, INT_MAX);
+    w->pinned = read_bool(r, "pinned");
 }
 
 static void set_error(struct db_errors *e, const char *name, double value)
@@ -343,7 +350,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, c.kernel_hash, c.schema_hash, c.text"
+    "d.smem_bytes, d.pinned, c.kernel_hash, c.schema_hash, c.text"
 
 struct winner_list {
     const struct db_context *now;

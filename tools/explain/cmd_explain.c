@@ -56,7 +56,8 @@ static const char manual[] =
     "the model ranked it, what was tried, what failed and why, and the best time for each value of each "
     "parameter.\vRace times are compared only within a round, so that clock drift cancels out; margins are "
     "medians with an interval of about 95 %. Times under \"best time by value\" are single trials, the "
-    "newest of each configuration; loss is relative to the fastest of them.\n"
+    "newest of each configuration; loss is relative to the fastest of them. Notes are what a search said of "
+    "itself: that trials of other problems corrected its order, or that it fell back to local search.\n"
     "\n"
     "If a search was interrupted before its race there is no winner; the trials are shown all the same, and "
     "the exit status is 1.\n"
@@ -88,6 +89,38 @@ static enum status show(struct explain *x, const struct explanation *e)
     return json_array_append_new(x->list, json) == 0 ? OK : fail(E_MEMORY, "out of memory while explaining");
 }
 
+/* ---- what a person has decided, and should know ---- */
+
+static bool keep_preference(void *self, const struct db_preference *preference)
+{
+    struct explanation *e = self;
+    struct db_preference *grown = realloc(e->preferences, (size_t)(e->preference_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    e->preferences = grown;
+    e->preferences[e->preference_count++] = *preference;
+    return true;
+}
+
+/* The newest of those that say the same. */
+static bool keep_note(void *self, const struct db_search_note *note)
+{
+    struct explanation *e = self;
+    for (int i = 0; i < e->note_count; i++)
+        if (strcmp(e->notes[i].text, note->text) == 0) return true;
+    struct db_search_note *grown = realloc(e->notes, (size_t)(e->note_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    e->notes = grown;
+    e->notes[e->note_count++] = *note;
+    return true;
+}
+
+static enum status collect_remarks(struct explain *x, const struct db_filter *filter, struct explanation *e)
+{
+    enum status st = db_preferences(x->view.db, filter, keep_preference, e);
+    if (!st) st = db_notes(x->view.db, filter, keep_note, e);
+    return st == E_ABSENT ? OK : st;
+}
+
 static enum status explain_winner(struct explain *x, const struct db_winner *winner)
 {
     struct explanation e = {.problem = x->problem, .decided = true, .winner = *winner};
@@ -98,6 +131,7 @@ static enum status explain_winner(struct explain *x, const struct db_winner *win
     enum status st = db_evidence(x->view.db, winner->decision_id, &e.evidence);
     if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
     if (!st) st = tried_collect(x->view.db, &filter, winner->base.cold, t, &e.tried);
+    if (!st) st = collect_remarks(x, &filter, &e);
     if (!st) st = show(x, &e);
     explanation_free(&e);
     return st;
@@ -112,6 +146,7 @@ static enum status explain_undecided(struct explain *x)
     snprintf(e.gpu, sizeof e.gpu, "%s", x->view.filter.gpu ? x->view.filter.gpu : "all GPUs");
     enum status st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
     if (!st && e.tried.configs == 0) st = tried_collect(x->view.db, &x->view.filter, false, NULL, &e.tried);
+    if (!st) st = collect_remarks(x, &x->view.filter, &e);
     if (!st && e.tried.configs > 0) st = show(x, &e);
     if (!st && e.tried.configs > 0)
         st = fail(E_ABSENT, "no winner of %s is decided yet: tune --shape %s goes on where it was", problem,

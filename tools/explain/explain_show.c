@@ -14,12 +14,15 @@
 
 #define TIE_PERCENT  0.5
 #define GROUPS_SHOWN 12
+#define NOTES_SHOWN  6
 
 void explanation_free(struct explanation *e)
 {
     free(e->ranked);
     db_evidence_free(&e->evidence);
     tried_free(&e->tried);
+    free(e->preferences);
+    free(e->notes);
 }
 
 static double percent(double x)
@@ -109,6 +112,19 @@ static void say_margin(const struct explanation *e, FILE *out)
             TIE_PERCENT);
 }
 
+/* What a person has decided. */
+static void say_preferences(const struct explanation *e, FILE *out)
+{
+    for (int i = 0; i < e->preference_count; i++) {
+        const struct db_preference *p = &e->preferences[i];
+        if (!p->pin)
+            say(out, "excluded", "%s (since %s; tune --include takes it back)", p->config_text, p->when);
+        else if (e->decided && strcmp(p->config_text, e->winner.config_text) == 0)
+            say(out, "pinned", "since %s: no other is considered (tune --unpin takes it back)", p->when);
+        else say(out, "pinned", "%s (since %s; tune --unpin takes it back)", p->config_text, p->when);
+    }
+}
+
 static enum status say_race(const struct explanation *e, FILE *out, int width)
 {
     static const struct column columns[] = {
@@ -169,6 +185,8 @@ static void say_search(const struct explanation *e, FILE *out)
                  percent(e->winner.model_first16_share));
     if (e->decided && e->winner.model_rank > 0)
         say(out, "model", "had put the winner in place %d%s", e->winner.model_rank, share);
+    for (int i = 0; i < e->note_count && i < NOTES_SHOWN; i++)
+        say(out, i ? "" : "notes", "%s: %s", e->notes[i].when, e->notes[i].text);
     if (t->best_us > 0)
         say(out, "fastest", "%.2f us%s: %s", t->best_us, t->predicted ? " (predicted)" : " when tried alone",
             t->best);
@@ -261,6 +279,7 @@ enum status explain_text(const struct explanation *e, FILE *out)
     } else {
         say(out, "winner", "none yet: the search was interrupted before its race");
     }
+    say_preferences(e, out);
     enum status st = e->decided ? say_race(e, out, width) : OK;
     if (!st) say_search(e, out);
     if (!st) st = say_failures(e, out, width);
@@ -344,6 +363,26 @@ static json_t *values_json(const struct explanation *e)
     return list;
 }
 
+static json_t *preferences_json(const struct explanation *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->preference_count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "kind",
+                                              e->preferences[i].pin ? "pinned" : "excluded", "configuration",
+                                              text_json(e->preferences[i].config_text), "since",
+                                              e->preferences[i].when));
+    return list;
+}
+
+static json_t *notes_json(const struct explanation *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->note_count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:o}", "when", e->notes[i].when, "text", text_json(e->notes[i].text)));
+    return list;
+}
+
 json_t *explain_json(const struct explanation *e)
 {
     const struct tried *t = &e->tried;
@@ -357,7 +396,8 @@ json_t *explain_json(const struct explanation *e)
                               t->configs, "outdated", t->outdated, "cut_off", t->recovered, "verdicts",
                               verdicts, "fastest", t->best_us > 0 ? text_json(t->best) : json_null(),
                               "fastest_us", t->best_us > 0 ? json_real(t->best_us) : json_null());
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu", text_json(e->gpu),
-                     "winner", e->decided ? winner_json(&e->winner) : json_null(), "race", race_json(e),
-                     "tried", tried, "failures", failures_json(t), "values", values_json(e));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
+                     text_json(e->gpu), "winner", e->decided ? winner_json(&e->winner) : json_null(), "race",
+                     race_json(e), "tried", tried, "failures", failures_json(t), "values", values_json(e),
+                     "preferences", preferences_json(e), "notes", notes_json(e));
 }

@@ -12,7 +12,10 @@
 struct query {
     struct problem_list problems; /* --shape; none: all */
     struct db_view view;
-    bool predicted, measured; /* neither: both */
+    bool predicted, measured;          /* neither: both */
+    struct db_preference *preferences; /* all that hold */
+    size_t preference_count;
+    enum status st; /* of keeping them */
     struct table *table;
 };
 
@@ -38,7 +41,8 @@ static const char text[] =
     "within 0.5 %. Provenance is measured or predicted (by the model, without the GPU: a ranking, not a "
     "promise). State is ok; stale, if it was measured with another driver or by another method than the "
     "present ones: it is correct but may no longer be the fastest; or unusable, if its kernel has changed "
-    "since: tune it again.\n"
+    "since: tune it again. Pinned is since when a person wants this configuration (tune --pin), excluded how "
+    "many others they never want; tune explain names them.\n"
     "\n"
     "json is one array of objects and csv has one header line; both use the same column names, print every "
     "digit, and add the versions, the reason for a state, and the size of the search.\n"
@@ -82,8 +86,40 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
+    {"pinned", "pinned", COLUMN_TEXT | COLUMN_RANK(3), 0},
+    {"excluded", "excluded", COLUMN_NUMBER | COLUMN_RANK(4), 0},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+
+static bool keep_preference(void *self, const struct db_preference *preference)
+{
+    struct query *query = self;
+    struct db_preference *grown = realloc(query->preferences, (query->preference_count + 1) * sizeof *grown);
+    if (!grown) {
+        query->st = fail(E_MEMORY, "out of memory for the preferences");
+        return false;
+    }
+    query->preferences = grown;
+    query->preferences[query->preference_count++] = *preference;
+    return true;
+}
+
+/* Since when the winner is pinned, and how many others are excluded. */
+static void add_preferences(const struct query *query, const struct db_winner *w)
+{
+    const char *pinned = NULL;
+    int excluded = 0;
+    for (size_t i = 0; i < query->preference_count; i++) {
+        const struct db_preference *p = &query->preferences[i];
+        if (strcmp(p->gpu.name, w->gpu.name) != 0 || p->gpu.sm_count != w->gpu.sm_count ||
+            !problem_equal(&p->problem, &w->base.problem))
+            continue;
+        if (!p->pin) excluded++;
+        else if (strcmp(p->config_text, w->config_text) == 0) pinned = p->when;
+    }
+    table_text(query->table, pinned);
+    table_number(query->table, excluded ? excluded : (double)NAN);
+}
 
 static bool add_row(void *self, const struct db_winner *w)
 {
@@ -122,6 +158,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
     table_number(t, reading_workspace(w));
+    add_preferences(query, w);
     return true;
 }
 
@@ -129,7 +166,8 @@ static enum status fill(struct query *query)
 {
     struct db_view *r = &query->view;
     const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
-    enum status st = OK;
+    enum status st = db_preferences(r->db, NULL, keep_preference, query);
+    if (st || (st = query->st)) return st;
     if (query->problems.count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
     for (size_t i = 0; !st && i < query->problems.count; i++) {
         r->filter.problem = &query->problems.at[i];
@@ -170,6 +208,7 @@ enum status cmd_query(int argc, char **argv)
 out:
     table_free(query.table);
     problem_list_free(&query.problems);
+    free(query.preferences);
     db_view_close(&query.view);
     return st;
 }

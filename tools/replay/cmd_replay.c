@@ -3,6 +3,8 @@
 #include "commands.h"
 #include "print.h"
 #include "replay.h"
+#include "replay_from.h"
+#include "replay_order.h"
 #include "search.h"
 #include "stats.h"
 #include "table.h"
@@ -21,7 +23,10 @@ struct replay {
     size_t pending[LIST_MAX];
     int pendings;
     int64_t seeds, limit;
-    bool to_end;
+    bool to_end, order;
+    const char *from;
+    int64_t from_trials;         /* of each of its spaces; 0: all */
+    struct replay_spaces others; /* of that file */
     enum table_format format;
     struct table *table;
 };
@@ -45,11 +50,21 @@ static const char text[] =
     "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
     "has no expectation, so its columns stay empty.\n"
     "\n"
+    "--from FILE begins with what is learned from the spaces of that file, as tune learns from the trials of "
+    "other problems in the database: of our own trials from those of other problems of the same type on the "
+    "same GPU, of other kernels from all that have the same parameters. The candidates are then in the "
+    "corrected order for every seed. --from-trials N takes only what a search of N trials (gp, seed 0) tried "
+    "there.\n"
+    "\n"
+    "--order shows, instead of searches, the rank correlation of predicted and recorded times and how close "
+    "to the best the first candidates are: what a prediction without a GPU is worth.\n"
+    "\n"
     "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
     "\n"
     "Examples:\n"
     "  tune replay --strategy ils,gp --pending 1,8,16,32 cache/*.json.gz\n"
     "  tune export --t4 -o trials.json && tune replay trials.json --format csv\n"
+    "  tune replay --order --from other.json trials.json\n"
     "\n"
     "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing to search, or the strategy is "
     "unknown; 7 a file cannot be read.";
@@ -93,7 +108,11 @@ static enum status set_pending(void *self, const struct command_option *option, 
 
 static enum status check_options(void *self)
 {
-    return ((struct replay *)self)->paths.count ? OK : fail(E_USAGE, "name a file of recorded results");
+    const struct replay *r = self;
+    if (r->paths.count == 0) return fail(E_USAGE, "name a file of recorded results");
+    if (r->from_trials && !r->from)
+        return fail(E_USAGE, "--from-trials says how much of --from FILE is taken: name that file");
+    return OK;
 }
 
 static const struct command_option options[] = {
@@ -106,6 +125,17 @@ static const struct command_option options[] = {
      OPTION_WHOLE(struct replay, limit, 1, INT32_MAX)},
     {"to-end", 0, NULL, "continue until the strategy expects no more gain",
      OPTION_FLAG(struct replay, to_end)},
+    {.name = "from",
+     .value = "FILE",
+     .about = "begin with what the trials of this file teach",
+     OPTION_TEXT(struct replay, from)},
+    {.name = "from-trials",
+     .value = "N",
+     .about = "of each of its spaces only those of a search of N trials (all)",
+     OPTION_WHOLE(struct replay, from_trials, 1, INT32_MAX)},
+    {.name = "order",
+     .about = "show how good the order before the first trial is, without a search",
+     OPTION_FLAG(struct replay, order)},
     OPTION_ROW_FORMAT(struct replay, format)};
 
 /* ---- rows ---- */
@@ -203,6 +233,29 @@ static enum status add_row(struct replay *r, const struct replay_space *space, c
     return st;
 }
 
+/* ---- the order before the first trial ---- */
+
+static const struct column order_columns[] = {
+    {"space", "space", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"candidates", "candidates", COLUMN_NUMBER | COLUMN_RANK(2), 0},
+    {"correlation", "rank correlation", COLUMN_NUMBER, 3},
+    {"first", "first", COLUMN_NUMBER, 4},
+    {"first_8", "best of 8", COLUMN_NUMBER, 4},
+    {"first_64", "best of 64", COLUMN_NUMBER, 4},
+};
+
+static enum status add_order(struct replay *r, const struct replay_space *space)
+{
+    struct replay_order order;
+    enum status st = replay_order(space, &order);
+    if (st) return st;
+    table_text(r->table, space->name);
+    table_number(r->table, (double)space->count);
+    table_number(r->table, order.correlation);
+    for (int i = 0; i < REPLAY_FIRSTS; i++) table_number(r->table, order.reached[i]);
+    return OK;
+}
+
 /* ---- files ---- */
 
 static void say(const char *path, const struct replay_spaces *spaces)
@@ -215,13 +268,36 @@ static void say(const char *path, const struct replay_spaces *spaces)
     if (spaces->cut) print_line(stderr, "tune: %s ends in the middle; what is there is used", path);
 }
 
+static enum status read_others(struct replay *r)
+{
+    enum status st = replay_read(r->from, &r->others);
+    if (st) return st;
+    say(r->from, &r->others);
+    for (size_t i = 0; i < r->others.count && r->from_trials && !st; i++)
+        st = replay_shorten(&r->others.space[i], (size_t)r->from_trials);
+    return st;
+}
+
+static enum status teach(const struct replay *r, struct replay_spaces *spaces, size_t number)
+{
+    struct prior_used used;
+    enum status st = replay_teach(spaces, number, &r->others, &used);
+    if (!st && used.trials)
+        print_line(stderr, "tune: %s: begins with what %zu trials of other problems (%zu) teach",
+                   spaces->space[number].name, used.trials, used.problems);
+    else if (!st) print_line(stderr, "tune: %s: %s teaches nothing", spaces->space[number].name, r->from);
+    return st;
+}
+
 static enum status replay_file(struct replay *r, const char *path)
 {
     struct replay_spaces spaces;
     enum status st = replay_read(path, &spaces);
     if (st) return st;
     say(path, &spaces);
-    for (size_t i = 0; i < spaces.count; i++)
+    for (size_t i = 0; i < spaces.count && !st && r->from; i++) st = teach(r, &spaces, i);
+    for (size_t i = 0; i < spaces.count && !st && r->order; i++) st = add_order(r, &spaces.space[i]);
+    for (size_t i = 0; i < spaces.count && !r->order; i++)
         for (int s = 0; s < r->strategies; s++)
             for (int p = 0; p < r->pendings && !st; p++)
                 st = add_row(r, &spaces.space[i], r->strategy[s], r->pending[p]);
@@ -244,10 +320,15 @@ enum status cmd_replay(int argc, char **argv)
                        .seeds = 100,
                        .limit = 1000};
     enum status st = command_line_read(&line, argc, argv, &r);
-    if (!st && !(r.table = table_new(columns, sizeof columns / sizeof *columns)))
-        st = fail(E_MEMORY, "out of memory");
+    if (!st) {
+        r.table = r.order ? table_new(order_columns, sizeof order_columns / sizeof *order_columns)
+                          : table_new(columns, sizeof columns / sizeof *columns);
+        if (!r.table) st = fail(E_MEMORY, "out of memory");
+    }
+    if (!st && r.from) st = read_others(&r);
     for (int i = 0; i < r.paths.count && !st; i++) st = replay_file(&r, r.paths.at[i]);
     if (!st) st = table_print(r.table, r.format, stdout);
     table_free(r.table);
+    replay_free(&r.others);
     return st;
 }

@@ -23,4 +23,8 @@ struct replay_run {
 enum status replay_search(const struct replay_space *space, const char *strategy, uint64_t seed,
                           size_t pending, size_t limit, bool to_end, struct replay_run *run);
 
+/* Leave of a space what a search of so many trials tried, each waiting for the one before. Errors: E_MEMORY.
+ */
+enum status replay_shorten(struct replay_space *space, size_t trials);
+
 #endif

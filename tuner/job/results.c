@@ -27,6 +27,7 @@ static const char *result_name(const struct job_result *r)
 {
     switch (r->how) {
     case JOB_TUNED:
+        if (r->winner.pinned) return r->winner.base.predicted ? "pinned (predicted)" : "pinned";
         return r->winner.base.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
     case JOB_KNOWN:
         return r->winner.base.predicted ? "predicted" : "known";

@@ -52,6 +52,34 @@ static void say_too_large(const struct winner_store *store, const struct stored_
            (double)store->workspace_bytes / (1 << 20));
 }
 
+/* What the user has pinned, if it may be used for operands so aligned. found: what would be chosen otherwise,
+ * NULL if there is none; it is the same as a rule, and then tells how it was measured. */
+static bool take_pinned(const struct winner_store *store, const struct problem *problem, int alignment,
+                        const struct stored_winner *found, const struct config *its, struct choice *choice)
+{
+    struct config pin;
+    if (!winner_store_pinned(store, problem, &pin) || nearest_illegal(store, &pin, problem, alignment))
+        return false;
+    if (found && its->template && config_equal(its, &pin)) {
+        *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its);
+    } else {
+        *choice = (struct choice){.source = CHOICE_PREDICTED,
+                                  .config = pin,
+                                  .loss = -1,
+                                  .time_us = model_predict(&pin, problem, &store->gpu, NULL).time_us};
+        problem_format(problem, choice->tuned_for);
+    }
+    snprintf(choice->why, sizeof choice->why, "pinned for this problem%s",
+             choice->source == CHOICE_EXACT ? "" : ", not measured for it with this kernel");
+    return true;
+}
+
+/* With strides of 0 the text form would mean another problem. */
+static bool has_text(const struct problem *p)
+{
+    return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
+}
+
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
                          struct choice choices[CHOICES_MAX], int *count)
 {
@@ -59,6 +87,11 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
     struct config config;
     *count = 0;
     enum status st = exact_find(store, problem, &winner, &config);
+    if ((!st || st == E_ABSENT) && has_text(problem) &&
+        take_pinned(store, problem, alignment, st ? NULL : &winner, &config, &choices[0])) {
+        *count = 1;
+        return OK;
+    }
     if (st || winner.base.predicted) return st == E_ABSENT ? OK : st;
     /* It was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be allowed
      * a less strict one here. */

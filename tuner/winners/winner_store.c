@@ -101,6 +101,66 @@ static void open_database(struct winner_store *store, const char *path)
         notice(store->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
 
+/* ---- what the user wants ---- */
+
+static bool add_preference(void *self, const struct db_preference *preference)
+{
+    struct adding *adding = self;
+    struct winner_store *store = adding->store;
+    struct stored_preference p = {.problem = preference->problem, .pin = preference->pin};
+    if (preference->gpu.arch != store->gpu.arch || preference->gpu.sm_count != store->gpu.sm_count)
+        return true;
+    if (config_parse(preference->config_text, &p.config)) return true; /* of a template that is no more */
+    struct stored_preference *grown =
+        realloc(store->preferences, (store->preference_count + 1) * sizeof *grown);
+    if (!grown) {
+        adding->st = fail(E_MEMORY, "out of memory while reading preferences");
+        return false;
+    }
+    store->preferences = grown;
+    store->preferences[store->preference_count++] = p;
+    return true;
+}
+
+static void lose_database(struct winner_store *store);
+
+/* Errors: E_MEMORY. A database that is held is asked again at the next question. */
+static enum status read_preferences(struct winner_store *store)
+{
+    if (!store->db || store->preferences_read) return OK;
+    struct adding adding = {.store = store};
+    const struct db_filter filter = {.gpu = store->gpu.name};
+    store->preference_count = 0;
+    enum status st = db_preferences(store->db, &filter, add_preference, &adding);
+    store->preferences_read = st != E_BUSY;
+    store->held |= st == E_BUSY;
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
+    if (st && st != E_BUSY && st != E_ABSENT) lose_database(store);
+    return OK;
+}
+
+bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
+                         struct config *config)
+{
+    for (size_t i = 0; i < store->preference_count; i++) {
+        const struct stored_preference *p = &store->preferences[i];
+        if (!p->pin || p->problem.m != problem->m || !problem_equal(&p->problem, problem)) continue;
+        *config = p->config;
+        return true;
+    }
+    return false;
+}
+
+bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
+                           const struct config *config)
+{
+    for (size_t i = 0; i < store->preference_count; i++) {
+        const struct stored_preference *p = &store->preferences[i];
+        if (!p->pin && config_equal(&p->config, config) && problem_equal(&p->problem, problem)) return true;
+    }
+    return false;
+}
+
 enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
                               const char *pretuned, struct notices *notices)
 {
@@ -109,16 +169,15 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
     winner_store_driver(store->driver);
     if (!database || database[0]) open_database(store, database);
     enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;
+    if (!st) st = read_preferences(store);
     if (st) winner_store_close(store);
     return st;
 }
 
-/* A database held by another process is tried again at the first, second, fourth, eighth lookup and so on:
- * each attempt takes as long as the short wait for a lock. */
-void winner_store_ask(struct winner_store *store)
+/* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
+ * a glance waits. */
+static void open_waiting(struct winner_store *store)
 {
-    store->held = store->waiting != NULL;
-    if (!store->held) return;
     store->asked++;
     if (store->asked & (store->asked - 1)) return;
     const enum status st = db_open(store->waiting, DB_GLANCE, &store->db);
@@ -129,11 +188,19 @@ void winner_store_ask(struct winner_store *store)
     store->waiting = NULL;
 }
 
+enum status winner_store_ask(struct winner_store *store)
+{
+    store->held = store->waiting != NULL;
+    if (store->held) open_waiting(store);
+    return read_preferences(store);
+}
+
 void winner_store_close(struct winner_store *store)
 {
     db_close(store->db);
     free(store->waiting);
     free(store->problems);
+    free(store->preferences);
     winner_set_free(&store->set);
     *store = (struct winner_store){.db = NULL};
 }

@@ -21,6 +21,13 @@ struct stored_problem {
     int64_t id;
 };
 
+/* What the user wants for a problem on this GPU (db.h: preferences). */
+struct stored_preference {
+    struct problem problem;
+    bool pin; /* this configuration, else never this */
+    struct config config;
+};
+
 struct winner_store {
     struct gpu gpu;
     int64_t workspace_bytes;  /* limit for a configuration: the default of workspace.h, or the
@@ -28,9 +35,12 @@ struct winner_store {
     char driver[DB_TEXT_MAX]; /* current version; "" unknown */
     struct notices *notices;
     struct db *db;  /* NULL: none */
-    char *waiting;  /* path of a database that was held by another process; opened at a later lookup */
-    unsigned asked; /* lookups since then */
-    bool held;      /* by another process, at the last lookup: a later one may succeed */
+    char *waiting;  /* a database that was held by another process; opened at a later question */
+    unsigned asked; /* questions since then */
+    bool held;      /* by another process, at the last question: another time there may be an answer */
+    struct stored_preference *preferences; /* once the database could be read */
+    size_t preference_count;
+    bool preferences_read;
     bool loaded;
     struct stored_problem *problems; /* empty until loaded */
     size_t problem_count, problem_room;
@@ -43,9 +53,16 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
                               const char *pretuned, struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
 
-/* Call it at the start of a lookup: a database that was held when it should have been opened may be free by
- * now. */
-void winner_store_ask(struct winner_store *store);
+/* A question begins: a database that was held when it was to be opened may be free by now. Errors: E_MEMORY.
+ */
+enum status winner_store_ask(struct winner_store *store);
+
+/* What is pinned for this problem; false: nothing. */
+bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
+                         struct config *config);
+/* It may not be used for this problem. */
+bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
+                           const struct config *config);
 
 /* The database's entry for exactly this problem, measured or predicted, of a kernel that has not changed.
  * config.template NULL: cuBLAS won; else winner.config is not set. False: there is none, or it cannot be

@@ -78,7 +78,10 @@ pid_t start(const char *words)
     if (!getenv("GEMMTUNE_CONFIGS")) argv[argc++] = alone;
     snprintf(copy, sizeof copy, "%s", words);
     char *rest = copy;
-    for (char *word; argc < 47 && (word = strtok_r(rest, " ", &rest));) argv[argc++] = word;
+    for (char *word; argc < 47 && (word = strtok_r(rest, " ", &rest));) {
+        for (char *blank; (blank = strchr(word, '~'));) *blank = ' ';
+        argv[argc++] = word;
+    }
     redirect("out", STDOUT_FILENO, O_TRUNC);
     redirect("err", STDERR_FILENO, O_TRUNC);
     enum status st = cmd_tune(argc, argv);

@@ -11,7 +11,8 @@ TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared)
         "DELETE FROM trials",
         "UPDATE trials SET time_us = 0",
         "DELETE FROM decisions",
-        "DELETE FROM winners",
+        "DELETE FROM preferences",
+        "DELETE FROM search_notes",
         "UPDATE decisions SET time_us = 0",
         "DELETE FROM runs",
         "UPDATE configs SET text=''",
@@ -32,9 +33,9 @@ TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared)
 /* The one way around the authorizer: a conflict that deletes the old row. */
 TEST(no_statement_replaces_rows_on_conflict)
 {
-    static const char *const files[] = {"db_open.c",    "db_schema.c", "db_sql.c",
-                                        "db_keys.c",    "db_runs.c",   "db_trials.c",
-                                        "db_winners.c", "db_list.c",   "db_migrate.c"};
+    static const char *const files[] = {"db_open.c",    "db_schema.c",      "db_sql.c",     "db_keys.c",
+                                        "db_runs.c",    "db_trials.c",      "db_winners.c", "db_list.c",
+                                        "db_migrate.c", "db_preferences.c", "db_notes.c"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/db/%s", GT_SOURCE_DIR, files[i]);
