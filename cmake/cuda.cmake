@@ -1,10 +1,10 @@
-# The CUDA toolkit: headers to compile with, and the folder where NVRTC and cuBLAS are looked for at run time. nvcc is
-# not needed. Sets GT_CUDA_INCLUDE, GT_CUDA_LIBRARIES and GT_CUDA_VERSION ("13.0"); GT_CUDA_VERSION is empty if there is
-# no toolkit.
+# The CUDA toolkit: headers to compile with, and the folder where NVRTC and cuBLAS are looked for at run time.
+# nvcc is not needed. Sets GT_CUDA_INCLUDE, GT_CUDA_LIBRARIES and GT_CUDA_VERSION ("13.0"); GT_CUDA_VERSION is
+# empty if there is no toolkit.
 #
-# Places, first come: GT_CUDA_ROOT, an installed toolkit (FindCUDAToolkit, or headers without nvcc), NVIDIA's wheels
-# unpacked into .deps/cuda by tools/setup.sh.
-set(GT_CUDA_LEAST 12.8) # the first that knows every architecture we compile for
+# Searched in this order: GT_CUDA_ROOT, an installed toolkit (FindCUDAToolkit, or headers without nvcc),
+# NVIDIA's wheels unpacked into .deps/cuda by tools/setup.sh.
+set(GT_CUDA_LEAST 12.8) # the first one that supports every architecture we compile for
 set(GT_CUDA_ROOT "$ENV{GT_CUDA_ROOT}" CACHE PATH "CUDA toolkit to use instead of the one that would be found")
 
 function(gt_cuda_look_in include libraries)

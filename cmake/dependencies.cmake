@@ -2,8 +2,9 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): gt::NAME, and NAME_ARCHIVE, its static form, which
-# our shared libraries carry (of libuv and zlib, the program with GT_STATIC_DEPS alone).
+# gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): defines gt::NAME, and NAME_ARCHIVE, its
+# static form, which is linked into our shared libraries (those of libuv and zlib only into the program, with
+# GT_STATIC_DEPS).
 function(gt_dependency name module)
   pkg_check_modules(${name} REQUIRED ${module})
   add_library(gt_${name} INTERFACE)

@@ -1,4 +1,4 @@
-# How everything in this project is compiled.
+# Compiler settings for everything in this project.
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_CXX_STANDARD 17)
@@ -17,10 +17,11 @@ add_library(gt_flags INTERFACE)
 target_compile_options(gt_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wstrict-prototypes -Wmissing-prototypes>)
 if(GT_SANITIZE STREQUAL "thread")
-  # Through the instrumentation the compiler does not see how long texts are.
+  # With the instrumentation the compiler cannot determine the length of texts.
   target_compile_options(gt_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer -Wno-format-truncation)
   target_link_options(gt_flags INTERFACE -fsanitize=thread)
-  # Its shadow memory leaves less room for random addresses than some kernels are set to use. A container may forbid this.
+  # Its shadow memory leaves less room for address randomisation than some kernels use. A container may forbid
+  # to turn it off.
   execute_process(COMMAND setarch --addr-no-randomize true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
   if(refused STREQUAL "0")
     set(CMAKE_CROSSCOMPILING_EMULATOR setarch --addr-no-randomize)
@@ -34,7 +35,8 @@ elseif(GT_SANITIZE)
 endif()
 target_compile_definitions(gt_flags INTERFACE _GNU_SOURCE)
 
-# gt_library(NAME SOURCES ... LINKS ...): a static library; the folders of its sources are its include path.
+# gt_library(NAME SOURCES ... LINKS ...): defines a static library; the folders of its sources are its include
+# path.
 function(gt_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -49,10 +51,11 @@ function(gt_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE gt_flags ${arg_PRIVATE_LINKS})
 endfunction()
 
-# gt_closed_library(NAME EXPORTS MAP OBJECTS TARGET... ARCHIVES TARGET...): a shared library that brings no other into the
-# program: SQLite, jansson, inih and xxHash are in it, as the system's archives have them, and shown to nobody. Those
-# are not compiled for shared libraries; that links all the same, because what is hidden needs no relocation by name. One
-# name is not ours to hide: jansson's stdin, which it compares a file with. It gets another.
+# gt_closed_library(NAME EXPORTS MAP OBJECTS TARGET... ARCHIVES TARGET...): defines a shared library that
+# loads no other libraries into the program: SQLite, jansson, inih and xxHash are linked in from the system's
+# archives, and their symbols are hidden. These archives are not compiled for shared libraries, but can be
+# linked, because hidden symbols need no relocation by name. One name cannot be hidden: stdin, with which
+# jansson compares a file. It is replaced by another symbol.
 function(gt_closed_library name)
   cmake_parse_arguments(arg "" "EXPORTS" "OBJECTS;ARCHIVES" ${ARGN})
   add_library(${name} SHARED)
@@ -72,8 +75,8 @@ function(gt_closed_library name)
   gt_exports(${name} ${arg_EXPORTS})
 endfunction()
 
-# gt_exports(TARGET MAP): a shared library that shows what MAP names, and stays when it is closed: it may have threads,
-# and functions to call at the program's end.
+# gt_exports(TARGET MAP): a shared library that exports what MAP names and is never unloaded, because it may
+# have threads, and functions to call at the program's end.
 function(gt_exports name map)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${map})
@@ -84,7 +87,8 @@ function(gt_exports name map)
   endif()
 endfunction()
 
-# gt_embed(TARGET file ...): each file becomes `const char text_NAME[]` (dots and dashes as '_'), NUL-terminated.
+# gt_embed(TARGET file ...): makes each file a NUL-terminated `const char text_NAME[]` (dots and dashes as
+# '_').
 function(gt_embed target)
   foreach(file ${ARGN})
     get_filename_component(path ${file} ABSOLUTE)

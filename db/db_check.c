@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows whose content does not give their hash. */
+/* Rows whose hash differs from that of their content. */
 static const struct {
     const char *what, *sql;
 } hashes[] = {
@@ -28,7 +28,7 @@ static const struct {
                   "x.config_id), " DB_EVIDENCE ", " DB_DECISION_CONTENT ")"},
 };
 
-/* Facts that are stored twice for speed. */
+/* Values that are stored twice for speed. */
 static const struct {
     const char *what, *sql;
 } doubles[] = {
@@ -54,24 +54,25 @@ static void tell(struct checking *c, const char *what, const char *finding)
     c->visit(c->self, what, finding);
 }
 
-/* A statement whose first row's first column is NULL, absent or `good` when all is well. */
-static enum status ask(struct checking *c, const char *what, const char *sql, const char *good,
-                       const char *format)
+/* Runs a check: its first row's first column must be NULL, absent or `good`. */
+static enum status ask(struct checking *c, sqlite3 *handle, const char *what, const char *sql,
+                       const char *good, const char *format)
 {
     sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(c->db, sql, &stmt);
-    bool row;
     char finding[256] = "";
-    if (st || (st = db_step(c->db, stmt, &row, "check it"))) return st;
-    const char *text = row ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    int rc = sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL);
+    if (!rc) rc = sqlite3_step(stmt);
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
     if (text && !(good && strcmp(text, good) == 0))
         snprintf(finding, sizeof finding, "%s%.200s", format, text);
-    sqlite3_reset(stmt);
-    tell(c, what, finding);
-    return OK;
+    enum status st =
+        rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(handle, c->db->path, rc, "check it");
+    sqlite3_finalize(stmt);
+    if (!st) tell(c, what, finding);
+    return st;
 }
 
-/* Every trial's values as a reader would believe them. */
+/* Checks the values of every trial as a reader would. */
 static enum status check_values(struct checking *c)
 {
     sqlite3_stmt *stmt = NULL;
@@ -92,7 +93,7 @@ static enum status check_values(struct checking *c)
     return st;
 }
 
-/* Type, op and epilogue are those of the text. */
+/* Whether type, op and epilogue agree with the text. */
 static bool is_kind(struct reader *r, const char *text, const struct problem *p)
 {
     char type[DB_TEXT_MAX], op[8], epilogue[DB_TEXT_MAX];
@@ -137,17 +138,18 @@ enum status db_check_each(struct db *db, void (*visit)(void *self, const char *w
                           void *self, bool *clean)
 {
     struct checking c = {.db = db, .visit = visit, .self = self, .clean = true};
-    enum status st = ask(&c, "structure of the file", "PRAGMA integrity_check(1)", "ok", "");
+    sqlite3 *handle = db->handle, *file = db->file ? db->file : handle;
+    enum status st = ask(&c, file, "structure of the file", "PRAGMA integrity_check(1)", "ok", "");
     if (!st && c.clean)
-        st = ask(&c, "references between tables",
+        st = ask(&c, file, "references between tables",
                  "SELECT \"table\" || ' refers to a missing row of ' || parent FROM pragma_foreign_key_check",
                  NULL, "");
     for (size_t i = 0; !st && c.clean && i < sizeof doubles / sizeof *doubles; i++)
-        st = ask(&c, doubles[i].what, doubles[i].sql, NULL, "not so in row ");
+        st = ask(&c, handle, doubles[i].what, doubles[i].sql, NULL, "not so in row ");
     for (size_t i = 0; !st && c.clean && i < sizeof hashes / sizeof *hashes; i++) {
         char what[64];
         snprintf(what, sizeof what, "content of %s", hashes[i].what);
-        st = ask(&c, what, hashes[i].sql, NULL, "does not fit its hash in row ");
+        st = ask(&c, handle, what, hashes[i].sql, NULL, "does not match its hash in row ");
     }
     if (!st && c.clean) st = check_problems(&c);
     if (!st && c.clean) st = check_values(&c);
@@ -184,16 +186,15 @@ enum status db_check_whole(struct db *db)
     char text[300];
     bool clean = false;
     if (db->created) return OK;
-    if (db->mode == DB_WRITE) db_guard(db, false); /* it takes pragma tables for new ones */
+    if (db->mode == DB_WRITE) db_guard(db, false); /* the guard would take pragma tables for new tables */
     enum status st = db_check(db, text, sizeof text, &clean);
     if (db->mode == DB_WRITE) db_guard(db, true);
     if (st || clean) return st;
     text[strcspn(text, "\n")] = '\0';
-    return fail(
-        E_DB,
-        "%s fails its check (%s): nothing goes into it or out of it; tune verify tells more, a backup or "
-        "a new file (--db) goes on",
-        db->path, text);
+    return fail(E_DB,
+                "%s fails its check (%s): it is neither read nor written; tune verify lists the damage; go "
+                "on with a backup or a new file (--db)",
+                db->path, text);
 }
 
 enum status db_count(struct db *db, struct db_counts *counts)
@@ -211,9 +212,7 @@ enum status db_count(struct db *db, struct db_counts *counts)
                  {"SELECT count(*) FROM winners", &counts->winners}};
     enum status st = OK;
     for (size_t i = 0; !st && i < sizeof parts / sizeof *parts; i++) {
-        sqlite3_stmt *stmt = NULL;
-        if ((st = db_prepare(db, parts[i].sql, &stmt))) break;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, parts[i].sql);
         st = db_integer(db, &b, parts[i].value, "count rows");
     }
     return st;

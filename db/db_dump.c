@@ -44,44 +44,35 @@ static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_full_
     return r.bad ? db_broken(db, r.bad, id) : OK;
 }
 
-static enum status dump_gpu(struct db *db, int64_t gpu_id, int64_t problem_id,
-                            bool (*visit)(void *self, const struct db_full_trial *trial), void *self,
-                            bool *more)
+struct dump {
+    bool (*visit)(void *self, const struct db_full_trial *trial);
+    void *self;
+};
+
+static enum status dump_row(struct db *db, sqlite3_stmt *stmt, void *self, bool *more)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT " DUMP_COLUMNS " "
-                                "FROM trials t "
-                                "CROSS JOIN runs r ON r.id = t.run_id "
-                                "CROSS JOIN gpus g ON g.id = r.gpu_id "
-                                "CROSS JOIN gpu_figures f ON f.id = r.figures_id "
-                                "CROSS JOIN problems p ON p.id = t.problem_id "
-                                "CROSS JOIN configs c ON c.id = t.config_id "
-                                "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
-                                "ORDER BY t.id",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bool row;
-    while (*more && !(st = db_step(db, stmt, &row, "list trials")) && row) {
-        struct db_full_trial trial;
-        if ((st = read_trial(db, stmt, &trial))) break;
-        *more = visit(self, &trial);
-    }
-    sqlite3_reset(stmt);
+    const struct dump *dump = self;
+    struct db_full_trial trial;
+    enum status st = read_trial(db, stmt, &trial);
+    if (!st) *more = dump->visit(dump->self, &trial);
     return st;
 }
 
 enum status db_dump(struct db *db, const struct db_filter *filter,
                     bool (*visit)(void *self, const struct db_full_trial *trial), void *self)
 {
-    int64_t *gpus, problem_id;
-    int count;
-    bool more = true;
-    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
-    for (int i = 0; !st && more && i < count; i++) st = dump_gpu(db, gpus[i], problem_id, visit, self, &more);
-    free(gpus);
-    return st;
+    struct dump dump = {visit, self};
+    const struct db_list trials = {.sql = "SELECT " DUMP_COLUMNS " "
+                                          "FROM trials t "
+                                          "CROSS JOIN runs r ON r.id = t.run_id "
+                                          "CROSS JOIN gpus g ON g.id = r.gpu_id "
+                                          "CROSS JOIN gpu_figures f ON f.id = r.figures_id "
+                                          "CROSS JOIN problems p ON p.id = t.problem_id "
+                                          "CROSS JOIN configs c ON c.id = t.config_id "
+                                          "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
+                                          "ORDER BY t.id",
+                                   .what = "list trials",
+                                   .row = dump_row,
+                                   .self = &dump};
+    return db_list(db, filter, &trials);
 }

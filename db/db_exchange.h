@@ -8,60 +8,60 @@
 
 #include "db.h"
 
-/* The protocol version of what was imported as text: its figures are believed, but were not measured by this
- * database's own tuner, so that they count as stale until raced here. */
+/* The protocol version of rows imported as text: their figures are accepted, but were not measured by this
+ * database's own tuner. They count as stale until a race on this machine. */
 #define DB_PROTOCOL_IMPORTED 0
 
-/* A trial with all that it depends on. */
+/* A trial with everything that it depends on. */
 struct db_full_trial {
     struct problem problem;
     char config_text[CONFIG_TEXT_MAX]; /* as stored; parsed only if current */
     struct config config;              /* template NULL unless current */
-    bool current;                      /* its template is known and has not changed since */
+    bool current;                      /* its kernel is known and has not changed since */
     char template_name[DB_TEXT_MAX];
     uint64_t kernel_hash; /* of the kernel that it ran */
     struct db_context context;
     int protocol;
     int64_t started_us, ended_us; /* since 1970, UTC */
-    bool recovered;               /* not told by a tuner: found cut off after it was killed */
+    bool recovered;               /* no outcome was reported: the tuner had been killed */
     struct outcome outcome;
 };
 
-/* Every trial on the GPUs (and for the problem) that filter lets through, in the order stored. visit returns
- * false to stop; it must not use db. */
+/* Every trial that matches the filter, in the order stored. visit returns false to stop; it must not use
+ * db. */
 enum status db_dump(struct db *db, const struct db_filter *filter,
                     bool (*visit)(void *self, const struct db_full_trial *trial), void *self);
 
 /* ---- rows from text: one transaction from start to end ---- */
 
 enum status db_import_start(struct db *db);
-/* Commit if st is OK, else leave the file as it was; returns the first error. */
+/* Commits if st is OK, else leaves the file unchanged; returns the first error. */
 enum status db_import_end(struct db *db, enum status st);
 
-/* Of winner: problem, config (template NULL: cuBLAS), GPU and versions, predicted, tied, exact, cold and the
- * figures. It becomes the winner if nothing better stands, by the order that db_merge uses. Errors: E_INPUT
- * (a figure is impossible), those of the database. */
+/* Used members of winner: problem, config (template NULL: cuBLAS), GPU and versions, predicted, tied, exact,
+ * cold and the figures. It becomes the winner unless the stored one is better, by the order of db_merge.
+ * Errors: E_INPUT (a figure is impossible), those of the database. */
 enum status db_import_winner(struct db *db, const struct db_winner *winner, int64_t decided_us, bool *added,
                              bool *won);
 
-/* Of trial: problem, config, context, times, outcome. It is what recalls and searches see; a winner only a
- * race makes. Errors: as above. */
+/* Used members of trial: problem, config, context, times, outcome. Lookups of trials and searches see it; it
+ * does not become a winner, which only a race does. Errors: as above. */
 enum status db_import_trial(struct db *db, const struct db_full_trial *trial, bool *added);
 
 /* ---- whole files ---- */
 
-/* Rows that were new. */
+/* Numbers of new rows. */
 struct db_merged {
     int64_t gpus, problems, configs, runs, trials, decisions;
     int64_t winners; /* changed or new */
-    int64_t known;   /* runs, trials and decisions that were there already */
+    int64_t known;   /* runs, trials and decisions that were already there */
 };
 
-/* Add everything that is in the files at paths, in one transaction. Each is opened read-only, as untrusted,
- * and checked in full before any of it is believed. A path that is the database itself is passed over.
- * Attempts under way are not taken: a tuner that is still running brings them as trials to the next merge.
+/* Adds the content of the files at paths, in one transaction. Each file is opened read-only, as untrusted,
+ * and checked completely before anything is copied. A path of the database itself is skipped. Open attempts
+ * are not copied: when their tuner has finished them, the next merge copies them as trials.
  *
- * Of two winners for the same problem, GPU and cache policy that stands which
+ * Of two winners for the same problem, GPU and cache policy, that one is kept which
  *   1. can be used: its template is the one of this program, or cuBLAS won;
  *   2. was measured, not predicted;
  *   3. was measured by the protocol of this program, not by another or as imported text;
@@ -69,10 +69,11 @@ struct db_merged {
  *   5. has the narrower interval of its ratio, counted in powers of two;
  *   6. is newer;
  *   7. comes first by text, then by hash.
- * Powers of two, since 11 rounds are not better evidence than 10: between equals the newer decides. The order
- * is total, so that neither the order of files nor repetition matters.
+ * Powers of two are used because 11 rounds are not better evidence than 10; between equals the newer winner
+ * is kept. The order is total, so the result depends neither on the order of the files nor on repetition.
  *
- * Errors: E_DB (damaged or impossible content, with the file), those of db_open. Then nothing has changed. */
+ * Errors: E_DB (damaged or impossible content, with the file), those of db_open. On an error nothing is
+ * changed. */
 enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged);
 
 #endif

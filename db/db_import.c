@@ -21,7 +21,7 @@ static bool within(double x, double most)
     return x >= 0 && x <= most;
 }
 
-/* Of a call. */
+/* us: time of one call. */
 static enum status check_time(const char *what, double us)
 {
     if (us == 0 || (us >= DB_CALL_US_LEAST && us <= DB_CALL_US_MAX)) return OK;
@@ -29,7 +29,7 @@ static enum status check_time(const char *what, double us)
                 DB_CALL_US_MAX);
 }
 
-/* What its reader would refuse must not come in. */
+/* Refuses values that the reader would refuse. */
 static enum status check_context(const struct db_context *c, int64_t time_us)
 {
     const struct gpu *g = &c->gpu;
@@ -48,7 +48,7 @@ static enum status check_context(const struct db_context *c, int64_t time_us)
     return OK;
 }
 
-/* One run a day, GPU and set of versions, the same whenever and wherever it is imported. */
+/* One run per day, GPU and set of versions, with the same content whenever and wherever it is imported. */
 static enum status add_run(struct db *db, const struct db_context *context, int64_t time_us, int64_t *run_id)
 {
     const struct db_run_row row = {.context = context,
@@ -57,13 +57,8 @@ static enum status add_run(struct db *db, const struct db_context *context, int6
                                    .started_us = time_us / DAY_US * DAY_US};
     enum status st = db_add_run(db, &row, run_id);
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "UPDATE runs SET ended_us = started_us, how = 'imported' "
-                    "WHERE id = ?1 AND how IS NULL",
-                    &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "UPDATE runs SET ended_us = started_us, how = 'imported' "
+                                  "WHERE id = ?1 AND how IS NULL");
     bind_int(&b, *run_id);
     return db_run(db, &b, NULL, "store the run");
 }
@@ -138,7 +133,6 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
 {
     struct db_context context = t->context;
     int64_t run_id, problem_id, config_id, id, changes;
-    sqlite3_stmt *stmt = NULL;
     *added = false;
     context.cold = t->outcome.cold;
     enum status st = check_context(&context, t->started_us);
@@ -149,18 +143,14 @@ enum status db_import_trial(struct db *db, const struct db_full_trial *t, bool *
     if (!st) st = db_add_problem(db, &t->problem, &problem_id);
     if (!st) st = db_add_config(db, &t->config, &t->problem, context.gpu.arch, &config_id);
     if (!st) st = db_free_trial_id(db, &id);
-    if (!st)
-        st = db_prepare(
-            db,
-            "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
+    if (st) return st;
+    struct binder b = db_bind(
+        db, "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
             "SELECT ?1, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT
             "), run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT " "
             "FROM " IMPORTED_VALUES " "
             "WHERE true "
-            "ON CONFLICT (hash) DO NOTHING",
-            &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+            "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, id);
     bind_int(&b, run_id);
     bind_int(&b, problem_id);

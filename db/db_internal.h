@@ -1,15 +1,18 @@
-/* db_internal.h — what the files of db/ share; only they and their tests include it.
+/* db_internal.h — shared by the files of db/; only they and their tests include it.
  *
  * db_open.c    opening, closing, settings that make an untrusted file harmless
  * db_place.c   files and folders: default path, network file systems, which files were checked
  * db_lock.c    one writer per file, whatever its name
- * db_schema.c  whether a file is ours, its version, whether it has that version's tables
+ * db_schema.c  checks that a file is ours, its version, and that version's tables
  * db_migrate.c older versions: migrated, or read from a migrated copy
  * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
+ * db_list.c    rows that match a filter; trials
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
+ * db_preferences.c what a person has pinned and excluded
+ * db_notes.c   sentences about searches
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_merge.c   rows from another database
@@ -32,7 +35,7 @@
 #define DB_TEMPLATES_MAX  32
 #define DB_STATEMENTS_MAX 96
 
-/* What a configuration's hash says of its template's parameters; computed once a template. */
+/* schema_hash of a template's parameters; computed once per template. */
 struct db_parameters {
     const struct template *template;
     int64_t schema;
@@ -40,23 +43,24 @@ struct db_parameters {
 
 struct db {
     sqlite3 *handle;
+    sqlite3 *file; /* for DB_READ: the file itself, if handle is a migrated copy of it; else NULL */
     enum db_mode mode;
-    bool ready;  /* opened to the end: it is ours and whole */
+    bool ready;  /* opened completely: the file is ours and intact */
     bool safe;   /* rollback journal: the file is on a network file system */
-    pid_t owner; /* a connection does not cross a fork */
+    pid_t owner; /* a connection must not be used across a fork */
     struct db_hold *hold;
-    bool writing;      /* hold is a writer's */
-    bool created;      /* the file was not there before */
-    size_t made;       /* length of the first folder of `given` that was made for it; 0: none */
-    int64_t first_run; /* runs from this one on are this process's; 0: none yet */
+    bool writing;      /* hold is for writing */
+    bool created;      /* the file did not exist before */
+    size_t made;       /* length of the first folder in `given` that was created; 0: none */
+    int64_t first_run; /* runs from this id on belong to this process; 0: none yet */
     struct {
-        const char *sql; /* a string literal, found again by its address */
+        const char *sql; /* a string literal, identified by its address */
         sqlite3_stmt *handle;
     } statements[DB_STATEMENTS_MAX];
     int statement_count;
     struct db_parameters parameters[DB_TEMPLATES_MAX];
     int parameters_count;
-    char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as it was given */
+    char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as passed */
 };
 
 /* --- db_place.c --- */
@@ -66,76 +70,80 @@ bool db_network_magic(int64_t magic);
 bool db_on_network(const char *path);
 /* Is the path short enough for SQLite, once resolved? Errors: E_INPUT. */
 enum status db_check_path(const char *path);
-/* Make the folders of a file, for this user alone. *made: length of the path of the first that was not there,
- * 0 if all were. Nothing is left on errors: E_INPUT, E_IO. */
+/* Creates the folders of a file, accessible to this user only. *made: length of the path of the first new
+ * one, 0 if all existed. On errors nothing is left: E_INPUT, E_IO. */
 enum status db_make_folders(const char *path, size_t *made);
-void db_remove_folders(const char *path, size_t made); /* those that are empty */
+void db_remove_folders(const char *path, size_t made); /* removes empty ones only */
 /* Absolute, without symbolic links; the last part need not exist. */
 enum status db_resolve(const char *path, char resolved[PATH_MAX]);
-/* Was this file (path, device, inode) checked on this machine before? Remembered in the user's cache folder.
- */
+/* Was this file (path, device, inode) checked on this machine before? Stored in the user's cache folder. */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
 
 /* --- db_lock.c: path must be resolved --- */
 
-struct db_hold; /* of this process on a file */
+struct db_hold; /* this process's locks on a file */
 
-/* For reading. Errors: E_BUSY (it is written under another name), E_DB (its log lies beside another name),
- * E_IO. */
+/* For reading. Errors: E_BUSY (it is being written under another name), E_DB (its log belongs to another
+ * name), E_IO. */
 enum status db_hold_read(const char *path, struct db_hold **hold);
-/* For writing: the file is made if it is not there. Errors: E_BUSY with the holder's process id, those above;
- * E_IO also where the file system has no locks. */
+/* For writing: creates a missing file. Errors: E_BUSY with the holder's process id, those above; E_IO also if
+ * the file system has no locks. */
 enum status db_hold_write(const char *path, struct db_hold **hold);
-/* After the connection is closed; takes NULL. writer: it comes from db_hold_write. */
+/* Call it after the connection is closed; takes NULL. writer: whether it comes from db_hold_write. */
 void db_release(const char *path, struct db_hold *hold, bool writer);
 
 /* --- db_open.c --- */
 
-/* Off, statements that change or drop what must stay can be prepared: for our own of another kind. */
+/* Off: statements that change or drop protected tables can be prepared. For our own statements that need
+ * this. */
 void db_guard(struct db *db, bool on);
-/* Open a connection and make it harmless; nothing is read yet. */
+/* Opens a connection with safe settings; nothing is read yet. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle);
 
 /* --- db_schema.c --- */
 
 struct db_migration {
-    const char *sql[4]; /* texts that are run one after the other, up to a NULL */
+    const char *sql[4]; /* texts that are run one after the other; NULL ends them */
 };
 
-/* What a file of today looks like, and how one of yesterday comes to. */
+/* The schema of a current file, and the migrations to it. */
 struct db_form {
     int version;
-    const char *const *schemas;       /* the tables of version 1, 2, ... as they were made at first */
-    const struct db_migration *steps; /* steps[i]: from version i to i + 1; the first is not used */
-    const char *const *growth;        /* what `version` has got since, in order (docs/database.md) */
+    const char *const *schemas;       /* the original tables of version 1, 2, ... */
+    const struct db_migration *steps; /* steps[i]: from version i to i + 1; the first one is unused */
+    const char *const *growth;        /* additions to `version`, in order (docs/database.md) */
     int growth_count;
 };
 extern const struct db_form db_form;
 
-/* One integer from a statement that gives one; SQLite's answer. */
+/* Runs a statement that gives one integer; returns SQLite's result code. */
 int db_ask(sqlite3 *handle, const char *sql, int64_t *value);
-/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign or newer than `newest`;
+/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or newer than `newest`;
  * E_IO. */
 enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty);
-/* Make the tables of a version with so many steps of its growth; SQLite's answer. */
+/* Creates the tables of a version with the first `grown` steps of its growth; returns SQLite's result
+ * code. */
 int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int grown);
-/* The schema must be, word for word, the one of this version, so that there are no views, triggers or other
- * code; a newer program may have added plain columns, tables and indices. *missing: steps of the growth that
- * it lacks. Errors: E_DB. */
+/* The schema must be the text of this version, word for word, so that the file contains no views, triggers or
+ * other code. A newer program may have added plain columns, tables and indices. *missing: number of steps of
+ * the growth that it lacks. Errors: E_DB. */
 enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_form *form, int version,
                             int *missing);
-enum status db_quick_check(sqlite3 *handle, const char *path);
+/* Checks the structure of the file; full: also the content of its indices. Errors: E_DB with the first
+ * finding. */
+enum status db_check_structure(sqlite3 *handle, const char *path, bool full);
 
 /* --- db_migrate.c --- */
 
-/* Make the tables of an empty file; back up an older one and bring it up to date. One transaction; what is
- * there already is left alone. */
+/* Creates the tables of an empty file; backs up an older file and migrates it. One transaction; existing
+ * current tables are not changed. */
 enum status db_migrate(sqlite3 *handle, const char *path, const struct db_form *form);
-/* Run the last `missing` steps of the growth in one transaction. */
+/* Runs the last `missing` steps of the growth in one transaction. */
 enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *form, int missing);
-/* A connection to a copy, up to date, of a file that may only be read; glance: of what it takes to find
- * winners, in memory. */
+/* Opens a connection to a migrated copy of a file that may only be read. glance: an in-memory copy of only
+ * what is needed to find winners. Called inside a transaction of `from` that began before version and missing
+ * were read, so that a migration by another process meanwhile is not seen. */
 enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_form *form, int version,
                                int missing, bool glance, sqlite3 **copy);
 
@@ -145,25 +153,27 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
  * see version_2_rows.sql. */
 int db_register_functions(sqlite3 *handle);
 
-/* Turn SQLite's answer into ours, with a sentence. what: "store a trial". */
+/* Converts SQLite's result code into a status, with a sentence. what: "store a trial". */
 enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what);
 enum status db_broken(const struct db *db, const char *what,
-                      int64_t id); /* a value that we never wrote: E_DB */
+                      int64_t id); /* E_DB: a value that we never write */
 
-/* A statement, prepared when first used and kept; reset and without parameters. sql must be one string
+/* A statement, prepared at its first use and kept; reset, without parameters. sql must be one string
  * literal. */
 enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 enum status db_exec(struct db *db, const char *sql, const char *what);
-enum status db_writable(const struct db *db); /* E_DB for a reader or a forked child: our own mistake */
+enum status db_writable(const struct db *db); /* E_DB for a reader or a forked child: a bug of ours */
 enum status db_begin(struct db *db);
 enum status db_end(struct db *db,
-                   enum status st); /* commit when OK, else roll back and keep the first error */
+                   enum status st); /* commits if OK, else rolls back and keeps the first error */
 
-/* Bind parameters from left to right. */
+/* A statement whose parameters are bound from left to right. A failure is reported when it is run. */
 struct binder {
     sqlite3_stmt *stmt;
     int next, rc;
+    enum status st; /* of its preparation */
 };
+struct binder db_bind(struct db *db, const char *sql); /* as db_prepare */
 struct binder bind_start(sqlite3_stmt *stmt);
 void bind_int(struct binder *b, int64_t value);
 void bind_real(struct binder *b, double value);   /* NAN: NULL */
@@ -172,14 +182,24 @@ void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
 
+/* db_prepare, with these numbers as its first parameters; *b goes on behind them. */
+enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
+                            struct binder *b);
+
 /* Run a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
-/* Step: *row is false at the end, and then the statement is reset. */
+/* Runs an INSERT; *id: the id of its row. */
+enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what);
+/* Reads the next row; *row is false at the end. db_done: no more rows are needed. */
+enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what);
+void db_done(const struct binder *b);
+/* *row is false at the end; then the statement is reset. */
 enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *what);
-/* Run a statement that gives one integer (0 when there is no row or it is NULL). */
+/* Runs a statement that gives one integer (0 if there is no row, or if it is NULL). */
 enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what);
 
-/* Read columns from left to right; a value of another type or outside its range is remembered in bad. */
+/* Reads columns from left to right; the first value of another type or outside its range is remembered in
+ * bad. */
 struct reader {
     sqlite3_stmt *stmt;
     int next;
@@ -191,22 +211,22 @@ int read_int(struct reader *r, const char *name, int least, int most);
 bool read_bool(struct reader *r, const char *name);
 double read_real(struct reader *r, const char *name, double least, double most);
 double read_time_us(struct reader *r, const char *name); /* of a call; 0: none */
-#define DB_CALL_US_LEAST 1e-3 /* a call that takes less than a nanosecond is none */
+#define DB_CALL_US_LEAST 1e-3                            /* a call takes at least a nanosecond */
 #define DB_CALL_US_MAX   1e15
 void read_text(struct reader *r, const char *name, char *text, size_t room);
-bool read_is_null(struct reader *r); /* looks at the next column; skips it if it is NULL */
+bool read_is_null(struct reader *r); /* whether the next column is NULL; then skips it */
 
-/* Now, within what can be stored. */
+/* The current time, limited to what can be stored. */
 int64_t db_now_us(void);
-/* Errors: E_INPUT (the clock is outside of it). */
+/* Errors: E_INPUT (the clock is outside the range that can be stored). */
 enum status db_check_clock(void);
 void db_time_text(int64_t us, char text[32]);
 #define DB_TIME_MAX INT64_C(253402300799000000) /* the end of the year 9999 */
 
 /* --- db_keys.c --- */
 
-/* Ids of rows; the add forms insert what is missing (inside a transaction), the find forms give 0 for what is
- * absent. */
+/* Ids of rows. The add functions insert a missing row (inside a transaction), the find functions return 0 for
+ * it. */
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id);
 enum status db_add_problem(struct db *db, const struct problem *problem, int64_t *id);
 enum status db_add_config(struct db *db, const struct config *config, const struct problem *problem, int arch,
@@ -215,26 +235,26 @@ enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id);
 enum status db_find_problem(struct db *db, const struct problem *problem, int64_t *id);
 enum status db_find_config(struct db *db, const struct config *config, const struct problem *problem,
                            int arch, int64_t *id);
-/* What identifies them, in the order of content_hash's arguments: three and four parameters. */
+/* Bind what identifies a row, in the order of content_hash's arguments: three and four parameters. */
 void bind_gpu(struct binder *b, const struct gpu *gpu);
 void bind_config(struct binder *b, struct db *db, const struct config *config, const struct problem *problem,
                  int arch);
 int64_t db_parameters_hash(struct db *db, const struct template *t);
-/* Of the kernel that a configuration is compiled to for a problem. */
+/* Hash of the kernel that a configuration is compiled to for a problem. */
 int64_t db_kernel_hash(const struct config *config, const struct problem *problem, int arch);
-/* Of the kernel of a configuration of version 1: template_hash says what its template was, op and arch what
- * it was compiled for. */
+/* Hash of the kernel of a version 1 configuration: template_hash identifies its template; op and arch are
+ * those for which it was compiled. */
 int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch);
-/* "NAME=0123456789abcdef": the value as it lies in memory. False: it does not fit. */
+/* "NAME=0123456789abcdef": the bits of the value. False: it does not fit. */
 #define DB_RATE_TEXT_MAX  64
 #define DB_RATES_TEXT_MAX 1024
 bool db_rate_format(const char *name, double value, char text[DB_RATE_TEXT_MAX]);
 
-/* What a filter lets through: GPUs by name, malloc'ed (NULL on errors), and the problem, 0 for any. No GPU
- * where the problem is not known. */
+/* Rows that match a filter: ids of GPUs, malloc'ed (NULL on errors), and of the problem, 0 for any. No GPU if
+ * the problem is not stored. */
 enum status db_match(struct db *db, const struct db_filter *filter, int64_t **gpus, int *count,
                      int64_t *problem_id);
-/* The figures that a run had, checked. Columns: DB_FIGURES_COLUMNS. */
+/* The figures of a run, checked. Columns: DB_FIGURES_COLUMNS. */
 #define DB_FIGURES_COLUMNS                                                                                   \
     "g.name, g.arch, g.sm_count, f.short_name, f.threads_per_sm, f.blocks_per_sm, f.registers_per_sm, "      \
     "f.smem_per_sm_bytes, f.smem_per_block_bytes, f.smem_reserved_bytes, f.l2_bytes, f.memory_bytes, "       \
@@ -250,17 +270,28 @@ struct db_run_row {
     const char *command;
     int64_t nonce, started_us;
 };
-/* The run with this content; inserted if it is not there. Inside a transaction. */
+/* The run with this content; a missing one is inserted. Inside a transaction. */
 enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run_id);
-/* The architecture of the GPU of a run. Errors: E_ABSENT. */
+/* The architecture of a run's GPU. Errors: E_ABSENT. */
 enum status db_run_arch(struct db *db, int64_t run_id, int *arch);
 
 #define DB_PROTOCOL_COLUMNS "r.driver, r.nvrtc, r.power_limit_w, r.protocol"
-/* Versions that both sides know, and that are not the same. */
+/* True if both versions are known and differ. */
 bool db_differ(const char *x, const char *y);
-/* Reads DB_PROTOCOL_COLUMNS: was it made with another driver, compiler, power limit or protocol than now
- * says? What either side does not know does not count. */
+/* Reads DB_PROTOCOL_COLUMNS: was it obtained with another driver, compiler, power limit or protocol than in
+ * now? Values that either side does not know are ignored. */
 bool db_read_stale(struct reader *r, const struct db_context *now);
+
+/* --- db_list.c --- */
+
+/* Rows that match a filter: sql is run for each GPU, by name, with the GPU's id as ?1 and the problem's as
+ * ?2, 0 for any. row reads one row, and may set *more to false. what: "list trials". */
+struct db_list {
+    const char *sql, *what;
+    enum status (*row)(struct db *db, sqlite3_stmt *stmt, void *self, bool *more);
+    void *self;
+};
+enum status db_list(struct db *db, const struct db_filter *filter, const struct db_list *list);
 
 /* --- db_trials.c --- */
 
@@ -270,52 +301,68 @@ bool db_read_stale(struct reader *r, const struct db_context *now);
     "t.compile_ms, t.time_us, t.samples_us, t.worst_error, t.exact, t.sm_clock_mhz, t.memory_clock_mhz, "    \
     "t.power_w, t.temperature_c, t.throttle_reasons, t.wall_ms"
 void db_read_outcome(struct reader *r, struct outcome *outcome);
-/* From the verdict on: the columns after recovered_us of DB_TRIAL_CONTENT. */
+/* Binds the verdict and what follows: the columns after recovered_us of DB_TRIAL_CONTENT. */
 void db_bind_outcome(struct binder *b, const struct outcome *outcome);
-/* Columns kernel_hash, schema_hash, text: false if the template is unknown by now or its kernel for this
+/* Reads the columns kernel_hash, schema_hash, text. False if the template is unknown, or its kernel for this
  * problem has changed. */
 bool db_read_config(struct db *db, struct reader *r, const struct problem *problem, int arch,
                     char text[CONFIG_TEXT_MAX], struct config *config);
 
-/* Insert the trial of an open attempt; recovered_us 0: told by the tuner. Inside a transaction. */
+/* Inserts the trial of an open attempt; recovered_us 0: reported by the tuner. Inside a transaction. */
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                             int64_t recovered_us);
 
 /* --- db_winners.c --- */
 
-/* The errors of decision number `decision`, and the decision itself (its evidence comes before it), unless
- * one with this content is there. A config_id of 0: cuBLAS won. Inside a transaction, as is db_point_to,
- * which makes a decision the winner. */
+/* Stores the errors of decision number `decision` and the decision itself, unless one with this content
+ * exists. Its evidence must be stored before. config_id 0: cuBLAS won. db_point_to makes a decision the
+ * winner. Both inside a transaction. */
 enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
                             int64_t config_id, const struct db_winner *winner, int64_t decided_us,
                             bool *added);
 enum status db_next_decision(struct db *db, int64_t *decision);
+
+/* Reads the errors measured for a decision; those not measured are left unchanged. */
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner,
+                           struct db_errors *rival);
+
+/* accuracy_answers for these errors. */
+bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival);
 enum status db_point_to(struct db *db, int64_t decision);
+
+/* --- db_preferences.c --- */
+
+/* Whether a decision may be the winner of its key: nothing else is pinned, it is not excluded, and it was not
+ * made for a pin that has been taken back. */
+enum status db_may_win(struct db *db, int64_t decision, bool *may);
+/* Pin the configuration of a decision; it becomes the winner. Inside a transaction. */
+enum status db_pin_decision(struct db *db, int64_t decision);
+/* Let the winners of all keys that have preferences follow them. Inside a transaction. */
+enum status db_settle_all(struct db *db);
 
 /* --- db_merge.c --- */
 
-/* Make a decision the winner if nothing better stands (db_exchange.h says what is better). Inside a
+/* Makes a decision the winner unless the present one is better (db_exchange.h defines the order). Inside a
  * transaction. */
 enum status db_challenge(struct db *db, int64_t decision, bool *won);
 
-/* Trials that no attempt preceded need numbers that no attempt will have: the first free one, and, once those
- * up to last are used, so that attempts go on behind them. Inside a transaction. */
+/* Ids for trials without an attempt, which no attempt may get: the first free id; once those up to the last
+ * one are used, attempts continue after them. Inside a transaction. */
 enum status db_free_trial_id(struct db *db, int64_t *id);
 enum status db_used_trial_ids(struct db *db, int64_t last);
 
 /* --- db_check.c --- */
 
-/* (db_values.c) What a reader would refuse in the tables that the checks by hash do not read: the first
- * finding, or
- * "". */
+/* (db_values.c) Looks for values that a reader would refuse, in tables that the checks of hashes do not read:
+ * the first finding, or "". */
 enum status db_check_values(struct db *db, char *finding, size_t room);
 
-/* The columns whose values are the content of a row, in the order of content_hash's arguments. Rows referred
- * to come before them, by their hashes. One list for writing and for checking. */
+/* The columns that are the content of a row, in the order of content_hash's arguments. Referenced rows come
+ * first, by their hashes. One list serves writing and checking. */
 #define DB_FIGURES_CONTENT                                                                                   \
     "short_name, threads_per_sm, blocks_per_sm, registers_per_sm, smem_per_sm_bytes, smem_per_block_bytes, " \
     "smem_reserved_bytes, l2_bytes, memory_bytes, clock_mhz, source"
-/* The rates of figures `f`, as one text. */
+/* The rates of figures `f` as one text. */
 #define DB_FIGURES_RATES                                                                                     \
     "(SELECT group_concat(rate, ' ') FROM (SELECT rate_text(name, value) AS rate FROM gpu_rates "            \
     "WHERE figures_id = f.id ORDER BY name))"

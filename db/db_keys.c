@@ -10,8 +10,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Names and kinds of the parameters: what the numbers of a configuration mean. Ranges may grow without
- * changing it. */
+/* Hash of the names and kinds of the parameters, which give a configuration's numbers their meaning. Their
+ * ranges may grow without changing it. */
 static uint64_t schema_hash(const struct template *t)
 {
     uint64_t hash = 0;
@@ -27,7 +27,7 @@ int64_t db_parameters_hash(struct db *db, const struct template *t)
 {
     for (int i = 0; i < db->parameters_count; i++)
         if (db->parameters[i].template == t) return db->parameters[i].schema;
-    /* More templates than places: the last place is used again. */
+    /* If there are more templates than entries, the last entry is reused. */
     int i = db->parameters_count < DB_TEMPLATES_MAX ? db->parameters_count++ : DB_TEMPLATES_MAX - 1;
     db->parameters[i] = (struct db_parameters){t, (int64_t)schema_hash(t)};
     return db->parameters[i].schema;
@@ -60,10 +60,7 @@ void bind_gpu(struct binder *b, const struct gpu *gpu)
 
 enum status db_find_gpu(struct db *db, const struct gpu *gpu, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)");
     bind_gpu(&b, gpu);
     return db_integer(db, &b, id, "look for a GPU");
 }
@@ -83,7 +80,7 @@ static int by_name(const void *x, const void *y)
     return strcmp(((const struct rate *)x)->name, ((const struct rate *)y)->name);
 }
 
-/* Those that are known, in the order of their names. */
+/* The known rates, in the order of their names. */
 static int rates_of(const struct gpu *gpu, struct rate rates[RATES_MAX])
 {
     int count = 0;
@@ -98,7 +95,7 @@ static int rates_of(const struct gpu *gpu, struct rate rates[RATES_MAX])
     return count;
 }
 
-/* Those that this program does not know are of no use to it. */
+/* Rates that this program does not know are ignored. */
 static void set_rate(struct gpu *gpu, const char *name, double value)
 {
     char rate[DB_RATE_TEXT_MAX];
@@ -128,7 +125,7 @@ static void format_rates(const struct gpu *gpu, char text[DB_RATES_TEXT_MAX])
             used += (size_t)snprintf(text + used, DB_RATES_TEXT_MAX - used, "%s%s", used ? " " : "", one);
 }
 
-/* One rate of the text; where the next one begins, NULL if this is none. */
+/* Reads one rate from the text. Returns the start of the next one, NULL if it is invalid. */
 static const char *read_rate(const char *at, char name[DB_RATE_TEXT_MAX], double *value)
 {
     const size_t length = strcspn(at, "=");
@@ -159,7 +156,7 @@ static void read_rates(struct reader *r, struct gpu *gpu)
 
 /* --- their figures --- */
 
-/* rates: as format_rates makes them. */
+/* rates: text made by format_rates. */
 static void bind_figures(struct binder *b, int64_t gpu_id, const struct gpu *g, const char *rates)
 {
     bind_int(b, gpu_id);
@@ -189,10 +186,7 @@ static enum status add_rates(struct db *db, int64_t figures_id, const struct gpu
     struct rate rates[RATES_MAX];
     enum status st = OK;
     for (int i = 0, count = rates_of(gpu, rates); !st && i < count; i++) {
-        sqlite3_stmt *stmt = NULL;
-        st = db_prepare(db, "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)", &stmt);
-        if (st) return st;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)");
         bind_int(&b, figures_id);
         bind_text(&b, rates[i].name);
         bind_real(&b, rates[i].value);
@@ -203,45 +197,33 @@ static enum status add_rates(struct db *db, int64_t figures_id, const struct gpu
 
 static enum status add_figures(struct db *db, int64_t gpu_id, const struct gpu *gpu, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
     char rates[DB_RATES_TEXT_MAX];
     format_rates(gpu, rates);
-    enum status st = db_prepare(db,
-                                "SELECT id "
-                                "FROM gpu_figures "
-                                "WHERE hash = (SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT ", rates) "
-                                "FROM " FIGURES_VALUES ")",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "SELECT id "
+                    "FROM gpu_figures "
+                    "WHERE hash = (SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT ", rates) "
+                    "FROM " FIGURES_VALUES ")");
     bind_figures(&b, gpu_id, gpu, rates);
-    if ((st = db_integer(db, &b, id, "look for a GPU")) || *id) return st;
-    st = db_prepare(db,
-                    "INSERT INTO gpu_figures (hash, gpu_id, " DB_FIGURES_CONTENT ") "
+    enum status st = db_integer(db, &b, id, "look for a GPU");
+    if (st || *id) return st;
+    b = db_bind(db, "INSERT INTO gpu_figures (hash, gpu_id, " DB_FIGURES_CONTENT ") "
                     "SELECT content_hash(gpu_hash, " DB_FIGURES_CONTENT
                     ", rates), gpu_id, " DB_FIGURES_CONTENT " "
-                    "FROM " FIGURES_VALUES,
-                    &stmt);
-    if (st) return st;
-    b = bind_start(stmt);
+                    "FROM " FIGURES_VALUES);
     bind_figures(&b, gpu_id, gpu, rates);
-    if ((st = db_run(db, &b, NULL, "store a GPU"))) return st;
-    *id = sqlite3_last_insert_rowid(db->handle);
-    return add_rates(db, *id, gpu);
+    st = db_insert(db, &b, id, "store a GPU");
+    return st ? st : add_rates(db, *id, gpu);
 }
 
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "INSERT INTO gpus (hash, name, arch, sm_count) "
-                                "VALUES (content_hash(?1, ?2, ?3), ?1, ?2, ?3) "
-                                "ON CONFLICT (hash) DO NOTHING",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO gpus (hash, name, arch, sm_count) "
+                                  "VALUES (content_hash(?1, ?2, ?3), ?1, ?2, ?3) "
+                                  "ON CONFLICT (hash) DO NOTHING");
     bind_gpu(&b, gpu);
-    if ((st = db_run(db, &b, NULL, "store a GPU"))) return st;
+    enum status st = db_run(db, &b, NULL, "store a GPU");
+    if (st) return st;
     if ((st = db_find_gpu(db, gpu, gpu_id))) return st;
     return add_figures(db, *gpu_id, gpu, figures_id);
 }
@@ -278,19 +260,17 @@ static bool names_arch(const char *text, int arch)
 
 static enum status match_gpus(struct db *db, const char *wanted, int64_t **ids, int *count)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT g.id, g.name, g.arch, f.short_name "
-                                "FROM gpus g "
-                                "JOIN gpu_figures f ON f.gpu_id = g.id "
-                                "ORDER BY g.name, g.id",
-                                &stmt);
+    struct binder b = db_bind(db, "SELECT g.id, g.name, g.arch, f.short_name "
+                                  "FROM gpus g "
+                                  "JOIN gpu_figures f ON f.gpu_id = g.id "
+                                  "ORDER BY g.name, g.id");
+    enum status st = OK;
     *ids = NULL;
     *count = 0;
     bool row = true;
-    while (!st && !(st = db_step(db, stmt, &row, "list the GPUs")) && row) {
+    while (!st && !(st = db_next(db, &b, &row, "list the GPUs")) && row) {
         char name[GPU_NAME_MAX], id[32];
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         int64_t gpu = read_long(&r, "id", 1, INT64_MAX);
         read_text(&r, "GPU name", name, sizeof name);
         int arch = read_int(&r, "arch", 10, 9999);
@@ -306,7 +286,7 @@ static enum status match_gpus(struct db *db, const char *wanted, int64_t **ids, 
         else (*ids = grown)[(*count)++] = gpu;
     }
     if (!st) return OK;
-    if (stmt) sqlite3_reset(stmt);
+    db_done(&b);
     free(*ids);
     *ids = NULL;
     *count = 0;
@@ -326,18 +306,16 @@ enum status db_match(struct db *db, const struct db_filter *filter, int64_t **gp
 
 enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu *gpu), void *self)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT r.gpu_uuid, r.driver, r.started_us, " DB_FIGURES_COLUMNS " "
-                                "FROM runs r "
-                                "JOIN gpus g ON g.id = r.gpu_id "
-                                "JOIN gpu_figures f ON f.id = r.figures_id "
-                                "ORDER BY r.started_us DESC, r.id DESC",
-                                &stmt);
+    struct binder b = db_bind(db, "SELECT r.gpu_uuid, r.driver, r.started_us, " DB_FIGURES_COLUMNS " "
+                                  "FROM runs r "
+                                  "JOIN gpus g ON g.id = r.gpu_id "
+                                  "JOIN gpu_figures f ON f.id = r.figures_id "
+                                  "ORDER BY r.started_us DESC, r.id DESC");
+    enum status st = OK;
     bool row = true;
-    while (!st && !(st = db_step(db, stmt, &row, "list the GPUs")) && row) {
+    while (!st && !(st = db_next(db, &b, &row, "list the GPUs")) && row) {
         struct db_gpu gpu;
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         read_text(&r, "gpu_uuid", gpu.uuid, sizeof gpu.uuid);
         read_text(&r, "driver", gpu.driver, sizeof gpu.driver);
         db_time_text(read_long(&r, "started_us", 0, DB_TIME_MAX), gpu.when);
@@ -345,7 +323,7 @@ enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu
         if (r.bad) st = db_broken(db, r.bad, 0);
         if (!st && !visit(self, &gpu)) break;
     }
-    if (stmt) sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 
@@ -355,10 +333,7 @@ enum status db_find_problem(struct db *db, const struct problem *problem, int64_
 {
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT id FROM problems WHERE text = ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT id FROM problems WHERE text = ?1");
     bind_text(&b, text);
     return db_integer(db, &b, id, "look for a problem");
 }
@@ -369,23 +344,16 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     if (st || *id) return st;
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
-    sqlite3_stmt *stmt = NULL;
-    st =
-        db_prepare(db,
-                   "INSERT INTO problems (hash, text, type, op, epilogue, m, n, k, batch) "
-                   "VALUES (content_hash(?1), ?1, substr(?1, 1, instr(?1, ':') - 1), ?2, '', ?3, ?4, ?5, ?6)",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(
+        db, "INSERT INTO problems (hash, text, type, op, epilogue, m, n, k, batch) "
+            "VALUES (content_hash(?1), ?1, substr(?1, 1, instr(?1, ':') - 1), ?2, '', ?3, ?4, ?5, ?6)");
     bind_text(&b, text);
     bind_text(&b, problem_op_name(problem));
     bind_int(&b, problem->m);
     bind_int(&b, problem->n);
     bind_int(&b, problem->k);
     bind_int(&b, problem->batch);
-    st = db_run(db, &b, NULL, "store a problem");
-    *id = sqlite3_last_insert_rowid(db->handle);
-    return st;
+    return db_insert(db, &b, id, "store a problem");
 }
 
 void bind_config(struct binder *b, struct db *db, const struct config *config, const struct problem *problem,
@@ -402,14 +370,9 @@ void bind_config(struct binder *b, struct db *db, const struct config *config, c
 enum status db_find_config(struct db *db, const struct config *config, const struct problem *problem,
                            int arch, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT id "
-                                "FROM configs "
-                                "WHERE hash = content_hash(?1, ?2, ?3, ?4)",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT id "
+                                  "FROM configs "
+                                  "WHERE hash = content_hash(?1, ?2, ?3, ?4)");
     bind_config(&b, db, config, problem, arch);
     return db_integer(db, &b, id, "look for a configuration");
 }
@@ -419,15 +382,8 @@ enum status db_add_config(struct db *db, const struct config *config, const stru
 {
     enum status st = db_find_config(db, config, problem, arch, id);
     if (st || *id) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "INSERT INTO configs (hash, template, kernel_hash, schema_hash, text) "
-                    "VALUES (content_hash(?1, ?2, ?3, ?4), ?1, ?2, ?3, ?4)",
-                    &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO configs (hash, template, kernel_hash, schema_hash, text) "
+                                  "VALUES (content_hash(?1, ?2, ?3, ?4), ?1, ?2, ?3, ?4)");
     bind_config(&b, db, config, problem, arch);
-    st = db_run(db, &b, NULL, "store a configuration");
-    *id = sqlite3_last_insert_rowid(db->handle);
-    return st;
+    return db_insert(db, &b, id, "store a configuration");
 }

@@ -2,7 +2,32 @@
 
 #include <stdlib.h>
 
-/* One trial of the list; its columns follow the statement below. */
+static enum status list_gpu(struct db *db, const struct db_list *list, int64_t gpu_id, int64_t problem_id,
+                            bool *more)
+{
+    struct binder b = db_bind(db, list->sql);
+    bind_int(&b, gpu_id);
+    bind_int(&b, problem_id);
+    bool row;
+    enum status st = OK;
+    while (*more && !st && !(st = db_next(db, &b, &row, list->what)) && row)
+        st = list->row(db, b.stmt, list->self, more);
+    db_done(&b);
+    return st;
+}
+
+enum status db_list(struct db *db, const struct db_filter *filter, const struct db_list *list)
+{
+    int64_t *gpus, problem_id;
+    int count;
+    bool more = true;
+    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
+    for (int i = 0; !st && more && i < count; i++) st = list_gpu(db, list, gpus[i], problem_id, &more);
+    free(gpus);
+    return st;
+}
+
+/* Reads one trial of the list; its columns follow the statement below. */
 static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_trial *trial)
 {
     struct reader r = read_start(stmt);
@@ -22,45 +47,35 @@ static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_trial
     return r.bad ? db_broken(db, r.bad, id) : OK;
 }
 
-static enum status list_trials(struct db *db, int64_t gpu_id, int64_t problem_id,
-                               bool (*visit)(void *self, const struct db_trial *trial), void *self,
-                               bool *more)
+struct listing {
+    bool (*visit)(void *self, const struct db_trial *trial);
+    void *self;
+};
+
+static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool *more)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "SELECT t.id, t.run_id, g.name, g.arch, p.text, t.ended_us, t.recovered_us, c.kernel_hash, "
-        "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
-        "FROM trials t "
-        "CROSS JOIN gpus g ON g.id = t.gpu_id "
-        "CROSS JOIN problems p ON p.id = t.problem_id "
-        "CROSS JOIN configs c ON c.id = t.config_id "
-        "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
-        "ORDER BY t.run_id DESC, t.ended_us, t.id",
-        &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bool row;
-    while (*more && !(st = db_step(db, stmt, &row, "list trials")) && row) {
-        struct db_trial trial;
-        if ((st = read_trial(db, stmt, &trial))) break;
-        *more = visit(self, &trial);
-    }
-    sqlite3_reset(stmt);
+    const struct listing *listing = self;
+    struct db_trial trial;
+    enum status st = read_trial(db, stmt, &trial);
+    if (!st) *more = listing->visit(listing->self, &trial);
     return st;
 }
 
 enum status db_trials(struct db *db, const struct db_filter *filter,
                       bool (*visit)(void *self, const struct db_trial *trial), void *self)
 {
-    int64_t *gpus, problem_id;
-    int count;
-    bool more = true;
-    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
-    for (int i = 0; !st && more && i < count; i++)
-        st = list_trials(db, gpus[i], problem_id, visit, self, &more);
-    free(gpus);
-    return st;
+    struct listing listing = {visit, self};
+    const struct db_list trials = {
+        .sql = "SELECT t.id, t.run_id, g.name, g.arch, p.text, t.ended_us, t.recovered_us, c.kernel_hash, "
+               "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
+               "FROM trials t "
+               "CROSS JOIN gpus g ON g.id = t.gpu_id "
+               "CROSS JOIN problems p ON p.id = t.problem_id "
+               "CROSS JOIN configs c ON c.id = t.config_id "
+               "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
+               "ORDER BY t.run_id DESC, t.ended_us, t.id",
+        .what = "list trials",
+        .row = list_row,
+        .self = &listing};
+    return db_list(db, filter, &trials);
 }

@@ -1,12 +1,13 @@
-/* Two locks, of the file itself and of its name, since each can be changed without the other.
+/* A writer locks both the file itself and its name, since each can change without the other.
  *
- * The file may have several names (bind mounts): so its writer locks the file. And a name may come to mean
- * another file while SQLite's log, which is called after the name, is in use: so its writer locks NAME.lock.
- * Both are locks of an open file description (F_OFD_SETLK), which the system drops when its last descriptor
- * goes, however the process ends: no child keeps them (close on exec, and after a fork without exec).
+ * The file is locked because it may have several names (bind mounts). NAME.lock is locked because a name may
+ * come to refer to another file while SQLite's log, whose name derives from it, is in use. Both locks belong
+ * to an open file description (F_OFD_SETLK). The system releases them when the last descriptor is closed,
+ * however the process ends. No child keeps them: descriptors are closed on exec, and in a forked child
+ * without exec.
  *
  * SQLite's own locks belong to the process and are lost when it closes *any* descriptor of the file. So a
- * process has one hold on a file, which keeps its descriptors until the last connection is closed. */
+ * process has one db_hold per file, which keeps its descriptors until the last connection is closed. */
 #include "db_internal.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define LOCKED_BYTE (INT64_C(1) << 62)         /* far behind the bytes that SQLite locks */
-#define WRITTEN_AS  "user.gemmtune.written_as" /* the name under which the file has a log; absent at rest */
+#define LOCKED_BYTE (INT64_C(1) << 62)         /* far beyond the bytes that SQLite locks */
+#define WRITTEN_AS  "user.gemmtune.written_as" /* name under which the file has a log; absent without one */
 
 struct db_hold {
     dev_t device;
@@ -60,16 +61,16 @@ static int lock_byte(int fd, int command, struct flock *lock, short type)
     return fcntl(fd, command, lock);
 }
 
-/* 0 or an errno; EAGAIN: another has it. */
+/* Returns 0 or an errno; EAGAIN: another process holds the lock. */
 static int lock_file(int fd)
 {
     struct flock lock;
     if (lock_byte(fd, F_OFD_SETLK, &lock, F_WRLCK) == 0) return 0;
-    if (errno == EINVAL && flock(fd, LOCK_EX | LOCK_NB) == 0) return 0; /* systems that only emulate Linux */
+    if (errno == EINVAL && flock(fd, LOCK_EX | LOCK_NB) == 0) return 0; /* where Linux is only emulated */
     return errno == EACCES ? EAGAIN : errno;
 }
 
-/* An errno: the file system has no locks. */
+/* Returns an errno if the file system has no locks. */
 static int ask_lock(int fd, bool *locked)
 {
     struct flock lock;
@@ -112,7 +113,7 @@ static enum status held(const char *path, int fd)
                 path, who);
 }
 
-/* One try. The file may be removed by its last holder between open and lock; then *again. */
+/* One attempt. The last holder may remove the file between open and lock; then *again. */
 static enum status lock_name_once(const char *path, const char *lock, int *fd, bool *again)
 {
     *again = false;
@@ -146,10 +147,10 @@ static enum status lock_name(const char *path, int *fd)
         enum status st = lock_name_once(path, lock, fd, &again);
         if (st) return st;
     }
-    if (again) return fail(E_BUSY, "the lock %s changes hands all the time", lock);
+    if (again) return fail(E_BUSY, "the lock %s keeps being removed and created by other processes", lock);
     char text[32];
     int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    /* Only for the message; a lock without a number locks as well. */
+    /* The number is only used in messages; the lock works without it. */
     if (ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) < 0) return OK;
     return OK;
 }
@@ -181,7 +182,7 @@ static void written_as(int fd, char name[PATH_MAX])
     name[length > 0 ? length : 0] = '\0';
 }
 
-/* A tuner that was killed wrote it under another name: its last trials are in the log of that name. */
+/* A tuner that was killed wrote the file under another name: its last trials are in the log of that name. */
 static enum status check_rest(const struct db_hold *hold, const char *path, const char *name)
 {
     struct stat log, ours, other;
@@ -189,22 +190,20 @@ static enum status check_rest(const struct db_hold *hold, const char *path, cons
     if (has_log(path, &ours) && ours.st_dev == log.st_dev && ours.st_ino == log.st_ino) return OK;
     const bool there = stat(name, &other) == 0;
     if (there && (other.st_dev != hold->device || other.st_ino != hold->inode)) return OK;
-    return fail(
-        E_DB,
-        "the tuner that wrote %s was killed when the file was called %s, and what it finished last is "
-        "in that name's log: %s",
-        path, name,
-        there ? "open it under that name" : "give it that name again, or the log (-wal) this one");
+    return fail(E_DB,
+                "the tuner that wrote %s was killed when the file was called %s, and its last results are in "
+                "that name's log: %s",
+                path, name,
+                there ? "open it under that name" : "rename it back, or rename the log (-wal) to match");
 }
 
 static enum status held_elsewhere(const char *path, const char *name)
 {
     if (!name[0] || strcmp(name, path) == 0)
-        return fail(
-            E_BUSY,
-            "%s is being written by another tuner, whose %s.lock is gone or beside another name; wait for "
-            "it, stop it, or name another file with --db",
-            path, path);
+        return fail(E_BUSY,
+                    "%s is being written by another tuner, whose lock %s.lock was removed or belongs to "
+                    "another name; wait for it, stop it, or name another file with --db",
+                    path, path);
     return fail(E_BUSY,
                 "%s is being written by another tuner under another name, %s, where its log is; wait for it, "
                 "stop it, or name another file with --db",
@@ -217,7 +216,7 @@ static enum status check_names(const struct db_hold *hold, int fd, const char *p
     struct stat log;
     bool locked;
     int error = ask_lock(fd, &locked);
-    if (error) return no_lock(path, error); /* SQLite cannot do without */
+    if (error) return no_lock(path, error); /* SQLite needs locks */
     written_as(fd, name);
     if (!locked) return check_rest(hold, path, name);
     const bool same = !name[0] || strcmp(name, path) == 0;
@@ -225,8 +224,9 @@ static enum status check_names(const struct db_hold *hold, int fd, const char *p
     return held_elsewhere(path, name);
 }
 
-/* The file was renamed while it was written. SQLite would remove its log for a new file's sake. A file is
- * there before its first journal, and has its pages before its first log. */
+/* The file was renamed while it was being written. SQLite would remove the log if it created a new file. A
+ * log can only belong to this name if the file exists: the file is created before its first journal, and has
+ * pages before its first log. */
 static enum status refuse_log_without_file(const char *path)
 {
     struct stat info, log;
@@ -236,8 +236,8 @@ static enum status refuse_log_without_file(const char *path)
     const bool wal = beside(path, "-wal", name) && stat(name, &log) == 0 && log.st_size > 0;
     if (there ? !wal : !has_log(path, &log)) return OK;
     return fail(E_DB,
-                "there is no database %s, but its log %s%s: was the file renamed while it was written? Give "
-                "it its name again, or remove the log, or name another file with --db",
+                "there is no database %s, but its log %s%s: was the file renamed while it was written? "
+                "Rename it back, or remove the log, or name another file with --db",
                 path, path, wal ? "-wal" : "-journal");
 }
 
@@ -250,7 +250,8 @@ static struct db_hold *find_hold(const struct stat *info)
     return hold;
 }
 
-/* The hold of the file at path with a descriptor for reading or writing; counted. */
+/* The hold of the file at path, with a descriptor for reading or writing; its reference count is
+ * increased. */
 static enum status find_or_open(const char *path, bool write, struct db_hold **out)
 {
     struct stat info;
@@ -300,7 +301,7 @@ enum status db_hold_read(const char *path, struct db_hold **out)
     return st;
 }
 
-/* The name is locked: now the file. */
+/* The name is locked; now the file. */
 static enum status lock_and_check(struct db_hold *hold, const char *path)
 {
     char name[PATH_MAX];
@@ -310,12 +311,12 @@ static enum status lock_and_check(struct db_hold *hold, const char *path)
     if (error) return held_elsewhere(path, name);
     enum status st = check_rest(hold, path, name);
     if (st) return st;
-    /* Where the file system keeps no attributes, a log of another name after a kill is not noticed. */
+    /* If the file system has no extended attributes, a log under another name after a kill goes unnoticed. */
     (void)!fsetxattr(hold->writing, WRITTEN_AS, path, strlen(path), 0);
     return OK;
 }
 
-/* The file first: who finds it locked must find the lock of its name, too. */
+/* The file is unlocked first: a process that finds it locked must find its name locked, too. */
 static void unlock(struct db_hold *hold, const char *path)
 {
     char lock[PATH_MAX];

@@ -25,25 +25,21 @@ static int power_of_two(double x)
 
 static enum status read_evidence(struct db *db, int64_t decision, struct evidence *e)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
-                   "d.decided_us, d.hash, p.text, g.arch, c.kernel_hash, c.schema_hash, c.text "
-                   "FROM decisions d "
-                   "JOIN runs r ON r.id = d.run_id "
-                   "JOIN problems p ON p.id = d.problem_id "
-                   "JOIN gpus g ON g.id = d.gpu_id "
-                   "LEFT JOIN configs c ON c.id = d.config_id "
-                   "WHERE d.id = ?1",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "SELECT d.predicted, r.protocol, d.rounds, d.ratio, d.ratio_low, d.ratio_high, "
+                    "d.decided_us, d.hash, p.text, g.arch, c.kernel_hash, c.schema_hash, c.text "
+                    "FROM decisions d "
+                    "JOIN runs r ON r.id = d.run_id "
+                    "JOIN problems p ON p.id = d.problem_id "
+                    "JOIN gpus g ON g.id = d.gpu_id "
+                    "LEFT JOIN configs c ON c.id = d.config_id "
+                    "WHERE d.id = ?1");
     bind_int(&b, decision);
     bool row;
-    if ((st = db_step(db, stmt, &row, "compare winners"))) return st;
+    enum status st = db_next(db, &b, &row, "compare winners");
+    if (st) return st;
     if (!row) return db_broken(db, "winner", decision);
-    struct reader r = read_start(stmt);
+    struct reader r = read_start(b.stmt);
     struct config config;
     struct problem problem;
     char text[PROBLEM_TEXT_MAX];
@@ -55,14 +51,14 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
     const double width = read_real(&r, "ratio_high", 0, 1e6) - low;
     e->width = ratio > 0 && width > 0 ? power_of_two(width / ratio) : INT_MAX;
     e->decided_us = read_long(&r, "decided_us", 0, DB_TIME_MAX);
-    if (sqlite3_column_bytes(stmt, r.next) == DB_HASH_BYTES)
-        memcpy(e->hash, sqlite3_column_blob(stmt, r.next), sizeof e->hash);
+    if (sqlite3_column_bytes(b.stmt, r.next) == DB_HASH_BYTES)
+        memcpy(e->hash, sqlite3_column_blob(b.stmt, r.next), sizeof e->hash);
     r.next++;
     read_text(&r, "problem", text, sizeof text);
     if (problem_parse(text, &problem) && !r.bad) r.bad = "problem";
     const int arch = read_int(&r, "arch", 10, 9999);
     e->usable = read_is_null(&r) || db_read_config(db, &r, &problem, arch, e->text, &config);
-    sqlite3_reset(stmt);
+    db_done(&b);
     return r.bad ? db_broken(db, r.bad, decision) : OK;
 }
 
@@ -71,7 +67,7 @@ static int order(int64_t x, int64_t y)
     return (x > y) - (x < y);
 }
 
-/* Positive if x is better than y; 0 only for one and the same. The list is in db_exchange.h. */
+/* Positive if x is better than y; 0 only if they are identical. The order is defined in db_exchange.h. */
 static int compare(const struct evidence *x, const struct evidence *y)
 {
     int better = order(x->usable, y->usable);
@@ -84,19 +80,14 @@ static int compare(const struct evidence *x, const struct evidence *y)
     return better ? better : memcmp(y->hash, x->hash, sizeof x->hash);
 }
 
-/* The winner for the key of a decision; 0: there is none. */
+/* The winner for the key of a decision; 0: none. */
 static enum status standing(struct db *db, int64_t decision, int64_t *winner)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT w.decision_id "
-                                "FROM decisions d "
-                                "JOIN winners w ON w.gpu_id = d.gpu_id AND w.problem_id = d.problem_id AND "
-                                "w.cold = d.cold "
-                                "WHERE d.id = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT w.decision_id "
+                                  "FROM decisions d "
+                                  "JOIN winners w ON w.gpu_id = d.gpu_id AND w.problem_id = d.problem_id AND "
+                                  "w.cold = d.cold "
+                                  "WHERE d.id = ?1");
     bind_int(&b, decision);
     return db_integer(db, &b, winner, "look for a winner");
 }
@@ -105,8 +96,11 @@ enum status db_challenge(struct db *db, int64_t decision, bool *won)
 {
     struct evidence old = {.rounds = 0}, new = {.rounds = 0};
     int64_t winner;
+    bool may;
     *won = false;
-    enum status st = standing(db, decision, &winner);
+    enum status st = db_may_win(db, decision, &may);
+    if (st || !may) return st;
+    st = standing(db, decision, &winner);
     if (st || winner == decision) return st;
     if (winner) {
         if ((st = read_evidence(db, winner, &old)) || (st = read_evidence(db, decision, &new))) return st;
@@ -116,43 +110,33 @@ enum status db_challenge(struct db *db, int64_t decision, bool *won)
     return db_point_to(db, decision);
 }
 
-/* ---- numbers of trials ---- */
+/* ---- ids of trials ---- */
 
 enum status db_free_trial_id(struct db *db, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT 1 + max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0), "
-                   "coalesce((SELECT max(id) FROM trials), 0))",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "SELECT 1 + max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0), "
+                    "coalesce((SELECT max(id) FROM trials), 0))");
     return db_integer(db, &b, id, "number a trial");
 }
 
 enum status db_used_trial_ids(struct db *db, int64_t last)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "INSERT INTO attempts (id, run_id, problem_id, config_id, started_us) "
-                                "SELECT id, run_id, problem_id, config_id, started_us "
-                                "FROM trials "
-                                "WHERE id = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO attempts (id, run_id, problem_id, config_id, started_us) "
+                                  "SELECT id, run_id, problem_id, config_id, started_us "
+                                  "FROM trials "
+                                  "WHERE id = ?1");
     bind_int(&b, last);
-    if ((st = db_run(db, &b, NULL, "number trials"))) return st;
-    if ((st = db_prepare(db, "DELETE FROM attempts WHERE id = ?1", &stmt))) return st;
-    b = bind_start(stmt);
+    enum status st = db_run(db, &b, NULL, "number trials");
+    if (st) return st;
+    b = db_bind(db, "DELETE FROM attempts WHERE id = ?1");
     bind_int(&b, last);
     return db_run(db, &b, NULL, "number trials");
 }
 
 /* ---- copying ---- */
 
-/* Numbers of rows in the one file and in the other, ascending by the first. */
+/* Ids of rows in the source and in the target, ascending by the first. */
 struct map {
     int64_t (*pairs)[2];
     size_t count, room;
@@ -193,11 +177,11 @@ struct merge {
 };
 
 /* A table: columns id, hash, references to others, content. Rows of a checked file have the hash of their
- * content, so the hash is taken along, and a row whose hash is there is the same row. */
+ * content, so the hash is copied; a row whose hash exists in the target is the same row. */
 struct table {
     const char *name, *select, *insert, *find;
-    int references[4]; /* in the order of columns; -1: no more */
-    bool numbered;     /* new rows take numbers that are handed out here */
+    int references[4]; /* in the order of columns; -1 ends them */
+    bool numbered;     /* ids of new rows are assigned here */
 };
 
 static const struct table tables[TABLES] = {
@@ -251,10 +235,11 @@ static const struct table tables[TABLES] = {
     [DECISIONS] =
         {"decisions",
          "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         " FROM decisions ORDER BY id",
+         ", pinned FROM decisions ORDER BY id",
          "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
-         "?20, ?21, ?22, ?23, ?24) ON CONFLICT (hash) DO NOTHING",
+         ", pinned) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+         "?19, "
+         "?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (hash) DO NOTHING",
          "SELECT id FROM decisions WHERE hash = ?1",
          {RUNS, GPUS, PROBLEMS, CONFIGS},
          true},
@@ -278,23 +263,18 @@ static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt
     return rc ? db_error(m->to->handle, m->to->path, rc, "copy a row") : OK;
 }
 
-/* How a run ended is not part of its content: what is known wins over what is not, and over "killed", which
- * only says that nobody told; then the later end. */
+/* How a run ended is not part of its content. A known end is preferred to an unknown one and to "killed",
+ * which only means that no end was reported; then the later end is preferred. */
 static enum status end_run(struct merge *m, sqlite3_stmt *from, int64_t run_id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(m->to,
-                   "UPDATE runs SET ended_us = ?2, how = ?3 "
-                   "WHERE id = ?1 AND ?3 IS NOT NULL AND (how IS NULL OR "
-                   "(?3 <> 'killed', coalesce(?2, 0), ?3) > (how <> 'killed', coalesce(ended_us, 0), how))",
-                   &stmt);
-    if (st) return st;
+    struct binder b = db_bind(
+        m->to, "UPDATE runs SET ended_us = ?2, how = ?3 "
+               "WHERE id = ?1 AND ?3 IS NOT NULL AND (how IS NULL OR "
+               "(?3 <> 'killed', coalesce(?2, 0), ?3) > (how <> 'killed', coalesce(ended_us, 0), how))");
     const int last = sqlite3_column_count(from) - 1;
-    int rc = sqlite3_bind_int64(stmt, 1, run_id);
-    if (!rc) rc = sqlite3_bind_value(stmt, 2, sqlite3_column_value(from, last - 1));
-    if (!rc) rc = sqlite3_bind_value(stmt, 3, sqlite3_column_value(from, last));
-    struct binder b = {.stmt = stmt, .rc = rc};
+    bind_int(&b, run_id);
+    for (int i = 0; !b.rc && i < 2; i++)
+        b.rc = sqlite3_bind_value(b.stmt, 2 + i, sqlite3_column_value(from, last - 1 + i));
     return db_run(m->to, &b, NULL, "store the end of a run");
 }
 
@@ -303,11 +283,8 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to);
 
 static enum status find_row(struct merge *m, const struct table *t, sqlite3_stmt *from, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(m->to, t->find, &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    b.rc = sqlite3_bind_value(stmt, 1, sqlite3_column_value(from, 1));
+    struct binder b = db_bind(m->to, t->find);
+    b.rc = sqlite3_bind_value(b.stmt, 1, sqlite3_column_value(from, 1));
     return db_integer(m->to, &b, id, "look for a row");
 }
 
@@ -354,7 +331,7 @@ static enum status copy_table(struct merge *m, int number, int64_t *added)
     return !st && number == TRIALS && next > first ? db_used_trial_ids(m->to, next - 1) : st;
 }
 
-/* Rows that belong to one of the rows above, whose number is their first column. */
+/* Copies rows that belong to one of the rows above; their first column is its id. */
 static enum status copy_parts(struct merge *m, int64_t from, int64_t to, const char *select,
                               const char *insert, bool runners)
 {
@@ -402,6 +379,45 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to)
                       "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)", false);
 }
 
+/* Rows of two references and content, without a hash of their own. */
+static enum status copy_unhashed(struct merge *m, const char *select, const char *insert, int first,
+                                 int second)
+{
+    sqlite3_stmt *read = NULL, *write = NULL;
+    enum status st = db_prepare(m->from, select, &read);
+    bool row;
+    while (!st && !(st = db_step(m->from, read, &row, "read it")) && row) {
+        if ((st = db_prepare(m->to, insert, &write))) break;
+        struct binder b = bind_start(write);
+        bind_int(&b, map_find(&m->maps[first], sqlite3_column_int64(read, 0)));
+        bind_int(&b, map_find(&m->maps[second], sqlite3_column_int64(read, 1)));
+        for (int i = 2; !b.rc && i < sqlite3_column_count(read); i++)
+            b.rc = sqlite3_bind_value(write, i + 1, sqlite3_column_value(read, i));
+        st = db_run(m->to, &b, NULL, "copy a row");
+    }
+    if (read) sqlite3_reset(read);
+    return st;
+}
+
+/* Of two preferences for the same the one stands that was changed last. */
+static enum status copy_notes_and_preferences(struct merge *m)
+{
+    enum status st = copy_unhashed(
+        m, "SELECT run_id, problem_id, text FROM search_notes ORDER BY run_id, problem_id, text",
+        "INSERT INTO search_notes (run_id, problem_id, text) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        RUNS, PROBLEMS);
+    if (st) return st;
+    return copy_unhashed(
+        m,
+        "SELECT gpu_id, problem_id, pin, config, holds, changed_us FROM preferences "
+        "ORDER BY gpu_id, problem_id, pin, config",
+        "INSERT INTO preferences (gpu_id, problem_id, pin, config, holds, changed_us) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+        "ON CONFLICT DO UPDATE SET holds = excluded.holds, changed_us = excluded.changed_us "
+        "WHERE (excluded.changed_us, excluded.holds) > (preferences.changed_us, preferences.holds)",
+        GPUS, PROBLEMS);
+}
+
 static enum status copy_winners(struct merge *m)
 {
     sqlite3_stmt *from = NULL;
@@ -427,12 +443,15 @@ static enum status copy_all(struct merge *m)
         st = copy_table(m, i, &added);
         *totals[i] += added;
     }
-    return st ? st : copy_winners(m);
+    if (!st) st = copy_notes_and_preferences(m);
+    if (!st) st = copy_winners(m);
+    return st ? st : db_settle_all(m->to);
 }
 
 /* ---- files ---- */
 
-/* As one picture: what another process writes meanwhile is for the next merge. */
+/* In one transaction, which sees one state: what another process writes meanwhile is left to the next
+ * merge. */
 static enum status check_input(struct db *from)
 {
     char findings[512];
@@ -441,7 +460,7 @@ static enum status check_input(struct db *from)
     if (!st) st = db_check(from, findings, sizeof findings, &clean);
     if (st || clean) return st;
     findings[strcspn(findings, "\n")] = '\0';
-    return fail(E_DB, "%s is not taken: %.300s", from->path, findings);
+    return fail(E_DB, "%s is not merged: %.300s", from->path, findings);
 }
 
 static enum status merge_file(struct db *to, const char *path, struct db_merged *merged)

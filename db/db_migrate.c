@@ -9,7 +9,7 @@
 
 /* --- the backup --- */
 
-/* A copy of the whole file, made by SQLite itself, with the permissions of the file. */
+/* A copy of the whole file, made by SQLite itself, with the file's permissions. */
 static enum status copy_file(sqlite3 *handle, const char *path, const char *fresh)
 {
     struct stat info;
@@ -28,7 +28,7 @@ static enum status copy_file(sqlite3 *handle, const char *path, const char *fres
     } else if (!rc) {
         rc = sqlite3_errcode(copy);
     }
-    /* WAL mode is copied with the content; leave one plain file. */
+    /* WAL mode is copied with the content; this leaves one plain file. */
     if (!rc) rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     enum status st = rc ? db_error(copy, fresh, rc, "make a backup") : OK;
     sqlite3_close(copy);
@@ -52,12 +52,12 @@ static bool same_content(const char *x, const char *y)
     return same;
 }
 
-/* 0 or an errno; EEXIST: the name is taken. */
+/* Returns 0 or an errno; EEXIST: the name exists. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
-    if (access(to, F_OK) == 0) return EEXIST; /* a file system that cannot rename so */
+    if (access(to, F_OK) == 0) return EEXIST; /* for a file system without RENAME_NOREPLACE */
     return rename(from, to) == 0 ? 0 : errno;
 }
 
@@ -69,11 +69,11 @@ static void sync_folder(const char *path)
     if (slash) slash[slash == folder] = '\0';
     int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
-    fsync(fd); /* where a folder cannot be synced, its file system has no need of it */
+    fsync(fd); /* a file system that cannot sync a folder does not need it */
     close(fd);
 }
 
-/* PATH.v1-backup; if that is taken, by a backup of another content, PATH.v1-backup-2 and so on. */
+/* PATH.v1-backup; if a backup with other content has that name, PATH.v1-backup-2 and so on. */
 static enum status back_up(sqlite3 *handle, const char *path, int version)
 {
     char name[PATH_MAX], fresh[PATH_MAX];
@@ -118,7 +118,7 @@ static enum status check_references(sqlite3 *handle, const char *path)
     if (rc) return db_error(handle, path, rc, "check it");
     if (!orphans) return OK;
     return fail(E_DB,
-                "bringing %s up to date would leave %lld rows without what they refer to; nothing was "
+                "migrating %s would leave %lld rows without what they refer to; nothing was "
                 "changed",
                 path, (long long)orphans);
 }
@@ -141,12 +141,12 @@ static enum status make_or_migrate(sqlite3 *handle, const char *path, const stru
     } else {
         st = run_steps(handle, path, form, from);
     }
-    if (!st) st = db_quick_check(handle, path);
+    if (!st) st = db_check_structure(handle, path, false);
     if (!st) st = check_references(handle, path);
     return st ? st : set_version(handle, path, form->version);
 }
 
-/* Rows come in the order of the old tables: whether their references hold is for the checks to say. */
+/* Rows are copied in the order of the old tables; the checks verify the references afterwards. */
 static enum status start(sqlite3 *handle, const char *path)
 {
     int rc = sqlite3_exec(handle, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE",
@@ -184,18 +184,28 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
     return finish(handle, path, rc ? db_error(handle, path, rc, "add what it lacks") : OK);
 }
 
-/* --- a copy, for who may only read --- */
+/* --- a copy, for readers --- */
 
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
-/* What a winner is found without. */
-static bool wanted_at_a_glance(const char *table)
+/* The rows of a table that a glance copies, as a condition: of most tables those that the winners refer
+ * to. */
+static const char *wanted_at_a_glance(const char *table)
 {
-    static const char *const others[] = {"attempts", "trials", "decision_runners", "decision_samples",
-                                         "decision_errors"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(table, others[i]) == 0) return false;
-    return true;
+#define OF_WINNERS "(SELECT decision_id FROM winners)"
+    static const char *const conditions[][2] = {
+        {"attempts", "false"},
+        {"trials", "false"},
+        {"decision_runners", "false"},
+        {"decision_samples", "false"},
+        {"decision_errors", "decision_id IN " OF_WINNERS},
+        {"decisions", "id IN " OF_WINNERS},
+        {"configs", "id IN (SELECT config_id FROM decisions WHERE id IN " OF_WINNERS ")"},
+        {"runs", "id IN (SELECT run_id FROM decisions WHERE id IN " OF_WINNERS ")"}};
+#undef OF_WINNERS
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+        if (strcmp(table, conditions[i][0]) == 0) return conditions[i][1];
+    return "true";
 }
 
 static int copy_row(sqlite3_stmt *from, sqlite3_stmt *to)
@@ -207,11 +217,12 @@ static int copy_row(sqlite3_stmt *from, sqlite3_stmt *to)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static enum status copy_table(sqlite3 *from, sqlite3 *to, const char *path, const char *table)
+static enum status copy_table(sqlite3 *from, sqlite3 *to, const char *path, const char *table,
+                              const char *condition)
 {
     sqlite3_stmt *read = NULL, *write = NULL;
     char sql[400];
-    snprintf(sql, sizeof sql, "SELECT * FROM \"%.100s\"", table);
+    snprintf(sql, sizeof sql, "SELECT * FROM \"%.100s\" WHERE %s", table, condition);
     int rc = sqlite3_prepare_v2(from, sql, -1, &read, NULL), wrong = SQLITE_OK;
     if (!rc) {
         int used = snprintf(sql, sizeof sql, "INSERT INTO \"%.100s\" VALUES (?", table);
@@ -240,7 +251,7 @@ static enum status copy_tables(sqlite3 *from, sqlite3 *to, const char *path, boo
     enum status st = OK;
     while (!st && sqlite3_step(tables) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(tables, 0);
-        if (!glance || wanted_at_a_glance(name)) st = copy_table(from, to, path, name);
+        st = copy_table(from, to, path, name, glance ? wanted_at_a_glance(name) : "true");
     }
     sqlite3_finalize(tables);
     return st;
@@ -250,9 +261,8 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
                                int missing, bool glance, sqlite3 **copy)
 {
     const int grown = version == form->version ? form->growth_count - missing : 0;
+    int rc = SQLITE_OK;
     *copy = NULL;
-    int rc = sqlite3_exec(from, "BEGIN", NULL, NULL, NULL); /* as one picture */
-    if (rc) return db_error(from, path, rc, "read it");
     enum status st = db_connect(glance ? ":memory:" : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, copy);
     if (!st) {
         rc = sqlite3_exec(
@@ -269,7 +279,6 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
             rc = sqlite3_exec(*copy, form->growth[i], NULL, NULL, NULL);
     if (!st && !rc) rc = sqlite3_exec(*copy, "COMMIT; PRAGMA query_only = ON", NULL, NULL, NULL);
     if (!st && rc) st = db_error(*copy, path, rc, "make a copy to read");
-    sqlite3_exec(from, "COMMIT", NULL, NULL, NULL);
     if (!st) return OK;
     sqlite3_close(*copy);
     *copy = NULL;

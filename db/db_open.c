@@ -9,13 +9,13 @@
 
 #define BUSY_MS      5000
 #define GLANCE_MS    250
-#define LENGTH_MAX   (4 << 20)  /* no text, blob or row is larger */
-#define ALWAYS_CHECK (1 << 20)  /* bytes: smaller files are checked whenever they are opened */
-#define READER_CHECK (64 << 20) /* bytes: beyond, only a writer and tune verify take the time (20 s a GB) */
-#define SMALLEST     512        /* bytes: the smallest page there is */
+#define LENGTH_MAX   (4 << 20)  /* largest text, blob or row */
+#define ALWAYS_CHECK (1 << 20)  /* bytes: smaller files are checked at every opening */
+#define READER_CHECK (64 << 20) /* bytes: larger files: only writers and tune verify check (20 s per GB) */
+#define SMALLEST     512        /* bytes: SQLite's smallest page */
 #define WAL_LEFT_MAX "67108864"
 
-/* Settings for a file that anybody may have made. */
+/* Settings that make an untrusted file harmless. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle)
 {
     *handle = NULL;
@@ -31,7 +31,7 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle)
     if (!rc) sqlite3_limit(*handle, SQLITE_LIMIT_ATTACHED, 0);
     if (!rc) rc = sqlite3_busy_timeout(*handle, BUSY_MS);
     if (!rc) rc = db_register_functions(*handle);
-    if (!rc) /* none of these reads the file: whether it can be read is the caller's to find out */
+    if (!rc) /* none of these reads the file; the caller finds out whether it is readable */
         rc = sqlite3_exec(*handle, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
     if (!rc) return OK;
     enum status st = db_error(*handle, path, rc, "open it");
@@ -40,13 +40,14 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle)
     return st;
 }
 
-/* Append-only, without triggers: statements that change or drop what must stay cannot even be prepared. */
+/* Append-only, without triggers: statements that change or drop what must stay cannot even be prepared. Which
+ * decision is the winner may go: where all are excluded there is none. */
 static int authorize(void *unused, int action, const char *table, const char *column, const char *schema,
                      const char *inner)
 {
     (void)unused, (void)column, (void)schema, (void)inner;
-    static const char *const deletable[] = {"attempts"};
-    static const char *const updatable[] = {"runs", "winners", "sqlite_sequence"};
+    static const char *const deletable[] = {"attempts", "winners"};
+    static const char *const updatable[] = {"runs", "winners", "preferences", "sqlite_sequence"};
     switch (action) {
     case SQLITE_DELETE:
         for (size_t i = 0; i < sizeof deletable / sizeof *deletable; i++)
@@ -75,7 +76,7 @@ void db_guard(struct db *db, bool on)
     sqlite3_set_authorizer(db->handle, on ? authorize : NULL, NULL);
 }
 
-/* Is there something at path that could be a database? *size is 0 when there is nothing. */
+/* Is there something at path that could be a database? *size is 0 if there is nothing. */
 static enum status look(const char *path, enum db_mode mode, int64_t *size, bool *there)
 {
     struct stat info;
@@ -99,7 +100,7 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size, bool
     *size = info.st_size;
     if (info.st_size == 0 && mode != DB_WRITE)
         return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", path);
-    if (info.st_size > 0 && info.st_size < SMALLEST) /* SQLite takes a file of one byte for an empty one */
+    if (info.st_size > 0 && info.st_size < SMALLEST) /* SQLite treats a file of one byte as empty */
         return db_error(NULL, path, SQLITE_NOTADB, "read it");
     if (access(path, mode == DB_WRITE ? R_OK | W_OK : R_OK) != 0)
         return fail(E_IO, "cannot %s %s: %s", mode == DB_WRITE ? "write" : "read", path, strerror(errno));
@@ -114,7 +115,7 @@ static bool leftover(const char *path, const char *suffix)
            info.st_size > 0;
 }
 
-/* SQLite fills up an incomplete last page with zeros; a file that nobody is working on has none. */
+/* SQLite fills up an incomplete last page with zeros; an intact file that is not in use has none. */
 static enum status check_size(sqlite3 *handle, const char *path)
 {
     struct stat info;
@@ -133,19 +134,19 @@ static enum status check_size(sqlite3 *handle, const char *path)
         path);
 }
 
-/* The bounded part of checking: structure of a file seen for the first time, and of small ones always. */
+/* A check of limited duration: the structure of files that are opened for the first time, and always that of
+ * small ones. */
 static enum status check_once(sqlite3 *handle, const char *path, enum db_mode mode, int64_t size)
 {
     if (size > ALWAYS_CHECK && db_checked(path)) return OK;
-    if (size > READER_CHECK && mode == DB_READ)
-        return OK; /* its cells and values are checked as they are read */
+    if (size > READER_CHECK && mode == DB_READ) return OK; /* its values are checked as they are read */
     enum status st = check_size(handle, path);
-    if (!st) st = db_quick_check(handle, path);
+    if (!st) st = db_check_structure(handle, path, false);
     if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
     return st;
 }
 
-/* "file:PATH?immutable=1" with the characters that mean something in a URI escaped. */
+/* "file:PATH?immutable=1", with the special characters of a URI escaped. */
 static void immutable_uri(const char *path, char *uri, size_t room)
 {
     size_t used = (size_t)snprintf(uri, room, "file:");
@@ -157,8 +158,8 @@ static void immutable_uri(const char *path, char *uri, size_t room)
     snprintf(uri + used, room - used, "?immutable=1");
 }
 
-/* A writer in safe mode was killed in a transaction: its journal must be played back, which reading cannot
- * do. */
+/* A writer in safe mode was killed during a transaction: its journal must be played back, which a reader
+ * cannot do. */
 static enum status play_back_journal(const char *path)
 {
     struct db_hold *hold;
@@ -174,8 +175,8 @@ static enum status play_back_journal(const char *path)
     return st;
 }
 
-/* Connect for reading. The first read tells whether the file can be read as it lies: a file that was left in
- * WAL mode needs a writable folder, unless nothing is left in the log. */
+/* Connects for reading. The first read shows whether the file can be read as it is: a file that was left in
+ * WAL mode needs a writable folder, unless its log is empty. */
 static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handle)
 {
     for (int tries = 0;; tries++) {
@@ -186,7 +187,7 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
             sqlite3_exec(*handle, "PRAGMA query_only = ON; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
         int kind = rc & 0xff;
         if (kind != SQLITE_READONLY && kind != SQLITE_CANTOPEN)
-            return OK; /* other errors: db_identify names them */
+            return OK; /* db_identify reports other errors */
         sqlite3_close(*handle);
         *handle = NULL;
         if (rc == SQLITE_READONLY_ROLLBACK && tries == 0) {
@@ -194,24 +195,32 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
             continue;
         }
         if (leftover(path, "-wal") || leftover(path, "-journal"))
-            return fail(
-                E_IO,
-                "a tuner that was killed left work in %s-wal, and the folder may not be written to finish "
-                "it: copy both files into a folder of yours",
-                path);
+            return fail(E_IO,
+                        "a tuner that was killed left work in %s-wal, and the folder is not writable, so it "
+                        "cannot be finished: copy both files into a folder of yours",
+                        path);
         char uri[3 * PATH_MAX + 64];
         immutable_uri(path, uri, sizeof uri);
         return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);
     }
 }
 
+/* A reader keeps the file open for its complete check: the copy does not show how the file is stored on
+ * disk. */
 static enum status read_copy(struct db *db, int version, int missing)
 {
-    sqlite3 *file = db->handle;
-    enum status st =
-        db_copy_up_to_date(file, db->path, &db_form, version, missing, db->mode == DB_GLANCE, &db->handle);
-    sqlite3_close(file);
-    return st;
+    const bool glance = db->mode == DB_GLANCE;
+    enum status damaged = OK;
+    db->file = db->handle;
+    enum status st = db_copy_up_to_date(db->file, db->path, &db_form, version, missing, glance, &db->handle);
+    if (st == E_DB && !glance) damaged = db_check_structure(db->file, db->path, true);
+    if (glance) {
+        sqlite3_close(db->file);
+        db->file = NULL;
+    } else if (!st) {
+        sqlite3_exec(db->file, "COMMIT", NULL, NULL, NULL);
+    }
+    return damaged ? damaged : st;
 }
 
 static enum status open_reader(struct db *db, int64_t size)
@@ -221,14 +230,17 @@ static enum status open_reader(struct db *db, int64_t size)
     bool empty;
     const bool glance = db->mode == DB_GLANCE;
     if (!st) st = connect_reader(db->path, glance ? GLANCE_MS : BUSY_MS, &db->handle);
+    /* Version, tables and rows are read in one transaction, since a writer may be migrating the file. */
+    if (!st) st = db_exec(db, "BEGIN", "read it");
     if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
     if ((st = db_check_schema(db->handle, db->path, &db_form, version, &missing))) return st;
     if (!glance && (st = check_once(db->handle, db->path, db->mode, size))) return st;
-    return version < DB_VERSION || missing ? read_copy(db, version, missing) : OK;
+    if (version < DB_VERSION || missing) return read_copy(db, version, missing);
+    return db_exec(db, "COMMIT", "read it");
 }
 
-/* Look before locking, so that nothing appears beside a file that is not ours. */
+/* Checked before locking, so that no lock file appears beside a foreign file. */
 static enum status refuse_foreign(const char *path)
 {
     sqlite3 *handle = NULL;
@@ -243,15 +255,15 @@ static enum status refuse_foreign(const char *path)
     return st;
 }
 
-/* WAL where it works, else a rollback journal. A file at rest is always without WAL (db_close), so that it
- * can be copied as one file and read in a folder that may not be written. */
+/* WAL where it works, else a rollback journal. A file that is not in use is never in WAL mode (db_close), so
+ * that it can be copied as one file and read in a read-only folder. */
 static enum status choose_journal(struct db *db)
 {
     const char *sql = db->safe ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; "
                                  "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema; "
                                : "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = " WAL_LEFT_MAX "; ";
     int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
-    /* A reader in the middle of a query keeps us from changing the mode: the old one is as durable. */
+    /* A reader in the middle of a query blocks the change of mode; the old mode is as durable. */
     if (rc && (rc & 0xff) != SQLITE_BUSY) return db_error(db->handle, db->path, rc, "prepare for writing");
     return db_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", "prepare for writing");
 }
@@ -265,7 +277,7 @@ static enum status open_writer(struct db *db, int64_t size)
     db->writing = true;
     if ((st = db_connect(db->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db->handle))) return st;
     db->safe = db_on_network(db->path);
-    if (db->safe && (st = choose_journal(db))) return st; /* before WAL's shared memory could be touched */
+    if (db->safe && (st = choose_journal(db))) return st; /* before WAL's shared memory could be accessed */
     if ((st = db_migrate(db->handle, db->path, &db_form))) return st;
     if ((st = db_check_schema(db->handle, db->path, &db_form, DB_VERSION, &missing))) return st;
     if ((st = db_grow(db->handle, db->path, &db_form, missing))) return st;
@@ -296,13 +308,13 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     if (!st) st = db_exec(db, "PRAGMA cache_size = -16000" /* KiB */, "set the size of its cache");
     if (st) {
         db_close(db);
-        return st; /* NOLINT(clang-analyzer-unix.Malloc): closed by its owner, db is free */
+        return st; /* NOLINT(clang-analyzer-unix.Malloc): the owner closes it */
     }
     *out = db;
     return OK;
 }
 
-/* Nothing was ever stored in it: the disk was full, say. */
+/* Nothing was ever stored in it, for example because the disk was full. */
 static bool nothing_stored(struct db *db)
 {
     sqlite3_stmt *stmt = NULL;
@@ -325,17 +337,18 @@ static void remove_files(const char *path)
 void db_close(struct db *db)
 {
     if (!db) return;
-    if (db->owner != getpid())
-        return; /* a forked child must not touch the parent's connection, nor its lock */
+    if (db->owner != getpid()) return; /* a forked child must not use the parent's connection or lock */
     for (int i = 0; i < db->statement_count; i++) sqlite3_finalize(db->statements[i].handle);
     if (db->ready && !db->safe) {
-        /* One plain file at rest. A reader that is still connected keeps it in WAL mode, which is as good. */
+        /* Back to one plain file. If a reader is still connected, the file stays in WAL mode, which is as
+         * safe. */
         db_guard(db, false);
         sqlite3_busy_timeout(db->handle, 0);
         sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     }
     const bool useless = db->writing && db->created && nothing_stored(db);
     sqlite3_close(db->handle);
+    sqlite3_close(db->file);
     if (useless) remove_files(db->path);
     db_release(db->path, db->hold, db->writing);
     if (db->mode == DB_WRITE) db_remove_folders(db->given, db->made);

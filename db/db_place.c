@@ -13,7 +13,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* $NAME/gemmtune/REST, else ~/HOME_PART/gemmtune/REST. The XDG rules: a relative path counts as none. */
+/* $NAME/gemmtune/REST, else ~/HOME_PART/gemmtune/REST. As the XDG specification says, a relative $NAME is
+ * ignored. */
 static enum status user_path(const char *name, const char *home_part, const char *rest, char *path,
                              size_t room)
 {
@@ -41,14 +42,14 @@ enum status db_default_path(char *path, size_t room)
     return OK;
 }
 
-/* The length that the path will have once it is resolved. */
+/* Length of the path after it is resolved. */
 static size_t full_length(const char *path)
 {
     char there[PATH_MAX], whole[PATH_MAX];
     snprintf(there, sizeof there, "%s%s", path[0] == '/' ? "" : "./", path);
     const size_t length = strlen(there);
     size_t end = length;
-    while (!realpath(there, whole)) { /* up to what exists */
+    while (!realpath(there, whole)) { /* find the part that exists */
         while (end > 0 && there[end - 1] != '/') end--;
         while (end > 1 && there[end - 1] == '/') end--;
         there[end] = '\0';
@@ -59,7 +60,7 @@ static size_t full_length(const char *path)
 
 enum status db_check_path(const char *path)
 {
-    /* SQLite allows for the name of its journal. */
+    /* SQLite needs room for the name of its journal. */
     const size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - strlen("-journal");
     size_t length = strlen(path);
     if (length <= most) length = full_length(path);
@@ -158,8 +159,8 @@ bool db_on_network(const char *path)
 
 /* --- which files were checked --- */
 
-/* An empty file named after path, device and inode, in the user's cache folder: nothing that comes with a
- * database can claim that it was checked. */
+/* An empty file in the user's cache folder, named after path, device and inode: nothing inside a database
+ * file can claim that it was checked. */
 static bool marker(const char *path, char name[PATH_MAX])
 {
     struct stat info;
@@ -182,7 +183,7 @@ void db_remember_checked(const char *path)
 {
     char name[PATH_MAX];
     size_t made;
-    if (!marker(path, name) || db_make_folders(name, &made)) return; /* then it is checked again */
+    if (!marker(path, name) || db_make_folders(name, &made)) return; /* the check is repeated next time */
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) close(fd);
 }

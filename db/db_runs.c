@@ -42,44 +42,32 @@ enum status db_add_run(struct db *db, const struct db_run_row *row, int64_t *run
     int64_t gpu_id, figures_id;
     enum status st = db_add_gpu(db, &row->context->gpu, &gpu_id, &figures_id);
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "INSERT INTO runs (hash, gpu_id, figures_id, " DB_RUN_CONTENT ") "
-                    "SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT
-                    "), gpu_id, figures_id, " DB_RUN_CONTENT " "
-                    "FROM " RUN_VALUES " "
-                    "WHERE true "
-                    "ON CONFLICT (hash) DO NOTHING",
-                    &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO runs (hash, gpu_id, figures_id, " DB_RUN_CONTENT ") "
+                                  "SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT
+                                  "), gpu_id, figures_id, " DB_RUN_CONTENT " "
+                                  "FROM " RUN_VALUES " "
+                                  "WHERE true "
+                                  "ON CONFLICT (hash) DO NOTHING");
     bind_run(&b, gpu_id, figures_id, row);
     int64_t added;
     if ((st = db_run(db, &b, &added, "store the run"))) return st;
     *run_id = sqlite3_last_insert_rowid(db->handle);
     if (added) return OK;
-    st = db_prepare(db,
-                    "SELECT id "
+    b = db_bind(db, "SELECT id "
                     "FROM runs "
                     "WHERE hash = (SELECT content_hash(gpu_hash, figures_hash, " DB_RUN_CONTENT ") "
-                    "FROM " RUN_VALUES ")",
-                    &stmt);
-    if (st) return st;
-    b = bind_start(stmt);
+                    "FROM " RUN_VALUES ")");
     bind_run(&b, gpu_id, figures_id, row);
     return db_integer(db, &b, run_id, "look for a run");
 }
 
 enum status db_run_arch(struct db *db, int64_t run_id, int *arch)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db, "SELECT g.arch FROM runs r JOIN gpus g ON g.id = r.gpu_id WHERE r.id = ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT g.arch FROM runs r JOIN gpus g ON g.id = r.gpu_id WHERE r.id = ?1");
     bind_int(&b, run_id);
     int64_t value;
-    if ((st = db_integer(db, &b, &value, "look for a run"))) return st;
+    enum status st = db_integer(db, &b, &value, "look for a run");
+    if (st) return st;
     *arch = (int)value;
     return value ? OK : fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
 }
@@ -105,13 +93,8 @@ enum status db_run_end(struct db *db, int64_t run_id, const char *how)
 {
     enum status st = db_writable(db);
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "UPDATE runs SET ended_us = ?2, how = ?3 "
-                    "WHERE id = ?1 AND how IS NULL",
-                    &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "UPDATE runs SET ended_us = ?2, how = ?3 "
+                                  "WHERE id = ?1 AND how IS NULL");
     bind_int(&b, run_id);
     bind_int(&b, db_now_us());
     bind_text(&b, how);
@@ -131,20 +114,13 @@ static enum status insert_attempt(struct db *db, int64_t run_id, const struct pr
     if (!st) st = db_add_problem(db, problem, &problem_id);
     if (!st) st = db_add_config(db, config, problem, arch, &config_id);
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    st = db_prepare(db,
-                    "INSERT INTO attempts (run_id, problem_id, config_id, started_us) "
-                    "VALUES (?1, ?2, ?3, ?4)",
-                    &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO attempts (run_id, problem_id, config_id, started_us) "
+                                  "VALUES (?1, ?2, ?3, ?4)");
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
     bind_int(&b, config_id);
     bind_int(&b, db_now_us());
-    if ((st = db_run(db, &b, NULL, "store an attempt"))) return st;
-    *attempt_id = sqlite3_last_insert_rowid(db->handle);
-    return OK;
+    return db_insert(db, &b, attempt_id, "store an attempt");
 }
 
 enum status db_attempt(struct db *db, int64_t run_id, const struct problem *problem,
@@ -156,19 +132,17 @@ enum status db_attempt(struct db *db, int64_t run_id, const struct problem *prob
 
 static enum status delete_attempt(struct db *db, int64_t attempt_id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "DELETE FROM attempts WHERE id = ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "DELETE FROM attempts WHERE id = ?1");
     bind_int(&b, attempt_id);
     int64_t changes;
-    if ((st = db_run(db, &b, &changes, "end an attempt"))) return st;
+    enum status st = db_run(db, &b, &changes, "end an attempt");
+    if (st) return st;
     return changes == 1
                ? OK
                : fail(E_ABSENT, "attempt %lld is not under way in %s", (long long)attempt_id, db->path);
 }
 
-/* The trial and the end of its attempt, inside a transaction. */
+/* Stores the trial and ends its attempt, inside a transaction. */
 static enum status finish_attempt(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                                   int64_t recovered_us)
 {
@@ -190,13 +164,10 @@ enum status db_forget_attempt(struct db *db, int64_t attempt_id)
 
 /* --- recovery --- */
 
-/* The oldest attempt that no process of ours made; 0 if there is none. */
+/* The oldest attempt that was not made by this process; 0: none. */
 static enum status next_lost(struct db *db, int64_t *attempt_id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT min(id) FROM attempts WHERE run_id < ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT min(id) FROM attempts WHERE run_id < ?1");
     bind_int(&b, db->first_run ? db->first_run : INT64_MAX);
     return db_integer(db, &b, attempt_id, "look for unfinished attempts");
 }
@@ -212,13 +183,8 @@ static enum status recover_all(struct db *db, int64_t *count)
         ++*count;
     }
     if (st) return st;
-    sqlite3_stmt *stmt = NULL;
-    if ((st = db_prepare(db,
-                         "UPDATE runs SET how = 'killed' "
-                         "WHERE how IS NULL AND id < ?1",
-                         &stmt)))
-        return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "UPDATE runs SET how = 'killed' "
+                                  "WHERE how IS NULL AND id < ?1");
     bind_int(&b, db->first_run ? db->first_run : INT64_MAX);
     return db_run(db, &b, NULL, "mark killed runs");
 }

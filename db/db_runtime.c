@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Many winners share few configurations: each is parsed once, if it is met again soon. */
+/* Many winners share few configurations: recently parsed ones are kept. */
 #define PARSED_MAX 512
 
 struct parsed {
     int64_t id;     /* of the configuration; 0: empty */
-    const char *op; /* whether its kernel has changed, was asked for this op and architecture */
+    const char *op; /* the op and the architecture for which its kernel was compared */
     enum gemm_type type;
     int arch;
     struct config config;
@@ -30,15 +30,22 @@ static void parse_config(struct db *db, struct reader *r, const struct problem *
     parsed->config = config;
 }
 
-/* Columns: BRIEF_COLUMNS. False: the row holds something that we never wrote, or a configuration that is no
- * longer known. */
+static bool is_unproven(struct db *db, int64_t decision, enum gemm_type type)
+{
+    struct db_errors own = {.measured = false}, rival = {.measured = false};
+    return gemm_type_has_limits(type) &&
+           (db_read_errors(db, decision, &own, &rival) || !db_errors_answer(type, &own, &rival));
+}
+
+/* Columns: BRIEF_COLUMNS. Returns false if the row contains a value that we never write, or a configuration
+ * that is not known any more. */
 static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struct parsed *table,
                        unsigned places, struct db_brief *brief)
 {
     char problem[PROBLEM_TEXT_MAX];
     struct reader r = read_start(stmt);
     memset(brief, 0, sizeof *brief);
-    read_long(&r, "decision_id", 1, INT64_MAX);
+    const int64_t decision = read_long(&r, "decision_id", 1, INT64_MAX);
     read_text(&r, "problem", problem, sizeof problem);
     if (r.bad || problem_parse(problem, &brief->base.problem)) return false;
     brief->other_gpu = read_long(&r, "gpu_id", 1, INT64_MAX) != own_gpu;
@@ -68,6 +75,7 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     }
     brief->config = parsed->config;
     brief->changed = parsed->changed;
+    brief->unproven = is_unproven(db, decision, brief->base.problem.type);
     return parsed->usable;
 }
 
@@ -76,28 +84,24 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
 {
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT " BRIEF_COLUMNS " "
-                                "FROM problems p "
-                                "CROSS JOIN gpus g "
-                                "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
-                                "CROSS JOIN decisions d ON d.id = w.decision_id "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE p.text = ?4 AND g.hash = content_hash(?1, ?2, ?3) "
-                                "ORDER BY w.cold DESC",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT " BRIEF_COLUMNS " "
+                                  "FROM problems p "
+                                  "CROSS JOIN gpus g "
+                                  "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
+                                  "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                  "JOIN runs r ON r.id = d.run_id "
+                                  "LEFT JOIN configs c ON c.id = d.config_id "
+                                  "WHERE p.text = ?4 AND g.hash = content_hash(?1, ?2, ?3) "
+                                  "ORDER BY w.cold DESC");
     bind_gpu(&b, gpu);
     bind_text(&b, text);
+    enum status st = OK;
     bool row, found = false;
-    while (!found && !(st = db_step(db, stmt, &row, "look for a winner")) && row) {
+    while (!found && !(st = db_next(db, &b, &row, "look for a winner")) && row) {
         struct parsed one = {.id = 0};
-        found = read_brief(db, stmt, sqlite3_column_int64(stmt, 2), &one, 1, brief);
+        found = read_brief(db, b.stmt, sqlite3_column_int64(b.stmt, 2), &one, 1, brief);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     if (st || found) return st;
     return fail(E_ABSENT, "%s has no winner for %s on %s", db->path, text, gpu->name);
 }
@@ -135,28 +139,24 @@ struct brief_reading {
 
 static enum status read_problem(const struct brief_reading *r, int64_t problem, bool *go_on)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(r->db,
-                                "SELECT " BRIEF_COLUMNS " "
-                                "FROM gpus g "
-                                "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
-                                "CROSS JOIN decisions d ON d.id = w.decision_id "
-                                "CROSS JOIN problems p ON p.id = w.problem_id "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE g.arch = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(r->db, "SELECT " BRIEF_COLUMNS " "
+                                     "FROM gpus g "
+                                     "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
+                                     "CROSS JOIN decisions d ON d.id = w.decision_id "
+                                     "CROSS JOIN problems p ON p.id = w.problem_id "
+                                     "JOIN runs r ON r.id = d.run_id "
+                                     "LEFT JOIN configs c ON c.id = d.config_id "
+                                     "WHERE g.arch = ?1");
     bind_int(&b, r->arch);
     bind_int(&b, problem);
+    enum status st = OK;
     bool row;
-    while (*go_on && !(st = db_step(r->db, stmt, &row, "read the winners")) && row) {
+    while (*go_on && !(st = db_next(r->db, &b, &row, "read the winners")) && row) {
         struct db_brief brief;
-        if (!read_brief(r->db, stmt, r->own_gpu, r->table, PARSED_MAX, &brief)) ++*r->broken;
+        if (!read_brief(r->db, b.stmt, r->own_gpu, r->table, PARSED_MAX, &brief)) ++*r->broken;
         else *go_on = r->visit(r->self, &brief);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 

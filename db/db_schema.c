@@ -10,8 +10,27 @@ static const char *const schemas[DB_VERSION] = {text_schema_1_sql, text_schema_s
 static const struct db_migration steps[DB_VERSION] = {
     {{NULL}}, {{text_version_2_begin_sql, text_schema_sql, text_version_2_rows_sql}}};
 
-/* What version 2 has got since would be its growth; docs/database.md says what may be added so. */
-const struct db_form db_form = {.version = DB_VERSION, .schemas = schemas, .steps = steps};
+/* What version 2 has got since; docs/database.md says what may be added so. */
+static const char *const growth[] = {
+    /* What a person should know of a run's search for a problem, a sentence each; shown by explain. */
+    "CREATE TABLE search_notes (run_id INTEGER NOT NULL REFERENCES runs (id), "
+    "problem_id INTEGER NOT NULL REFERENCES problems (id), text TEXT NOT NULL, "
+    "PRIMARY KEY (run_id, problem_id, text)) STRICT, WITHOUT ROWID",
+    /* What a person has decided for a problem on a GPU. pin 1: this configuration is the winner, of several
+     * the one changed last; 0: it never is. holds 0: taken back. changed_us: when, as all times of day. */
+    "CREATE TABLE preferences (gpu_id INTEGER NOT NULL REFERENCES gpus (id), "
+    "problem_id INTEGER NOT NULL REFERENCES problems (id), pin INTEGER NOT NULL, config TEXT NOT NULL, "
+    "holds INTEGER NOT NULL, changed_us INTEGER NOT NULL, "
+    "PRIMARY KEY (gpu_id, problem_id, pin, config)) STRICT, WITHOUT ROWID",
+    /* bool: its configuration was pinned, so that it was not chosen among others */
+    "ALTER TABLE decisions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+};
+
+const struct db_form db_form = {.version = DB_VERSION,
+                                .schemas = schemas,
+                                .steps = steps,
+                                .growth = growth,
+                                .growth_count = sizeof growth / sizeof *growth};
 
 int db_ask(sqlite3 *handle, const char *sql, int64_t *value)
 {
@@ -48,7 +67,7 @@ enum status db_identify(sqlite3 *handle, const char *path, int newest, int *vers
     return OK;
 }
 
-/* Make the check's first finding a sentence. */
+/* Stores the check's first finding as a sentence. */
 static int keep_finding(void *text, int count, char **values, char **names)
 {
     (void)names;
@@ -57,10 +76,11 @@ static int keep_finding(void *text, int count, char **values, char **names)
     return 0;
 }
 
-enum status db_quick_check(sqlite3 *handle, const char *path)
+enum status db_check_structure(sqlite3 *handle, const char *path, bool full)
 {
     char finding[200] = "";
-    int rc = sqlite3_exec(handle, "PRAGMA quick_check(1)", keep_finding, finding, NULL);
+    const char *sql = full ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
+    int rc = sqlite3_exec(handle, sql, keep_finding, finding, NULL);
     if (rc) return db_error(handle, path, rc, "check it");
     if (strcmp(finding, "ok") == 0) return OK;
     return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)", path,
@@ -84,7 +104,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Where ALTER TABLE puts a new column: before what is said of the table as a whole. */
+/* Where ALTER TABLE inserts a new column: before the constraints of the table. */
 static const char *end_of_columns(const char *table)
 {
     const char *key = strstr(table, "\n    PRIMARY KEY ("), *end = key;
@@ -95,7 +115,7 @@ static const char *end_of_columns(const char *table)
     return end;
 }
 
-/* Without parentheses and quotes nothing can be computed in what was added. */
+/* Additions without parentheses and quotes cannot compute anything. */
 static bool has_plain_columns_more(const char *ours, const char *theirs)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ,.-'";
@@ -107,7 +127,7 @@ static bool has_plain_columns_more(const char *ours, const char *theirs)
            begins(added, ", ") && strspn(added, plain) >= more && !memmem(added, more, "--", 2);
 }
 
-/* Tables that this program does not know are never looked at, and indices of plain columns change no answer;
+/* Tables that this program does not know are never read, and indices of plain columns change no result;
  * views, triggers and virtual tables could. */
 static bool is_harmless(sqlite3 *model, sqlite3_stmt *stmt)
 {
@@ -120,7 +140,7 @@ static bool is_harmless(sqlite3 *model, sqlite3_stmt *stmt)
         return begins(sql, "CREATE INDEX ") && open && strcspn(open + 1, "(") == strlen(open + 1) &&
                strcspn(open, ")") + 1 == strlen(open);
     }
-    /* Made by a constraint: of a table of ours it would refuse rows. */
+    /* An index made by a constraint: on a table of ours it would refuse rows. */
     bool ours = true;
     if (sqlite3_prepare_v2(model, "SELECT 1 FROM sqlite_schema WHERE name = ?1", -1, &known, NULL) ==
             SQLITE_OK &&
@@ -139,7 +159,7 @@ static enum likeness compare_object(sqlite3_stmt *ours, sqlite3_stmt *theirs)
     return table && has_plain_columns_more(text_of(ours, 3), text_of(theirs, 3)) ? MORE : OTHER;
 }
 
-/* Walk two schemas side by side; *name: the first object that is not as it should be. */
+/* Compares two schemas object by object; *name: the first difference. */
 static int compare(sqlite3 *model, sqlite3_stmt *ours, sqlite3_stmt *theirs, char name[100],
                    enum likeness *like)
 {
@@ -202,8 +222,7 @@ enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_f
     *missing = 0;
     if (full == MORE && version == form->version) return OK;
     return fail(E_DB,
-                "%s calls itself version %d of gemmtune's database, but its tables are others (%s): it was "
-                "changed "
-                "by something else; name another file with --db",
+                "%s calls itself version %d of gemmtune's database, but its tables differ (%s): another "
+                "program changed it; name another file with --db",
                 path, version, first);
 }

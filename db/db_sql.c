@@ -11,7 +11,7 @@
 
 /* --- content_hash --- */
 
-/* Append a tag, a length and bytes, so that no two lists of values look alike. */
+/* Appends a tag, a length and bytes, so that different lists of values have different bytes. */
 static void append(unsigned char **at, char tag, const void *bytes, uint32_t length)
 {
     uint32_t little = htole32(length);
@@ -32,7 +32,7 @@ static void content_hash(sqlite3_context *context, int count, sqlite3_value **va
 {
     size_t room = 0;
     for (int i = 0; i < count; i++) {
-        int type = sqlite3_value_type(values[i]); /* asking a number for its bytes would turn it into text */
+        int type = sqlite3_value_type(values[i]); /* reading a number's bytes would convert it to text */
         room +=
             16 + (type == SQLITE_TEXT || type == SQLITE_BLOB ? (size_t)sqlite3_value_bytes(values[i]) : 0);
     }
@@ -136,7 +136,7 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return fail(E_IO, "cannot %s: %s or its folder may not be written; name another file with --db", what,
+        return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file with --db", what,
                     path);
     case SQLITE_CANTOPEN:
         return fail(E_IO, "cannot %s: %s cannot be opened (%s)", what, path, why);
@@ -146,7 +146,7 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
     case SQLITE_NOMEM:
         return fail(E_MEMORY, "out of memory while trying to %s in %s", what, path);
     case SQLITE_NOTADB:
-        return fail(E_DB, "%s is not a database of gemmtune, nor of SQLite; name another file with --db",
+        return fail(E_DB, "%s is neither a database of gemmtune nor of SQLite; name another file with --db",
                     path);
     case SQLITE_CORRUPT:
         return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)",
@@ -208,7 +208,7 @@ enum status db_begin(struct db *db)
 enum status db_end(struct db *db, enum status st)
 {
     if (!st) st = db_exec(db, "COMMIT", "commit");
-    /* SQLite may have rolled back by itself (full disk). */
+    /* SQLite may have rolled back by itself (disk full). */
     if (st && !sqlite3_get_autocommit(db->handle)) sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }
@@ -216,6 +216,13 @@ enum status db_end(struct db *db, enum status st)
 struct binder bind_start(sqlite3_stmt *stmt)
 {
     return (struct binder){.stmt = stmt, .next = 1};
+}
+
+struct binder db_bind(struct db *db, const char *sql)
+{
+    struct binder b = {.next = 1};
+    b.st = db_prepare(db, sql, &b.stmt);
+    return b;
 }
 
 static void bound(struct binder *b, int rc)
@@ -231,7 +238,7 @@ void bind_int(struct binder *b, int64_t value)
 
 void bind_real(struct binder *b, double value)
 {
-    bound(b, sqlite3_bind_double(b->stmt, b->next, value)); /* SQLite makes NULL of NAN */
+    bound(b, sqlite3_bind_double(b->stmt, b->next, value)); /* SQLite converts NAN to NULL */
 }
 
 void bind_finite(struct binder *b, double value)
@@ -246,7 +253,7 @@ void bind_text(struct binder *b, const char *value)
 
 void bind_blob(struct binder *b, const void *value, int bytes)
 {
-    /* A null pointer would be NULL instead of an empty blob. */
+    /* A null pointer would give NULL instead of an empty blob. */
     bound(b, sqlite3_bind_blob(b->stmt, b->next, bytes ? value : "", bytes, SQLITE_TRANSIENT));
 }
 
@@ -265,24 +272,58 @@ enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *wh
     return st;
 }
 
+enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
+                            struct binder *b)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum status st = db_prepare(db, sql, &stmt);
+    if (st) return st;
+    *b = bind_start(stmt);
+    for (int i = 0; i < count; i++) bind_int(b, numbers[i]);
+    return OK;
+}
+
+/* Without a statement every parameter fails, too. */
+static enum status ready(struct db *db, const struct binder *b, const char *what)
+{
+    if (b->st) return b->st;
+    return b->rc ? db_error(db->handle, db->path, b->rc, what) : OK;
+}
+
+enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what)
+{
+    enum status st = ready(db, b, what);
+    return st ? st : db_step(db, b->stmt, row, what);
+}
+
+void db_done(const struct binder *b)
+{
+    sqlite3_reset(b->stmt);
+}
+
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what)
 {
-    if (b->rc) return db_error(db->handle, db->path, b->rc, what);
     bool row;
-    enum status st = db_step(db, b->stmt, &row, what);
-    if (!st && row) sqlite3_reset(b->stmt);
+    enum status st = db_next(db, b, &row, what);
+    if (!st && row) db_done(b);
     if (!st && changes) *changes = sqlite3_changes64(db->handle);
+    return st;
+}
+
+enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what)
+{
+    enum status st = db_run(db, b, NULL, what);
+    *id = sqlite3_last_insert_rowid(db->handle);
     return st;
 }
 
 enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what)
 {
-    if (b->rc) return db_error(db->handle, db->path, b->rc, what);
     bool row;
-    enum status st = db_step(db, b->stmt, &row, what);
+    enum status st = db_next(db, b, &row, what);
     if (st) return st;
     *value = row ? sqlite3_column_int64(b->stmt, 0) : 0;
-    if (row) sqlite3_reset(b->stmt);
+    if (row) db_done(b);
     return OK;
 }
 
@@ -363,7 +404,7 @@ int64_t db_now_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    /* A clock that jumps out of what can be read back must not spoil what is being stored. */
+    /* If the clock jumps out of the range that can be stored, the data being stored must stay readable. */
     if (now.tv_sec < 0) return 0;
     return now.tv_sec >= DB_TIME_MAX / 1000000 ? DB_TIME_MAX
                                                : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
@@ -379,7 +420,7 @@ enum status db_check_clock(void)
     struct tm parts;
     if (gmtime_r(&now.tv_sec, &parts) && parts.tm_year > -1900 && parts.tm_year < 8100)
         strftime(text, sizeof text, "%Y-%m-%d", &parts);
-    return fail(E_INPUT, "the clock of this machine says %s; times from 1970 to 9999 can be stored: set it",
+    return fail(E_INPUT, "this machine's clock says %s; only times from 1970 to 9999 can be stored: set it",
                 text);
 }
 

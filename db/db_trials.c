@@ -20,7 +20,7 @@
     "FROM attempts a JOIN runs r ON r.id = a.run_id JOIN problems p ON p.id = a.problem_id "                 \
     "JOIN configs c ON c.id = a.config_id WHERE a.id = ?1)"
 
-/* Little-endian doubles, whatever the machine. Returns the number of bytes. */
+/* Little-endian doubles on every machine. Returns the number of bytes. */
 static int pack_samples(const struct outcome *o, uint64_t packed[OUTCOME_SAMPLES_MAX])
 {
     int count = o->sample_count < 0 ? 0 : o->sample_count;
@@ -55,45 +55,39 @@ void db_bind_outcome(struct binder *b, const struct outcome *o)
     bind_finite(b, o->wall_ms);
 }
 
-/* What could not be read later is refused now. */
+/* Reads the trial back: values that could not be read later are refused now. */
 static enum status read_back(struct db *db, int64_t id)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT " DB_OUTCOME_COLUMNS " FROM trials t WHERE t.id = ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT " DB_OUTCOME_COLUMNS " FROM trials t WHERE t.id = ?1");
     bind_int(&b, id);
     bool row;
-    if ((st = db_step(db, stmt, &row, "read a trial back"))) return st;
-    struct reader r = read_start(stmt);
+    enum status st = db_next(db, &b, &row, "read a trial back");
+    if (st) return st;
+    struct reader r = read_start(b.stmt);
     struct outcome outcome;
     db_read_outcome(&r, &outcome);
-    sqlite3_reset(stmt);
+    db_done(&b);
     return r.bad ? fail(E_INPUT, "an outcome with an impossible value (%s) was not stored", r.bad) : OK;
 }
 
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                             int64_t recovered_us)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db,
-        "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
-        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT
-        "), run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT " "
-        "FROM " TRIAL_VALUES,
-        &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(
+        db, "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT ") "
+            "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_TRIAL_CONTENT
+            "), run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT " "
+            "FROM " TRIAL_VALUES);
     bind_int(&b, attempt_id);
     if (outcome_usable(outcome)) bind_int(&b, outcome->cold);
-    else bind_null(&b); /* never timed: filed under the policy that its run had */
+    else bind_null(&b); /* never timed: belongs to the cache policy of its run */
     bind_int(&b, recovered_us ? recovered_us : db_now_us());
     if (recovered_us) bind_int(&b, recovered_us);
     else bind_null(&b);
     db_bind_outcome(&b, outcome);
     int64_t changes;
-    if ((st = db_run(db, &b, &changes, "store a trial"))) return st;
+    enum status st = db_run(db, &b, &changes, "store a trial");
+    if (st) return st;
     if (changes == 1) return read_back(db, attempt_id);
     return fail(E_ABSENT, "attempt %lld is not under way in %s", (long long)attempt_id, db->path);
 }
@@ -120,7 +114,7 @@ static void read_samples(struct reader *r, struct outcome *o)
 
 void db_read_outcome(struct reader *r, struct outcome *o)
 {
-    memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not looked at */
+    memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not read */
     o->errors = accuracy_unknown();
     char verdict[24];
     o->cold = read_bool(r, "cold");
@@ -144,8 +138,8 @@ void db_read_outcome(struct reader *r, struct outcome *o)
     o->wall_ms = read_real(r, "wall_ms", 0, 1e12);
 }
 
-/* Parameters 1 to 5: GPU, problem and cache policy; whatever the file does not know is NULL and matches
- * nothing. One statement instead of several, since each takes and gives back the file's locks. */
+/* Parameters 1 to 5: GPU, problem and cache policy; a value that the file does not contain is NULL and
+ * matches nothing. One statement instead of several, since each one takes and releases the file's locks. */
 #define OF_KEY                                                                                               \
     "t.gpu_id = (SELECT id FROM gpus WHERE hash = content_hash(?1, ?2, ?3)) AND t.problem_id = (SELECT id "  \
     "FROM "                                                                                                  \
@@ -164,26 +158,22 @@ static void bind_key(struct binder *b, const struct db_context *context, const s
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT t.id, " DB_PROTOCOL_COLUMNS ", " DB_OUTCOME_COLUMNS " "
-                                "FROM trials t INDEXED BY trials_by_key "
-                                "JOIN runs r ON r.id = t.run_id "
-                                "WHERE " OF_KEY " AND " OF_CONFIG " AND t.recovered_us IS NULL "
-                                "ORDER BY t.ended_us DESC, t.id DESC LIMIT 1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT t.id, " DB_PROTOCOL_COLUMNS ", " DB_OUTCOME_COLUMNS " "
+                                  "FROM trials t INDEXED BY trials_by_key "
+                                  "JOIN runs r ON r.id = t.run_id "
+                                  "WHERE " OF_KEY " AND " OF_CONFIG " AND t.recovered_us IS NULL "
+                                  "ORDER BY t.ended_us DESC, t.id DESC LIMIT 1");
     bind_key(&b, context, problem);
     bind_config(&b, db, config, problem, context->gpu.arch);
     bool row;
-    if ((st = db_step(db, stmt, &row, "look for a trial"))) return st;
+    enum status st = db_next(db, &b, &row, "look for a trial");
+    if (st) return st;
     if (!row) return fail(E_ABSENT, "this configuration has not been tried yet");
-    struct reader r = read_start(stmt);
+    struct reader r = read_start(b.stmt);
     int64_t id = read_long(&r, "id", 1, INT64_MAX);
     *stale = db_read_stale(&r, context);
     db_read_outcome(&r, outcome);
-    sqlite3_reset(stmt);
+    db_done(&b);
     return r.bad ? db_broken(db, r.bad, id) : OK;
 }
 
@@ -202,26 +192,22 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
                     struct db_best *best, int room, int *count)
 {
     *count = 0;
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db,
-                   "SELECT t.id, c.kernel_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
-                   "FROM trials t INDEXED BY trials_fastest "
-                   "CROSS JOIN configs c ON c.id = t.config_id "
-                   "WHERE " OF_KEY " AND t.verdict IN ('measured', 'slow') AND t.recovered_us IS NULL "
-                   "AND NOT EXISTS (SELECT 1 "
-                   "FROM trials n INDEXED BY trials_by_key "
-                   "WHERE n.gpu_id = t.gpu_id AND n.problem_id = t.problem_id "
-                   "AND n.cold = t.cold AND n.config_id = t.config_id "
-                   "AND n.recovered_us IS NULL AND (n.ended_us, n.id) > (t.ended_us, t.id)) "
-                   "ORDER BY t.time_us, t.id",
-                   &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "SELECT t.id, c.kernel_hash, c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
+                    "FROM trials t INDEXED BY trials_fastest "
+                    "CROSS JOIN configs c ON c.id = t.config_id "
+                    "WHERE " OF_KEY " AND t.verdict IN ('measured', 'slow') AND t.recovered_us IS NULL "
+                    "AND NOT EXISTS (SELECT 1 "
+                    "FROM trials n INDEXED BY trials_by_key "
+                    "WHERE n.gpu_id = t.gpu_id AND n.problem_id = t.problem_id "
+                    "AND n.cold = t.cold AND n.config_id = t.config_id "
+                    "AND n.recovered_us IS NULL AND (n.ended_us, n.id) > (t.ended_us, t.id)) "
+                    "ORDER BY t.time_us, t.id");
     bind_key(&b, context, problem);
+    enum status st = OK;
     bool row;
-    while (*count < room && !(st = db_step(db, stmt, &row, "look for the best trials")) && row) {
-        struct reader r = read_start(stmt);
+    while (*count < room && !(st = db_next(db, &b, &row, "look for the best trials")) && row) {
+        struct reader r = read_start(b.stmt);
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         char text[CONFIG_TEXT_MAX];
         bool current = db_read_config(db, &r, problem, context->gpu.arch, text, &best[*count].config);
@@ -230,7 +216,7 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
         if (r.bad && (st = db_broken(db, r.bad, id))) break;
         if (best[*count].outcome.time_us > 0) ++*count;
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 
@@ -238,21 +224,17 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
                            bool *yes)
 {
     int64_t crashes = 0;
-    sqlite3_stmt *stmt = NULL;
-    /* Of whatever op; trials cut off by one and the same kill count once. */
-    enum status st = db_prepare(db,
-                                "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
-                                "FROM trials INDEXED BY trials_fatal "
-                                "WHERE gpu_id = (SELECT id "
-                                "FROM gpus "
-                                "WHERE hash = content_hash(?1, ?2, ?3)) AND config_id IN (SELECT id "
-                                "FROM configs "
-                                "WHERE hash IN (content_hash(?4, ?7, ?5, ?6), content_hash(?4, ?8, ?5, ?6), "
-                                "content_hash(?4, ?9, ?5, ?6), content_hash(?4, ?10, ?5, ?6))) "
-                                "AND verdict IN ('crashed', 'hung')",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    /* With any op; trials cut off by the same kill count once. */
+    struct binder b =
+        db_bind(db, "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
+                    "FROM trials INDEXED BY trials_fatal "
+                    "WHERE gpu_id = (SELECT id "
+                    "FROM gpus "
+                    "WHERE hash = content_hash(?1, ?2, ?3)) AND config_id IN (SELECT id "
+                    "FROM configs "
+                    "WHERE hash IN (content_hash(?4, ?7, ?5, ?6), content_hash(?4, ?8, ?5, ?6), "
+                    "content_hash(?4, ?9, ?5, ?6), content_hash(?4, ?10, ?5, ?6))) "
+                    "AND verdict IN ('crashed', 'hung')");
     char text[CONFIG_TEXT_MAX];
     config_format(config, text);
     bind_gpu(&b, &context->gpu);
@@ -262,12 +244,11 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
     for (int op = 0; op < 4; op++) {
         struct problem problem = problem_make(1, 1, 1);
         problem.type = config->template->delivers;
-        problem.type = config->template->delivers;
         problem.trans_a = op & 1;
         problem.trans_b = op & 2;
         bind_int(&b, db_kernel_hash(config, &problem, context->gpu.arch));
     }
-    if ((st = db_integer(db, &b, &crashes, "count crashes"))) return st;
+    enum status st = db_integer(db, &b, &crashes, "count crashes");
     *yes = crashes >= 2;
-    return OK;
+    return st;
 }

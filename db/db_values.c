@@ -42,7 +42,7 @@ static void check_run(struct reader *r)
     read_real(r, "power_limit_w", 0, 1e6);
     read_bool(r, "cold");
     read_long(r, "protocol", 0, INT32_MAX);
-    /* A command may be longer than any of ours. */
+    /* A command may be longer than our own ones. */
     if (sqlite3_column_bytes(r->stmt, r->next) < TEXT_MAX) read_text(r, "command", command, sizeof command);
     else r->next++;
     read_long(r, "started_us", 0, DB_TIME_MAX);
@@ -71,6 +71,7 @@ static void check_decision(struct reader *r)
     read_real(r, "model_first16_share", 0, RATIO_MAX);
     read_int(r, "registers", 0, 1 << 20);
     read_int(r, "smem_bytes", 0, INT_MAX);
+    read_bool(r, "pinned");
 }
 
 static void check_sample(struct reader *r)
@@ -87,6 +88,21 @@ static void check_error(struct reader *r)
     read_real(r, "value", 0, INFINITY);
 }
 
+static void check_note(struct reader *r)
+{
+    char text[sizeof((struct db_search_note *)NULL)->text];
+    read_text(r, "text", text, sizeof text);
+}
+
+static void check_preference(struct reader *r)
+{
+    char text[CONFIG_TEXT_MAX];
+    read_bool(r, "pin");
+    read_text(r, "configuration", text, sizeof text);
+    read_bool(r, "holds");
+    read_long(r, "changed_us", 0, DB_TIME_MAX);
+}
+
 static const struct {
     const char *what, *sql; /* the first column names the row */
     void (*check)(struct reader *r);
@@ -101,12 +117,17 @@ static const struct {
      "ended_us, how "
      "FROM runs ORDER BY id",
      check_run},
-    {"decision", "SELECT id, " DB_DECISION_CONTENT " FROM decisions ORDER BY id", check_decision},
+    {"decision", "SELECT id, " DB_DECISION_CONTENT ", pinned FROM decisions ORDER BY id", check_decision},
     {"race of decision",
      "SELECT decision_id, runner, round, time_us FROM decision_samples ORDER BY decision_id, position",
      check_sample},
     {"errors of decision",
      "SELECT decision_id, name, value FROM decision_errors ORDER BY decision_id, who, name", check_error},
+    {"note of run", "SELECT run_id, text FROM search_notes ORDER BY run_id, problem_id, text", check_note},
+    {"preference for problem",
+     "SELECT problem_id, pin, config, holds, changed_us FROM preferences ORDER BY gpu_id, problem_id, pin, "
+     "config",
+     check_preference},
 };
 
 enum status db_check_values(struct db *db, char *finding, size_t room)

@@ -21,17 +21,12 @@
 static enum status insert_runners(struct db *db, int64_t decision, const struct problem *problem, int arch,
                                   const struct config *runners, int count)
 {
-    sqlite3_stmt *stmt = NULL;
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
         int64_t config_id;
         if ((st = db_add_config(db, &runners[i], problem, arch, &config_id))) return st;
-        st = db_prepare(db,
-                        "INSERT INTO decision_runners (decision_id, runner, config_id) "
-                        "VALUES (?1, ?2, ?3)",
-                        &stmt);
-        if (st) return st;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, "INSERT INTO decision_runners (decision_id, runner, config_id) "
+                                      "VALUES (?1, ?2, ?3)");
         bind_int(&b, decision);
         bind_int(&b, i);
         bind_int(&b, config_id);
@@ -45,19 +40,14 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
 {
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
-        sqlite3_stmt *stmt = NULL;
-        st = db_prepare(db,
-                        "INSERT INTO decision_samples (decision_id, position, runner, round, "
-                        "time_us) "
-                        "VALUES (?1, ?2, ?3, ?4, ?5)",
-                        &stmt);
-        if (st) return st;
-        struct binder b = bind_start(stmt);
+        struct binder b = db_bind(db, "INSERT INTO decision_samples (decision_id, position, runner, round, "
+                                      "time_us) "
+                                      "VALUES (?1, ?2, ?3, ?4, ?5)");
         bind_int(&b, decision);
         bind_int(&b, i);
         bind_int(&b, samples[i].runner);
         bind_int(&b, samples[i].round);
-        bind_real(&b, samples[i].time_us); /* INFINITY: it failed in that block */
+        bind_real(&b, samples[i].time_us); /* INFINITY: the runner failed in that block */
         st = db_run(db, &b, NULL, "store a race");
     }
     return st;
@@ -66,11 +56,8 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
 static enum status insert_error(struct db *db, int64_t decision, const char *who, const char *name,
                                 double value)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
-        db, "INSERT INTO decision_errors (decision_id, who, name, value) VALUES (?1, ?2, ?3, ?4)", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b =
+        db_bind(db, "INSERT INTO decision_errors (decision_id, who, name, value) VALUES (?1, ?2, ?3, ?4)");
     bind_int(&b, decision);
     bind_text(&b, who);
     bind_text(&b, name);
@@ -90,18 +77,15 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
                                    int64_t config_id, const struct db_winner *w, int64_t decided_us,
                                    bool *added)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(
+    struct binder b = db_bind(
         db,
-        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ") "
+        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
+        ", pinned) "
         "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
-        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT " "
+        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23 "
         "FROM " DECISION_VALUES " x "
         "WHERE true "
-        "ON CONFLICT (hash) DO NOTHING",
-        &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+        "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, decision);
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
@@ -125,8 +109,9 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     bind_int(&b, w->registers);
     bind_int(&b, w->smem_bytes);
     bind_text(&b, w->rival);
+    bind_int(&b, w->pinned);
     int64_t changes;
-    st = db_run(db, &b, &changes, "store a decision");
+    enum status st = db_run(db, &b, &changes, "store a decision");
     *added = changes == 1;
     return st;
 }
@@ -146,10 +131,7 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
 
 enum status db_next_decision(struct db *db, int64_t *decision)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT coalesce(max(id), 0) + 1 FROM decisions");
     return db_integer(db, &b, decision, "number a decision");
 }
 
@@ -172,21 +154,16 @@ enum status db_decision_continues(struct db *db, int64_t decision_id, const char
     return st;
 }
 
-/* A measured winner stands for this key: a prediction says nothing against it. */
+/* A measured winner exists for this key: a prediction does not replace it. */
 static enum status measured_stands(struct db *db, int64_t run_id, int64_t problem_id, bool cold,
                                    int64_t *stands)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT 1 "
-                                "FROM winners w "
-                                "JOIN decisions d ON d.id = w.decision_id "
-                                "WHERE w.gpu_id = (SELECT gpu_id "
-                                "FROM runs "
-                                "WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT 1 "
+                                  "FROM winners w "
+                                  "JOIN decisions d ON d.id = w.decision_id "
+                                  "WHERE w.gpu_id = (SELECT gpu_id "
+                                  "FROM runs "
+                                  "WHERE id = ?1) AND w.problem_id = ?2 AND w.cold = ?3 AND NOT d.predicted");
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
     bind_int(&b, cold);
@@ -195,22 +172,16 @@ static enum status measured_stands(struct db *db, int64_t run_id, int64_t proble
 
 enum status db_point_to(struct db *db, int64_t decision)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
-                                "SELECT gpu_id, problem_id, cold, id "
-                                "FROM decisions "
-                                "WHERE id = ?1 "
-                                "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
+                                  "SELECT gpu_id, problem_id, cold, id "
+                                  "FROM decisions "
+                                  "WHERE id = ?1 "
+                                  "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id");
     bind_int(&b, decision);
     return db_run(db, &b, NULL, "store a winner");
 }
 
-/* The evidence goes in before the decision, whose hash covers it; foreign keys are looked at when it is
- * committed. */
+/* The evidence is stored before the decision, whose hash covers it; foreign keys are checked at commit. */
 static enum status store_winner(struct db *db, int64_t run_id, const struct db_winner *w,
                                 const struct config *runners, int runner_count,
                                 const struct db_race_sample *samples, int sample_count)
@@ -220,7 +191,8 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
     bool added;
     enum status st = db_run_arch(db, run_id, &arch);
     if (!st) st = db_add_problem(db, &w->base.problem, &problem_id);
-    if (!st && w->base.predicted) st = measured_stands(db, run_id, problem_id, w->base.cold, &stands);
+    if (!st && w->base.predicted && !w->pinned)
+        st = measured_stands(db, run_id, problem_id, w->base.cold, &stands);
     if (st || stands) return st;
     if (w->config.template && (st = db_add_config(db, &w->config, &w->base.problem, arch, &config_id)))
         return st;
@@ -230,6 +202,9 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
     if ((st = db_add_decision(db, run_id, decision, problem_id, config_id, w, db_now_us(), &added)))
         return st;
     if (!added) return fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
+    if (w->pinned) return db_pin_decision(db, decision);
+    bool may;
+    if ((st = db_may_win(db, decision, &may)) || !may) return st;
     return db_point_to(db, decision);
 }
 
@@ -256,7 +231,7 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
     if (r->bad) return;
     const char *why = NULL;
     if (!config.template) {
-        /* config_parse has said why: unknown template, unknown parameter, value out of range. */
+        /* config_parse gave the reason: unknown template, unknown parameter, value out of range. */
         snprintf(w->why, sizeof w->why, "%.190s", status_text());
     } else if (!current) {
         snprintf(w->why, sizeof w->why, "the kernel template %s has changed since", config.template->name);
@@ -271,9 +246,9 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
-    if (w->base.predicted) return; /* a prediction rests on no driver */
+    if (w->base.predicted) return; /* a prediction does not depend on a driver */
     if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
-        now = NULL; /* another GPU's versions say nothing */
+        now = NULL; /* the versions of another GPU's run do not matter */
     if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
@@ -311,6 +286,7 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->model_first16_share = read_real(r, "model_first16_share", 0, RATIO_MAX);
     w->registers = read_int(r, "registers", 0, 1 << 20);
     w->smem_bytes = read_int(r, "smem_bytes", 0, INT_MAX);
+    w->pinned = read_bool(r, "pinned");
 }
 
 static void set_error(struct db_errors *e, const char *name, double value)
@@ -321,26 +297,45 @@ static void set_error(struct db_errors *e, const char *name, double value)
     if (strcmp(name, "rms") == 0) e->rms = value;
 }
 
-static enum status read_errors(struct db *db, struct db_winner *w)
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st =
-        db_prepare(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1", &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, w->decision_id);
+    struct binder b = db_bind(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1");
+    bind_int(&b, decision);
+    enum status st = OK;
     bool row;
-    while (!(st = db_step(db, stmt, &row, "read the errors of a product")) && row) {
+    while (!(st = db_next(db, &b, &row, "read the errors of a product")) && row) {
         char who[16], name[DB_TEXT_MAX];
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         read_text(&r, "who", who, sizeof who);
         read_text(&r, "name of an error", name, sizeof name);
         const double value = read_real(&r, "error", 0, INFINITY);
-        if (r.bad && (st = db_broken(db, r.bad, w->decision_id))) break;
-        set_error(strcmp(who, "winner") == 0 ? &w->errors : &w->rival_errors, name, value);
+        if (r.bad && (st = db_broken(db, r.bad, decision))) break;
+        set_error(strcmp(who, "winner") == 0 ? winner : rival, name, value);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
+}
+
+bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival)
+{
+    const struct accuracy x =
+        own->measured ? (struct accuracy){own->componentwise, own->rms, own->max} : accuracy_unknown();
+    const struct accuracy y = rival->measured
+                                  ? (struct accuracy){rival->componentwise, rival->rms, rival->max}
+                                  : accuracy_unknown();
+    return accuracy_answers(gemm_type_row(type), &x, &y);
+}
+
+/* A prediction makes no claim about errors. */
+static void judge_errors(struct db_winner *w)
+{
+    if (!w->config.template || w->base.predicted ||
+        db_errors_answer(w->base.problem.type, &w->errors, &w->rival_errors))
+        return;
+    snprintf(w->why, sizeof w->why, "nothing shows that it is as accurate as %s demands",
+             gemm_type_row(w->base.problem.type)->name);
+    w->unusable = true;
+    w->config.template = NULL;
 }
 
 /* Columns: those of WINNER_COLUMNS. */
@@ -363,8 +358,10 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     read_numbers(&r, w);
     if (!r.bad) judge_config(db, &r, w);
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
+    const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors);
+    judge_errors(w);
     judge_age(w, power, protocol, now);
-    return read_errors(db, w);
+    return st;
 }
 
 #define WINNER_COLUMNS                                                                                       \
@@ -372,72 +369,59 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, c.kernel_hash, c.schema_hash, c.text"
+    "d.smem_bytes, d.pinned, c.kernel_hash, c.schema_hash, c.text"
 
-static enum status list_winners(struct db *db, int64_t gpu_id, int64_t problem_id,
-                                const struct db_context *now,
-                                bool (*visit)(void *self, const struct db_winner *winner), void *self,
-                                bool *more)
+struct winner_list {
+    const struct db_context *now;
+    bool (*visit)(void *self, const struct db_winner *winner);
+    void *self;
+};
+
+static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool *more)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT " WINNER_COLUMNS " "
-                                "FROM winners w "
-                                "CROSS JOIN decisions d ON d.id = w.decision_id "
-                                "JOIN problems p ON p.id = w.problem_id "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "JOIN gpus g ON g.id = w.gpu_id "
-                                "JOIN gpu_figures f ON f.id = r.figures_id "
-                                "LEFT JOIN configs c ON c.id = d.config_id "
-                                "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND ?3 "
-                                "ORDER BY w.problem_id, (w.cold = ?4) DESC",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
-    bind_int(&b, gpu_id);
-    bind_int(&b, problem_id);
-    bind_int(&b, problem_id ? problem_id : INT64_MAX);
-    bind_int(&b, now ? now->cold : 1);
-    bool row;
-    while (*more && !(st = db_step(db, stmt, &row, "list winners")) && row) {
-        struct db_winner winner;
-        if ((st = read_winner(db, stmt, now, &winner))) break;
-        *more = visit(self, &winner);
-    }
-    sqlite3_reset(stmt);
+    const struct winner_list *list = self;
+    struct db_winner winner;
+    enum status st = read_winner(db, stmt, list->now, &winner);
+    if (!st) *more = list->visit(list->self, &winner);
     return st;
 }
+
+#define WINNER_LIST                                                                                          \
+    "SELECT " WINNER_COLUMNS " "                                                                             \
+    "FROM winners w "                                                                                        \
+    "CROSS JOIN decisions d ON d.id = w.decision_id "                                                        \
+    "JOIN problems p ON p.id = w.problem_id "                                                                \
+    "JOIN runs r ON r.id = d.run_id "                                                                        \
+    "JOIN gpus g ON g.id = w.gpu_id "                                                                        \
+    "JOIN gpu_figures f ON f.id = r.figures_id "                                                             \
+    "LEFT JOIN configs c ON c.id = d.config_id "                                                             \
+    "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND iif(?2 = 0, 9223372036854775807, ?2) "              \
+    "ORDER BY w.problem_id, w.cold"
 
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self)
 {
-    int64_t *gpus, problem_id;
-    int count;
-    bool more = true;
-    enum status st = db_match(db, filter, &gpus, &count, &problem_id);
-    for (int i = 0; !st && more && i < count; i++)
-        st = list_winners(db, gpus[i], problem_id, now, visit, self, &more);
-    free(gpus);
-    return st;
+    struct winner_list list = {now, visit, self};
+    const struct db_list winners = {.sql = now && !now->cold ? WINNER_LIST : WINNER_LIST " DESC",
+                                    .what = "list winners",
+                                    .row = list_row,
+                                    .self = &list};
+    return db_list(db, filter, &winners);
 }
 
 /* --- evidence --- */
 
 static enum status read_runners(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT e.runner, c.text "
-                                "FROM decision_runners e "
-                                "JOIN configs c ON c.id = e.config_id "
-                                "WHERE e.decision_id = ?1 "
-                                "ORDER BY e.runner",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT e.runner, c.text "
+                                  "FROM decision_runners e "
+                                  "JOIN configs c ON c.id = e.config_id "
+                                  "WHERE e.decision_id = ?1 "
+                                  "ORDER BY e.runner");
     bind_int(&b, decision_id);
+    enum status st = OK;
     bool row;
-    while (!(st = db_step(db, stmt, &row, "read a race")) && row) {
+    while (!(st = db_next(db, &b, &row, "read a race")) && row) {
         char(*grown)[CONFIG_TEXT_MAX] =
             realloc(e->runner_text, (size_t)(e->runner_count + 1) * sizeof *grown);
         if (!grown) {
@@ -445,31 +429,27 @@ static enum status read_runners(struct db *db, int64_t decision_id, struct db_ev
             break;
         }
         e->runner_text = grown;
-        struct reader r = read_start(stmt);
-        read_int(&r, "runner", e->runner_count, e->runner_count); /* 0, 1, ... without a gap */
+        struct reader r = read_start(b.stmt);
+        read_int(&r, "runner", e->runner_count, e->runner_count); /* 0, 1, ... without gaps */
         read_text(&r, "configuration", e->runner_text[e->runner_count], CONFIG_TEXT_MAX);
         if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
         e->runner_count++;
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 
 static enum status read_race(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db,
-                                "SELECT runner, round, time_us "
-                                "FROM decision_samples "
-                                "WHERE decision_id = ?1 "
-                                "ORDER BY position",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT runner, round, time_us "
+                                  "FROM decision_samples "
+                                  "WHERE decision_id = ?1 "
+                                  "ORDER BY position");
     bind_int(&b, decision_id);
+    enum status st = OK;
     bool row;
     int room = 0;
-    while (!(st = db_step(db, stmt, &row, "read a race")) && row) {
+    while (!(st = db_next(db, &b, &row, "read a race")) && row) {
         if (e->sample_count == room) {
             room = room ? 2 * room : 256;
             struct db_race_sample *grown = realloc(e->samples, (size_t)room * sizeof *grown);
@@ -479,7 +459,7 @@ static enum status read_race(struct db *db, int64_t decision_id, struct db_evide
             }
             e->samples = grown;
         }
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         struct db_race_sample *s = &e->samples[e->sample_count];
         s->runner = read_int(&r, "runner", -1, e->runner_count - 1);
         s->round = read_int(&r, "round", 0, 1 << 20);
@@ -487,7 +467,7 @@ static enum status read_race(struct db *db, int64_t decision_id, struct db_evide
         if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
         e->sample_count++;
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 

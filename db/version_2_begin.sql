@@ -1,5 +1,5 @@
--- version_2_begin.sql — what makes version 2 of version 1, first part: the old tables are put aside. Then comes schema.sql,
--- then version_2_rows.sql, all in one transaction.
+-- version_2_begin.sql — migrates version 1 to version 2, first part: renames the old tables. Then come
+-- schema.sql and version_2_rows.sql, all in one transaction.
 
 DROP INDEX trials_by_key;
 DROP INDEX trials_fastest;

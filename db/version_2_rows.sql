@@ -1,8 +1,8 @@
--- version_2_rows.sql — what makes version 2 of version 1, second part: every row is copied, with its hash taken anew, and
--- the old tables go.
+-- version_2_rows.sql — migrates version 1 to version 2, second part: copies every row with a new hash, and
+-- drops the old tables.
 --
--- A row whose hash does not fit its content keeps it: damage is found afterwards as it was before. A reference to what
--- is not there becomes one to a negative number, which is not there either.
+-- A row whose hash does not match its content keeps the old hash, so that the damage is found afterwards as
+-- it was before. A reference to a missing row becomes one to a negative id, which is missing, too.
 
 INSERT INTO gpus (id, hash, name, arch, sm_count)
 SELECT id, hash, name, arch, sm_count
@@ -69,9 +69,9 @@ LEFT JOIN old_gpu_figures o ON o.id = r.figures_id
 LEFT JOIN gpu_figures f ON f.id = r.figures_id
 ORDER BY r.id;
 
--- A configuration becomes one for each kernel that it was compiled to: what the compiler sees depends on op and
--- architecture. migrated_kernel(template_hash, text, op, arch) is the hash of that kernel if it is still the same, else
--- template_hash as it was, which is no kernel's.
+-- A configuration becomes one row for each kernel that it was compiled to: what the compiler sees depends on
+-- op and architecture. migrated_kernel(template_hash, text, op, arch) is the hash of that kernel if it is
+-- unchanged, else the old template_hash, which no kernel has.
 CREATE TABLE old_used (
     config_id INTEGER, op TEXT, arch INTEGER,
     kernel_hash INTEGER, hash BLOB, new_id INTEGER,
@@ -224,7 +224,7 @@ INSERT INTO winners (gpu_id, problem_id, cold, decision_id)
 SELECT gpu_id, problem_id, cold, decision_id
 FROM old_winners;
 
--- The numbers that runs and attempts had are not handed out again.
+-- Ids of old runs and attempts are not used again.
 DELETE FROM sqlite_sequence WHERE name IN ('runs', 'attempts');
 INSERT INTO sqlite_sequence (name, seq)
 SELECT substr(name, 5), seq

@@ -59,6 +59,12 @@ struct gemm_args gemm_args_of(const struct problem *p)
                               .group = 1};
 }
 
+bool gemm_plan_begin(struct launch_plan *plan, const struct problem *p)
+{
+    launch_plan_clear(plan);
+    return p->m > 0 && p->n > 0 && p->batch > 0;
+}
+
 void gemm_args_put(struct launch_plan *plan, const struct problem *p, const struct gemm_args *args)
 {
     const struct gemm_type_row *type = gemm_type_row(p->type);

@@ -16,6 +16,9 @@ extern const struct launch_block gemm_block;
  * pointers, which launches fill in. */
 struct gemm_args gemm_args_of(const struct problem *problem);
 
+/* Begin a plan: false if there is nothing to do, and then the plan is complete. */
+bool gemm_plan_begin(struct launch_plan *plan, const struct problem *problem);
+
 /* Make args the argument of a plan, with what a walk needs of the problem: slots, steps, batch, k, counters.
  * The pointers, alpha and beta in it are not looked at. */
 void gemm_args_put(struct launch_plan *plan, const struct problem *problem, const struct gemm_args *args);

@@ -35,6 +35,7 @@ enum status arguments_check_zero(const char *name, const void *words, size_t byt
 enum status arguments_copy_problem_slowly(const struct gt_problem *from, struct gt_problem *to)
 {
     enum status st = arguments_read("gt_problem", from, PROBLEM_FIRST, to, sizeof *to);
+    to->size = sizeof *to;
     return st ? st : arguments_check_zero("gt_problem", to->reserved, sizeof to->reserved);
 }
 

@@ -12,7 +12,7 @@ struct gemm_call {
     CUstream stream;
     CUdeviceptr workspace; /* the caller's, 0: none; the plan's own is used where it is too small */
     size_t workspace_bytes;
-    bool as_planned; /* by the plan's own way or not at all */
+    bool as_planned; /* by the plan's own executable or not at all */
 };
 
 #endif

@@ -3,8 +3,8 @@
 #include "arguments.h"
 #include "cache.h"
 #include "compile.h"
+#include "gpu_context.h"
 #include "handle.h"
-#include "place.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "workspace.h"
@@ -116,9 +116,9 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     }
     pthread_mutex_unlock(&open_lock);
     if (st) return answer_gpu(st);
-    struct place *place;
+    struct gpu_context *context;
     pthread_mutex_lock(&handle->lock);
-    st = place_add(handle, &place);
+    st = gpu_context_add(handle, &context);
     pthread_mutex_unlock(&handle->lock);
     return answer(st);
 }
@@ -151,9 +151,9 @@ void gt_close(struct gt_handle *handle)
     while (handle->plans) plan_free(handle->plans);
     plan_cache_free(&handle->found);
     plan_turnover_free(&handle->others);
-    for (struct place *place = atomic_load(&handle->places), *next; place; place = next) {
-        next = place->next;
-        place_free(place);
+    for (struct gpu_context *context = atomic_load(&handle->contexts), *next; context; context = next) {
+        next = context->next;
+        gpu_context_free(context);
     }
     CUcontext current = NULL;
     if (handle->own.context && cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && current == handle->own.context)
@@ -171,39 +171,40 @@ enum gt_status gt_trim(struct gt_handle *handle)
     if (!object_is(&handles, handle)) return no_handle("gt_trim");
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
-    for (struct place *place = atomic_load(&handle->places); place; place = place->next)
-        place_trim(handle, place);
+    for (struct gpu_context *context = atomic_load(&handle->contexts); context; context = context->next)
+        gpu_context_trim(handle, context);
     return GT_OK;
 }
 
 /* ---- plan, launch ---- */
 
-/* p: a copy with all members of ours. */
-static enum status open_plan(struct gt_handle *handle, uint64_t context, const struct gt_problem *p,
+/* From the caller's problem, a copy with all members of ours, to what can be launched. */
+static enum status open_plan(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *p,
                              struct gt_plan **plan)
 {
     struct problem problem;
-    struct place *place;
+    struct gpu_context *context;
     const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR};
     enum status st = arguments_problem(p, &problem);
-    if (!st) st = place_of(handle, context, &place);
-    return st ? st : plan_make(handle, place, &problem, &traits, plan);
+    if (!st) st = gpu_context_of(handle, context_id, &context);
+    if (!st) st = plan_make(handle, context, &problem, &traits, false, plan);
+    return st;
 }
 
 enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
 {
+    struct gt_problem p;
+    unsigned long long context_id;
     if (!problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
     *plan = NULL;
     if (!object_is(&handles, handle)) return no_handle("gt_plan_open");
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
-    struct gt_problem p;
-    unsigned long long context;
     enum status st = arguments_copy_problem(problem, &p);
-    if (st) return answer(st);
-    if ((st = place_current_context(handle, &context))) return answer_gpu(st);
-    return answer(open_plan(handle, context, &p, plan));
+    if (!st && gpu_context_current(handle, &context_id)) return GT_NO_GPU;
+    if (!st) st = open_plan(handle, context_id, &p, plan);
+    return answer(st);
 }
 
 void gt_plan_close(struct gt_plan *plan)
@@ -212,18 +213,18 @@ void gt_plan_close(struct gt_plan *plan)
 }
 
 /* The caller has asked for nothing else. */
-static enum gt_status not_as_planned(enum way_result result)
+static enum gt_status not_as_planned(enum launch_result result)
 {
     switch (result) {
-    case WAY_CROWDED:
+    case LAUNCH_NO_WORKSPACE:
         return answer(fail(E_MEMORY, "there is no device memory for the workspace of the plan's kernel"));
-    case WAY_REFUSED_NOW:
+    case LAUNCH_REFUSED_FOR_NOW:
         return GT_MEMORY;
-    case WAY_BROKEN:
-    case WAY_NO_CONTEXT:
+    case LAUNCH_FAILED:
+    case LAUNCH_NO_CONTEXT:
         return GT_DEVICE;
     default:
-        return result == WAY_REFUSED
+        return result == LAUNCH_REFUSED
                    ? GT_UNAVAILABLE
                    : answer(fail(E_ABSENT, "the plan's own kernel is not the one to launch"));
     }
@@ -235,31 +236,31 @@ static enum status enter_context(const struct gt_plan *plan)
     unsigned long long id = 0;
     CUcontext current = NULL;
     CUresult result = cuda.CtxGetCurrent(&current);
-    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->place->device.context);
+    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->context->device.context);
     if (result == CUDA_SUCCESS) result = cuda.CtxGetId(NULL, &id);
     enum status st = device_check(result, "make the plan's context current");
-    if (!st && id != plan->place->id)
+    if (!st && id != plan->context->id)
         st = fail(E_INPUT, "another context is current than the plan's, or the plan's was reset");
     return st;
 }
 
 /* The launch did not go as planned, which costs what it costs. */
-static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum way_result result,
-                                    const struct gemm_call *call)
+static enum gt_status launch_slowly(struct gt_plan *plan, struct executable *executable,
+                                    enum launch_result result, const struct gemm_call *call)
 {
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (result == WAY_NO_CONTEXT) {
-        enum status st =
-            device_check(cuda.CtxSetCurrent(plan->place->device.context), "make the plan's context current");
+    if (result == LAUNCH_NO_CONTEXT) {
+        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
+                                      "make the plan's context current");
         if (st) return answer(st);
-        result = way_launch(way, call);
+        result = executable_launch(executable, call);
     }
-    if (call->as_planned && result != WAY_DONE) return not_as_planned(result);
-    if (result == WAY_DONE) return GT_OK;
-    if (result == WAY_BROKEN || result == WAY_NO_CONTEXT) return GT_DEVICE;
+    if (call->as_planned && result != LAUNCH_DONE) return not_as_planned(result);
+    if (result == LAUNCH_DONE) return GT_OK;
+    if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return GT_DEVICE;
     enum status st = enter_context(plan);
     if (st) return answer(st);
-    return plan_launch_otherwise(plan, way, result, call) == WAY_DONE ? GT_OK : GT_DEVICE;
+    return plan_launch_otherwise(plan, executable, result, call) == LAUNCH_DONE ? GT_OK : GT_DEVICE;
 }
 
 /* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
@@ -267,15 +268,15 @@ static enum gt_status launch_slowly(struct gt_plan *plan, struct way *way, enum 
 static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_call *call)
 {
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (call->as_planned) return not_as_planned(WAY_MISSING);
+    if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
     enum status st = enter_context(plan);
     if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
     if (st) return answer(st);
-    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
-    if ((call->a | call->b | call->c) & way->unaligned)
-        way = atomic_load_explicit(&plan->way[PLAN_UNALIGNED], memory_order_acquire);
-    enum way_result result = way ? way_launch(way, call) : WAY_MISSING;
-    return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
+    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
+    if ((call->a | call->b | call->c) & executable->unaligned)
+        executable = atomic_load_explicit(&plan->executable[PLAN_UNALIGNED], memory_order_acquire);
+    enum launch_result result = executable ? executable_launch(executable, call) : LAUNCH_NOT_PREPARED;
+    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
 }
 
 static bool is_empty(const struct problem *p)
@@ -286,7 +287,7 @@ static bool is_empty(const struct problem *p)
 static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     const CUdeviceptr bits = call->a | call->b | call->c;
-    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
+    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
     if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
     if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
@@ -294,9 +295,9 @@ static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
         return answer(fail(E_INPUT, "A, B or C is NULL"));
     const bool other_beta =
         !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
-    if ((bits & way->unaligned) || other_beta) return launch_unexpected(plan, call);
-    enum way_result result = way_launch(way, call);
-    return result == WAY_DONE ? GT_OK : launch_slowly(plan, way, result, call);
+    if ((bits & executable->unaligned) || other_beta) return launch_unexpected(plan, call);
+    enum launch_result result = executable_launch(executable, call);
+    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
 }
 
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
@@ -328,34 +329,34 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
     return launch(plan, &x);
 }
 
-/* Keep a fresh plan for good if there is room and nothing of it is counted: *kept is it, or another thread's
- * that was first; NULL: there is no room. */
-static enum status keep(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
-                        struct gt_plan *fresh, struct gt_plan **kept)
-{
-    enum status st = OK;
-    pthread_mutex_lock(&handle->lock);
-    *kept = plan_cache_find(&handle->found, key, hash);
-    if (!*kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
-        st = plan_cache_add(&handle->found, key, hash, fresh);
-        if (!st) *kept = fresh;
-    }
-    pthread_mutex_unlock(&handle->lock);
-    return st;
-}
-
 static enum gt_status launch_asked(struct gt_plan *plan, const struct gt_call *call)
 {
     const struct gemm_call x = call_by_rows(plan, call);
     return launch(plan, &x);
 }
 
-static enum gt_status launch_turned(struct gt_handle *handle, struct turned_plan *taken,
-                                    const struct gt_call *call)
+/* Store a fresh plan, for good if there is room and nothing of it is counted, else among those that are
+ * turned over, and take it. Where another thread was first, its plan serves; one that is not needed any more
+ * is freed, and on errors this one. Out: *plan, or *taken if that is not NULL. */
+static enum status store_plan(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
+                              struct gt_plan **plan, struct turned_plan **taken)
 {
-    enum gt_status status = launch_asked(taken->plan, call);
-    plan_turnover_put(&handle->others, taken);
-    return status;
+    struct gt_plan *fresh = *plan, *unused = NULL;
+    enum status st = OK;
+    pthread_mutex_lock(&handle->lock);
+    struct gt_plan *kept = plan_cache_find(&handle->found, key, hash);
+    if (!kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
+        st = plan_cache_add(&handle->found, key, hash, fresh);
+        kept = fresh;
+    }
+    pthread_mutex_unlock(&handle->lock);
+    *taken = NULL;
+    *plan = kept;
+    if (!kept) st = plan_turnover_add(&handle->others, key, hash, fresh, taken, &unused);
+    else if (kept != fresh) unused = fresh;
+    if (st) unused = fresh;
+    if (unused) plan_free(unused);
+    return st;
 }
 
 /* The plan is not among those that are kept. */
@@ -364,19 +365,14 @@ static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *ha
                                                             const struct gt_problem *problem,
                                                             const struct gt_call *call)
 {
-    struct gt_plan *plan, *kept, *out;
+    struct gt_plan *plan = NULL;
     struct turned_plan *taken = plan_turnover_take(&handle->others, key, hash);
-    if (taken) return launch_turned(handle, taken, call);
-    enum status st = open_plan(handle, key->context, problem, &plan);
+    enum status st = taken ? OK : open_plan(handle, key->context, problem, &plan);
+    if (!st && !taken) st = store_plan(handle, key, hash, &plan, &taken);
     if (st) return answer(st);
-    st = keep(handle, key, hash, plan, &kept);
-    if (kept != plan && (st || kept)) plan_free(plan);
-    if (st) return answer(st);
-    if (kept) return launch_asked(kept, call);
-    st = plan_turnover_add(&handle->others, key, hash, plan, &taken, &out);
-    if (st) plan_free(plan);
-    else if (out) plan_free(out);
-    return st ? answer(st) : launch_turned(handle, taken, call);
+    enum gt_status status = launch_asked(taken ? taken->plan : plan, call);
+    if (taken) plan_turnover_put(&handle->others, taken);
+    return status;
 }
 
 /* The caller's problem as a key of plans: as aligned as the operands are, with the scalars looked at. */
@@ -393,7 +389,7 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
 {
     struct gt_problem p;
     struct gt_call copy;
-    unsigned long long context;
+    unsigned long long context_id;
     if (!object_is(&handles, handle)) return no_handle("gt_gemm");
     if (!problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
     enum status st = arguments_copy_problem(problem, &p);
@@ -402,10 +398,10 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
         call = &copy;
     }
     if (st) return answer(st);
-    st = place_current_context(handle, &context);
+    st = gpu_context_current(handle, &context_id);
     if (st) return answer_gpu(st);
     specialize(&p, call);
-    const struct plan_key key = plan_key_of(context, &p);
+    const struct plan_key key = plan_key_of(context_id, &p);
     const uint64_t hash = plan_hash(&key);
     struct gt_plan *plan = plan_cache_find(&handle->found, &key, hash);
     return plan ? launch_asked(plan, call) : gemm_slowly(handle, &key, hash, &p, call);

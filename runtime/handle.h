@@ -2,10 +2,10 @@
  *
  * gemmtune.c    the public functions
  * arguments.c   the structs that callers hand in
- * place.c       the contexts that a handle works in
- * plan.c        a plan: a problem, its ways, and another one when a launch needs it
- * prepare.c     from a problem to a way: the first choice that can be prepared
- * way.c         one prepared way to compute a problem: a kernel or cuBLAS
+ * gpu_context.c the contexts that a handle works in
+ * plan.c        a plan: a problem, its executables, and another one when a launch needs it
+ * prepare.c     from a problem to an executable: the first choice that can be prepared
+ * executable.c  one prepared way to compute a problem: a kernel or cuBLAS
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
  * captured.c    the same for graphs that are captured
@@ -24,11 +24,11 @@
 #include "blas_pool.h"
 #include "device.h"
 #include "gemmtune.h"
-#include "known.h"
 #include "notice.h"
 #include "object.h"
 #include "plan_cache.h"
 #include "plan_turnover.h"
+#include "winner_store.h"
 #include "workspaces.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,13 +36,13 @@
 struct module;
 
 /* A CUDA context that plans live in. */
-struct place {
-    struct place *next;
+struct gpu_context {
+    struct gpu_context *next;
     struct device device; /* its GPU; no stream of ours */
     uint64_t id;          /* of the context: another may come to be at its address */
     bool is_primary;      /* the GPU's primary one, which is retained */
-    pthread_mutex_t lock; /* known */
-    struct known known;
+    pthread_mutex_t lock; /* winners */
+    struct winner_store winners;
     struct blas_pool blas;
     struct workspaces *workspaces; /* NULL: none of ours */
     struct module *modules;        /* under the handle's lock, as is the next */
@@ -61,7 +61,7 @@ struct gt_handle {
     struct device own;    /* the context that gt_open made current because there was none */
     pthread_mutex_t lock; /* modules, plans; never held while something is compiled */
     pthread_cond_t built; /* a module is ready, or failed */
-    _Atomic(struct place *) places;
+    _Atomic(struct gpu_context *) contexts;
     struct gt_plan *plans;
     struct plan_cache found;
     struct plan_turnover others; /* beyond what found may hold */

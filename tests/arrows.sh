@@ -40,7 +40,7 @@ others='
 (nvml|cublas.*)\.h: nowhere
 nvrtc\.h:   tuner/cuda/compile.c
 sqlite3\.h: db
-uv\.h:      tuner/process/pool.c
+uv\.h:      tuner/process/pool.c tuner/process/pool_child.c tuner/process/pool_child.h
 ini\.h:     tuner/core/gpu.c tuner/search/space.c
 zlib\.h:    tools/common/recorded.c
 gt_cpu\.h:  kernel_templates/device
@@ -208,18 +208,18 @@ plant tuner/search/search.c '#include "db.h"'
 plant db/db_open.c '#include "compile.h"'
 plant tuner/measure/trial.c '#include "db.h"'
 plant tuner/judge/oracle.c '#include "measure.h"'
-plant tuner/winners/known.c '#include "gemmtune.h"'
+plant tuner/winners/winner_store.c '#include "gemmtune.h"'
 plant tuner/job/job.c '#include "db_view.h"'
 plant tuner/job/hints.c '#include "plan.h"'
 plant tools/query/cmd_query.c '#include "gemmtune.h"'
 plant runtime/plan/plan.c '#include "job.h"'
 plant runtime/dropin/engine/route.c '#include "job.h"'
-plant runtime/dropin/stub/stub.c '#include "known.h"'
+plant runtime/dropin/stub/stub.c '#include "winner_store.h"'
 # Libraries of others.
 plant tuner/base/stats.c '#include <cuda.h>'
 plant tuner/core/problem.c '#include <cublas_v2.h>'
 plant tuner/cuda/kernel.c '#include <nvrtc.h>'
-plant tuner/winners/known.c '#include <sqlite3.h>'
+plant tuner/winners/winner_store.c '#include <sqlite3.h>'
 plant tuner/process/children.c '#include <uv.h>'
 plant db/db_open.c '#include <ini.h>'
 plant tools/export/export_text.c '#include <zlib.h>'

@@ -2,17 +2,11 @@
 # consumers.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC: programs that use the installed library, built the ways people build: by
 # pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. Only gt_ is exported; and
 # neither the library nor the drop-in brings another library into a program.
+# shellcheck disable=SC1091,SC2154 # installed.sh sets lib, scratch and usr
 set -eu
 build=$1 include=$2 gpu=$3 nvrtc=$4
 examples=$(cd "$(dirname "$0")/../docs/examples" && pwd)
-grep -Eq '^GT_SANITIZE:[A-Z]+=(ON|address|thread)' "$build/CMakeCache.txt" && {
-    echo "skipped: the library was built with sanitizers, which its users would have to link, too"
-    exit 77
-}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cmake --install "$build" --prefix "$scratch/usr" >/dev/null
-lib=$(dirname "$(find "$scratch/usr" -name libgemmtune.a)")
+. "$(dirname "$0")/installed.sh"
 export PKG_CONFIG_PATH="$lib/pkgconfig" LD_LIBRARY_PATH="$lib"
 
 for file in "$lib/libgemmtune.so" "$lib/libgemmtune.a"; do

@@ -4,6 +4,8 @@
  *
  * The trials are of the first PROBLEMS problems, evenly; WINNERS problems have a winner each.
  */
+#include "least_config.h"
+#include "many_winners.h"
 #include "store.h"
 
 #include <inttypes.h>
@@ -17,24 +19,12 @@ static void must(enum status st)
     exit(1);
 }
 
-static struct problem number_problem(int64_t i)
-{
-    return problem_make(64 + 4 * (i % 317), 64 + 4 * (i / 317), 256 + 64 * (i % 7));
-}
-
 /* Right for every problem here. */
 static struct config winner_config(int64_t i)
 {
-    static const struct {
-        const char *name;
-        int value;
-    } values[] = {{"BM", 64}, {"BN", 64},     {"BK", 16},     {"WM", 32},    {"WN", 32},
-                  {"TM", 4},  {"TN", 8},      {"VA", 4},      {"STAGES", 2}, {"VB", 4},
-                  {"VC", 4},  {"UNROLL", 16}, {"STORE_AT", 8}};
-    struct config config = {.template = template_find("simt")};
-    for (int p = 0; p < config.template->param_count; p++) config.value[p] = config.template->params[p].least;
-    for (size_t v = 0; v < sizeof values / sizeof *values; v++)
-        config_set(&config, values[v].name, values[v].value);
+    struct config config = least_config("simt");
+    config_change(&config,
+                  "BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8");
     config_set(&config, "SPLIT_K", 1 + (int)(i % 50));
     return config;
 }
@@ -42,15 +32,8 @@ static struct config winner_config(int64_t i)
 static void put_winners(struct db *db, int64_t run, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        const struct db_winner w = {.base.problem = number_problem(i),
-                                    .config = winner_config(i),
-                                    .base.time_us = 10 + 1e-3 * (double)i,
-                                    .rival = "cublasSgemm",
-                                    .base.anchor_us = 11,
-                                    .base.ratio = 1.1,
-                                    .base.cold = true,
-                                    .base.exact = true,
-                                    .rounds = 8};
+        const struct config config = winner_config(i);
+        const struct db_winner w = many_winner(i, &config);
         must(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     }
 }
@@ -91,11 +74,11 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
     must(db_begin(db));
     for (int64_t i = 0; i < each; i++) {
         const struct config config = store_config((int)i);
-        const struct problem p = number_problem(0);
+        const struct problem p = many_problem(0);
         must(db_add_config(db, &config, &p, store_context().gpu.arch, &configs[i]));
     }
     for (int64_t i = 0, problem = 0; i < each * problems; i++) {
-        const struct problem p = number_problem(i / each);
+        const struct problem p = many_problem(i / each);
         if (i % each == 0) must(db_add_problem(db, &p, &problem));
         const struct outcome o = some_outcome(i, each);
         attempt(db, run, problem, configs[i % each], &id);

@@ -2,18 +2,11 @@
 # winners.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC BLAS: the README's "Use the winners", line by line as it is written there, with
 # the installed tree on a driver made of host memory. A line with "# GPU" must say, with exit code 5, that it needs one.
 # ./program is one that is linked with BLAS, a cuBLAS made of host memory. Skipped without NVRTC.
+# shellcheck disable=SC1091,SC2154 # installed.sh sets lib, scratch and usr
 set -eu
 build=$1 include=$2 gpu=$3 nvrtc=$4 blas=$5
 top=$(cd "$(dirname "$0")/.." && pwd)
-grep -Eq '^GT_SANITIZE:[A-Z]+=(ON|address|thread)' "$build/CMakeCache.txt" && {
-    echo "skipped: the library was built with sanitizers, which its users would have to link, too"
-    exit 77
-}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-usr=$scratch/usr
-cmake --install "$build" --prefix "$usr" >/dev/null
-lib=$(dirname "$(find "$usr" -name libgemmtune.a)")
+. "$(dirname "$0")/installed.sh"
 
 # As a user has it, in the source tree: an installed program, a driver, winners of today's kernels.
 mkdir -p "$scratch/tree/configs/winners" "$scratch/driver"

@@ -8,13 +8,14 @@
  * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the
  * host cuts longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of
  * batch item b to workspace + ((int64)b * splits + s) * m * n, row-major with leading dimension n, and
- * `gemm_reduce` adds the splits in ascending order and applies alpha, beta. Repeatable bit by bit.
+ * `gemm_reduce` adds the splits in ascending order and applies alpha, beta. The result is the same bit for
+ * bit in every launch.
  *
  * A template may lay out its workspace in another way, have a kernel before `gemm` that copies operands there
  * (simt_workspace.h), and let the last block of a tile to arrive add the parts. It counts arrivals in
  * `counters` unsigned integers at the start of the workspace. They must be 0 when a launch begins, and every
- * launch leaves them 0: whoever allocates a workspace zeroes its first 4 * counters bytes once. Launches that
- * may overlap (several streams) need a workspace each, as with any workspace.
+ * launch resets them to 0, so the first 4 * counters bytes of a workspace are zeroed once, after its
+ * allocation. Launches that may overlap (several streams) need separate workspaces.
  */
 #ifndef GT_GEMM_ARGS_H
 #define GT_GEMM_ARGS_H
@@ -32,7 +33,7 @@ struct gemm_args {
     int splits;      /* >= 1 */
     int k_per_split; /* multiple of BK; splits * k_per_split >= k */
     int group;       /* rasterisation: rows of tiles walked together; >= 1 */
-    int counters;    /* at the start of the workspace, zeroed at first; 0: there are none */
+    int counters;    /* length of the array of counters at the start of the workspace; 0: none */
     float alpha, beta;
 };
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_arrive.cuh — blocks that share a tile: who is the last to have stored its part? That one may read all
- * parts. Nobody waits for anybody, so it does not matter how many blocks run at a time. */
+/* gt_arrive.cuh — finds the last of the blocks that share a tile: the one that stores its part after all
+ * others have stored theirs, and may therefore read all parts. No block waits for another, so it does not
+ * matter how many blocks are resident at a time. */
 #ifndef GT_ARRIVE_CUH
 #define GT_ARRIVE_CUH
 
 #include "gt_memory.cuh"
 
-/* True in all threads of the last of `blocks` blocks that count themselves with `counter`, which goes back to
- * 0 for the next launch. What the block has stored is seen by the last one. `flag` is a float of shared
- * memory, used until the block's next barrier. */
+/* Returns true in all threads of the last of `blocks` blocks to call it with the same `counter`. That block
+ * resets the counter to 0 for the next launch, and sees everything that the others stored before their calls.
+ * `flag` is a float of shared memory that is in use until the block's next barrier. */
 static __device__ __forceinline__ bool last_to_arrive(unsigned *counter, int blocks, float *flag)
 {
     __syncthreads();

@@ -15,7 +15,7 @@
 #else
 #include "gt_memory.cuh"
 
-/* A source size of 0 fills with zeros. 16-byte copies bypass L1 (.cg), which narrower ones cannot. */
+/* A source size of 0 fills with zeros. 16-byte copies bypass L1 (.cg); narrower copies cannot. */
 template <int V>
 static __device__ __forceinline__ void cp_async(struct shared_place s, const float *g, bool valid)
 {

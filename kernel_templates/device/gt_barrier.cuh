@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_barrier.cuh — a barrier that threads pass in two steps, each with work of its own in between (sm_80):
- * `struct mbarrier`, 8 bytes of shared memory. Its phases follow each other; a phase is complete when `count`
- * arrivals have been made and as many bytes have been copied as were announced. What a thread did before it
- * arrived is seen by who waited for that phase.
+/* gt_barrier.cuh — a barrier whose arrival and wait are separate calls, so that a thread can do other work
+ * between them (sm_80): `struct mbarrier`, 8 bytes of shared memory. A barrier goes through one phase
+ * after another. A phase is complete when `count` arrivals have been made and as many bytes have been
+ * copied as were announced. What a thread did before it arrived is visible to a thread that has waited for
+ * that phase.
  *
- *   mbarrier_init(b, count)  by one thread; the others may use b after mbarrier_ready() of that thread
- *                            and a __syncthreads()
- *   mbarrier_ready(), mbarrier_ready_for_send() where no copy counts as copied
+ *   mbarrier_init(b, count)  by one thread; the others may use b after that thread's mbarrier_ready() and a
+ *                            __syncthreads()
+ *   mbarrier_ready()         makes the initialised barrier visible. mbarrier_ready_for_send() is enough where
+ *                            bytes come from send alone, not from bulk copies
  *   mbarrier_arrive(b, who)  one arrival if `who`. One lane may arrive for its warp after a __syncwarp()
  *   mbarrier_arrive_expect(b, bytes, who)
- *                            the same, and so many bytes of bulk copies or of send belong to the phase,
- *                            started before or after (sm_90)
+ *                            the same, and announces `bytes` bytes of bulk copies or of send for the phase;
+ *                            these may start before or after the call (sm_90)
  *   mbarrier_arrive_copies(b, who)
  *                            one arrival if `who`, as soon as all cp_async that this thread has started
- *                            have landed; whoever waits for the phase sees them
+ *                            have landed; a thread that has waited for the phase sees what they copied
  *   mbarrier_wait(b, parity) until phase 0, 2, 4 ... (parity 0) or 1, 3, 5 ... (parity 1) is complete;
- *                            that is the phase that runs, or the one before it
- *   mbarrier_end(b)          by one thread, when nobody uses b any more and before its memory is used for
- *                            something else, which others may do after a __syncthreads()
- *   bulk_copy_fence()        between stores of this thread to shared memory and bulk copies to the same
- *                            place, which somebody starts who has waited for this thread afterwards
+ *                            this must be the current phase or the one before it
+ *   mbarrier_end(b)          by one thread, after the last use of b and before its memory is used for
+ *                            something else, which other threads may do after a __syncthreads()
+ *   bulk_copy_fence()        orders this thread's stores to shared memory before bulk copies to the same
+ *                            addresses; the thread that starts the copies waits for this one after the fence
  */
 #ifndef GT_BARRIER_CUH
 #define GT_BARRIER_CUH
@@ -44,7 +46,7 @@ static __device__ __forceinline__ void mbarrier_init(struct mbarrier *b, int cou
 #endif
 }
 
-/* Without it the memory may get a late write of the barrier's state, long after the last phase (seen on an
+/* Without it, the hardware may write the barrier's state to its memory long after the last phase (seen on an
  * H200). */
 static __device__ __forceinline__ void mbarrier_end(struct mbarrier *b)
 {
@@ -53,7 +55,7 @@ static __device__ __forceinline__ void mbarrier_end(struct mbarrier *b)
 #endif
 }
 
-/* Bulk copies see shared memory through another proxy than threads do. */
+/* Bulk copies access shared memory through the async proxy, threads through the generic proxy. */
 static __device__ __forceinline__ void bulk_copy_fence()
 {
 #if __CUDA_ARCH__ >= 900
@@ -74,7 +76,7 @@ static __device__ __forceinline__ void mbarrier_ready()
     bulk_copy_fence();
 }
 
-/* Predicated, as the loads are. */
+/* Predicated, as the loads are: no branch. */
 static __device__ __forceinline__ void mbarrier_arrive(struct mbarrier *b, bool who)
 {
 #if __CUDA_ARCH__ >= 800
@@ -105,7 +107,7 @@ static __device__ __forceinline__ void mbarrier_arrive_copies(struct mbarrier *b
 #endif
 }
 
-/* From sm_90 on the hardware lets a thread sleep for a while before it says no. */
+/* From sm_90 on, try_wait may suspend the thread for a while before it returns false. */
 static __device__ __forceinline__ void mbarrier_wait(struct mbarrier *b, unsigned parity)
 {
 #if __CUDA_ARCH__ >= 900

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_bulk_copy.cuh — copies of whole rows, which one thread starts and an mbarrier counts (sm_90).
+/* gt_bulk_copy.cuh — copies of whole rows: one thread starts a copy, an mbarrier counts its bytes (sm_90).
  *
  *   bulk_copy(s, g, bytes, b, ok)
- *                            start s[0..bytes/4) = g[0..bytes/4) if ok; counts as copied for the phase
- *                            of b that runs. Bytes and addresses are multiples of 16
- *   one_lane()               true in one lane of a warp that is whole; what a bulk copy is given by that lane
- *                            costs least
+ *                            start s[0..bytes/4) = g[0..bytes/4) if ok; the bytes count for the current
+ *                            phase of b. `bytes` and both addresses are multiples of 16
+ *   one_lane()               true in one lane of a warp whose 32 lanes are all active; a bulk copy costs
+ *                            least where that lane computes its arguments
  */
 #ifndef GT_BULK_COPY_CUH
 #define GT_BULK_COPY_CUH
@@ -16,7 +16,8 @@
 #include "gt_barrier.cuh"
 #include "gt_memory.cuh"
 
-/* The assembler knows what this means: what that lane does it need not repeat for others. */
+/* After elect.sync the assembler knows that a single lane runs what follows, and does not repeat it for the
+ * other lanes. */
 static __device__ __forceinline__ bool one_lane()
 {
 #if __CUDA_ARCH__ >= 900

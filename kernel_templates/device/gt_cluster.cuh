@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_cluster.cuh — blocks of a cluster that share a tile of C send each other their sums: no workspace, no
- * second kernel, and every block does its share.
+ * second kernel, and every block adds and stores a part of the tile.
  *
  *      block 0      block 1      block 2
  *     +------+     +------+     +------+
@@ -10,11 +10,11 @@
  *     +------+     +------+     +------+
  *     |  2   |     |  2   |     |  2   |   ->   inbox of block 2: the rest
  *     +------+     +------+     +------+
- *      sums of all the tile over a third        each adds what its inbox holds, in the order of blocks,
- *      of k, in registers or shared memory      and writes its rows of C
+ *      sums of the tile over a third of k,      each adds what its inbox holds, in the order of blocks,
+ *      in registers or shared memory            and writes its rows of C
  *
- * The inbox is complete when so many bytes have come as were announced, which one mbarrier counts. Nobody
- * waits for anything else, and nobody reads the memory of another block, so blocks need not end together.
+ * One mbarrier counts the bytes that arrive; the inbox is complete when all announced bytes are there. No
+ * block waits for anything else or reads another block's memory, so blocks need not end together.
  */
 #ifndef GT_CLUSTER_CUH
 #define GT_CLUSTER_CUH
@@ -23,8 +23,9 @@
 #include "gt_cluster_ops.cuh"
 #include "gt_teams.cuh"
 
-/* BLOCK_COUNT: blocks of the cluster, which lie along y and are all of the grid there; 0: there is none. V:
- * width of what is written to C. The inbox holds FLOATS, 16-byte aligned, and the mbarrier follows. */
+/* BLOCK_COUNT: blocks of the cluster. They lie along y and are the whole grid in that direction; 0: no
+ * cluster. V: width of the stores to C. The inbox has FLOATS floats, is 16-byte aligned, and is followed by
+ * the mbarrier. */
 template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK_COUNT> struct cluster_tile {
     static constexpr int BLOCKS = BLOCK_COUNT > 0 ? BLOCK_COUNT : 1;
     static constexpr int SHARE = (TILE_M + BLOCKS - 1) / BLOCKS;
@@ -35,7 +36,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK
         return reinterpret_cast<struct mbarrier *>(inbox + FLOATS);
     }
 
-    /* Early, so that nobody waits when the sums are there. All threads. */
+    /* All threads. Called early, so that the cluster's barrier is complete by the time the sums are ready. */
     static __device__ __forceinline__ void join(float *inbox)
     {
         const int left = TILE_M - (int)blockIdx.y * SHARE;
@@ -51,7 +52,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK
     /* All threads, before the first of them sends. */
     static __device__ __forceinline__ void wait_for_others() { cluster_wait(); }
 
-    /* Where vectors of the tile go to: the block that adds their row. */
+    /* Destination of the tile's vectors: the block that adds their row. */
     template <int WIDTH> struct owner {
         float *inbox;
 
@@ -63,7 +64,8 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK
         }
     };
 
-    /* The block's rows, once all parts are there, to c, where the tile begins, of which m x n are left. */
+    /* Adds all parts of the block's rows, once they have arrived, and stores them. c is where the tile
+     * begins; m x n elements of C are left from there. */
     static __device__ __forceinline__ void add(float *inbox, float *c, long long ldc, int m, int n,
                                                float beta)
     {

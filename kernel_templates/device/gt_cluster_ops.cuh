@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_cluster_ops.cuh — blocks of a cluster wait for each other and reach each other's shared memory (sm_90).
+/* gt_cluster_ops.cuh — blocks of a cluster wait for each other and access each other's shared memory (sm_90).
  *
  *   cluster_barrier()        all threads of all blocks of the cluster
  *   cluster_arrive(), cluster_wait()
- *                            the two halves of a barrier that orders mbarrier_ready alone: after it all
- *                            blocks of the cluster have begun, and one may send to them
- *   load_cluster<V>(v, s, r) v[0..V) = what lies at s, a place in this block's shared memory, in that of
- *                            block r of the cluster
- *   send<V>(s, v, b, r)      v[0..V) to the place s, in the shared memory of block r of the cluster;
- *                            counts as copied for the phase of b there
+ *                            the two halves of a barrier that orders nothing but mbarrier_ready: after it all
+ *                            blocks of the cluster have started, and data may be sent to them
+ *   load_cluster<V>(v, s, r) v[0..V) = the floats at s in the shared memory of block r of the cluster; s is
+ *                            given as the address in this block's shared memory
+ *   send<V>(s, v, b, r)      store v[0..V) at s in the shared memory of block r of the cluster; the bytes
+ *                            count for the current phase of b there
+ *   TOGETHER                 of a kernel: blocks that share a tile of C along k are launched as a cluster,
+ *                            where the family's REDUCE says how many
  */
 #ifndef GT_CLUSTER_OPS_CUH
 #define GT_CLUSTER_OPS_CUH
@@ -64,7 +66,8 @@ template <int V> static __device__ __forceinline__ void load_cluster(float *v, c
 #endif
 }
 
-/* One trip: neither a fence nor a barrier, which would wait for the way to L2 and back. */
+/* A single one-way transfer. With a fence or a barrier instead, the block would wait for a round trip to
+ * L2. */
 template <int V>
 static __device__ __forceinline__ void send(float *s, const float *v, struct mbarrier *b, unsigned rank)
 {
@@ -96,4 +99,11 @@ static __device__ __forceinline__ void send(float *s, const float *v, struct mba
 }
 
 #endif
+
+#if REDUCE > 1
+#define TOGETHER __cluster_dims__(1, REDUCE, 1)
+#else
+#define TOGETHER
+#endif
+
 #endif

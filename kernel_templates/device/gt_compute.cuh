@@ -9,9 +9,9 @@ struct lane_place {
     int m, n;
 };
 
-/* A lane's place in a grid of GRID_M x GRID_N lanes. Lanes 0 and 1, and 2 and 3, and so on, lie along the
- * shorter side next to each other, so that the 16-byte reads of a fragment take two passes over the banks
- * instead of four:
+/* The position of a lane in a grid of GRID_M x GRID_N lanes. Lanes 0 and 1, 2 and 3, and so on are neighbours
+ * along the shorter side, so that the 16-byte reads of a fragment take two passes over the banks instead of
+ * four:
  *
  *     4 x 8    0  2  4 ... 14
  *              1  3  5 ... 15
@@ -27,8 +27,8 @@ template <int GRID_M, int GRID_N> static __device__ __forceinline__ struct lane_
     return {lane / 2 % GRID_M, lane % 2 + lane / (2 * GRID_M) * 2};
 }
 
-/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` is where the lane's first
- * piece lies: a pointer, or a shared_place. */
+/* T values of one row of k: pieces of CHUNK floats, LANES * CHUNK apart. `row` is the position of the
+ * lane's first piece: a pointer, or a shared_place. */
 template <int T, int CHUNK, int LANES, class PLACE>
 static __device__ __forceinline__ void load_fragment(float *v, PLACE row)
 {
@@ -36,15 +36,16 @@ static __device__ __forceinline__ void load_fragment(float *v, PLACE row)
     for (int i = 0; i < T; i += CHUNK) load_shared<CHUNK>(v + i, row + i * LANES);
 }
 
-/* sum[i][j] += a[i] * b[j]. The register file gives two values of different banks a cycle and keeps those
- * that the next instructions want again; so rows (the longer side is outside) are walked back and forth, and
- * from one product to the next one of the two factors stays. The assembler keeps to that, more or less, and
- * then chooses registers, with luck that depends on everything. HOW casts the dice anew:
+/* sum[i][j] += a[i] * b[j]. The register file reads two values of different banks in a cycle and keeps those
+ * that the next instructions use again. So the rows (of the longer side) are walked back and forth: from one
+ * product to the next, one of the two factors stays the same. The assembler mostly keeps this order and then
+ * assigns registers; how many bank conflicts result is hard to predict. HOW selects another order, and
+ * thereby another assignment:
  *
  *     0  1 2 3 4    1  4 3 2 1    2  the last     3  1 3 5 7    two rows at once, by
  *        8 7 6 5       5 6 7 8       row first       4 2 8 6    the diagonals of 2 x 2
  *
- * and 4 is 0 with the shorter side outside: it asks the register file least where a branch follows few steps.
+ * 4 is 0 with the shorter side outside: it reads the fewest registers where few steps follow a branch.
  */
 template <int HOW = 0, int TILE_M, int TILE_N>
 static __device__ __forceinline__ void add_outer_product(float (&sum)[TILE_M][TILE_N], const float *a,

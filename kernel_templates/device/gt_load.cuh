@@ -4,16 +4,16 @@
  * In shared memory a tile is TILE_K rows of TILE_X floats, where x is m for A and n for B, and a row is
  * STRIDE floats apart from the next. In global memory either x is contiguous (rows are copied as they are) or
  * k is (they are transposed on the way). A loader belongs to one thread, knows its share of the tile, and
- * moves on tile by tile:
+ * advances tile by tile:
  *
  *   start(...)              the first tile, at x0 and k0 of a matrix with leading dimension ld
  *   fetch<GUARD>(...)       into registers, and move on
  *   put(stage)              from registers into a stage of shared memory
  *   copy<GUARD>(stage, ...) cp.async into a stage, and move on; by single floats where k is contiguous
  *
- * `valid` switches the whole tile off. GUARD is for a tile of only `count` k: what lies beyond is zero. A
- * vector of V floats never straddles an edge: the problem's alignment says so. An x beyond the matrix's edge
- * is replaced by the last one inside: what is computed from it is never stored.
+ * With `valid` false the whole tile is skipped. GUARD is for a tile of only `count` k: the rest is zero. A
+ * vector of V floats never straddles an edge; the problem's alignment guarantees that. An x beyond the edge
+ * of the matrix is replaced by the last one inside: what is computed from it is never stored.
  */
 #ifndef GT_LOAD_CUH
 #define GT_LOAD_CUH
@@ -28,9 +28,9 @@ static __device__ __forceinline__ const float *moved(const float *p, long long b
     return reinterpret_cast<const float *>(reinterpret_cast<const char *>(p) + bytes);
 }
 
-/* How many threads lie along a row of so many vectors, if the shares are to be even: as many as divide both
- * the row and the block, and leave whole passes over the rows; a sector of memory at least. Else all of the
- * row. */
+/* The number of threads that lie along a row of `vectors` vectors. For even shares: the largest number that
+ * divides both the row and the block, leaves whole passes over the rows, and covers at least a sector of
+ * memory. If there is none: the whole row. */
 static constexpr __device__ int threads_along(int vectors, int v, int rows, int threads)
 {
     for (int c = vectors; c * v >= 8; c--)
@@ -38,15 +38,15 @@ static constexpr __device__ int threads_along(int vectors, int v, int rows, int 
     return vectors < threads ? vectors : threads;
 }
 
-/* x contiguous. Threads are laid out as COLUMNS vectors by ROWS of k; each covers its place again every ROWS
- * further down (and every COLUMNS to the right, when a row has more vectors).
+/* x contiguous. Threads are laid out as COLUMNS vectors by ROWS of k. In each pass a thread is ROWS further
+ * down (and COLUMNS further right, when a row has more vectors).
  *
  *            x ->   COLUMNS vectors
  *        k   0 1 2 3 4 5 6 7    ROWS of them: one pass
  *        |   8 9 ...
  *        v   ------------------ second pass, ROWS * ld further on
  *
- * The passes add up to the step to the next tile, so each pointer only ever moves by one pass. */
+ * The passes add up to the step to the next tile, so each pointer always moves by one pass. */
 template <int TILE_X, int TILE_K, int STRIDE, int V, int THREAD_COUNT>
 struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
     static constexpr int VECTORS = TILE_X / V;
@@ -54,7 +54,7 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
     static constexpr int ROWS = THREAD_COUNT / COLUMNS;
     static constexpr int PASSES_X = (VECTORS + COLUMNS - 1) / COLUMNS;
     static constexpr int PASSES_K = (TILE_K + ROWS - 1) / ROWS;
-    static constexpr int OVERSHOOT = PASSES_K * ROWS - TILE_K; /* rows that the last pass has too many */
+    static constexpr int OVERSHOOT = PASSES_K * ROWS - TILE_K; /* rows of the last pass beyond the tile */
 
     const float *from[PASSES_X];
     long long pass_bytes, ld;
@@ -67,7 +67,7 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
         column = thread % COLUMNS;
         row = thread / COLUMNS;
         ld = leading;
-        pass_bytes = opaque(ROWS * leading * 4); /* two passes are not a shift, which costs more */
+        pass_bytes = opaque(ROWS * leading * 4); /* else a shift computes two passes, which costs more */
 #pragma unroll
         for (int i = 0; i < PASSES_X; i++) {
             const int x = x0 + (column + i * COLUMNS) * V;
@@ -75,7 +75,7 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
         }
     }
 
-    /* Whether this thread has something to do in pass (i, j). Folds away where the shares are even. */
+    /* Whether this thread copies a vector in pass (i, j). Constant where the shares are even. */
     __device__ __forceinline__ bool has(int i, int j) const
     {
         bool yes = true;
@@ -140,21 +140,23 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, false> {
     }
 };
 
-/* k contiguous. Neighbouring lanes take the vectors of one 32-byte sector of a row, then the next row of the
- * matrix: the sector is used whole, and the transposed stores of a warp meet 32 different banks (STRIDE is 4
- * times an odd number).
+/* k contiguous. Neighbouring lanes take the vectors of one 32-byte sector of a row, then those of the next
+ * row of the matrix: whole sectors are used, and the transposed stores of a warp go to 32 different banks
+ * (STRIDE is 4 times an odd number).
  *
  *            k ->  lanes           stored as        m ->
  *        m   0 1 | 32 33                        k   0 2 4 6 ... 30
  *        |   2 3 | 34 35                        |   0 2 4 6 ... 30     V = 4: four rows of k for each vector
  *        v   4 5 | ...                          v   ...
  *
- * A thread keeps its k in all passes over the rows, or its row in all passes over k: few pointers. */
+ * A thread keeps its k in all passes over the rows, and its row in all passes over k, so it needs few
+ * pointers. */
 template <int TILE_X, int TILE_K, int STRIDE, int V, int THREAD_COUNT>
 struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, true> {
-    static constexpr int VECTORS = TILE_K / V; /* a row has */
+    static constexpr int VECTORS = TILE_K / V; /* of a row */
 
-    /* Vectors of k side by side over the threads: as few as fill sectors and share the rows out evenly. */
+    /* Vectors of a row that are copied side by side: as few as fill whole sectors and give every thread the
+     * same share. */
     static constexpr int columns()
     {
         constexpr int sector = 8 / V;
@@ -168,7 +170,7 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, true> {
     static constexpr int PASSES_X = (TILE_X + ROWS - 1) / ROWS;
     static constexpr int PASSES_K = (VECTORS + COLUMNS - 1) / COLUMNS;
 
-    /* Sectors spread over warps instead of lanes, where there are enough warps. */
+    /* Sectors are distributed over warps instead of lanes where there are enough warps. */
     static constexpr int LANES = COLUMNS % (8 / V) == 0 ? 8 / V : COLUMNS;
     static constexpr bool BY_WARP =
         32 % LANES == 0 && THREAD_COUNT / 32 % (COLUMNS / LANES) == 0 && THREAD_COUNT / 32 >= COLUMNS / LANES;
@@ -251,8 +253,8 @@ struct tile_loader<TILE_X, TILE_K, STRIDE, V, THREAD_COUNT, true> {
     }
 };
 
-/* An operand on the way it takes: by cp.async straight into a stage, or through registers. What is not its
- * way is nothing to do. */
+/* An operand and the way it is copied: by cp.async straight into a stage, or through registers. The functions
+ * of the other way do nothing. */
 template <class LOADER_TYPE, bool ASYNC> struct operand : LOADER_TYPE {
     template <bool GUARD> __device__ __forceinline__ void copy_async(float *stage, bool valid, int count)
     {

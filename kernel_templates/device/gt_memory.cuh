@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_memory.cuh — places in a block and in a grid, and memory: global, and shared within a block.
+/* gt_memory.cuh — thread and block indices, global memory, and the shared memory of a block.
  *
  * This and the other headers that wrap PTX (gt_async_copy.cuh, gt_barrier.cuh, gt_bulk_copy.cuh,
- * gt_cluster_ops.cuh, gt_mma.cuh) are a contract with whoever executes kernels elsewhere: with GT_CPU defined
- * gt_cpu.h supplies all of it. V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes; the kernels touch
- * memory that other threads see through these functions only.
+ * gt_cluster_ops.cuh, gt_mma.cuh) are a contract: a program that executes kernels on a CPU defines GT_CPU,
+ * and its gt_cpu.h supplies all of it. V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes. Kernels
+ * access memory that other threads can see only through these functions.
  *
  *   gt_shared_memory()       the block's dynamic shared memory, 16-byte aligned
  *   load_global<V>(v, g, ok) v[0..V) = g[0..V) if ok, else v is left as it is and g is not touched.
  *                            For memory that nobody writes while the kernel runs
  *   load_stream<V>(v, g, ok) the same, for what is read once
- *   load_own<V>(v, g)        the same, always, for memory that this thread alone writes (C), or that
+ *   load_own<V>(v, g)        without a condition, for memory that this thread alone writes (C), or that
  *                            others wrote before a fence
- *   ask_for(g)               the line of g to L2, if it is not there: load_own will soon read it
+ *   ask_for(g)               prefetch the line of g to L2, if it is not there: load_own will soon read it
  *   store_global<V>(g, v)
  *   store_stream<V>(g, v)    the same, for what is not read again soon
  *   load_shared<V>(v, s), store_shared<V>(s, v)
- *   struct shared_place      a place in shared memory as the hardware counts it, in 32 bits: cheap to move
+ *   struct shared_place      a 32-bit address in shared memory, as the hardware uses it: cheap to move
  *                            around in a loop. place_in_shared(s) makes one of a pointer, p + n and p += n
  *                            move it by n floats, moved(p, n) by n bytes; load_shared and cp_async take
  *                            it for s
- *   opaque(x)                x, of which the compiler knows nothing
- *   count_in(c)              *c += 1, and what it was; what this block stored before a __syncthreads()
- *                            is seen, after their next one, by blocks that count later
+ *   opaque(x)                x, but the compiler does not know its value
+ *   count_in(c)              adds 1 to *c and returns its old value; what this block stored before a
+ *                            __syncthreads() is visible to blocks that count later, after their next one
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
@@ -51,7 +51,7 @@ static __device__ __forceinline__ int thread_index()
 {
     int x;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
-    __builtin_assume(x >= 0); /* halving takes one instruction then, not three */
+    __builtin_assume(x >= 0); /* then halving takes one instruction instead of three */
     return x;
 }
 
@@ -62,7 +62,7 @@ static __device__ __forceinline__ int block_index()
     return x;
 }
 
-/* A predicated instruction rather than a branch: the main loop stays one basic block. */
+/* A predicated instruction instead of a branch keeps the main loop one basic block. */
 template <int V> static __device__ __forceinline__ void load_global(float *v, const float *g, bool valid)
 {
     static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
@@ -81,7 +81,7 @@ template <int V> static __device__ __forceinline__ void load_global(float *v, co
                      : "l"(g), "r"((int)valid));
 }
 
-/* For what is read once and by one thread alone: it need not stay in L1. */
+/* For data that is read once, by one thread: it is not kept in L1. */
 template <int V> static __device__ __forceinline__ void load_stream(float *v, const float *g, bool valid)
 {
     static_assert(V == 1 || V == 2 || V == 4, "vectors hold 1, 2 or 4 floats");
@@ -116,7 +116,7 @@ template <> struct gt_vector<4> {
     using type = float4;
 };
 
-/* One access of V floats; the address space follows from the pointer. */
+/* One access of V floats; the compiler derives the address space from the pointer. */
 template <int V> static __device__ __forceinline__ void gt_read(float *v, const float *p)
 {
     union {
@@ -196,14 +196,14 @@ static __device__ __forceinline__ struct shared_place place_in_shared(const floa
     return {(unsigned)__cvta_generic_to_shared(s)};
 }
 
-/* There and back: the compiler sees an address in shared memory. */
+/* Converted to a generic pointer and back: the compiler recognises an address in shared memory. */
 template <int V> static __device__ __forceinline__ void load_shared(float *v, struct shared_place s)
 {
     gt_read<V>(v, static_cast<const float *>(__cvta_shared_to_generic(s.address)));
 }
 
-/* Release and acquire: two full fences (__threadfence) around a relaxed count would cost a microsecond more.
- */
+/* One acquire-release operation: two full fences (__threadfence) around a relaxed one would cost a
+ * microsecond more. */
 static __device__ __forceinline__ unsigned count_in(unsigned *counter)
 {
     unsigned before;

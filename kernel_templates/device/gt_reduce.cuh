@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_reduce.cuh — the sum over the parts of a product split along k, by a second kernel, which then does
- * C = alpha * sum + beta * C, or by the last block of a tile to arrive.
+/* gt_reduce.cuh — the sum over the parts of a product that is split along k: computed by a second kernel,
+ * which then does C = alpha * sum + beta * C, or by the last block of a tile to arrive.
  *
- * Always the same order of additions (gt_reduce_rules.h), hence the same bits. Grid of the second kernel:
- * groups of vectors along x, batch items along z. The host keeps the workspace so small that a matrix has
- * less than 2^31 elements.
+ * The order of additions is fixed (gt_reduce_rules.h), and with it the result, bit for bit. Grid of the
+ * second kernel: groups of vectors along x, batch items along z. The host limits the workspace so that a
+ * matrix in it has less than 2^31 elements.
  */
 #ifndef GT_REDUCE_CUH
 #define GT_REDUCE_CUH
@@ -14,8 +14,9 @@
 #include "gt_reduce_rules.h"
 #include "gt_store.cuh"
 
-/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart, in ascending order. Eight
- * are on their way together, the last few, too: waiting for them one by one would cost microseconds. */
+/* sum = partial products begin .. end - 1 of one vector of C, `step` floats apart, added in ascending order.
+ * Eight loads are in flight at a time, also at the end of the range: waiting for single loads would cost
+ * microseconds. */
 template <int V>
 static __device__ __forceinline__ void add_splits(float *sum, const float *partial, long long step, int begin,
                                                   int end)
@@ -41,7 +42,7 @@ static __device__ __forceinline__ void add_splits(float *sum, const float *parti
     }
 }
 
-/* parts: those of the block's item. */
+/* parts: those of the block's batch item. */
 template <int V>
 static __device__ __forceinline__ void reduce_splits(const struct gemm_args &args, const float *parts)
 {
@@ -83,23 +84,24 @@ static __device__ __forceinline__ void reduce_splits(const struct gemm_args &arg
     else store_scaled<V, true>(c, sum, alpha, beta);
 }
 
-/* A tile's part of one split, in the order of threads: each stores vectors as wide as its share allows, side
- * by side with its neighbours'. Edges of C do not matter here. MIN_BLOCKS_SM: blocks that share the registers
- * of an SM. */
+/* A tile's part for one split, in the order of threads: each thread stores vectors as wide as its number of
+ * sums allows, and neighbouring threads store neighbouring vectors. The whole tile is stored, also beyond the
+ * edges of C. MIN_BLOCKS_SM: blocks that share the registers of an SM. */
 template <int TILE_M, int TILE_N, int THREAD_COUNT, int MIN_BLOCKS_SM> struct tile_part {
     static constexpr int COUNT = TILE_M * TILE_N; /* sums of a thread */
     static constexpr int FLOATS = COUNT * THREAD_COUNT;
     static constexpr int V = COUNT % 4 == 0 ? 4 : COUNT % 2 == 0 ? 2 : 1;
 
-    /* Values on their way together, as many as the registers beside the sums and addresses allow: a thread
-     * with few sums fetches several parts at once, one with many a group of them at a time. */
+    /* Values in flight at a time: as many as the registers besides sums and addresses allow. A thread with
+     * few sums loads several parts at once, a thread with many loads one group of sums at a time. */
     static constexpr int LIMIT = 65536 / (THREAD_COUNT * MIN_BLOCKS_SM);
     static constexpr int SPARE = (LIMIT < 255 ? LIMIT : 255) - COUNT - 40;
     static constexpr int ON_THE_WAY = SPARE >= 64 ? 64 : SPARE >= 32 ? 32 : 16;
     static constexpr int GROUP_COUNT = COUNT < ON_THE_WAY ? COUNT : ON_THE_WAY;
     static constexpr int AT_ONCE = ON_THE_WAY / GROUP_COUNT < 8 ? ON_THE_WAY / GROUP_COUNT : 8;
 
-    /* The product with alpha keeps the vectors of the stores from choosing the registers of the sums. */
+    /* The product with alpha decouples the registers of the sums from the consecutive ones that vector stores
+     * need. */
     static __device__ __forceinline__ void store(float *part, const float (&sum)[TILE_M][TILE_N], float alpha)
     {
         part += threadIdx.x * V;
@@ -112,7 +114,7 @@ template <int TILE_M, int TILE_N, int THREAD_COUNT, int MIN_BLOCKS_SM> struct ti
         }
     }
 
-    /* sum = the parts of all splits, in ascending order. */
+    /* sum = the parts of all splits, added in ascending order. */
     static __device__ __forceinline__ void add(const float *parts, int splits, float (&sum)[TILE_M][TILE_N])
     {
         parts += threadIdx.x * V;

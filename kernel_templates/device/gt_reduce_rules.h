@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_reduce_rules.h — how the sum over splits is shared out among threads; read by host (C) and kernels (CUDA
- * C++).
+/* gt_reduce_rules.h — how threads share the sum over splits; read by host (C) and kernels (CUDA C++).
  *
- * A block of REDUCE_THREADS threads takes REDUCE_THREADS / ways vectors of C; `ways` threads share a vector,
- * each adding a run of neighbouring splits in ascending order, and the first of them adds the runs in
+ * A block of REDUCE_THREADS threads computes REDUCE_THREADS / ways vectors of C; `ways` threads share a
+ * vector. Each adds a run of neighbouring splits in ascending order, and the first of them adds the runs in
  * ascending order.
  */
 #ifndef GT_REDUCE_RULES_H
@@ -18,8 +17,8 @@
 #define GT_DEVICE inline
 #endif
 
-/* One way for a large C; more while a small one leaves most of a GPU idle, as long as each has four splits to
- * add. */
+/* One thread for each vector of a large C. More threads where a small C would leave most of a GPU idle, as
+ * long as each has four splits to add. */
 static GT_DEVICE int reduce_ways(long long vectors, int splits)
 {
     int ways = 1;

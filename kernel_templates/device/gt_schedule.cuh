@@ -9,8 +9,8 @@ struct tile_origin {
     int m, n;
 };
 
-/* Blocks walk down `group` rows of tiles before they step to the next column of tiles, so that blocks that
- * run at the same time share rows of A and columns of B in L2:
+/* Consecutive blocks go down `group` rows of tiles before they step to the next column of tiles, so that
+ * blocks that run at the same time share rows of A and columns of B in L2:
  *
  *     group = 2    0 2 4 6
  *                  1 3 5 7
@@ -24,7 +24,7 @@ static __device__ __forceinline__ struct tile_origin tile_of_block(unsigned bloc
     const unsigned rows = group < tiles_m ? group : tiles_m;
     const unsigned first = block / (rows * tiles_n) * rows;
     unsigned row = 0, column = block - first * tiles_n;
-    if (rows > 1) { /* one division less, where every microsecond counts */
+    if (rows > 1) { /* saves a division, which shows in the shortest launches */
         const unsigned height = rows < tiles_m - first ? rows : tiles_m - first;
         row = column % height;
         column /= height;
@@ -32,10 +32,10 @@ static __device__ __forceinline__ struct tile_origin tile_of_block(unsigned bloc
     return {(int)((first + row) * TILE_M), (int)(column * TILE_N)};
 }
 
-/* A range of k, cut into tiles: the first one takes the remainder, so that all others are whole. */
+/* A range of k, cut into tiles. The first tile takes the remainder, so that all others are whole. */
 struct k_range {
     int begin;
-    int tiles; /* 0: nothing to add up */
+    int tiles; /* 0: no products to add */
     int first; /* length of the first tile, 1 .. TILE_K */
 };
 

@@ -5,15 +5,15 @@
 
 #include "gt_memory.cuh"
 
-/* *device if there is one (alpha and beta may live on the device), else value. */
+/* *device if device is not null (alpha and beta may be in device memory), else value. */
 static __device__ __forceinline__ float scalar_of(const float *device, float value)
 {
     if (device) load_own<1>(&value, device);
     return value;
 }
 
-/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. COUNT of them side by side, of which
- * `left` are in C; all are read before one is stored. STREAM: C is not read again soon. */
+/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. COUNT neighbouring elements, of
+ * which `left` are inside C, are all read before the first is stored. STREAM: C is not read again soon. */
 template <int V, bool BLEND, bool STREAM = false, int COUNT = V>
 static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, float beta,
                                                     int left = COUNT)
@@ -33,8 +33,8 @@ static __device__ __forceinline__ void store_scaled(float *c, const float *sum, 
         }
 }
 
-/* A thread reads C a vector at a time, for more would take registers from the product: each read waits for
- * the one before. So all of C that store_tile will read is asked for at once. */
+/* A thread reads C one vector at a time, because more would take registers from the product; each read then
+ * waits for the one before. So everything of C that store_tile will read is prefetched at once. */
 template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N>
 static __device__ __forceinline__ void ask_for_tile(const float *c, long long ldc, int m, int n, int row,
                                                     int column)
@@ -50,8 +50,8 @@ static __device__ __forceinline__ void ask_for_tile(const float *c, long long ld
     }
 }
 
-/* The thread's rows and columns come in pieces (gt_compute.cuh): CM x CN values, CM GRID_M rows and CN GRID_N
- * columns apart, the first piece at (row, column) of the m x n matrix c. */
+/* The thread's rows and columns come in pieces of CM x CN values (gt_compute.cuh). The pieces are CM GRID_M
+ * rows and CN GRID_N columns apart; the first is at (row, column) of the m x n matrix c. */
 template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool BLEND,
           bool STREAM = false>
 static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m, int n, int row, int column,
@@ -74,8 +74,8 @@ static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m
     }
 }
 
-/* The same for a block's tile that lies inside C wholly, and without beta: no comparisons, and each row's
- * address from that of the row before. */
+/* The same for a block's tile that lies entirely inside C, without beta. It needs no comparisons, and
+ * computes each row's address from that of the row before. */
 template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool STREAM = false>
 static __device__ __forceinline__ void store_inner_tile(float *c, long long ldc, int row, int column,
                                                         const float (&sum)[TILE_M][TILE_N], float alpha)

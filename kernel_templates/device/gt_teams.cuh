@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_teams.cuh — a block's sums through shared memory: those of teams that share out its k are added, and
- * what goes to C lies side by side.
+/* gt_teams.cuh — a block's sums pass through shared memory: those of teams that divide its k are added, and
+ * the stores to C are contiguous.
  *
  *     team 0       team 1                       each puts its sums of the whole tile in shared memory, rows
  *     +------+     +------+     +------+        STRIDE floats apart, tiles TILE_M * STRIDE;
@@ -14,7 +14,7 @@
 #include "gt_memory.cuh"
 #include "gt_store.cuh"
 
-/* Where vectors of a tile go to: m x n elements of C from c on. */
+/* Destination of a tile's vectors: m x n elements of C from c on. */
 template <int V, bool BLEND> struct place_in_c {
     float *c;
     long long ldc;
@@ -27,7 +27,7 @@ template <int V, bool BLEND> struct place_in_c {
     }
 };
 
-/* Or shared memory. */
+/* Destination in shared memory. */
 template <int V, int STRIDE> struct place_in_tile {
     float *tile;
 
@@ -37,8 +37,9 @@ template <int V, int STRIDE> struct place_in_tile {
     }
 };
 
-/* A thread's sums times alpha, in pieces as in store_tile, from (row, column) of the tile on: out(row,
- * column, CN of them). The product keeps the vectors of the stores from choosing the registers of the sums.
+/* Passes a thread's sums, times alpha, to out(row, column, CN of them), in pieces as in store_tile, from
+ * (row, column) of the tile on. The product with alpha decouples the registers of the sums from the
+ * consecutive ones that vector stores need.
  */
 template <int TM_, int TN_, int CM, int CN, int GRID_M, int GRID_N, class OUT>
 static __device__ __forceinline__ void hand_out(int row, int column, const float (&sum)[TM_][TN_],
@@ -55,17 +56,17 @@ static __device__ __forceinline__ void hand_out(int row, int column, const float
         }
 }
 
-/* V: width of what is read and written, a divisor of TILE_N. */
+/* V: width of the loads and stores, a divisor of TILE_N. */
 template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS> struct team_tiles {
-    /* Threads lie along a row, then along the next: each keeps its columns and steps down. */
-    static constexpr int VECTORS = TILE_N / V; /* a row has */
+    /* Threads lie along a row, then along the next one: each keeps its columns and steps down. */
+    static constexpr int VECTORS = TILE_N / V; /* of a row */
     static constexpr int COLUMNS = threads_along(VECTORS, V, THREAD_COUNT, THREAD_COUNT);
     static constexpr int ROWS = THREAD_COUNT / COLUMNS;
     static constexpr int PASSES_N = (VECTORS + COLUMNS - 1) / COLUMNS;
     static constexpr int PASSES_M = (TILE_M + ROWS - 1) / ROWS;
     static constexpr int AT_ONCE = TEAMS * V * 8 <= 64 ? 8 : TEAMS * V <= 64 ? 64 / (TEAMS * V) : 1;
 
-    /* The sum of all tiles, a vector at a time: out(row, column, sum). */
+    /* Adds all tiles, one vector at a time: out(row, column, sum). */
     template <class OUT> static __device__ __forceinline__ void add(const float *tiles, const OUT &out)
     {
         const int column = thread_index() % COLUMNS * V, row = thread_index() / COLUMNS;
@@ -92,7 +93,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
         }
     }
 
-    /* The same to c, of which m x n elements are left. */
+    /* The same, with c as the destination, of which m x n elements are left. */
     static __device__ __forceinline__ void add_to_c(const float *tiles, float *c, long long ldc, int m, int n,
                                                     float beta)
     {
@@ -103,7 +104,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
             for (int i = 0; i < PASSES_M * PASSES_N; i++)
                 if (has(row, column, i) && row + step_m(i) < m && column + step_n(i) < n)
                     ask_for(c + (row + step_m(i)) * ldc + column +
-                            step_n(i)); /* all at once, as in store_tile */
+                            step_n(i)); /* prefetched at once, as in store_tile */
             add(tiles, place_in_c<V, true>{c, ldc, m, n, beta});
         }
     }
@@ -118,7 +119,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
         return pass % PASSES_N * COLUMNS * V;
     }
 
-    /* Whether the thread has a vector in a pass. Folds away where the shares are even. */
+    /* Whether the thread has a vector in a pass. Constant where the shares are even. */
     static __device__ __forceinline__ bool has(int row, int column, int pass)
     {
         bool yes = true;

@@ -12,18 +12,17 @@
  *         └────┘   └────┴─┴─────┘
  *
  * Gained: for each k a thread reads one element of Bs and TM of As, and does TM FMAs with them: 1 + 1/TM
- * loads an FMA instead of 2. The TM sums live in registers for the whole kernel. The tile of C is TM times as
- * large for the same number of threads, so global memory is read less, too.
+ * loads per FMA instead of 2. The TM sums live in registers for the whole kernel. The tile of C is TM times
+ * as large for the same number of threads, so global memory is read less, too.
  *
  * What limits it now: still more than one load from shared memory for each FMA.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN threads
  * BK       depth of a step
- * TM       rows of C a thread: fewer loads against more registers and fewer threads
+ * TM       rows of C per thread: fewer loads against more registers and fewer threads
  */
 #include "ladder_device.cuh"
 
-#define RULE(holds, why) static_assert(holds, why);
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)
@@ -32,17 +31,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
     __shared__ float Bs[BK][BN];
 
     const struct scalars s = read_scalars(args);
-    const int tiles_n = (args.n + BN - 1) / BN;
-    const int tile_m = (int)blockIdx.x / tiles_n * BM, tile_n = (int)blockIdx.x % tiles_n * BN;
+    const struct tile_place tile = tile_of_block<BM, BN>(args.n);
     const int tid = (int)threadIdx.x;
     const int row = tid / BN * TM, col = tid % BN;
 
     float sum[TM] = {0.0f};
     for (int k0 = 0; k0 < s.k; k0 += BK) {
-        for (int i = tid; i < BM * BK; i += THREADS)
-            As[i / BK][i % BK] = load(args.a, args.lda, tile_m + i / BK, k0 + i % BK, args.m, s.k);
-        for (int i = tid; i < BK * BN; i += THREADS)
-            Bs[i / BN][i % BN] = load(args.b, args.ldb, k0 + i / BN, tile_n + i % BN, s.k, args.n);
+        load_tiles<THREADS>(As, Bs, args, tile, k0, s.k, tid);
         __syncthreads();
 
 #pragma unroll
@@ -54,10 +49,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
         __syncthreads();
     }
 
-    const int n = tile_n + col;
+    const int n = tile.n + col;
 #pragma unroll
     for (int i = 0; i < TM; i++) {
-        const int m = tile_m + row + i;
+        const int m = tile.m + row + i;
         if (m < args.m && n < args.n) update(&args.c[m * args.ldc + n], sum[i], s);
     }
 }

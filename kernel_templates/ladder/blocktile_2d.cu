@@ -9,20 +9,19 @@
  *         │    │    │    └───┘     │
  *         └────┘    └──────────────┘
  *
- * Gained: TM + TN loads from shared memory feed TM * TN FMAs: for 8 x 8 a quarter of a load an FMA, where the
- * rung below needed 1 + 1/8. From here on it is arithmetic that limits an ideal kernel.
+ * Gained: TM + TN loads from shared memory feed TM * TN FMAs: for 8 x 8 a quarter of a load per FMA, where
+ * the rung below needed 1 + 1/8. From here on it is arithmetic that limits an ideal kernel.
  *
  * What limits it now: the loads are one float wide; a thread's column of As is BK floats apart from row to
  * row, so that its TM reads cannot be merged; every step waits twice, for global memory and at a barrier,
  * with nothing else to do.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN / TN threads
  * BK       depth of a step
- * TM, TN   rows and columns of C a thread: reuse against registers
+ * TM, TN   rows and columns of C per thread: reuse against registers
  */
 #include "ladder_device.cuh"
 
-#define RULE(holds, why) static_assert(holds, why);
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)
@@ -31,17 +30,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
     __shared__ float Bs[BK][BN];
 
     const struct scalars s = read_scalars(args);
-    const int tiles_n = (args.n + BN - 1) / BN;
-    const int tile_m = (int)blockIdx.x / tiles_n * BM, tile_n = (int)blockIdx.x % tiles_n * BN;
+    const struct tile_place tile = tile_of_block<BM, BN>(args.n);
     const int tid = (int)threadIdx.x;
     const int row = tid / (BN / TN) * TM, col = tid % (BN / TN) * TN;
 
     float sum[TM][TN] = {{0.0f}};
     for (int k0 = 0; k0 < s.k; k0 += BK) {
-        for (int i = tid; i < BM * BK; i += THREADS)
-            As[i / BK][i % BK] = load(args.a, args.lda, tile_m + i / BK, k0 + i % BK, args.m, s.k);
-        for (int i = tid; i < BK * BN; i += THREADS)
-            Bs[i / BN][i % BN] = load(args.b, args.ldb, k0 + i / BN, tile_n + i % BN, s.k, args.n);
+        load_tiles<THREADS>(As, Bs, args, tile, k0, s.k, tid);
         __syncthreads();
 
 #pragma unroll
@@ -61,10 +56,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
 
 #pragma unroll
     for (int i = 0; i < TM; i++) {
-        const int m = tile_m + row + i;
+        const int m = tile.m + row + i;
 #pragma unroll
         for (int j = 0; j < TN; j++) {
-            const int n = tile_n + col + j;
+            const int n = tile.n + col + j;
             if (m < args.m && n < args.n) update(&args.c[m * args.ldc + n], sum[i][j], s);
         }
     }

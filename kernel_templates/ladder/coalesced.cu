@@ -13,11 +13,10 @@
  * What limits it now: every FMA still needs two loads. An element of A is read by N threads and an element of
  * B by M, each time through the caches.
  *
- * BM, BN   rows and columns of C a block; BM * BN threads. BN = 32 puts a warp on one row.
+ * BM, BN   rows and columns of C per block; BM * BN threads. BN = 32 puts a warp on one row.
  */
 #include "ladder_device.cuh"
 
-#define RULE(holds, why) static_assert(holds, why);
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)

@@ -1,6 +1,6 @@
 /* ladder.h — the eight rungs from a naive kernel to warp tiling, in climbing order.
  *
- * They are templates like any other (template.h), shown and taught, never searched.
+ * They are templates like any other (template.h), but serve to explain and are never searched.
  */
 #ifndef GT_LADDER_H
 #define GT_LADDER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ladder_device.cuh — what every rung does alike: scalars, and memory accesses that stop at the edge of a
+/* ladder_device.cuh — code shared by all rungs: scalars, and memory accesses that stop at the edge of a
  * matrix. */
 #ifndef LADDER_DEVICE_CUH
 #define LADDER_DEVICE_CUH
@@ -35,13 +35,47 @@ __device__ __forceinline__ float load(const float *x, long long ld, int row, int
     return row < rows && col < cols ? x[row * ld + col] : 0.0f;
 }
 
+/* Where the tile of C begins that this block computes. */
+struct tile_place {
+    int m, n;
+};
+
+template <int Bm, int Bn> __device__ __forceinline__ struct tile_place tile_of_block(int n)
+{
+    const int tiles_n = (n + Bn - 1) / Bn;
+    return {(int)blockIdx.x / tiles_n * Bm, (int)blockIdx.x % tiles_n * Bn};
+}
+
+/* The tiles of A and B at k0, by all threads of the block. */
+template <int Threads, int Bm, int Bk, int Bn>
+__device__ __forceinline__ void load_tiles(float (&As)[Bm][Bk], float (&Bs)[Bk][Bn],
+                                           const struct gemm_args &args, const struct tile_place &tile,
+                                           int k0, int depth, int tid)
+{
+    for (int i = tid; i < Bm * Bk; i += Threads)
+        As[i / Bk][i % Bk] = load(args.a, args.lda, tile.m + i / Bk, k0 + i % Bk, args.m, depth);
+    for (int i = tid; i < Bk * Bn; i += Threads)
+        Bs[i / Bn][i % Bn] = load(args.b, args.ldb, k0 + i / Bn, tile.n + i % Bn, depth, args.n);
+}
+
+/* One k of a thread's sums. */
+template <int Tm, int Tn>
+__device__ __forceinline__ void add_products(float (&sum)[Tm][Tn], const float (&a)[Tm], const float (&b)[Tn])
+{
+#pragma unroll
+    for (int i = 0; i < Tm; i++)
+#pragma unroll
+        for (int j = 0; j < Tn; j++) sum[i][j] += a[i] * b[j];
+}
+
 /* 16-byte accesses at every fourth column are aligned. */
 __device__ __forceinline__ bool fits_vectors(const float *x, long long ld)
 {
     return ld % 4 == 0 && (size_t)x % 16 == 0;
 }
 
-/* Four neighbours of a row, at once where they are aligned and inside. col is a multiple of 4. */
+/* Four neighbouring elements of a row: one load where they are aligned and inside the matrix. col is a
+ * multiple of 4. */
 __device__ __forceinline__ float4 load4(const float *x, long long ld, int row, int col, int rows, int cols,
                                         bool vectors)
 {
@@ -67,6 +101,20 @@ __device__ __forceinline__ void update4(float *c, long long ldc, int row, int co
     }
     for (int i = 0; i < 4; i++)
         if (col + i < cols) update(at + i, sum[i], s);
+}
+
+/* A thread's sums from (row, col) on, in pieces of 4 x 4 that lie StepM rows and StepN columns apart. */
+template <int StepM = 4, int StepN = 4, int Tm, int Tn>
+__device__ __forceinline__ void update_pieces(const struct gemm_args &args, int row, int col,
+                                              const float (&sum)[Tm][Tn], const struct scalars &s)
+{
+    const bool vectors = fits_vectors(args.c, args.ldc);
+#pragma unroll
+    for (int i = 0; i < Tm; i++)
+#pragma unroll
+        for (int j = 0; j < Tn; j += 4)
+            update4(args.c, args.ldc, row + i / 4 * StepM + i % 4, col + j / 4 * StepN, args.m, args.n,
+                    vectors, &sum[i][j], s);
 }
 
 #endif

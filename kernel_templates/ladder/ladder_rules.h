@@ -2,11 +2,12 @@
 /* ladder_rules.h — which tile sizes of a rung are correct, and the sizes that follow from them.
  *
  * Read twice, with two meanings of RULE: a rung makes each a static_assert, the host an `if (!(holds)) return
- * why;`. A rung defines what its parameters do not say (VECTOR, BUFFERS); what it lacks altogether is 1 here,
- * or 0 where nothing is kept in shared memory. About being correct only; good values are in
+ * why;`. A rung defines the constants that are not parameters (VECTOR, BUFFERS); a size that it lacks is 1
+ * here, or 0 where nothing is kept in shared memory. The rules are only about correctness; good values are in
  * template_ladder.c.
  */
 #ifndef LADDER_HOST
+#define RULE(holds, why) static_assert(holds, why);
 #ifndef BK
 #define BK 0
 #endif

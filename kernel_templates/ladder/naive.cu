@@ -9,15 +9,14 @@
  *         │        │          │██│     │
  *         └────────┘          └──┴─────┘
  *
- * Neighbouring threads of a warp take neighbouring ROWS of C, the order in which a loop over m would. That is
- * what is wrong with it: the 32 lanes read A at 32 addresses lda apart, and write C at 32 addresses ldc
- * apart. Each is a memory transaction of its own, of which one float in eight is used.
+ * Neighbouring threads of a warp take neighbouring ROWS of C, as a loop over m would. That is the weakness of
+ * this kernel: the 32 lanes read A at 32 addresses lda apart, and write C at 32 addresses ldc apart. Each is
+ * a memory transaction of its own, of which one float in eight is used.
  *
- * BM, BN   rows and columns of C a block; BM * BN threads
+ * BM, BN   rows and columns of C per block; BM * BN threads
  */
 #include "ladder_device.cuh"
 
-#define RULE(holds, why) static_assert(holds, why);
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)

@@ -10,8 +10,8 @@
  *
  *     for each step of BK:  all threads load As and Bs │ barrier │ BK products each │ barrier
  *
- * The first barrier: nobody multiplies before the tile is complete. The second: nobody overwrites it before
- * all have used it.
+ * The first barrier ensures that no thread multiplies before the tile is complete, the second that no thread
+ * overwrites it before all have used it.
  *
  * Gained: an element of A now comes from global memory N / BN times instead of N times, one of B M / BM
  * times. Beyond the edges the tiles are filled with zeros, so the inner loop needs no conditions.
@@ -19,12 +19,11 @@
  * What limits it now: an FMA needs two loads from shared memory, and an SM can issue four times as many FMAs
  * as such loads. The arithmetic waits for shared memory.
  *
- * BM, BN   rows and columns of C a block; BM * BN threads
+ * BM, BN   rows and columns of C per block; BM * BN threads
  * BK       depth of a step: fewer barriers against more shared memory
  */
 #include "ladder_device.cuh"
 
-#define RULE(holds, why) static_assert(holds, why);
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)

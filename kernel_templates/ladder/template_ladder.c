@@ -5,44 +5,25 @@
 
 #include <string.h>
 
-extern const char text_naive_cu[], text_coalesced_cu[], text_shared_cu[], text_blocktile_1d_cu[],
-    text_blocktile_2d_cu[], text_vectorized_cu[], text_double_buffered_cu[], text_warptiled_cu[],
-    text_ladder_device_cuh[], text_ladder_rules_h[], text_gemm_args_h[];
-
 /* Kinds of parameters, in the order in which every rung that has them lists them. */
+#define SIZE(name, role, least, most, meaning)                                                               \
+    {                                                                                                        \
+        name, PARAM_COMPILE, role, least, most, meaning                                                      \
+    }
 #define TILE                                                                                                 \
-    {                                                                                                        \
-        "BM", PARAM_COMPILE, ROLE_TILE,                                                                      \
-        1,    256,           "rows of C a block: reuse of B against blocks to fill the GPU"},                \
-    {                                                                                                        \
-        "BN", PARAM_COMPILE, ROLE_TILE, 1, 256,                                                              \
-            "columns of C a block: reuse of A against blocks to fill the GPU"                                \
-    }
-#define DEPTH                                                                                                \
-    {                                                                                                        \
-        "BK", PARAM_COMPILE, ROLE_TILE, 1, 128, "depth of a step: fewer barriers against more shared memory" \
-    }
+    SIZE("BM", ROLE_TILE, 1, 256, "rows of C a block: reuse of B against blocks to fill the GPU"),           \
+        SIZE("BN", ROLE_TILE, 1, 256, "columns of C a block: reuse of A against blocks to fill the GPU")
+#define DEPTH SIZE("BK", ROLE_TILE, 1, 128, "depth of a step: fewer barriers against more shared memory")
 #define WARP_TILE                                                                                            \
-    {"WM", PARAM_COMPILE, ROLE_DETAIL,                                                                       \
-     4,    256,           "rows of C a warp: near a square, a warp reads the fewest floats"},                \
-    {                                                                                                        \
-        "WN", PARAM_COMPILE, ROLE_DETAIL, 4, 256,                                                            \
-            "columns of C a warp: near a square, a warp reads the fewest floats"                             \
-    }
-#define THREAD_ROWS                                                                                          \
-    {                                                                                                        \
-        "TM", PARAM_COMPILE, ROLE_THREAD, 1, 16, "rows of C a thread: fewer loads against more registers"    \
-    }
+    SIZE("WM", ROLE_DETAIL, 4, 256, "rows of C a warp: near a square, a warp reads the fewest floats"),      \
+        SIZE("WN", ROLE_DETAIL, 4, 256,                                                                      \
+             "columns of C a warp: near a square, a warp reads the fewest floats")
+#define THREAD_ROWS SIZE("TM", ROLE_THREAD, 1, 16, "rows of C a thread: fewer loads against more registers")
 #define THREAD_COLUMNS                                                                                       \
-    {                                                                                                        \
-        "TN", PARAM_COMPILE, ROLE_THREAD, 1, 16, "columns of C a thread: fewer loads against more registers" \
-    }
-
+    SIZE("TN", ROLE_THREAD, 1, 16, "columns of C a thread: fewer loads against more registers")
 #define RESIDENCE                                                                                            \
-    {                                                                                                        \
-        "MIN_BLOCKS", PARAM_COMPILE, ROLE_DETAIL, 1, 8,                                                      \
-            "blocks an SM must hold: one computes while another waits, on fewer registers"                   \
-    }
+    SIZE("MIN_BLOCKS", ROLE_DETAIL, 1, 8,                                                                    \
+         "blocks an SM must hold: one computes while another waits, on fewer registers")
 
 static const struct param element_params[] = {TILE};
 static const struct param shared_params[] = {TILE, DEPTH};
@@ -162,12 +143,6 @@ static void plan(const struct config *config, const struct problem *p, struct la
         .entry = "gemm", .grid = {(unsigned)tiles_of(&s, p), 1, 1}, .threads = (unsigned)threads_of(&s)};
 }
 
-static struct tile tile(const struct config *config)
-{
-    const struct sizes s = sizes_of(config);
-    return (struct tile){.m = s.bm, .n = s.bn, .k = s.bk};
-}
-
 /* As simt kernels without vectors and stages: none of it was fitted, and the order of the rungs is right. */
 static struct prediction predict(const struct config *config, const struct problem *problem,
                                  const struct gpu *gpu, const struct kernel_facts *facts)
@@ -197,28 +172,21 @@ static struct prediction predict(const struct config *config, const struct probl
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-/* One rung: its template row and the three texts it is compiled from. */
+/* One rung: its template row. */
 #define RUNG(rung_name, about, rung_params)                                                                  \
-    static const struct source_text rung_name##_sources[] = {                                                \
-        {#rung_name ".cu", text_##rung_name##_cu},                                                           \
-        {"ladder_device.cuh", text_ladder_device_cuh},                                                       \
-        {"ladder_rules.h", text_ladder_rules_h},                                                             \
-        {"gemm_args.h", text_gemm_args_h},                                                                   \
-    };                                                                                                       \
+    extern const struct source_text sources_##rung_name[];                                                   \
     extern const struct template template_ladder_##rung_name;                                                \
     const struct template template_ladder_##rung_name = {                                                    \
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
-        .source_name = #rung_name ".cu",                                                                     \
         .delivers = GEMM_SGEMM,                                                                              \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
-        .sources = rung_name##_sources,                                                                      \
-        .source_count = COUNT(rung_name##_sources),                                                          \
+        .sources = sources_##rung_name,                                                                      \
         .resources = resources,                                                                              \
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \
-        .tile = tile,                                                                                        \
+        .block = &gemm_block,                                                                                \
         .predict = predict,                                                                                  \
     };
 

@@ -21,14 +21,13 @@
  * What limits it now: waiting. Between the two barriers of a step nothing is loaded, between the loads
  * nothing is computed.
  *
- * BM, BN   rows and columns of C a block; BM / TM * BN / TN threads
+ * BM, BN   rows and columns of C per block; BM / TM * BN / TN threads
  * BK       depth of a step
- * TM, TN   rows and columns of C a thread, multiples of 4
+ * TM, TN   rows and columns of C per thread, multiples of 4
  */
 #include "ladder_device.cuh"
 
-#define VECTOR           4
-#define RULE(holds, why) static_assert(holds, why);
+#define VECTOR 4
 #include "ladder_rules.h"
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_args args)
@@ -38,8 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
 
     const struct scalars s = read_scalars(args);
     const bool vectors_a = fits_vectors(args.a, args.lda), vectors_b = fits_vectors(args.b, args.ldb);
-    const int tiles_n = (args.n + BN - 1) / BN;
-    const int tile_m = (int)blockIdx.x / tiles_n * BM, tile_n = (int)blockIdx.x % tiles_n * BN;
+    const struct tile_place tile = tile_of_block<BM, BN>(args.n);
     const int tid = (int)threadIdx.x;
     const int row = tid / (BN / TN) * TM, col = tid % (BN / TN) * TN;
 
@@ -48,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
 #pragma unroll
         for (int i = tid; i < BM * BK / 4; i += THREADS) {
             const int m = i / (BK / 4), k = i % (BK / 4) * 4;
-            const float4 v = load4(args.a, args.lda, tile_m + m, k0 + k, args.m, s.k, vectors_a);
+            const float4 v = load4(args.a, args.lda, tile.m + m, k0 + k, args.m, s.k, vectors_a);
             As[k][m] = v.x;
             As[k + 1][m] = v.y;
             As[k + 2][m] = v.z;
@@ -58,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
         for (int i = tid; i < BK * BN / 4; i += THREADS) {
             const int k = i / (BN / 4), n = i % (BN / 4) * 4;
             *reinterpret_cast<float4 *>(&Bs[k][n]) =
-                load4(args.b, args.ldb, k0 + k, tile_n + n, s.k, args.n, vectors_b);
+                load4(args.b, args.ldb, k0 + k, tile.n + n, s.k, args.n, vectors_b);
         }
         __syncthreads();
 
@@ -71,19 +69,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
 #pragma unroll
             for (int j = 0; j < TN; j += 4)
                 *reinterpret_cast<float4 *>(&b[j]) = *reinterpret_cast<const float4 *>(&Bs[k][col + j]);
-#pragma unroll
-            for (int i = 0; i < TM; i++)
-#pragma unroll
-                for (int j = 0; j < TN; j++) sum[i][j] += a[i] * b[j];
+            add_products(sum, a, b);
         }
         __syncthreads();
     }
 
-    const bool vectors_c = fits_vectors(args.c, args.ldc);
-#pragma unroll
-    for (int i = 0; i < TM; i++)
-#pragma unroll
-        for (int j = 0; j < TN; j += 4)
-            update4(args.c, args.ldc, tile_m + row + i, tile_n + col + j, args.m, args.n, vectors_c,
-                    &sum[i][j], s);
+    update_pieces(args, tile.m + row, tile.n + col, sum, s);
 }

@@ -11,10 +11,10 @@
  *     └─────┴─────┘              lanes, each 4 x 4           └─┴ ─ ─ ┴─┘
  *
  * What follows from this map of lanes:
- *  - a compact rectangle needs few different floats of As and Bs (WM + WN for WM * WN sums); lanes that
- *    want the same float are served by one broadcast;
- *  - the vectors that a warp reads at one time are neighbours: no two lanes want different words of a bank;
- *  - a 16-byte load is served fastest where lanes 2 i and 2 i + 1 want the same vector of Bs: the low bit
+ *  - a compact rectangle reads few different floats of As and Bs (WM + WN for WM * WN sums); lanes that
+ *    read the same float are served by one broadcast;
+ *  - the vectors that a warp reads at one time are neighbours: no two lanes read different words of a bank;
+ *  - a 16-byte load is served fastest where lanes 2 i and 2 i + 1 read the same vector of Bs: the low bit
  *    of the lane walks down, the next bits walk along a row.
  *
  * Gained: fewer cycles of shared memory for the same FMAs. Stores to C are 16-byte vectors side by side.
@@ -22,76 +22,26 @@
  * What limits it now: little that a fixed kernel could change. Which BM ... TN are best depends on shape and
  * GPU, and that is where tuning starts: simt.cu is this kernel with its decisions as parameters.
  *
- * BM, BN   rows and columns of C a block
+ * BM, BN   rows and columns of C per block
  * BK       depth of a step
- * WM, WN   rows and columns of C a warp: WM / TM * (WN / TN) = 32
- * TM, TN   rows and columns of C a thread, multiples of 4
+ * WM, WN   rows and columns of C per warp: WM / TM * (WN / TN) = 32
+ * TM, TN   rows and columns of C per thread, multiples of 4
  * MIN_BLOCKS
  *          blocks an SM must hold: while one waits at its barrier another computes, but each thread gets
  *          fewer registers
  */
 #include "ladder_device.cuh"
 
-#define VECTOR           4
-#define BUFFERS          2
-#define LANES            32
-#define RULE(holds, why) static_assert(holds, why);
+#define VECTOR  4
+#define BUFFERS 2
+#define LANES   32
 #include "ladder_rules.h"
 
-#define LOADS_A (BM * BK / 4 / THREADS) /* vectors a thread and step */
-#define LOADS_B (BK * BN / 4 / THREADS)
+#include "ladder_staged.cuh"
 
 #define LANES_N (WN / TN)     /* lanes side by side, LANES / LANES_N below each other */
 #define STEP_M  (WM / TM * 4) /* from one piece of a thread to its next */
 #define STEP_N  (LANES_N * 4)
-
-/* The part of the next tile that this thread carries. */
-struct staged {
-    float4 a[LOADS_A], b[LOADS_B];
-};
-
-__device__ __forceinline__ void fetch(struct staged &next, const struct gemm_args &args, int tile_m,
-                                      int tile_n, int k0, int depth, bool vectors_a, bool vectors_b)
-{
-#pragma unroll
-    for (int l = 0; l < LOADS_A; l++) {
-        const int i = (int)threadIdx.x + l * THREADS;
-        next.a[l] =
-            load4(args.a, args.lda, tile_m + i / (BK / 4), k0 + i % (BK / 4) * 4, args.m, depth, vectors_a);
-    }
-#pragma unroll
-    for (int l = 0; l < LOADS_B; l++) {
-        const int i = (int)threadIdx.x + l * THREADS;
-        next.b[l] =
-            load4(args.b, args.ldb, k0 + i / (BN / 4), tile_n + i % (BN / 4) * 4, depth, args.n, vectors_b);
-    }
-}
-
-__device__ __forceinline__ void stage(const struct staged &next, float (*As)[A_ROW], float (*Bs)[BN])
-{
-#pragma unroll
-    for (int l = 0; l < LOADS_A; l++) {
-        const int i = (int)threadIdx.x + l * THREADS;
-        const int m = i / (BK / 4), k = i % (BK / 4) * 4;
-        As[k][m] = next.a[l].x;
-        As[k + 1][m] = next.a[l].y;
-        As[k + 2][m] = next.a[l].z;
-        As[k + 3][m] = next.a[l].w;
-    }
-#pragma unroll
-    for (int l = 0; l < LOADS_B; l++) {
-        const int i = (int)threadIdx.x + l * THREADS;
-        *reinterpret_cast<float4 *>(&Bs[i / (BN / 4)][i % (BN / 4) * 4]) = next.b[l];
-    }
-}
-
-/* Count floats into registers: vectors of four, Step floats from one to the next. */
-template <int Count, int Step> __device__ __forceinline__ void read_fragment(float *fragment, const float *x)
-{
-#pragma unroll
-    for (int i = 0; i < Count; i += 4)
-        *reinterpret_cast<float4 *>(&fragment[i]) = *reinterpret_cast<const float4 *>(&x[i / 4 * Step]);
-}
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
@@ -100,8 +50,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
 
     const struct scalars s = read_scalars(args);
     const bool vectors_a = fits_vectors(args.a, args.lda), vectors_b = fits_vectors(args.b, args.ldb);
-    const int tiles_n = (args.n + BN - 1) / BN;
-    const int tile_m = (int)blockIdx.x / tiles_n * BM, tile_n = (int)blockIdx.x % tiles_n * BN;
+    const struct tile_place tile = tile_of_block<BM, BN>(args.n);
     const int tid = (int)threadIdx.x;
     const int warp = tid / LANES, lane = tid % LANES;
     const int lane_m = lane % 2 + lane / (2 * LANES_N) * 2, lane_n = lane / 2 % LANES_N;
@@ -112,14 +61,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     __align__(16) float a[2][TM], b[2][TN];
     float sum[TM][TN] = {{0.0f}};
 
-    fetch(next, args, tile_m, tile_n, 0, s.k, vectors_a, vectors_b);
+    fetch(next, args, tile, 0, s.k, vectors_a, vectors_b);
     stage(next, As[0], Bs[0]);
     __syncthreads();
 
     int buffer = 0;
     for (int k0 = 0; k0 < s.k; k0 += BK) {
         const bool more = k0 + BK < s.k;
-        if (more) fetch(next, args, tile_m, tile_n, k0 + BK, s.k, vectors_a, vectors_b);
+        if (more) fetch(next, args, tile, k0 + BK, s.k, vectors_a, vectors_b);
 
         read_fragment<TM, STEP_M>(a[0], &As[buffer][0][row]);
         read_fragment<TN, STEP_N>(b[0], &Bs[buffer][0][col]);
@@ -129,10 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
                 read_fragment<TM, STEP_M>(a[(k + 1) % 2], &As[buffer][k + 1][row]);
                 read_fragment<TN, STEP_N>(b[(k + 1) % 2], &Bs[buffer][k + 1][col]);
             }
-#pragma unroll
-            for (int i = 0; i < TM; i++)
-#pragma unroll
-                for (int j = 0; j < TN; j++) sum[i][j] += a[k % 2][i] * b[k % 2][j];
+            add_products(sum, a[k % 2], b[k % 2]);
         }
 
         if (more) {
@@ -142,11 +88,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
         }
     }
 
-    const bool vectors_c = fits_vectors(args.c, args.ldc);
-#pragma unroll
-    for (int i = 0; i < TM; i++)
-#pragma unroll
-        for (int j = 0; j < TN; j += 4)
-            update4(args.c, args.ldc, tile_m + row + i / 4 * STEP_M + i % 4, tile_n + col + j / 4 * STEP_N,
-                    args.m, args.n, vectors_c, &sum[i][j], s);
+    update_pieces<STEP_M, STEP_N>(args, tile.m + row, tile.n + col, sum, s);
 }

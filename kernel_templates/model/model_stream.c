@@ -48,7 +48,8 @@ static double tiles_an_sm(const struct stream_kernel *s, const struct gpu *gpu, 
 static double compute_us(const struct stream_kernel *s, const struct gpu *gpu, double batch,
                          double blocks_an_sm)
 {
-    double warps = s->threads / 32, turns = fmax(warps / 4, s->least_turns / blocks_an_sm);
+    /* Of a scheduler for a block's warps: if an SM has fewer than four, those that have one take no less. */
+    double warps = s->threads / 32, turns = fmax(warps / 4, 1 / blocks_an_sm);
     double cycles = tile_slots(s) * turns / latency_hidden(blocks_an_sm * warps / 4, LONE_WARP);
     cycles += s->k_tiles * BARRIER_CYCLES / (blocks_an_sm * blocks_an_sm);
     cycles *= 1 + LONG_CODE_COST * fmax(0, code_bytes(s) - CODE_BYTES_MAX);

@@ -20,9 +20,8 @@ struct stream_kernel {
     double k, k_tiles;           /* k_tiles: stages of a tile */
     double k_l2;                 /* of a stage, as rows come from L2 */
     double steps_slots,
-        stage_slots;    /* issue slots of a warp for the steps of a tile, and for each stage besides */
-    double code_slots;  /* instructions of the loop and of a stage */
-    double least_turns; /* of a scheduler for the warps of an SM, if those of a block leave some idle */
+        stage_slots;   /* issue slots of a warp for the steps of a tile, and for each stage besides */
+    double code_slots; /* instructions of the loop and of a stage */
 };
 
 /* As the template's predict(). */

@@ -7,20 +7,20 @@
 struct route;
 
 struct asked {
-    const char *function; /* "cublasSgemm", for people */
+    const char *function; /* "cublasSgemm", for messages */
     bool op_a, op_b;      /* transposed */
     int64_t m, n, k, lda, ldb, ldc, batch;
     int64_t stride_a, stride_b, stride_c;
     const void *alpha, *a, *b, *beta;
     void *c;
-    const struct real_blas *real; /* the handle's */
-    blas_handle handle;           /* has stream, pointer mode and math mode; NULL: they are the ones below */
+    const struct real_blas *real; /* of the handle's library */
+    blas_handle handle;           /* has stream, pointer mode and math mode; NULL: they are below */
     CUstream stream;
     bool scalars_on_device;
-    bool (*is_plain)(const void *); /* what takes long to find out and is asked last; NULL: it is */
+    bool (*is_plain)(const void *); /* a slow check, made last; NULL: none is needed */
     const void *is_plain_of;
-    _Atomic(struct route *) *last; /* the route that these sizes had before; NULL: nobody remembers it */
-    void *workspace;               /* the program's own, for this call; NULL: it gave none */
+    _Atomic(struct route *) *last; /* the route used last for these sizes; NULL: not cached */
+    void *workspace;               /* the program's own, for this call; NULL: none */
     size_t workspace_bytes;
 };
 

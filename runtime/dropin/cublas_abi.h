@@ -1,13 +1,12 @@
 /* cublas_abi.h — the entry points of cuBLAS and cublasLt that the drop-in intercepts, and the few values that
- * it must understand. Written out, as in blas.h: column-major, statuses and enumerations as int.
- */
+ * it needs. Written out, as in blas.h: column-major, statuses and enumerations as int. */
 #ifndef GT_CUBLAS_ABI_H
 #define GT_CUBLAS_ABI_H
 
 #include "blas.h"
 
 enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15 };
-enum { BLAS_OP_CONJUGATE_T = 2 }; /* of real numbers, the same as BLAS_OP_T */
+enum { BLAS_OP_CONJUGATE_T = 2 }; /* for real numbers, the same as BLAS_OP_T */
 enum { BLAS_MATH_MODE_MASK = 0xf };
 enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69, BLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { BLAS_R_32F = 0 };
@@ -63,8 +62,8 @@ typedef struct cublasLtContext *lt_handle;
 typedef struct lt_desc *lt_desc; /* of a product */
 typedef const struct lt_layout *lt_layout;
 
-/* What a layout is, in every version of cublasLt so far: 64 bytes without a pointer. Equal bytes mean equal
- * matrices; what they mean is asked for, not read. */
+/* The content of a layout, in every version of cublasLt so far: 64 bytes without a pointer. Equal bytes mean
+ * equal matrices; their meaning is queried, not read. */
 struct lt_layout {
     uint64_t data[8];
 };
@@ -98,7 +97,7 @@ enum {
 };
 enum { LT_EPILOGUE_DEFAULT = 1, LT_ORDER_COL = 0, LT_FILL_FULL = 2 };
 
-/* How a product is to be computed: bytes without a pointer, and whether that is possible. */
+/* How a product is computed: bytes without a pointer, and whether the algorithm is valid. */
 struct lt_algorithm {
     uint64_t data[8];
 };

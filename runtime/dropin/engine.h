@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A call of cublasLtMatmul, as it is. */
+/* The arguments of a call of cublasLtMatmul. */
 struct matmul {
     const struct real_lt *real;
     lt_handle handle;
@@ -26,9 +26,9 @@ struct matmul {
     CUstream stream;
 };
 
-/* One call, from its arrival until the real function is done. */
+/* One call, from its arrival until the real function has returned. */
 struct turn {
-    bool outer; /* the stub's: the real function runs inside of this call */
+    bool outer; /* set by the stub: the real function runs inside of this call */
     CUstream stream;
     struct sample *sample;
 };
@@ -39,7 +39,7 @@ struct refusal {
     atomic_flag said;
 };
 
-/* Both halves must have been built with the same. */
+/* Stub and engine must have been built with equal values. */
 struct engine_terms {
     char version[32];
     size_t engine_bytes, asked_bytes, matmul_bytes, turn_bytes, refusal_bytes, real_blas_bytes, real_lt_bytes;
@@ -47,12 +47,12 @@ struct engine_terms {
 
 struct engine {
     struct engine_terms terms;
-    /* True: the call is done, *result is the status for the program. False: the real function is to be
-     * called. Afterwards end, if turn->sample is set, in either case. */
+    /* True: the call is done, *result is the status for the program. False: the real function must be called.
+     * In either case `end` must be called afterwards if turn->sample is set. */
     bool (*take)(const struct asked *asked, struct turn *turn, int *result);
     bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
     void (*end)(struct turn *turn);
-    /* Tells it once, where somebody wants to know. */
+    /* Logs it once, if logging is on. */
     void (*refuse)(struct refusal *refusal);
 };
 
@@ -69,7 +69,7 @@ static inline bool engine_terms_equal(const struct engine_terms *x, const struct
     return memcmp(x, y, sizeof *x) == 0;
 }
 
-/* What the engine exports. NULL: it was built with other terms. */
+/* Exported by the engine. NULL: it was built with other terms. */
 const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms);
 
 #endif

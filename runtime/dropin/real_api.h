@@ -4,7 +4,7 @@
 
 #include "cublas_abi.h"
 
-/* By their names; NULL what this version does not have. */
+/* The functions by name; NULL if this version does not have one. */
 struct real_blas {
     __typeof__(cublasSgemm_v2) *Sgemm;
     __typeof__(cublasSgemm_v2_64) *Sgemm64;

@@ -1,4 +1,4 @@
-/* tf32.h — NVIDIA_TF32_OVERRIDE, which all of NVIDIA's libraries obey. */
+/* tf32.h — NVIDIA_TF32_OVERRIDE, an environment variable that all of NVIDIA's libraries obey. */
 #ifndef GT_TF32_H
 #define GT_TF32_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Set to 0: what asks for TF32 is computed in strict FP32. The environment is read once. */
+/* True if it is 0: then calls that allow TF32 are computed in strict FP32. The environment is read once. */
 static inline bool tf32_is_forbidden(void)
 {
     enum { UNKNOWN, NO, YES };

@@ -12,15 +12,15 @@ void blas_pool_start(struct blas_pool *pool)
     for (int i = 0; i < BLAS_POOL_MAX; i++) atomic_flag_clear(&pool->slots[i].busy);
 }
 
-/* The pedantic mode knows no TF32 and no emulation, and is not always as fast: it is asked for only where the
- * environment would allow either. The environment itself is the program's and stays as it is. */
+/* The pedantic mode excludes TF32 and emulation, but is sometimes slower, so it is used only if the
+ * environment would allow one of them. The environment belongs to the program and is not changed. */
 static int strict_mode(void)
 {
     return is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION") ? BLAS_PEDANTIC_MATH
                                                                                        : BLAS_DEFAULT_MATH;
 }
 
-/* Add a handle, busy if the caller wants it for itself. The lock is held. */
+/* Adds a handle, busy if the caller wants to use it. The lock is held. */
 static enum status grow(struct blas_pool *pool, bool busy, int *index)
 {
     int count = atomic_load(&pool->count);
@@ -67,7 +67,7 @@ void blas_pool_forget(struct blas_pool *pool)
     pthread_mutex_destroy(&pool->lock);
 }
 
-/* Index of a handle that is now ours. */
+/* Index of a free handle, which is now marked busy. */
 static int take(struct blas_pool *pool)
 {
     for (;;) {
@@ -80,12 +80,12 @@ static int take(struct blas_pool *pool)
             pthread_mutex_unlock(&pool->lock);
         }
         if (!st) return index;
-        sched_yield(); /* calls are short: one comes free soon */
+        sched_yield(); /* calls are short: a handle will be free soon */
     }
 }
 
-/* CUBLAS_STATUS_ALLOC_FAILED, _INVALID_VALUE, _ARCH_MISMATCH and _NOT_SUPPORTED come before anything is
- * launched. A long batch is several calls, of which some may have been. */
+/* CUBLAS_STATUS_ALLOC_FAILED, _INVALID_VALUE, _ARCH_MISMATCH and _NOT_SUPPORTED are returned before anything
+ * is launched. A long batch takes several calls, of which some may have been launched. */
 static enum status refused(const struct blas_pool *pool, const struct problem *problem, int result)
 {
     const bool before = result == 3 || result == 7 || result == 8 || result == 15,
@@ -99,10 +99,10 @@ static enum status refused(const struct blas_pool *pool, const struct problem *p
 enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem, const struct gemm_call *call)
 {
     if (device_forked())
-        return fail(E_GPU, DEVICE_FORKED); /* handles may be with threads that are not here */
+        return fail(E_GPU, DEVICE_FORKED); /* threads that do not exist here may hold handles */
     int i = take(pool);
     blas_handle handle = pool->slots[i].handle;
-    /* Its first calls load kernels, which a capture would forbid. */
+    /* A handle's first calls load kernels, which is not allowed during a capture. */
     CUstreamCaptureMode mode = relaxed_begin();
     int result = blas.SetStream(handle, call->stream);
     const int math = problem->type == GEMM_TF32 ? BLAS_TF32_MATH : pool->slots[i].strict;

@@ -15,30 +15,30 @@
 #define BLAS_POOL_MAX 8
 
 struct blas_pool {
-    pthread_mutex_t lock; /* making another handle */
+    pthread_mutex_t lock; /* for adding handles */
     atomic_int count;
     struct {
         blas_handle handle;
         atomic_flag busy;
-        int math;   /* as the handle was told; of whoever has it */
-        int strict; /* what strict FP32 asks for, as the environment was when the handle was made */
+        int math;   /* math mode of the handle; used by its holder only */
+        int strict; /* math mode for strict FP32, from the environment when the handle was created */
     } slots[BLAS_POOL_MAX];
     char version[16];
 };
 
 void blas_pool_start(struct blas_pool *pool);
 
-/* Make sure that there is one handle, in the current context. E_ABSENT: no cuBLAS. Errors: E_GPU. */
+/* Makes sure that there is one handle, in the current context. E_ABSENT: no cuBLAS. Errors: E_GPU. */
 enum status blas_pool_open(struct blas_pool *pool);
 
-/* In the context it was opened in; without effect if it was not. */
+/* Call it in the context in which it was opened; no effect if it was not opened. */
 void blas_pool_close(struct blas_pool *pool);
 
-/* The same where the context is gone. */
+/* The same if the context does not exist any more. */
 void blas_pool_forget(struct blas_pool *pool);
 
-/* Enqueue one problem. E_ABSENT: cuBLAS does not take it, E_MEMORY: it has no memory for it now; nothing was
- * enqueued in both cases. Errors: E_GPU. */
+/* Enqueues one problem. E_ABSENT: cuBLAS does not support it, E_MEMORY: it has no memory for it now; in both
+ * cases nothing was enqueued. Errors: E_GPU. */
 enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
                           const struct gemm_call *call);
 

@@ -7,13 +7,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* A stream of a capture. To ask a stream that is captured for its id would break the capture, whatever the
- * thread's mode; but as none that takes part goes away before the end, its handle tells it from the others.
- */
+/* A stream of a capture. Querying the id of a stream that is being captured would break the capture, in every
+ * mode of the thread. The handle suffices, because no stream of a capture is destroyed before its end. */
 struct member {
     cuuint64_t capture;
     CUstream stream;
-    unsigned long long thread; /* whose CU_STREAM_PER_THREAD it is; 0: another stream */
+    unsigned long long thread; /* the thread whose CU_STREAM_PER_THREAD it is; 0: another stream */
 };
 
 struct entry {
@@ -26,7 +25,7 @@ struct entry {
 struct captured {
     struct memory *memory;
     size_t bytes, most_bytes;
-    pthread_mutex_t lock; /* what follows, and memory */
+    pthread_mutex_t lock; /* protects the members below, and memory */
     struct entry *entries;
 };
 
@@ -41,7 +40,7 @@ enum status captured_open(struct memory *memory, size_t most_bytes, struct captu
     return OK;
 }
 
-/* A number for this thread that no other ever has. */
+/* A number of this thread that is unique within the process. */
 static unsigned long long thread_number(void)
 {
     static _Atomic(unsigned long long) threads;
@@ -55,7 +54,7 @@ static bool is_same(const struct member *a, const struct member *b)
     return a->capture == b->capture && a->stream == b->stream && a->thread == b->thread;
 }
 
-/* Those whose graphs have gone are free. */
+/* Frees entries whose graphs do not exist any more. */
 static void collect(struct captured *c)
 {
     for (struct entry *e = c->entries; e; e = e->next) {
@@ -65,7 +64,7 @@ static void collect(struct captured *c)
     }
 }
 
-/* Free the free ones. */
+/* Frees the memory of unused entries. */
 static void free_idle(struct captured *c)
 {
     for (struct entry **link = &c->entries; *link;) {
@@ -81,7 +80,7 @@ static void free_idle(struct captured *c)
     }
 }
 
-/* The member's own, else the smallest free one that is large enough. */
+/* The member's own entry, else the smallest unused one that is large enough. */
 static struct entry *find(const struct captured *c, const struct member *member,
                           const struct workspace_need *need)
 {
@@ -94,7 +93,8 @@ static struct entry *find(const struct captured *c, const struct member *member,
     return best;
 }
 
-/* By a stream of its own, because the one at hand is captured; it is cleared when this returns. */
+/* Uses a stream of its own, because the given one is being captured; the memory is cleared when this
+ * returns. */
 static enum status allocate(struct captured *c, const struct workspace_need *need,
                             struct workspace_buffer *buffer)
 {
@@ -109,7 +109,7 @@ static enum status allocate(struct captured *c, const struct workspace_need *nee
 
 static struct entry *add(struct captured *c, const struct workspace_need *need)
 {
-    free_idle(c); /* they are too small */
+    free_idle(c); /* the unused ones are too small */
     struct entry *e = c->bytes + need->bytes <= c->most_bytes ? calloc(1, sizeof *e) : NULL;
     if (!e) return NULL;
     if (allocate(c, need, &e->buffer)) {

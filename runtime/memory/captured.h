@@ -10,28 +10,29 @@
 
 struct captured;
 
-/* A capture, as the driver tells of it. */
+/* A capture, as the driver describes it. */
 struct capture {
     cuuint64_t id;
     CUgraph graph;
     CUstream stream;
 };
 
-/* most_bytes: of all graphs together. Errors: E_MEMORY. */
+/* most_bytes: for all graphs together. Errors: E_MEMORY. */
 enum status captured_open(struct memory *memory, size_t most_bytes, struct captured **captured);
 
-/* Free all device memory, in the context; graphs that are still there lose theirs. */
+/* Frees all device memory, in the context; graphs that still exist lose theirs. */
 void captured_free_all(struct captured *captured);
 
-/* Device memory that was not freed is left to the end of the context. Takes NULL. */
+/* Device memory that was not freed is released with the context. Takes NULL. */
 void captured_close(struct captured *captured);
 
-/* 0: there is no memory for it, and nothing to leave. Otherwise no other thread enters until it is left. */
+/* 0: there is no memory for it, and captured_leave must not be called. Otherwise other threads wait until it
+ * is. */
 CUdeviceptr captured_enter(struct captured *captured, const struct capture *capture,
                            const struct workspace_need *need);
 void captured_leave(struct captured *captured);
 
-/* Free what no graph holds. */
+/* Frees everything that no graph uses. */
 void captured_trim(struct captured *captured);
 
 #endif

@@ -13,13 +13,13 @@
 
 struct graph_hold;
 
-/* Hold on to a graph that is being captured. Errors: E_GPU, E_MEMORY. */
+/* Attaches a hold to a graph that is being captured. Errors: E_GPU, E_MEMORY. */
 enum status graph_hold_make(CUgraph graph, struct graph_hold **hold);
 
-/* The graph, its copies and its executables are gone, and nothing of them runs. */
+/* True if the graph, its copies and its executables do not exist any more, and none of them is running. */
 bool graph_hold_is_over(const struct graph_hold *hold);
 
-/* Let go of it, whether it is over or not. Takes NULL. */
+/* Releases our side, in either case. Takes NULL. */
 void graph_hold_free(struct graph_hold *hold);
 
 #endif

@@ -1,6 +1,6 @@
 #include "memory.h"
 
-/* Sizes are rounded up, so that problems of similar sizes do not replace each other's. */
+/* Sizes are rounded up, so that problems of similar sizes need no new allocation. */
 #define HEAD_STEP ((size_t)4 << 10)
 #define DATA_STEP ((size_t)256 << 10)
 
@@ -19,7 +19,7 @@ void memory_start(struct memory *memory, CUdevice device)
     memory->plain = !pools;
 }
 
-/* NULL: plain memory. */
+/* NULL: no pool is used. */
 static CUmemoryPool pool_of(struct memory *memory)
 {
     const CUmemPoolProps properties = {

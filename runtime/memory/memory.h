@@ -15,42 +15,42 @@
 
 struct memory {
     CUdevice device;
-    pthread_mutex_t lock; /* what follows */
-    bool plain;           /* there are no pools */
+    pthread_mutex_t lock; /* protects the members below */
+    bool plain;           /* the device has no pools */
     CUmemoryPool pool;    /* NULL: not yet */
 };
 
-/* What a launch wants. */
+/* The workspace that a launch needs. */
 struct workspace_need {
     size_t counters; /* bytes at the start that must be 0; the launch leaves them 0 */
     size_t bytes;    /* in all */
 };
 
-/* A workspace for launches one after the other, each with counters and data of other sizes. Kernels expect
- * both behind one address, counters first. So counters lie in a head of their own that nothing else is ever
- * written to, and each launch is given the address from which its counters end where the data begin. */
+/* A workspace for consecutive launches with different sizes of counters and data. Kernels expect both at one
+ * address, counters first. So the counters are in a separate head that is never used for data, and each
+ * launch gets an address such that its counters end where the data begin. */
 struct workspace_buffer {
-    CUdeviceptr base; /* 0: nothing is allocated */
+    CUdeviceptr base; /* 0: not allocated */
     size_t head, data;
 };
 
 void memory_start(struct memory *memory, CUdevice device);
 
-/* Make one that is large enough, with its head cleared, before what is enqueued next. In the context. Errors:
- * E_GPU, and nothing is made. */
+/* Allocates one that is large enough; its head is cleared before later work of the stream. In the context.
+ * Errors: E_GPU; then nothing is allocated. */
 enum status memory_take(struct memory *memory, const struct workspace_need *need, CUstream stream,
                         struct workspace_buffer *buffer);
 
-/* After what is enqueued. Takes an empty one. */
+/* Frees it after the work enqueued so far. Takes an empty one. */
 void memory_give(struct memory *memory, struct workspace_buffer *buffer, CUstream stream);
 
-/* The same of one that nothing uses any more. */
+/* Frees one that is not in use any more. */
 void memory_give_idle(struct workspace_buffer *buffer);
 
-/* Give what is free to the system. */
+/* Returns free memory to the system. */
 void memory_trim(struct memory *memory);
 
-/* Everything must have been given back. */
+/* Everything must have been freed. */
 void memory_close(struct memory *memory);
 
 static inline bool workspace_fits(const struct workspace_buffer *buffer, const struct workspace_need *need)

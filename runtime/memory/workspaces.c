@@ -9,28 +9,28 @@
 #define PENALTY_MAX 1024 /* launches */
 
 struct workspace {
-    pthread_mutex_t lock; /* held while a launch is enqueued; what follows */
+    pthread_mutex_t lock; /* held while a launch is enqueued; protects the members below */
     struct workspace_buffer buffer;
-    bool dirty;    /* a launch was enqueued in part */
-    bool recorded; /* done stands for all that was enqueued */
+    bool dirty;    /* a launch was enqueued partially */
+    bool recorded; /* `done` covers everything that was enqueued */
     unsigned long long ran_on;
-    /* Written under the lock of all; room and done under this one, too. */
-    _Atomic(unsigned long long) owner; /* stream id + 1 of the stream whose own it is; 0: shared */
-    unsigned long long last;           /* who took it last, likewise */
+    /* Written under the lock of all workspaces; room and done under this lock, too. */
+    _Atomic(unsigned long long) owner; /* id + 1 of the stream that owns it; 0: shared */
+    unsigned long long last;           /* id + 1 of the stream that used it last */
     int in_a_row;
     unsigned long long turn;
-    atomic_int busy;          /* launches that have chosen it and are not done */
-    _Atomic(CUevent) done;    /* NULL: never shared yet */
+    atomic_int busy;          /* launches that have chosen it and are not finished */
+    _Atomic(CUevent) done;    /* NULL: not shared so far */
     atomic_size_t head, data; /* room, as in buffer */
-    atomic_bool lost;         /* nothing can be ordered after what it was used for */
+    atomic_bool lost;         /* its earlier use cannot be ordered before anything */
 };
 
 struct workspaces {
     struct memory memory;
     struct captured *captured;
     int count;
-    atomic_uint penalty, wait; /* launches to leave out before memory is asked for again */
-    pthread_mutex_t lock;      /* choosing a shared one */
+    atomic_uint penalty, wait; /* launches to skip before the next attempt to allocate */
+    pthread_mutex_t lock;      /* for choosing a shared one */
     int own;
     unsigned long long turns;
     struct workspace each[WORKSPACES_MAX];
@@ -54,7 +54,7 @@ enum status workspaces_open(CUdevice device, int count, size_t captured_bytes, s
     return OK;
 }
 
-/* As if it had never been used. */
+/* Resets it to its unused state. */
 static void clear(struct workspace *each)
 {
     each->buffer = (struct workspace_buffer){0};
@@ -109,7 +109,7 @@ void workspaces_close(struct workspaces *w)
 
 /* ---- memory ---- */
 
-/* Not while a refusal is fresh. */
+/* Not soon after a failed allocation. */
 static bool may_ask(struct workspaces *w)
 {
     unsigned wait = atomic_load(&w->wait);
@@ -127,7 +127,7 @@ static void was_told(struct workspaces *w, bool refused)
     atomic_store(&w->wait, penalty);
 }
 
-/* Large enough for what it is used for and for this. */
+/* Makes it large enough for its earlier uses and for this one. */
 static bool grow(struct workspaces *w, struct workspace *each, const struct workspace_need *need,
                  CUstream stream)
 {
@@ -149,7 +149,7 @@ static bool grow(struct workspaces *w, struct workspace *each, const struct work
     return true;
 }
 
-/* Its lock is held, and the stream comes after whatever it was used for. */
+/* Its lock is held, and the stream is ordered after its earlier uses. */
 static bool prepare(struct workspaces *w, struct workspace *each, const struct workspace_need *need,
                     CUstream stream)
 {
@@ -161,7 +161,7 @@ static bool prepare(struct workspaces *w, struct workspace *each, const struct w
     return true;
 }
 
-/* ---- the own ones ---- */
+/* ---- dedicated ones ---- */
 
 static struct workspace *lock_own(struct workspaces *w, unsigned long long id)
 {
@@ -170,12 +170,12 @@ static struct workspace *lock_own(struct workspaces *w, unsigned long long id)
         if (atomic_load_explicit(&each->owner, memory_order_acquire) != id + 1) continue;
         pthread_mutex_lock(&each->lock);
         if (atomic_load(&each->owner) == id + 1) return each;
-        pthread_mutex_unlock(&each->lock); /* given back in between */
+        pthread_mutex_unlock(&each->lock); /* freed in between */
     }
     return NULL;
 }
 
-/* ---- the shared ones ---- */
+/* ---- shared ones ---- */
 
 static bool is_idle(const struct workspace *each)
 {
@@ -184,8 +184,8 @@ static bool is_idle(const struct workspace *each)
     return !done || cuda.EventQuery(done) == CUDA_SUCCESS;
 }
 
-/* How little one is wanted; a choice that fits comes before one that must grow, and one that need not be
- * waited for before one that must. */
+/* Candidates from best to worst: one that fits is preferred to one that must grow, and one without waiting to
+ * one with waiting. */
 enum { FITS_AND_OURS, FITS_AND_IDLE, OURS, IDLE, NEW, FITS, ANY, IMPOSSIBLE };
 
 static int rank(const struct workspace *each, unsigned long long id, const struct workspace_need *need)
@@ -193,7 +193,7 @@ static int rank(const struct workspace *each, unsigned long long id, const struc
     const size_t head = atomic_load(&each->head), data = atomic_load(&each->data);
     const bool fits = data > 0 && need->counters <= head && need->bytes - need->counters <= data;
     const unsigned long long owner = atomic_load(&each->owner);
-    /* It may have become this stream's own since lock_own looked, by another thread's launch. */
+    /* Another thread's launch may have made it this stream's own since lock_own looked. */
     if ((owner && owner != id + 1) || atomic_load(&each->lost)) return IMPOSSIBLE;
     if (each->last == id + 1) return fits ? FITS_AND_OURS : OURS;
     if (data == 0) return NEW;
@@ -206,7 +206,8 @@ static bool may_grow(int rank)
     return rank != FITS_AND_OURS && rank != FITS_AND_IDLE && rank != FITS;
 }
 
-/* A stream that has taken the same one again and again gets it as its own, if nobody else is at it. */
+/* A stream that has used the same one many times in a row gets it as its own, if no other launch is using
+ * it. */
 static void take(struct workspaces *w, struct workspace *each, unsigned long long id)
 {
     each->in_a_row = each->last == id + 1 ? each->in_a_row + 1 : 1;
@@ -220,7 +221,7 @@ static void take(struct workspaces *w, struct workspace *each, unsigned long lon
     atomic_fetch_add(&each->busy, 1);
 }
 
-/* The best one, for us; the least recently used of equals. NULL: there is none. */
+/* Chooses the best one; among equals the least recently used. NULL: there is none. */
 static struct workspace *choose(struct workspaces *w, unsigned long long id,
                                 const struct workspace_need *need, bool as_they_are)
 {
@@ -240,7 +241,7 @@ static struct workspace *choose(struct workspaces *w, unsigned long long id,
     return best;
 }
 
-/* The stream waits for what another one uses it for. Its lock is held. */
+/* Orders the stream after the other stream's use of it. Its lock is held. */
 static bool order(struct workspace *each, unsigned long long id, CUstream stream)
 {
     CUevent done = atomic_load(&each->done);
@@ -267,14 +268,14 @@ static struct workspace *lock_shared(struct workspaces *w, unsigned long long id
 static struct workspace *lock_some(struct workspaces *w, unsigned long long id,
                                    const struct workspace_need *need, CUstream stream)
 {
-    CUstreamCaptureMode mode = relaxed_begin(); /* to ask for an event could break somebody's capture */
+    CUstreamCaptureMode mode = relaxed_begin(); /* querying an event could break another thread's capture */
     struct workspace *each = lock_shared(w, id, need, stream, false);
     if (!each) each = lock_shared(w, id, need, stream, true);
     relaxed_end(mode);
     return each;
 }
 
-/* ---- a turn ---- */
+/* ---- entering and leaving ---- */
 
 static bool enter_captured(struct workspaces *w, const struct workspace_need *need,
                            const struct capture *capture, struct workspace_turn *turn)
@@ -290,14 +291,15 @@ bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, C
     struct capture capture = {.stream = stream};
     CUstreamCaptureStatus status;
     unsigned long long id;
-    /* Where the driver does not tell, somebody else's capture is in the way: better without. */
+    /* If the driver does not tell, another thread's capture prevents it: do without a workspace. */
     if (cuda.StreamGetCaptureInfo(stream, &status, &capture.id, &capture.graph, NULL, NULL) != CUDA_SUCCESS)
         return false;
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) return enter_captured(w, need, &capture, turn);
     if (status != CU_STREAM_CAPTURE_STATUS_NONE || cuda.StreamGetId(stream, &id) != CUDA_SUCCESS)
         return false;
     struct workspace *each = lock_own(w, id);
-    /* What another stream had there comes first: this one may have been given it without having used it. */
+    /* Another stream's work there comes first: this stream may have become the owner without having used
+     * it. */
     const bool own = each && order(each, id, stream) && prepare(w, each, need, stream);
     if (each && !own) pthread_mutex_unlock(&each->lock);
     if (!own) each = lock_some(w, id, need, stream);

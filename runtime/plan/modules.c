@@ -32,9 +32,9 @@ struct module {
     unsigned asked; /* since it failed so */
 };
 
-static struct module *find(const struct place *place, const struct kernel_key *kernel)
+static struct module *find(const struct gpu_context *context, const struct kernel_key *kernel)
 {
-    for (struct module *m = place->modules; m; m = m->next)
+    for (struct module *m = context->modules; m; m = m->next)
         if (kernel_key_equal(&m->kernel, kernel)) return m;
     return NULL;
 }
@@ -64,16 +64,16 @@ static enum status build(struct gt_handle *handle, struct module *m)
     return st;
 }
 
-static struct module *add(struct place *place, const struct kernel_key *kernel)
+static struct module *add(struct gpu_context *context, const struct kernel_key *kernel)
 {
     struct module *m = calloc(1, sizeof *m);
     if (!m) return NULL;
-    *m = (struct module){.next = place->modules,
+    *m = (struct module){.next = context->modules,
                          .kernel = *kernel,
-                         .kept = place->module_count < MODULES_KEPT,
+                         .kept = context->module_count < MODULES_KEPT,
                          .state = BUILDING};
-    place->modules = m;
-    place->module_count++;
+    context->modules = m;
+    context->module_count++;
     return m;
 }
 
@@ -175,12 +175,12 @@ static void free_module(struct module *m, bool unload)
 
 /* If there are more idle ones than that, take them out of the list but for the newest few: to unload many at
  * once waits for the device once. */
-static struct module *take_idle(struct place *place, int most)
+static struct module *take_idle(struct gpu_context *context, int most)
 {
     struct module *taken = NULL;
     int idle = 0, spared = most / 2;
-    for (struct module *m = place->modules; m; m = m->next) idle += is_idle(m);
-    for (struct module **link = &place->modules; *link && idle > most;) {
+    for (struct module *m = context->modules; m; m = m->next) idle += is_idle(m);
+    for (struct module **link = &context->modules; *link && idle > most;) {
         struct module *m = *link;
         if (!is_idle(m) || spared-- > 0) {
             link = &m->next;
@@ -189,15 +189,15 @@ static struct module *take_idle(struct place *place, int most)
         *link = m->next;
         m->next = taken;
         taken = m;
-        place->module_count--;
+        context->module_count--;
     }
     return taken;
 }
 
-static void unload_idle(struct gt_handle *handle, struct place *place, int most)
+static void unload_idle(struct gt_handle *handle, struct gpu_context *context, int most)
 {
     pthread_mutex_lock(&handle->lock);
-    struct module *taken = take_idle(place, most);
+    struct module *taken = take_idle(context, most);
     pthread_mutex_unlock(&handle->lock);
     for (struct module *m = taken, *next; m; m = next) {
         next = m->next;
@@ -205,18 +205,18 @@ static void unload_idle(struct gt_handle *handle, struct place *place, int most)
     }
 }
 
-void modules_trim(struct gt_handle *handle, struct place *place)
+void modules_trim(struct gt_handle *handle, struct gpu_context *context)
 {
-    unload_idle(handle, place, 0);
+    unload_idle(handle, context, 0);
 }
 
-void modules_close(struct place *place, bool context_gone)
+void modules_close(struct gpu_context *context, bool context_gone)
 {
-    for (struct module *m = place->modules, *next; m; m = next) {
+    for (struct module *m = context->modules, *next; m; m = next) {
         next = m->next;
         free_module(m, !context_gone);
     }
-    place->modules = NULL;
+    context->modules = NULL;
 }
 
 /* ---- getting one ---- */
@@ -233,21 +233,21 @@ static enum status answer(struct gt_handle *handle, struct module *m, bool *pass
     return st ? fail(st, "%s", why) : OK;
 }
 
-enum status modules_get(struct gt_handle *handle, struct place *place, const struct kernel_key *kernel,
-                        struct module **out, bool *passing)
+enum status modules_get(struct gt_handle *handle, struct gpu_context *context,
+                        const struct kernel_key *kernel, struct module **out, bool *passing)
 {
     pthread_mutex_lock(&handle->lock);
-    struct module *m = find(place, kernel);
+    struct module *m = find(context, kernel);
     if (m) m->references++; /* so that it is there after waiting */
     while (m && m->state == BUILDING) pthread_cond_wait(&handle->built, &handle->lock);
     const bool ours = !m || is_worth_a_try(m);
     if (m && ours) m->state = BUILDING;
-    if (!m && (m = add(place, kernel))) m->references++;
+    if (!m && (m = add(context, kernel))) m->references++;
     pthread_mutex_unlock(&handle->lock);
     if (!m) return fail(E_MEMORY, "out of memory while loading a kernel");
     if (ours) finish(handle, m, build(handle, m));
     enum status st = answer(handle, m, passing);
-    if (!st && ours && !m->kept) unload_idle(handle, place, MODULES_IDLE);
+    if (!st && ours && !m->kept) unload_idle(handle, context, MODULES_IDLE);
     if (!st) *out = m;
     return st;
 }

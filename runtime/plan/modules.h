@@ -1,8 +1,9 @@
 /* modules.h — compiled kernels loaded into a context, each once: threads that need a kernel which is being
  * built wait for it.
  *
- * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither a way
- * nor a captured graph uses is unloaded when there are too many of these. Unloading waits for the device.
+ * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither an
+ * executable nor a captured graph uses is unloaded when there are too many of these. Unloading waits for the
+ * device.
  */
 #ifndef GT_MODULES_H
 #define GT_MODULES_H
@@ -13,12 +14,12 @@
 #define MODULES_KEPT 256
 #define MODULES_IDLE 32 /* of the others, without a user */
 
-/* The module of a kernel whose configuration has passed its rules, in the current context, which must be the
- * place's, with a reference that is the caller's to release. Compiled if the cache does not have it.
+/* The module of a kernel whose configuration has passed its rules, in the current context, which must be this
+ * one, with a reference that is the caller's to release. Compiled if the cache does not have it.
  * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing: it was a lack of
  * memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY. */
-enum status modules_get(struct gt_handle *handle, struct place *place, const struct kernel_key *kernel,
-                        struct module **module, bool *passing);
+enum status modules_get(struct gt_handle *handle, struct gpu_context *context,
+                        const struct kernel_key *kernel, struct module **module, bool *passing);
 void modules_release(struct gt_handle *handle, struct module *module);
 
 CUmodule module_code(const struct module *module);
@@ -30,10 +31,10 @@ bool module_is_kept(const struct module *module);
  * E_MEMORY. */
 enum status modules_hold(struct gt_handle *handle, struct module *module, CUstream stream);
 
-/* Unload what nobody uses, in the place's context. */
-void modules_trim(struct gt_handle *handle, struct place *place);
+/* Unload what nobody uses, in its context. */
+void modules_trim(struct gt_handle *handle, struct gpu_context *context);
 
-/* Unload all, in the place's context; with the context gone, only forget them. */
-void modules_close(struct place *place, bool context_gone);
+/* Unload all, in its context; with the context gone, only forget them. */
+void modules_close(struct gpu_context *context, bool context_gone);
 
 #endif

@@ -6,29 +6,13 @@
 
 struct object_pool plan_pool = OBJECT_POOL(UINT64_C(0x67742d706c616e21), struct gt_plan);
 
-/* A way that stands in for a better one tries that again after so many launches at most, each time after
- * twice as many. */
+/* An executable that stands in for a better one tries that again after so many launches at most, each time
+ * after twice as many. */
 #define RETRY_MOST 65536
 
 /* ---- make, free ---- */
 
-/* For one of the plan's cases: the first choice that can be prepared. Under the plan's lock once others
- * know the plan. */
-static enum status prepare(const struct gt_plan *plan, enum plan_case which, struct way **way)
-{
-    const bool unaligned = which == PLAN_UNALIGNED || which == PLAN_UNALIGNED_WITHOUT;
-    const struct way_request request = {.handle = plan->handle,
-                                        .place = plan->place,
-                                        .problem = &plan->problem,
-                                        .alignment = unaligned ? 4 : plan->traits.alignment,
-                                        .scalars_on_device = plan->traits.scalars_on_device,
-                                        .without_workspace =
-                                            which == PLAN_WITHOUT || which == PLAN_UNALIGNED_WITHOUT,
-                                        .ways = plan->ways};
-    return prepare_way(&request, way);
-}
-
-static bool is_same(const struct way *a, const struct way *b)
+static bool is_same(const struct executable *a, const struct executable *b)
 {
     return a->unaligned == b->unaligned && a->provisional == b->provisional &&
            strcmp(a->info.config, b->info.config) == 0;
@@ -36,49 +20,41 @@ static bool is_same(const struct way *a, const struct way *b)
 
 /* One that was made before serves again, with its patience: what is refused again and again takes no more
  * memory, and is tried less and less. */
-static struct way *install(struct gt_plan *plan, enum plan_case which, struct way *way)
+static struct executable *install(struct gt_plan *plan, enum plan_case which, struct executable *executable)
 {
-    struct way *earlier = plan->ways;
-    while (earlier && !is_same(earlier, way)) earlier = earlier->next;
+    struct executable *earlier = plan->executables;
+    while (earlier && !is_same(earlier, executable)) earlier = earlier->next;
     if (earlier) {
-        way_free(way);
-        way = earlier;
+        executable_free(executable);
+        executable = earlier;
     } else {
-        way->next = plan->ways;
-        plan->ways = way;
+        executable->next = plan->executables;
+        plan->executables = executable;
     }
-    atomic_store(&plan->way[which], way);
-    return way;
+    atomic_store(&plan->executable[which], executable);
+    return executable;
 }
 
-/* In no list yet. */
-static enum status make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                        const struct plan_traits *traits, struct gt_plan **out)
+enum status plan_make(struct gt_handle *handle, struct gpu_context *context, const struct problem *problem,
+                      const struct plan_traits *traits, bool twin, struct gt_plan **out)
 {
-    struct way *way;
+    struct executable *executable;
     struct gt_plan *plan = object_make(&plan_pool);
     if (!plan) return fail(E_MEMORY, "out of memory while making a plan");
     plan->handle = handle;
-    plan->place = place;
+    plan->context = context;
     plan->problem = *problem;
     plan->traits = *traits;
     pthread_mutex_init(&plan->lock, NULL);
-    const enum status st = prepare(plan, PLAN_USUAL, &way);
+    const enum status st = prepare_executable(plan, PLAN_USUAL, &executable);
     if (st) {
         plan_free(plan);
         return st;
     }
-    install(plan, PLAN_USUAL, way);
+    plan->executables = executable;
+    atomic_store(&plan->executable[PLAN_USUAL], executable);
     *out = plan;
-    return OK;
-}
-
-enum status plan_make(struct gt_handle *handle, struct place *place, const struct problem *problem,
-                      const struct plan_traits *traits, struct gt_plan **out)
-{
-    const enum status st = make(handle, place, problem, traits, out);
-    if (st) return st;
-    struct gt_plan *plan = *out;
+    if (twin) return OK;
     pthread_mutex_lock(&handle->lock);
     plan->next = handle->plans;
     plan->link = &handle->plans;
@@ -110,7 +86,7 @@ enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **
     if (!*out) {
         struct problem problem = plan->problem;
         problem.beta = adds_to_c;
-        st = make(plan->handle, plan->place, &problem, &plan->traits, out); /* it goes with this one */
+        st = plan_make(plan->handle, plan->context, &problem, &plan->traits, true, out);
         if (!st) atomic_store_explicit(&plan->twin, *out, memory_order_release);
     }
     pthread_mutex_unlock(&plan->lock);
@@ -123,9 +99,9 @@ void plan_free(struct gt_plan *plan)
     struct gt_plan *twin = atomic_load(&plan->twin);
     if (twin) plan_free(twin);
     take_out(plan);
-    for (struct way *way = plan->ways, *next; way; way = next) {
-        next = way->next;
-        way_free(way);
+    for (struct executable *executable = plan->executables, *next; executable; executable = next) {
+        next = executable->next;
+        executable_free(executable);
     }
     pthread_mutex_destroy(&plan->lock);
     object_free(&plan_pool, plan);
@@ -133,7 +109,7 @@ void plan_free(struct gt_plan *plan)
 
 bool plan_is_counted(const struct gt_plan *plan)
 {
-    return atomic_load(&plan->way[PLAN_USUAL])->counted;
+    return atomic_load(&plan->executable[PLAN_USUAL])->counted;
 }
 
 /* ---- when a launch does not go as planned ---- */
@@ -141,78 +117,78 @@ bool plan_is_counted(const struct gt_plan *plan)
 static enum plan_case case_of(const struct gt_plan *plan, const struct gemm_call *call, bool without)
 {
     const bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->traits.alignment - 1);
-    if (without) return unaligned ? PLAN_UNALIGNED_WITHOUT : PLAN_WITHOUT;
-    return unaligned ? PLAN_UNALIGNED : PLAN_USUAL;
+    return (unaligned ? PLAN_UNALIGNED : 0) | (without ? PLAN_WITHOUT : 0);
 }
 
-static struct way *open_way(const struct gt_plan *plan, enum plan_case which)
+static struct executable *usable(const struct gt_plan *plan, enum plan_case which)
 {
-    struct way *way = atomic_load_explicit(&plan->way[which], memory_order_acquire);
-    return way && atomic_load(&way->bar) == WAY_OPEN ? way : NULL;
+    struct executable *executable = atomic_load_explicit(&plan->executable[which], memory_order_acquire);
+    return executable && atomic_load(&executable->refusal) == NOT_REFUSED ? executable : NULL;
 }
 
-/* The way that is there, or a new one if there is none or it was refused. */
-static enum status fill(struct gt_plan *plan, enum plan_case which, struct way **way)
+/* The executable that is there, or a new one if there is none or it was refused. */
+static enum status fill(struct gt_plan *plan, enum plan_case which, struct executable **executable)
 {
     enum status st = OK;
-    if ((*way = open_way(plan, which))) return OK;
+    if ((*executable = usable(plan, which))) return OK;
     pthread_mutex_lock(&plan->lock);
-    if (!(*way = open_way(plan, which))) {
-        st = prepare(plan, which, way);
-        if (!st) *way = install(plan, which, *way);
+    if (!(*executable = usable(plan, which))) {
+        st = prepare_executable(plan, which, executable);
+        if (!st) *executable = install(plan, which, *executable);
     }
     pthread_mutex_unlock(&plan->lock);
     return st;
 }
 
 /* Try again what was refused for lack of memory. */
-static void improve(struct gt_plan *plan, enum plan_case which, struct way *stand_in)
+static void improve(struct gt_plan *plan, enum plan_case which, struct executable *stand_in)
 {
-    struct way *way;
+    struct executable *executable;
     pthread_mutex_lock(&plan->lock);
-    for (struct way *w = plan->ways; w; w = w->next)
-        if (atomic_load(&w->bar) == WAY_BARRED_FOR_NOW) atomic_store(&w->bar, WAY_OPEN);
-    if (!prepare(plan, which, &way)) {
-        const bool better = strcmp(way->info.config, stand_in->info.config) != 0 || !way->provisional;
-        if (better) install(plan, which, way);
-        else way_free(way);
+    for (struct executable *w = plan->executables; w; w = w->next)
+        if (atomic_load(&w->refusal) == REFUSED_FOR_NOW) atomic_store(&w->refusal, NOT_REFUSED);
+    if (!prepare_executable(plan, which, &executable)) {
+        const bool better =
+            strcmp(executable->info.config, stand_in->info.config) != 0 || !executable->provisional;
+        if (better) install(plan, which, executable);
+        else executable_free(executable);
     }
     if (stand_in->patience < RETRY_MOST) stand_in->patience *= 2;
     atomic_store(&stand_in->retry, stand_in->patience);
     pthread_mutex_unlock(&plan->lock);
 }
 
-enum way_result plan_launch_otherwise(struct gt_plan *plan, struct way *way, enum way_result result,
-                                      const struct gemm_call *call)
+enum launch_result plan_launch_otherwise(struct gt_plan *plan, struct executable *executable,
+                                         enum launch_result result, const struct gemm_call *call)
 {
     bool without = false;
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
-        const bool refused = result == WAY_REFUSED || result == WAY_REFUSED_NOW;
+        const bool refused = result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW;
         if (refused) {
             notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());
-            atomic_store(&way->bar, result == WAY_REFUSED ? WAY_BARRED : WAY_BARRED_FOR_NOW);
+            atomic_store(&executable->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);
         }
-        if (result == WAY_CROWDED && !without) {
+        if (result == LAUNCH_NO_WORKSPACE && !without) {
             without = true;
             atomic_fetch_add_explicit(&plan->without, 1, memory_order_relaxed);
         }
         const enum plan_case which = case_of(plan, call, without);
-        if (result == WAY_DUE) improve(plan, which, way);
-        if (fill(plan, which, &way)) return WAY_BROKEN;
-        result = way_launch(way, call);
-        if (result == WAY_DONE || result == WAY_NO_CONTEXT || result == WAY_BROKEN) return result;
+        if (result == LAUNCH_RETRY_DUE) improve(plan, which, executable);
+        if (fill(plan, which, &executable)) return LAUNCH_FAILED;
+        result = executable_launch(executable, call);
+        if (result == LAUNCH_DONE || result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) return result;
     }
-    return WAY_BROKEN;
+    return LAUNCH_FAILED;
 }
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
 {
-    const struct way *usual = atomic_load(&plan->way[PLAN_USUAL]);
+    const struct executable *usual = atomic_load(&plan->executable[PLAN_USUAL]);
     *info = usual->info;
     info->provisional = usual->provisional;
     info->without_workspace = atomic_load(&plan->without);
-    for (int i = PLAN_WITHOUT; i <= PLAN_UNALIGNED_WITHOUT && !info->instead[0]; i++) {
-        const struct way *way = atomic_load(&plan->way[i]);
-        if (way) memcpy(info->instead, way->info.config, sizeof info->instead);
+    for (int i = PLAN_WITHOUT; i < PLAN_CASES && !info->instead[0]; i++) {
+        const struct executable *executable = atomic_load(&plan->executable[i]);
+        if (executable) memcpy(info->instead, executable->info.config, sizeof info->instead);
     }
 }

@@ -10,37 +10,23 @@
 #include "gemmtune.h"
 #include "status.h"
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #define PLANS_KEPT 4096
 
-struct plan_key {     /* every byte counts */
+/* A problem in a context. Every byte counts, and the reserved members of a problem are 0. */
+struct plan_key {
     uint64_t context; /* its id */
-    uint32_t flags;   /* of the problem */
-    int32_t type, trans_a, trans_b, alignment;
-    int32_t none; /* 0 */
-    int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c;
+    unsigned char problem[offsetof(struct gt_problem, reserved)];
 };
 
+/* p: with all members of ours. */
 static inline struct plan_key plan_key_of(uint64_t context, const struct gt_problem *p)
 {
-    return (struct plan_key){.context = context,
-                             .flags = p->flags,
-                             .type = p->type,
-                             .trans_a = p->trans_a,
-                             .trans_b = p->trans_b,
-                             .alignment = p->alignment,
-                             .none = 0,
-                             .m = p->m,
-                             .n = p->n,
-                             .k = p->k,
-                             .lda = p->lda,
-                             .ldb = p->ldb,
-                             .ldc = p->ldc,
-                             .batch = p->batch,
-                             .stride_a = p->stride_a,
-                             .stride_b = p->stride_b,
-                             .stride_c = p->stride_c};
+    struct plan_key key = {.context = context};
+    memcpy(key.problem, p, sizeof key.problem);
+    return key;
 }
 
 struct plan_entry {

@@ -1,5 +1,5 @@
-# The campaign against the tuner alone at night (campaign.sh --help). Its shims stand between a program and the C library, so they
-# are built without the sanitizers, and only where the program is.
+# Long-running fault injection (campaign.sh --help). Its shims are preloaded between a program and the C
+# library, so they are built without the sanitizers, and only if the program is.
 if(NOT GT_SANITIZE AND NOT GT_STATIC_DEPS)
   foreach(name io clock plant)
     add_library(campaign_${name} MODULE campaign/campaign_${name}.c)

@@ -1,9 +1,9 @@
-"""The campaign: its parts, one after the other, and what they found. campaign.sh --help says how it is called."""
+"""Runs the parts of the campaign one after the other and reports their findings. For the options see campaign.sh --help."""
 import argparse, datetime, importlib, os, platform, random, signal, subprocess, sys, time
 
 import common
 
-# Each with its share of the time; what one does not need goes to those after it.
+# Each part with its share of the time; time that a part does not need goes to the later ones.
 PARTS = {"kills": 40, "power": 6, "files": 25, "aliases": 4, "signals": 6, "clock": 4, "merge": 2, "faults": 40}
 
 
@@ -26,7 +26,7 @@ def arguments():
 
 
 def describe(results, options, seed, seconds):
-    """The table of figures, as docs/results wants it."""
+    """The table of figures, in the form that docs/results uses."""
     head = subprocess.run(["git", "-C", common.SOURCES, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     lines = [f"{datetime.date.today()}, commit {head or 'unknown'}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
              f"{seconds / 60:.1f} minutes, seed {seed}", "", "| part | faults | findings | figures |", "|---|---|---|---|"]
@@ -54,7 +54,7 @@ def run_part(part, setting, seconds):
 
 
 def hear_all():
-    """What is ignored here would be ignored by every program that is started (a job in the background, nohup)."""
+    """Stops ignoring signals (as a background job or under nohup): started programs would inherit that."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN: signal.signal(number, lambda *unused: None)
 
@@ -63,7 +63,7 @@ def main():
     options = arguments()
     hear_all()
     quick = options.time == "quick"
-    total_s = 3600 if quick else 60 * float(options.time)  # quick counts, so that it does the same on any machine
+    total_s = 3600 if quick else 60 * float(options.time)  # quick ends by counts: the same on any machine
     build = os.path.realpath(options.build or os.path.join(common.SOURCES, "build", "release"))
     debug = os.path.realpath(options.debug or os.path.join(common.SOURCES, "build", "debug"))
     for program in ("tune", "tests/fake_child", "tests/campaign/campaign_io.so"):

@@ -1,8 +1,9 @@
-/* campaign_clock.c — the time of day as a bad machine tells it, for LD_PRELOAD. The monotonic clocks go on.
+/* campaign_clock.c — falsifies the time of day, for LD_PRELOAD. The monotonic clocks are not changed.
  *
- *   CAMPAIGN_CLOCK="S S S ..."   seconds by which the time of day is off; each call takes the next, and the
- * last is followed by the first CAMPAIGN_FIRED=FILE          gets a line from each process that asked for the
- * time of day CAMPAIGN_PLANT=wall-clock    a defect: the monotonic clock stands still
+ *   CAMPAIGN_CLOCK="S S S ..."   offsets of the time of day in seconds; each call uses the next one, and
+ *                                after the last comes the first again
+ *   CAMPAIGN_FIRED=FILE          each process that asked for the time of day adds a line
+ *   CAMPAIGN_PLANT=wall-clock    a defect: the monotonic clock stands still
  */
 #include <dlfcn.h>
 #include <fcntl.h>

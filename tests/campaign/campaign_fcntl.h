@@ -1,9 +1,9 @@
-/* campaign_fcntl.h — fcntl in place of the system's; what it does is control(fd, command, argument) of the
- * file that includes this. */
+/* campaign_fcntl.h — replaces the system's fcntl; control(fd, command, argument), in the file that includes
+ * this, does the work. */
 #ifndef GT_CAMPAIGN_FCNTL_H
 #define GT_CAMPAIGN_FCNTL_H
 
-/* One word follows, a number or an address, or none. */
+/* Whether an argument follows: a word, which is a number or an address. */
 #define ARGUMENT_OF(command)                                                                                 \
     va_list list;                                                                                            \
     va_start(list, command);                                                                                 \

@@ -1,21 +1,22 @@
-/* campaign_io.c — stands between a program and its files, for LD_PRELOAD: counts the calls on files below a
- * folder and lets the n-th fail, be cut short, or bring a signal; writes down what reached the disk when.
+/* campaign_io.c — intercepts a program's calls on files, for LD_PRELOAD: counts the calls on files below a
+ * folder and makes the n-th fail, be cut short, or raise a signal; records what reached the disk and when.
  *
- * Told by the environment:
+ * Controlled by the environment:
  *   CAMPAIGN_BELOW=FOLDER   only files below it; without it nothing happens
  *   CAMPAIGN_WHO=WORD       only processes with this first argument: _worker, _compiler; "-": those that are
  *                           neither; absent: all
  *   CAMPAIGN_CALLS=a,b      kinds that count (kinds below); absent: all
  *   CAMPAIGN_AT=N           the N-th of them in this process, from 1 ...
- *   CAMPAIGN_DO=WHAT        ... ends so: an errno by number ("5"), "short": half of a write is done;
- * "signal9": the process gets it, then the call is made. With a "+" at the end all that follow, too
- *   CAMPAIGN_FIRED=FILE     a line "KIND PATH" for each call that this befell
- *   CAMPAIGN_TRACE=FILE     all that changes files, in order (trace.py reads it)
- *   CAMPAIGN_PLANT=lost-commit  a defect: what goes to a log (-wal) is dropped from the 60th write on
- *   CAMPAIGN_PLANT=deaf         a defect: writes that fail say that they were done
+ *   CAMPAIGN_DO=WHAT        ... has this result: an errno by number ("5"); "short": half of a write is done;
+ *                           "signal9": the process gets the signal, then the call is made. With a "+" at
+ *                           the end all later calls, too
+ *   CAMPAIGN_FIRED=FILE     a line "KIND PATH" for each affected call
+ *   CAMPAIGN_TRACE=FILE     all changes of files, in order (part_power.py reads it)
+ *   CAMPAIGN_PLANT=lost-commit  a defect: writes to a log (-wal) are dropped from the 60th on
+ *   CAMPAIGN_PLANT=deaf         a defect: writes that fail report success
  *   CAMPAIGN_PLANT=no-fsync     a defect: nothing is ever synced
  *
- * Not seen: what stdio writes (glibc calls itself), stores into mapped files, calls that are made by number.
+ * Not intercepted: writes by stdio (inside glibc), stores into mapped files, system calls by number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@
 
 #include <dlfcn.h>
 
-#define OUR_FDS     500 /* out of the way of those that the program expects */
+#define OUR_FDS     500 /* far from those that the program expects */
 #define LOST_BEFORE 60
 
 enum kind { OPEN, CREATE, READ, WRITE, SYNC, TRUNCATE, RENAME, UNLINK, MKDIR, MAP, LOCK, CLOSE, KINDS };
@@ -58,7 +59,7 @@ static _Atomic long calls, log_writes;
     static __typeof__(&(name)) real_##name;                                                                  \
     if (!real_##name) *(void **)&real_##name = dlsym(RTLD_NEXT, #name)
 
-/* ---- what was told ---- */
+/* ---- settings ---- */
 
 static bool is_meant(const char *who)
 {
@@ -113,9 +114,9 @@ static bool planted(const char *defect)
     return strcmp(plan.plant, defect) == 0;
 }
 
-/* ---- which file ---- */
+/* ---- files ---- */
 
-/* A path as it is given, or of a descriptor; "" if it is not below the folder. */
+/* The path of a path or descriptor; "" if it is not below the folder. */
 static const char *path_at(int folder, const char *given, char path[PATH_MAX])
 {
     char name[64], base[PATH_MAX] = "";
@@ -132,18 +133,18 @@ static const char *path_at(int folder, const char *given, char path[PATH_MAX])
     return strncmp(path, plan.below, plan.below_length) == 0 ? path : "";
 }
 
-/* ---- what befalls a call ---- */
+/* ---- the fate of a call ---- */
 
 enum fate { PASS, FAIL, SHORT };
 
-/* errno is set if the call is to fail. */
+/* Sets errno if the call is to fail. */
 static enum fate count(enum kind kind, const char *path)
 {
     if (!plan.on || !path[0] || !plan.counts[kind]) return PASS;
     const long now = atomic_fetch_add(&calls, 1) + 1;
     if (plan.at == 0 || now < plan.at || (now > plan.at && !plan.on_and_on)) return PASS;
     if (plan.short_write && kind != WRITE) {
-        /* A write that was cut short on a full disk: the next ones find no room. */
+        /* A write was cut short because the disk is full: later ones find no room either. */
         errno = ENOSPC;
         return now > plan.at ? FAIL : PASS;
     }
@@ -163,8 +164,8 @@ static enum fate count(enum kind kind, const char *path)
     return FAIL;
 }
 
-/* "W PATH-BYTES OFFSET BYTES\n", the path, the bytes; the whole in one write, so that the order is that of
- * all processes. T: truncated to OFFSET; S: synced; C: created; U: removed; R: BYTES is the new name. */
+/* "W PATH-BYTES OFFSET BYTES\n", the path, the bytes; all in one write, so that the order is that of all
+ * processes. T: truncated to OFFSET; S: synced; C: created; U: removed; R: BYTES is the new name. */
 static void trace(char what, const char *path, int64_t offset, const void *bytes, size_t size)
 {
     if (plan.trace < 0 || !path[0]) return;
@@ -254,7 +255,7 @@ int close(int fd)
     REAL(close);
     const enum fate fate = count(CLOSE, plan.on ? path_at(fd, NULL, room) : "");
     const int error = errno;
-    int rc = real_close(fd); /* as Linux does it: closed, whatever it says */
+    int rc = real_close(fd); /* as on Linux: the descriptor is closed even on an error */
     if (fate != FAIL) return rc;
     errno = error;
     return -1;

@@ -1,11 +1,11 @@
-/* campaign_plant.c — defects that the campaign must find, put under the unchanged program by LD_PRELOAD. What
- * the program is linked with is answered wrongly:
+/* campaign_plant.c — defects that the campaign must find, preloaded (LD_PRELOAD) under the unchanged program.
+ * Functions of the libraries that it uses are replaced by wrong ones:
  *
- *   CAMPAIGN_PLANT=lost-trial    every 7th COMMIT is a ROLLBACK, and nobody is told
+ *   CAMPAIGN_PLANT=lost-trial    every 7th COMMIT is a ROLLBACK, but reports success
  *   CAMPAIGN_PLANT=unchecked     rows are not compared with their hashes
- *   CAMPAIGN_PLANT=lost-rows     a merge passes over every 7th trial
+ *   CAMPAIGN_PLANT=lost-rows     a merge skips every 7th trial
  *   CAMPAIGN_PLANT=two-writers   every lock is granted
- *   CAMPAIGN_PLANT=orphan        a child has a child of its own that outlives everybody (for a minute)
+ *   CAMPAIGN_PLANT=orphan        a child starts a process that outlives all others (by a minute)
  *   CAMPAIGN_PLANT=litter        no file is ever removed
  */
 #include <dlfcn.h>

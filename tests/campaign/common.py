@@ -1,5 +1,5 @@
-"""What the parts of the campaign share: a tuner with children that invent times, what it acknowledged, what lies in the
-file afterwards, which of its processes are left.
+"""Shared by the parts of the campaign: a tuner whose children invent times, the trials that it acknowledged, the content of
+the file afterwards, and its processes that are left.
 
 A trial is acknowledged when the program has gone on from it: a GPU worker is asked for its next trial, block or check
 only after the outcome of the one before has been committed. So the log that the fake children write (FAKE_LOG) says what
@@ -10,7 +10,7 @@ import collections, json, os, random, re, shutil, signal, sqlite3, subprocess, t
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
 DOCUMENTED = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130}  # exit codes (README.md)
-HANG_S = 60  # a tuner of a few dozen invented trials takes a tenth of a second
+HANG_S = 60  # a tune of a few dozen invented trials takes a tenth of a second
 DATABASE_FILES = {"", "-wal", "-shm", "-journal", ".lock"}
 
 
@@ -18,11 +18,11 @@ PLANTED_BY = {"lost-commit": ["io"], "no-fsync": ["io"], "deaf": ["io"], "wall-c
     defect: ["plant"] for defect in ("lost-trial", "lost-rows", "unchecked", "two-writers", "orphan", "litter")}
 
 
-UNPLANTED = {"LD_PRELOAD": "", "CAMPAIGN_PLANT": ""}  # for what an experiment begins with
+UNPLANTED = {"LD_PRELOAD": "", "CAMPAIGN_PLANT": ""}  # for preparing an experiment
 
 
 class Result:
-    """What a part did: how often it did harm, what that did, and what it cost."""
+    """Results of a part: number of faults, findings and figures."""
 
     def __init__(self, part):
         self.part, self.tested, self.findings, self.figures = part, 0, [], {}
@@ -35,7 +35,7 @@ class Result:
 
 
 class Setting:
-    """Where the programs are, how long a part may take, whether faults are injected, which defect is planted."""
+    """The programs' paths, the time limit of a part, whether faults are injected, and the planted defect."""
 
     def __init__(self, build, debug, seed, faults, plant, quick, verbose):
         self.build, self.debug, self.seed, self.faults, self.plant = build, debug, seed, faults, plant
@@ -52,7 +52,7 @@ class Setting:
         return time.monotonic() >= self.until
 
     def preload(self, *names):
-        """Variables that put the shims under a program, and the planted defect with them."""
+        """Environment variables that preload the shims and set the planted defect."""
         names = list(dict.fromkeys(list(names) + PLANTED_BY.get(self.plant, [])))
         env = {"LD_PRELOAD": " ".join(map(self.shim, names))} if names else {}
         if self.plant: env["CAMPAIGN_PLANT"] = self.plant
@@ -60,7 +60,7 @@ class Setting:
 
 
 class Folder:
-    """A folder for one experiment, in memory if there is room for it there; gone with everything in it afterwards."""
+    """A folder for one experiment, in memory if there is room; removed with its content afterwards."""
 
     def __init__(self, on_disk=False):
         memory = not on_disk and os.access("/dev/shm", os.W_OK)
@@ -80,7 +80,7 @@ def clean_environment(folder):
 
 
 class Run:
-    """One process of `tune`, started; what it says goes to files of the folder."""
+    """A started process of `tune`; its output goes to files in the folder."""
 
     def __init__(self, setting, folder, words, env=None, fake=True, log="log", cwd=None, prefix=(), **more):
         self.folder, self.mark, self.log = folder, uuid.uuid4().hex, folder(log)
@@ -94,7 +94,7 @@ class Run:
         self.pid = self.process.pid
 
     def wait(self, limit_s=HANG_S):
-        """The exit code, minus the signal if one ended it; None: it hung, and was killed."""
+        """The exit code, or the negative signal number; None: it hung and was killed."""
         try:
             return self.process.wait(limit_s)
         except subprocess.TimeoutExpired:
@@ -109,7 +109,7 @@ class Run:
         with open(self.out, "rb") as file: return file.read().decode(errors="replace")
 
     def left(self, patience_s=20):
-        """Its processes that are still there; those that a signal is on its way to are given time. None is left behind."""
+        """Its processes that still exist, after some time for pending signals. All of them are killed."""
         end = time.monotonic() + patience_s
         while (found := self.processes()) and time.monotonic() < end: time.sleep(0.005)
         for pid in found:
@@ -131,7 +131,7 @@ class Run:
 
 
 def fake_tune(setting, db, shapes, *words, jobs=1):
-    """The words of a whole tune with invented times."""
+    """The arguments of a complete tune with invented times."""
     space = os.path.join(SOURCES, "tests", "fake", "space.conf")
     shape_words = [word for shape in shapes for word in ("--shape", shape)]
     return ["tune", "--space", space, "--db", db, "--cache", os.path.join(os.path.dirname(db), "cache"), "--format", "json",
@@ -142,10 +142,10 @@ def random_shape(rng):
     return "x".join(str(64 * rng.randint(4, 40)) for _ in range(3))
 
 
-# ---- what was acknowledged, what is there ----
+# ---- acknowledged and stored trials ----
 
 def acknowledged(log):
-    """How often each configuration's trial was finished, as the children of one run saw it: see above."""
+    """How often each configuration's trial was finished according to the children of one run (see the module's docstring)."""
     last, done = {}, collections.Counter()
     if not os.path.exists(log): return done
     with open(log, errors="replace") as file:
@@ -158,7 +158,7 @@ def acknowledged(log):
 
 
 def whole(log):
-    """The same for a run that ended well: every trial that was asked for."""
+    """The same for a run that ended well: every requested trial."""
     with open(log) as file: return collections.Counter(l.split(" ", 2)[2].strip() for l in file if l.startswith("trial "))
 
 
@@ -169,7 +169,7 @@ def rows(db, sql, *values):
 
 
 def copy_database(db, folder, name="copy"):
-    """The file with its log, as a power-on would find it: SQLite alone, without a word of the program, reads the copy."""
+    """A copy of the file with its log, as after a power failure; only SQLite reads it, not the program."""
     target = folder(name, "t.db")
     shutil.rmtree(folder(name), ignore_errors=True)
     os.mkdir(folder(name))
@@ -179,8 +179,8 @@ def copy_database(db, folder, name="copy"):
 
 
 def stored(copy):
-    """Configurations of the trials of the newest run; of none, if there is no run."""
-    base = sqlite3.connect(copy)  # may write: it replays the log
+    """Configurations of the newest run's trials; none if there is no run."""
+    base = sqlite3.connect(copy)  # opened for writing, so that it replays the log
     try:
         if not base.execute("SELECT 1 FROM sqlite_schema WHERE name = 'trials'").fetchone(): return collections.Counter()
         return collections.Counter(row[0] for row in base.execute(
@@ -191,7 +191,7 @@ def stored(copy):
 
 
 def all_trials(db, folder):
-    """The hashes of all trials, by SQLite alone."""
+    """The hashes of all trials, read by SQLite without the program."""
     if not os.path.exists(db) or os.path.getsize(db) == 0: return set()
     base = sqlite3.connect(copy_database(db, folder, "copy-all"))
     try:
@@ -202,7 +202,7 @@ def all_trials(db, folder):
 
 
 def missing(run, db):
-    """Trials that were acknowledged and are not in the file; how many had been acknowledged."""
+    """Acknowledged trials that are not in the file, and the number of acknowledged trials."""
     acks = acknowledged(run.log)
     total = sum(acks.values())
     if total == 0: return [], 0
@@ -210,8 +210,26 @@ def missing(run, db):
     return list((acks - stored(copy_database(db, run.folder))).elements()), total
 
 
+def judge_trials(result, run, db, folder, before, case):
+    """Counts what was acknowledged by this run, or was there before it, and is not there any more; how many were acknowledged."""
+    lost, total = missing(run, db)
+    result.add("trials acknowledged", total)
+    gone = before - all_trials(db, folder)
+    result.add("trials lost", len(lost) + len(gone))
+    if lost or gone:
+        first = f", the first acknowledged: {lost[0]}" if lost else ""
+        result.found("lost", f"{len(lost)} of {total} acknowledged and {len(gone)} earlier trials: {case}{first}")
+    return total
+
+
+def judge_file(result, setting, db, folder, before, total, case):
+    """`tune verify` finds nothing; there may be no file if no trial was in one."""
+    code, said = verify(setting, db, folder)
+    if code and not (code == 1 and not before and total == 0): result.found("verify", f"exit code {code}: {case}: {said[-300:]}")
+
+
 def verify(setting, db, folder, env=None):
-    """What `tune verify` says of it: the exit code and the sentence."""
+    """The result of `tune verify` for it: exit code and message."""
     out = subprocess.run([setting.tune, "verify", "--db", db], capture_output=True, text=True, errors="replace", timeout=HANG_S,
                          env=clean_environment(folder) | (setting.preload() if setting.plant == "unchecked" else {}) | (env or {}),
                          cwd=folder())
@@ -219,8 +237,8 @@ def verify(setting, db, folder, env=None):
 
 
 def litter(folder, db, allowed=(), running=False, cut_off=False):
-    """Names in the folder that nobody asked for. At rest the database is one file. cut_off: what the program could not
-    remove is no finding either, be it that it was killed or that the disk removed nothing."""
+    """Unexpected names in the folder. A database that is not in use is one file. cut_off: files that the program could not
+    remove are no finding either, because it was killed or the disk allowed no removal."""
     names = set(os.listdir(os.path.dirname(db)))
     base = os.path.basename(db)
     fine = {base + suffix for suffix in (DATABASE_FILES if running else {""})} | set(allowed)
@@ -235,7 +253,7 @@ SENTENCE = re.compile(r"^tune: \S.*", re.M)
 
 
 def wrong_end(run, code, allowed=None, most=1):
-    """Why the end of a run is not as documented; "" if it is."""
+    """In what way a run did not end as documented; "" if it did."""
     said = run.said()
     if code is None: return f"it hung for {HANG_S} s"
     if "Sanitizer" in said or "runtime error" in said: return "sanitizer: " + said[-300:]

@@ -1,13 +1,13 @@
-"""notices.py --build BUILD: the campaign notices what it is there for. With each planted defect its short form must end with
-1 and name the kind of damage; with nothing injected each part must say that it tested nothing, and it must end with 3."""
+"""notices.py --build BUILD: tests that the campaign detects damage. With each planted defect its short form must exit with 1
+and name the kind of damage; without faults each part must say that it tested nothing, and the campaign must exit with 3."""
 import os, re, subprocess, sys
 
 CAMPAIGN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "campaign.sh")
-PLANTS = [  # the defect, the part that must notice it, words for what it finds (a regular expression)
+PLANTS = [  # the defect, the part that must notice it, a regular expression for its findings
     ("lost-commit", "kills", "lost"),
     ("lost-trial", "kills", "lost"),
     ("orphan", "kills", "orphans"),
-    ("litter", "kills", "left behind|the run after the kills ended badly"),  # a journal that stays undoes a commit
+    ("litter", "kills", "left behind|the run after the kills ended badly"),  # a journal left behind undoes a commit
     ("deaf", "faults", "verify"),
     ("no-fsync", "power", "lost"),
     ("unchecked", "files", "damaged rows are used"),

@@ -1,11 +1,11 @@
 """Two tuners on one file under different names.
 
-While one writes, a second one names the same file in another way: it must be refused (exit code 8, or 4 for a file with
-several names) without one trial of its own, and the first must end well with all of its trials. Or the first is killed:
-then a tuner under the other name is refused again or finds every committed trial; under the first name all are there in
-any case. A copy is another file, and its tuner is let.
+While one writes, a second one opens the same file under another name: it must be refused (exit code 8, or 4 for a file with
+several names) before its first trial, and the first must end well with all of its trials. Or the first is killed: then a
+tuner under the other name is refused, too, or finds every committed trial; under the first name all of them are found in any
+case. A copy is another file, and may be written at the same time.
 
-Bind mounts need a mount namespace of one's own (root); the figures say whether they were tried.
+Bind mounts need a separate mount namespace (root); the figures say whether they were tested.
 """
 import os, random, shutil, signal, subprocess, time
 
@@ -15,7 +15,7 @@ BIND = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" "$2" && shift 2 && exec 
 
 
 class Alias:
-    """How the second tuner is started: its name of the file, its folder, a command before it, descriptors that it gets."""
+    """How the second tuner is started: its path of the file, its folder, a command before it, descriptors that it inherits."""
 
     def __init__(self, path, cwd=None, prefix=(), fd=None):
         self.path, self.cwd, self.prefix, self.fd = path, cwd, prefix, fd
@@ -77,7 +77,7 @@ def renamed(f):
 
 
 def left_name(f):
-    """Renamed, and the second creates a file under the name that became free, where the first one's log is."""
+    """The file is renamed, and the second tuner creates one under the old name, where the first one's log is."""
     os.rename(f("t.db"), f("renamed.db"))
     return Alias(f("t.db"))
 
@@ -110,12 +110,12 @@ def trials_of(log):
 
 
 def second_while_first(setting, folder, alias_of, rng, result):
-    """Returns the first, which has not ended, and the other name."""
+    """Returns the first tuner, which is still running, and the other name."""
     env = {"FAKE_TRIAL_MS": "5"}
     first = writer(setting, folder, folder("t.db"), "log-first", "1024x512x512", env=env)
     while trials_of(first.log) < rng.randint(1, 20) and first.process.poll() is None: time.sleep(0.005)
     alias = alias_of(folder)
-    os.kill(first.pid, signal.SIGSTOP)  # with its locks; or it might be done before the second one looks
+    os.kill(first.pid, signal.SIGSTOP)  # with its locks, before it can finish
     second = writer(setting, folder, alias.path, "log-second", "512x1024x512", alias)
     code = second.wait()
     os.kill(first.pid, signal.SIGCONT)
@@ -141,7 +141,7 @@ def kill_and_go_on(setting, folder, first, alias, case, result, before):
     third = writer(setting, folder, alias.path, "log-third", "512x512x1024", alias, trials=5)
     code = third.wait()
     if (why := common.wrong_end(third, code, {0, 4, 8})): result.found("after a kill, the other name", f"{case}: {why}")
-    if os.path.exists(folder("renamed.db")):  # as its sentence says: it is given its name again
+    if os.path.exists(folder("renamed.db")):  # as its message advises: rename it back
         if os.path.exists(folder("t.db")): os.rename(folder("t.db"), folder("new.db"))
         os.rename(folder("renamed.db"), folder("t.db"))
     home = folder("t.db")
@@ -150,7 +150,7 @@ def kill_and_go_on(setting, folder, first, alias, case, result, before):
 
 def check_all(setting, folder, home, acks, before, case, result):
     names = [n for n in os.listdir(folder("other")) if n.endswith("hard.db") or n == "t.db"]
-    for name in names: os.unlink(folder("other", name))  # a file with several names is refused: here is the way out
+    for name in names: os.unlink(folder("other", name))  # a file with several names is refused
     last = writer(setting, folder, home, "log-last", "576x512x512", trials=5)
     if (why := common.wrong_end(last, last.wait(), {0})): result.found("the next run ended badly", f"{case}: {why}")
     texts = [row[0] for row in common.rows(home, "SELECT c.text FROM trials t JOIN configs c ON c.id = t.config_id JOIN problems p "

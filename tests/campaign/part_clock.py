@@ -1,9 +1,8 @@
-"""A clock that jumps: the time of day is wrong by hours, decades or differently at each look.
+"""A clock that jumps: the time of day is wrong by hours or decades, or changes at each query.
 
-A tune of more trials than its budget of seconds allows ends in its time all the same, since budgets go by the monotonic
-clock; a time that cannot be stored is refused with exit code 3;
-its trials are in the file, which `tune verify` accepts under the wrong clock and under the right one; a tuner with the
-right clock goes on from there.
+A tune with more trials than its budget of seconds allows still ends in time, since budgets use the monotonic clock. A time
+that cannot be stored is refused with exit code 3. The trials are in the file, which `tune verify` accepts under the wrong
+clock and under the right one; a tuner with the right clock continues from there.
 """
 import random, time
 
@@ -17,9 +16,9 @@ CLOCKS = {
     "back and forth at each look": "0 3600 -3600 7200 -86400", "to before 1970 and back": "0 0 0 0 0 " + f"{-60 * YEAR} 0 0 0 0 0",
     "a second back at each look": " ".join(str(-i) for i in range(60)),
 }
-IMPOSSIBLE = ("before 1970", "before 1901", "the year 12000", "to before 1970 and back")  # may be refused with a sentence
+IMPOSSIBLE = ("before 1970", "before 1901", "the year 12000", "to before 1970 and back")  # may be refused with a message
 BUDGET_S = 2
-MARGIN_S, MARGIN_QUICK_S = 15, 40  # of a busy machine
+MARGIN_S, MARGIN_QUICK_S = 15, 40  # for a busy machine
 
 
 def try_clock(setting, name, rng, result):
@@ -39,11 +38,7 @@ def try_clock(setting, name, rng, result):
         if run.left(): result.found("orphans", name)
         if setting.faults and "clock asked" in open(folder("fired")).read():
             result.tested += 1
-        lost, total = common.missing(run, db)
-        result.add("trials acknowledged", total)
-        gone = before - common.all_trials(db, folder)
-        result.add("trials lost", len(lost) + len(gone))
-        if lost or gone: result.found("lost", f"{len(lost)} acknowledged, {len(gone)} earlier trials: {name}")
+        common.judge_trials(result, run, db, folder, before, name)
         for clock, variables in (("right", {}), ("wrong", shim)):
             verdict, said = common.verify(setting, db, folder, variables)
             if verdict: result.found("verify", f"exit code {verdict} with the {clock} clock: {name}: {said[-200:]}")

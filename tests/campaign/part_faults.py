@@ -1,14 +1,14 @@
 """Errors of the disk at the n-th call on a file, n from 1 to the end.
 
 Jobs: a whole tune with invented times into a new file, the same into one that has trials, a prediction whose compilers
-fill the cache, exports to a file, an import, a merge, a verify. Each way of failing goes through all n of the supervisor,
+fill the cache, exports to a file, an import, a merge, a verify. Each kind of fault is applied to all n of the supervisor,
 or of a prediction's compiler: an error once or from then on, a full disk once or from then on, a write cut in
 half with or without room for its rest, no locks, no memory for a mapping. After each: a documented exit code with one
-sentence, every acknowledged trial is in the file, and all that were there before; `tune verify` accepts it; the command
-that is run again without faults ends well and leaves nothing.
+sentence; every acknowledged trial and all older ones are in the file; `tune verify` accepts it; the command
+without faults then ends well and leaves no extra files.
 
-Where a fault was survived (exit code 0) all must be there. What a call returned before it failed on a real disk is not
-shown, nor what stdio writes (the output of a command; tests/cli has /dev/full).
+After a fault that was survived (exit code 0) nothing may be missing. Not tested: partial effects of a call that fails on a
+real disk, and writes by stdio (the output of a command; tests/cli uses /dev/full).
 """
 import errno, os, random, shutil, subprocess
 
@@ -60,7 +60,7 @@ def worth_it(job, way):
 
 
 def prepare(setting, seed):
-    """What jobs begin with: a database, another one, an export."""
+    """Input of the jobs: a database, another one, an export."""
     for name, shape in (("t.db", "512x512x512"), ("other.db", "768x512x512")):
         run = common.Run(setting, seed, common.fake_tune(setting, seed(name), [shape], "--max-trials", "12"), common.UNPLANTED)
         if run.wait() != 0: raise RuntimeError("no database to begin with: " + run.said())
@@ -109,11 +109,7 @@ def strike(setting, seed, folder, job, way, n, result):
 
 def judge(setting, folder, job, run, code, before, case, result):
     db = folder("t.db")
-    lost, total = common.missing(run, db)
-    result.add("trials acknowledged", total)
-    gone = before - common.all_trials(db, folder)
-    result.add("trials lost", len(lost) + len(gone))
-    if lost or gone: result.found("lost", f"{len(lost)} acknowledged and {len(gone)} earlier trials: {case}")
+    total = common.judge_trials(result, run, db, folder, before, case)
     if code == 0 and job.fake and job.words[0] == "tune":
         short = common.whole(run.log) - common.stored(common.copy_database(db, folder))
         if short: result.found("lost", f"{sum(short.values())} trials of a run that ended with 0: {case}")
@@ -121,29 +117,28 @@ def judge(setting, folder, job, run, code, before, case, result):
         with open(db, "rb") as file: unchanged = file.read() == job.content
         if not unchanged: result.found("written by a reader", case)
     else:
-        verdict, said = common.verify(setting, db, folder)
-        if verdict and not (verdict == 1 and not before and total == 0):
-            result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
+        common.judge_file(result, setting, db, folder, before, total, case)
     for output in job.outputs:
         whole = os.path.exists(folder(output))
         if whole != (code == 0): result.found("output", f"exit code {code}, but the file is {'there' if whole else 'absent'}: {case}")
-    # What only reads is not asked again, and what writes the same file in the same way not at each n.
+    # Commands that only read are not repeated; those that write the same file in the same way are repeated
+    # for every third n.
     if (job.words[0] == "tune" or job.outputs or code) and result.tested % 3 == 0: again(setting, folder, job, before, case, result)
 
 
 def again(setting, folder, job, before, case, result):
-    """The same without faults."""
+    """Repeats the command without faults."""
     run = common.Run(setting, folder, job.words, fake=job.fake, log="log2")
     if (why := common.wrong_end(run, run.wait(), {0})): result.found("the next run ended badly", f"{case}: {why}")
     if before - common.all_trials(folder("t.db"), folder): result.found("lost", f"by the next run: {case}")
-    # A disk on which nothing can be removed keeps temporary files.
+    # On a disk where nothing can be removed, temporary files remain.
     stuck = "unlink " in open(folder("fired")).read()
     names = common.litter(folder, folder("t.db"), ("other.db", "in.jsonl", *job.outputs), cut_off=stuck)
     if names: result.found("left behind", f"{names}: {case}")
 
 
 def step_of(setting, way, rng):
-    """The first n and the distance to the next. Locks are taken so often that every seventh has to do."""
+    """The first n and the step to the next. There are so many lock calls that only every seventh is tested."""
     if way[0] == "no locks": return 1, 1
     if setting.quick: return rng.randint(1, 90), 90
     return (rng.randint(1, 7), 7) if way[0] == "EIO from a lock" else (1, 1)
@@ -154,7 +149,7 @@ def run(setting, result):
     ended = 0
     with common.Folder() as seed, common.Folder() as folder:
         prepare(setting, seed)
-        # Way by way, so that a time that is too short for all has had a part of each.
+        # The ways of failing alternate, so that each gets a part of the time if it is too short for all.
         plan = [[job, way, *step_of(setting, way, rng), False] for way in WAYS for job in jobs(setting, folder) if worth_it(job, way)]
         turn = 0
         while (open_ones := [p for p in plan if not p[4]]) and not setting.time_is_up():
@@ -164,7 +159,7 @@ def run(setting, result):
                 if not p[0].fake and turn % 20 != 1: continue
                 if setting.time_is_up() or (result.findings and setting.plant): break
                 job, way, n, step, _ = p
-                p[4] = not strike(setting, seed, folder, job, way, n, result) or way[0] == "no locks"  # for all calls, then
+                p[4] = not strike(setting, seed, folder, job, way, n, result) or way[0] == "no locks"  # then for all calls
                 p[2] = n + step
                 if p[4] and step == 1 and way[0] == "EIO once": result.figures[f"calls of {job.name}"] = n - 1
                 ended += p[4]

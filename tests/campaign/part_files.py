@@ -1,18 +1,18 @@
-"""Mutated files: none crashes the program, hangs it for 10 s, or is believed where it is damaged.
+"""Mutated files: none crashes the program or hangs it for 10 s, and damaged parts are not accepted.
 
-Most are mutated and read in one process by the fuzz programs (tests/fuzz, with their promises about what is accepted),
-with other seeds than the tests'; a tenth of them under the sanitizers if a build with these is there. Some go through the
-whole program. And rows that somebody changed by hand: `tune verify` finds each, nothing is exported.
+Most are mutated and read in one process by the fuzz programs (tests/fuzz, which also check what is accepted),
+with other seeds than in the tests; a tenth of them under the sanitizers if there is such a build. Some are read by the
+whole program. Rows changed by hand are tested, too: `tune verify` finds each, and nothing is exported.
 
-A file counts once for each time that a mutation of it was read. The fuzz programs say how often something in theirs
-was found good; that is in the figures, since files that are all refused at the first byte show little.
+Each reading of a mutated file counts once. The fuzz programs report how often something in a file was accepted; this is
+among the figures, since files that are all refused at the first byte prove little.
 """
 import os, random, re, shutil, sqlite3, subprocess, time
 
 import common
 
 HANG_S = 10
-HANG_QUICK_S = 40  # as a test it may share its machine with others
+HANG_QUICK_S = 40  # as a test it may share its machine with other processes
 
 
 def limit_s(setting): return HANG_QUICK_S if setting.quick else HANG_S
@@ -21,7 +21,8 @@ def limit_s(setting): return HANG_QUICK_S if setting.quick else HANG_S
 SEEDS = os.path.join(common.SOURCES, "tests", "fuzz", "seeds")
 CONFIGS = os.path.join(common.SOURCES, "configs")
 
-# What is mutated, by which program, how many in all and how many more under the sanitizers, from which seeds.
+# Files to mutate, the program that reads them, the number of mutations, the additional number under the
+# sanitizers, and the seeds.
 TARGETS = [
     ("messages", "message", 20000, 2500, ["message"]),
     ("cache entries", "cache", 14000, 1500, ["cache"]),
@@ -34,20 +35,20 @@ TARGETS = [
     ("databases, by the library", "database", 1000, 50, ["database"]),
     ("databases, by the commands", "commands", 300, 30, ["database"]),
 ]
-FULL_S = 150  # for all of them, on a core that has other work; a long campaign reads more, a short one no fewer
+FULL_S = 150  # for all of them, on a busy core; a longer campaign reads more, a shorter one the same number
 
 SAID = re.compile(r"(\d+) seeds and (\d+) mutations of them, (\d+) accepted")
 
 
 def keep(path, name, number=0):
-    """What broke a program is kept where it outlives the campaign."""
+    """Keeps a file that broke a program beyond the end of the campaign."""
     kept = os.path.join("/tmp", f"gemmtune-campaign-{name}-{os.getpid()}-{number}.input")
     if os.path.exists(path): shutil.copyfile(path, kept)
     return kept
 
 
 def planted(setting, folder):
-    """A crash or a hang in the middle of the work, by a signal from the shim."""
+    """A crash or a hang during the work, caused by a signal from the shim."""
     if setting.plant not in ("crash", "hang"): return {}
     number = {"crash": 11, "hang": 19}[setting.plant]
     return {"LD_PRELOAD": setting.shim("io"), "CAMPAIGN_BELOW": folder.path, "CAMPAIGN_CALLS": "write", "CAMPAIGN_AT": "20",
@@ -55,7 +56,7 @@ def planted(setting, folder):
 
 
 def fuzz(setting, build, name, runs, seeds, rng, result):
-    """Returns how many were read."""
+    """Returns the number of files that were read."""
     program = os.path.join(build, "tests", "fuzz_" + name)
     paths = [seed if os.path.isabs(seed) else os.path.join(SEEDS, seed) for seed in seeds]
     with common.Folder() as folder, open(folder("said"), "w+") as said:
@@ -120,7 +121,7 @@ def mutate(data, rng):
 
 
 def make_originals(setting, folder):
-    """File, and the command that reads it with {} for its name."""
+    """Each file, and the command that reads it; {} stands for its name."""
     db = folder("t.db")
     common.Run(setting, folder, common.fake_tune(setting, db, ["512x512x512"], "--max-trials", "8")).wait()
     env = common.clean_environment(folder)
@@ -148,19 +149,19 @@ def whole_program(setting, rng, result):
             path, words = originals[number % len(originals)]
             with open(path, "rb") as file: content = file.read()
             with open(folder("mutated"), "wb") as file: file.write(mutate(content, rng))
-            # No GPU and no children: what is read is read before either is needed.
+            # Without GPU and children: the files are read before either is needed.
             run = common.Run(setting, folder, [folder("mutated") if word == "{}" else word for word in words],
                              {"FAKE_NO_NVRTC": "1", "GEMMTUNE_LIBCUDA": folder("none")})
             code = run.wait(limit_s(setting))
             result.tested += 1
             result.add("by the whole program")
-            if (why := common.wrong_end(run, code, most=2)):  # what is of no use in a file, and that nothing is left of it
+            if (why := common.wrong_end(run, code, most=2)):  # messages: invalid lines, and none is left
                 result.found("hang" if code is None else "crash", f"tune {' '.join(words)}: {why}; {keep(folder('mutated'), 'whole', number)}")
             for name in ("mutated-wal", "mutated-shm", "mutated-journal", "mutated.lock"):
                 if os.path.exists(folder(name)): os.unlink(folder(name))
 
 
-# ---- rows that somebody changed ----
+# ---- rows changed by hand ----
 
 CHANGES = [
     "UPDATE trials SET time_us = time_us / 2 WHERE id = (SELECT min(id) FROM trials)",

@@ -1,22 +1,22 @@
 """Random SIGKILLs of supervisor and children during whole runs of the tuner.
 
-After each: SQLite alone finds every trial in the file that was acknowledged before, and all of earlier runs; `tune verify`
-accepts it; no process of the run is left; no file that nobody asked for. Killed are the supervisor after a random time or
-at a random call on its files (so that every place in the code has its turn), workers and compilers, and the real
-compilers of a prediction. In the end the same command finishes and leaves one file.
+After each: SQLite without the program finds every acknowledged trial in the file, and all of earlier runs; `tune verify`
+accepts it; no process of the run and no unexpected file is left. Killed are the supervisor, after a random time or
+at a random call on its files (so that every place in the code is reached), workers and compilers, and the real
+compilers of a prediction. At the end the same command finishes and leaves one file.
 
-Not shown: what a power cut leaves (part power), kills of the real GPU worker (tests/gpu/kills.py).
+Not tested: the state after a power cut (part power), kills of the real GPU worker (tests/gpu/kills.py).
 """
 import os, random, signal, time
 
 import common
 
 TARGET = 1000
-IN_A_FOLDER = 20  # kills of tuners on one file
+IN_A_FOLDER = 20  # kills of tuners with the same file
 
 
 def children_of(run):
-    """(pid, whether it is a worker) of each child that runs."""
+    """(pid, whether it is a worker) of each running child."""
     found = []
     for pid in run.processes():
         try:
@@ -28,7 +28,7 @@ def children_of(run):
 
 
 def slow_down(rng):
-    """Phases last differently long, so that a random moment falls into each."""
+    """Varies the durations of the phases, so that random moments fall into each."""
     return {"FAKE_TRIAL_MS": rng.choice("0001"), "FAKE_COMPILE_MS": rng.choice("0002"), "FAKE_BLOCK_MS": rng.choice("001"),
             "FAKE_PREPARE_MS": rng.choice(["0", "0", "20"]), "FAKE_DEVICES": rng.choice("1112")}
 
@@ -40,7 +40,7 @@ def kill_supervisor(setting, run, result, rng):
 
 
 def kill_children(setting, run, result, rng):
-    """A worker or a compiler, once or a few times; then the supervisor, or nobody."""
+    """Kills a worker or a compiler once or a few times, then possibly the supervisor."""
     for _ in range(rng.choice([1, 1, 2, 4])):
         time.sleep(rng.uniform(0.005, 0.1))
         victims = children_of(run)
@@ -57,7 +57,7 @@ def kill_children(setting, run, result, rng):
 
 
 def start_one(setting, folder, db, rng):
-    """A run and the way it is to be killed."""
+    """Starts a run, and chooses how it is killed."""
     way = rng.choices(["time", "call", "children", "compilers"], [4, 3, 2.5, 0 if setting.quick else 0.3])[0]
     shapes = [common.random_shape(rng) for _ in range(rng.choice([1, 1, 2]))]
     env = slow_down(rng)
@@ -95,20 +95,13 @@ def look(setting, folder, db, run, before, result, way):
     orphans = run.left()
     result.add("orphans", len(orphans))
     if orphans: result.found("orphans", f"{len(orphans)} after a kill ({way})")
-    lost, total = common.missing(run, db)
-    result.add("trials acknowledged", total)
-    gone = before - common.all_trials(db, folder)
-    result.add("trials lost", len(lost) + len(gone))
-    if lost: result.found("lost", f"{len(lost)} of {total} acknowledged trials after a kill ({way}), the first: {lost[0]}")
-    if gone: result.found("lost", f"{len(gone)} trials of earlier runs after a kill ({way})")
-    code, said = common.verify(setting, db, folder)
-    fine = code == 0 or (code == 1 and total == 0 and not before)  # no database yet
-    if not fine: result.found("verify", f"exit code {code} after a kill ({way}): {said[-300:]}")
+    total = common.judge_trials(result, run, db, folder, before, f"after a kill ({way})")
+    common.judge_file(result, setting, db, folder, before, total, f"after a kill ({way})")
     if (names := common.litter(folder, db, running=True)): result.found("left behind", f"{names} after a kill ({way})")
 
 
 def finish(setting, folder, db, result, rng):
-    """The tuner that nobody kills cleans up behind all of them."""
+    """A tuner that is not killed cleans up after all others."""
     before = common.all_trials(db, folder)
     if os.path.exists(folder("log")): os.unlink(folder("log"))
     run = common.Run(setting, folder, common.fake_tune(setting, db, [common.random_shape(rng)], "--max-trials", "30"))

@@ -1,8 +1,8 @@
-"""64 shards, merged twice in shuffled order: the same content whatever the order, nothing missing, nothing twice.
+"""64 shards, merged twice in shuffled order: the content does not depend on the order, nothing is missing or duplicated.
 
-The content is what SQLite alone reads: the hashes of all rows of all tables, what decides them being in the hashes
-(db/schema.sql), how runs ended, who took part in races, and which decision is the winner of which key; numbers of rows
-do not count. `tune verify` says that the hashes are those of the rows.
+The content is read by SQLite without the program: the hashes of all rows of all tables (db/schema.sql lists what they
+cover), how runs ended, the runners of races, and the winner of each key; row ids do not count. `tune verify` checks that
+the hashes match the rows.
 """
 import hashlib, os, random, shutil, sqlite3, subprocess
 
@@ -36,7 +36,7 @@ def content(db):
 
 
 def make_shards(setting, folder, count, rng):
-    """Few problems for many shards, so that winners contend; a run that was cut off, one that goes on in the same file."""
+    """Few problems for many shards, so that their winners compete; an interrupted run, and one that continues in the same file."""
     shapes = [common.random_shape(rng) for _ in range(max(3, count // 6))]
     paths = []
     for i in range(count):
@@ -51,7 +51,7 @@ def make_shards(setting, folder, count, rng):
                 run.wait()
                 run.left()
             elif run.wait() != 0: raise RuntimeError("no shard: " + run.said())
-        if i % 5 == 4:  # the same facts in two shards
+        if i % 5 == 4:  # the same rows in two shards
             for name in os.listdir(folder(f"s{i}")):
                 if name.startswith("t.db"): os.unlink(folder(f"s{i}", name))
             shutil.copyfile(rng.choice([p for p in paths if not os.path.exists(p + "-wal")]), path)
@@ -78,13 +78,13 @@ def run(setting, result):
             to = folder(f"all{orders}.db")
             for again in range(2):
                 rng.shuffle(paths)
-                cuts = sorted(rng.sample(range(1, len(paths)), 3))  # a few calls, not one
+                cuts = sorted(rng.sample(range(1, len(paths)), 3))  # several calls
                 for part in (paths[a:b] for a, b in zip([0, *cuts], [*cuts, len(paths)])):
                     if not merge(setting, folder, to, part, result): return
                 result.tested += len(paths)
                 seen.add(content(to))
                 missing, more = want - common.all_trials(to, folder), common.all_trials(to, folder) - want
-                # A shard whose tuner was killed has attempts, which become no trial by merging.
+                # A shard whose tuner was killed has open attempts, which a merge does not turn into trials.
                 if missing: result.found("lost", f"{len(missing)} of {len(want)} trials, order {orders + 1}, merged {again + 1} times")
                 if more: result.found("merge", f"{len(more)} trials that no shard has")
             code, said = common.verify(setting, to, folder)

@@ -1,12 +1,12 @@
 """Power cuts: what is on the disk if the machine stops between any two calls on files.
 
-One tune is traced: every write, sync, truncation, removal and name of supervisor and children, in one order. For a cut
-after the k-th of them the files are built again as a disk could have them: what was synced is there; of what was written
-after the last sync of its file nothing, or all, or any part in any order (by sectors of 512 bytes). Then `tune verify`
-accepts the file and every trial that was acknowledged before the cut is in it.
+One tune is traced: every write, sync, truncation, removal and renaming by supervisor and children, in one order. For a cut
+after the k-th of them the files are rebuilt as a disk could contain them: all synced data, and of the data written
+after the last sync of a file nothing, everything, or any part in any order (by sectors of 512 bytes). Then `tune verify`
+must accept the file, and every trial acknowledged before the cut must be in it.
 
-The model: a new name, a removal and a renaming reach the disk in order, at the latest with the next sync of anything.
-Disks that lie about a sync are not modelled.
+The model: a creation, a removal and a renaming reach the disk in order, at the latest with the next sync of anything.
+Disks that report a sync too early are not modelled.
 """
 import collections, os, random, shutil, subprocess
 
@@ -19,7 +19,7 @@ Call = collections.namedtuple("Call", "what path offset bytes")
 
 
 def read_trace(path):
-    """As campaign_io.c wrote it."""
+    """Reads the trace that campaign_io.c wrote."""
     with open(path, "rb") as file: data = file.read()
     at = 0
     while at < len(data):
@@ -31,7 +31,7 @@ def read_trace(path):
 
 
 def pending(calls):
-    """For each call whether its effect could still be missing after the last one."""
+    """For each call, whether its effect may still be missing after the last one."""
     synced, any_sync, missing = set(), False, []
     for call in reversed(calls):
         if call.what == "S": synced.add(call.path); any_sync = True
@@ -61,10 +61,10 @@ def part_of(call, rng):
 
 
 def disk_after(calls, how, rng):
-    """The files after a cut behind the last of the calls."""
+    """The files after a cut that follows the last of the calls."""
     files, names_gone = {}, False
     for call, missing in zip(calls, pending(calls)):
-        if missing and call.what in "CUR":  # in order: after the first that is missing, all are
+        if missing and call.what in "CUR":  # in order: once one is missing, all later ones are
             names_gone = names_gone or how == NOTHING or (how == SOME and rng.random() < 0.1)
             if names_gone: continue
         elif missing and how == NOTHING:
@@ -77,7 +77,7 @@ def disk_after(calls, how, rng):
 
 
 def acknowledged(calls, log, folder):
-    """What the children's log said before the cut."""
+    """The trials that the children's log contained before the cut."""
     with open(folder("log-cut"), "wb") as file: file.write(b"".join(c.bytes for c in calls if c.what == "W" and c.path == log))
     return common.acknowledged(folder("log-cut"))
 
@@ -112,7 +112,7 @@ def run(setting, result):
     while not setting.time_is_up():
         with common.Folder() as folder:
             db = folder("t.db")
-            rounds = 1 if rng.random() < 0.5 or setting.quick else 3  # in a file that has a past, too
+            rounds = 1 if rng.random() < 0.5 or setting.quick else 3  # also with a file that has earlier runs
             for number in range(rounds):
                 last = number == rounds - 1
                 env = setting.preload("io") | ({"CAMPAIGN_TRACE": folder("trace")})
@@ -126,7 +126,7 @@ def run(setting, result):
                 calls = [c for c in read_trace(folder("trace")) if "/home/" not in c.path]
                 complete = common.whole(run.log)
             if not setting.faults: return
-            # The acknowledgements of the last run begin with its log; before it, earlier rows count for nothing.
+            # The last run's acknowledgements begin with its log; earlier rows are not counted.
             first = next(i for i, c in enumerate(calls) if c.path == run.log)
             result.add("traced runs")
             cuts = range(first if rounds > 1 else 1, len(calls) + 1)

@@ -1,14 +1,14 @@
 """Every signal that can be caught, in every phase.
 
-Phases of a tune by what its children were asked last (start, compiling, measuring, race, last check) and, for tune,
-export, import and merge, at the n-th call on a file. INT, TERM and HUP end a tune with 130, everything finished kept; the
-other commands end by the signal or with 130. A signal that stops lets it go on after CONT; one whose default is to be
-ignored changes nothing; any other may end the process as the system does, and then it is as after a kill. HUP that was
-ignored at the start (nohup) stays ignored. An export whose compilers are at work leaves neither them nor a header.
+The phases of a tune follow from the last request to its children (start, compiling, measuring, race, last check). In tune,
+export, import and merge, signals also arrive at the n-th call on a file. INT, TERM and HUP end a tune with 130, and finished
+trials are kept; other commands end by the signal or with 130. After a stop signal the command continues with CONT. A signal
+that is ignored by default changes nothing; any other may end the process, with the same result as a kill. HUP that was
+ignored at the start (nohup) stays ignored. An export with running compilers leaves neither them nor a header.
 
-After each: no process is left, acknowledged trials are there, `tune verify` accepts the file, an output is whole or
-absent and no temporary file lies beside it, and the next tuner leaves one file. Where a process dies of a signal that
-nobody handles (SEGV, say), a temporary file is no finding.
+After each: no process is left, acknowledged trials are in the file, `tune verify` accepts it, an output is complete or
+absent with no temporary file beside it, and the next tuner leaves one file. If a process dies of an unhandled signal
+(SEGV, for example), a temporary file is no finding.
 """
 import os, random, shutil, signal, subprocess, time
 
@@ -23,7 +23,7 @@ SLOW = {"compiling": {"FAKE_COMPILE_MS": "50"}, "measuring": {"FAKE_TRIAL_MS": "
 
 
 def outcomes(number, command):
-    """Exit codes that are right for a signal that came while the command was at work."""
+    """Correct exit codes for a signal that arrived while the command was working."""
     if number in ENDING: return {130} if command == "tune" else {130, -number}
     if number in IGNORED: return {0, -number} if number == signal.SIGPIPE and command != "tune" else {0}
     if number in STOPPING: return {0}
@@ -34,13 +34,8 @@ def outcomes(number, command):
 def look(setting, folder, run, code, before, case, result, number, output=None):
     if run.left(): result.found("orphans", case)
     db = folder("t.db")
-    lost, total = common.missing(run, db)
-    result.add("trials acknowledged", total)
-    gone = before - common.all_trials(db, folder)
-    result.add("trials lost", len(lost) + len(gone))
-    if lost or gone: result.found("lost", f"{len(lost)} acknowledged, {len(gone)} earlier trials: {case}")
-    verdict, said = common.verify(setting, db, folder)
-    if verdict and not (verdict == 1 and not before and total == 0): result.found("verify", f"exit code {verdict}: {case}: {said[-200:]}")
+    total = common.judge_trials(result, run, db, folder, before, case)
+    common.judge_file(result, setting, db, folder, before, total, case)
     handled = number in ENDING + IGNORED + STOPPING + [signal.SIGXFSZ]
     fine = ("other.db", "in.jsonl", "w.h")
     names = common.litter(folder, db, fine, running=code < 0, cut_off=not handled)
@@ -51,7 +46,7 @@ def look(setting, folder, run, code, before, case, result, number, output=None):
 
 
 def wait_for(run, verb):
-    """Until a child was asked for that; False if the run ended first."""
+    """Waits until a child got that request; False if the run ended first."""
     while run.process.poll() is None:
         if os.path.exists(run.log):
             with open(run.log, errors="replace") as file:
@@ -78,7 +73,7 @@ def in_a_phase(setting, seed, number, phase, rng, result):
         code = run.wait()
         case = f"{signal.Signals(number).name}, {phase}"
         right = outcomes(number, "tune")
-        # At the start nothing is handled yet, in the last check it may come too late.
+        # At the start no handler is installed yet; in the last check the signal may come too late.
         if phase in ("start", "last check"): right = right | {0, -number}
         if not setting.faults: right = {0}
         if (why := common.wrong_end(run, code, right)): result.found("ended badly", f"{case}: {why}")
@@ -117,7 +112,7 @@ def at_a_call(setting, seed, number, command, rng, result):
 
 
 def while_kernels_are_built(setting, seed, number, rng, result):
-    """An export whose real compilers are at work."""
+    """An export with running real compilers."""
     with common.Folder() as folder:
         shutil.copyfile(seed("t.db"), folder("t.db"))
         before = common.all_trials(folder("t.db"), folder)

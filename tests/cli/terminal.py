@@ -134,12 +134,12 @@ for width in WIDTHS:
             check(squeezed(one["configuration"]) in squeezed(text), "--all cuts the configuration:", text)
             check(f"{one['cublas_us']:.2f}" in text, "--all rounds cuBLAS's time:", text)
 
-# A search, with children that invent times.
+# A search, with children that invent times, and take some: progress is drawn five times a second.
 if os.access(fake_child, os.X_OK):
     for width in WIDTHS:
         code, text = run_in(width, "--shape", "64x64x64", "--shape", "sgemm:tn:65x66x67:batch=3", "--space",
                             sources + "/tests/fake/space.conf", "--budget", "6s", "--db", f"search{width}.db",
-                            GEMMTUNE_EXE=fake_child)
+                            GEMMTUNE_EXE=fake_child, FAKE_TRIAL_MS="10")
         check(code == 0, text)
         check_width(width, text, "tune")
         check_rows([("sgemm:nn:64x64x64", "tuned"), ("sgemm:tn:65x66x67:batch=3", "tuned")], text, width, "tune")
@@ -159,10 +159,11 @@ for more in ([], ["--gpu", "h200"]):
     check_rows([("sgemm:nn:63x63x63", "no winner")], text, 110, "tune")
     check(re.search(r"(?m)^GPU \w", text), "the GPU of all rows does not stand above them:", text)
 
-# A prediction.
+# A prediction of as many kernels as take longer to compile than the progress takes to be drawn twice.
+PREDICTED = 12
 for width in WIDTHS:
     several = ("--shape", "264x256x256", "--shape", "272x256x256") if width == 110 else ()
-    code, text = run_in(width, "--shape", "256x256x256", *several, "--gpu", "h200", "--max-trials", "8" if width == 200 else "4",
+    code, text = run_in(width, "--shape", "256x256x256", *several, "--gpu", "h200", "--max-trials", str(PREDICTED),
                         "--cache", f"cache{width}", "--db", f"predicted{width}.db", narrower=60 if width == 200 else 0)
     if code == 6:
         print("no NVRTC: predictions were not looked at")
@@ -175,7 +176,7 @@ for width in WIDTHS:
     text = before + after
     check_rows([("sgemm:nn:256x256x256", "predicted")], text, width, "prediction")
     check_progress(lines_of(text)[1], "prediction", False)
-    check_rest(lines_of(text)[1], 4, 1 + len(several) // 2)
+    check_rest(lines_of(text)[1], PREDICTED, 1 + len(several) // 2)
     check("combinations" not in text, "the start-up sentences are for those who want to know all:", text)
 
 # Terminals that cannot go back in a line, and none: plain lines. Colour is never used.

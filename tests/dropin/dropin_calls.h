@@ -15,11 +15,7 @@ static const float one = 1, zero = 0;
 /* The program starts: a current context, a handle with the test's stream, counters at zero. */
 static inline void arrive(void)
 {
-    CUdevice device;
-    CUcontext context;
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
+    use_primary_context();
     assert_int_equal(cublasCreate_v2(&blas_context), 0);
     assert_int_equal(cublasLtCreate(&lt_context), 0);
     cublasSetStream_v2(blas_context, stream);

@@ -25,6 +25,18 @@ int scenario_start(const char *name, const char *said)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+int scenario_start_recorded(const char *name, const char *said, const char *path)
+{
+    setenv("GEMMTUNE_CAPTURE", path, 1);
+    setenv("GEMMTUNE_CAPTURE_S", "0.001", 1);
+    setenv("FAKE_GPU_EVENTS", "1", 1);
+    const int status = scenario_start(name, said);
+    unsetenv("GEMMTUNE_CAPTURE");
+    unsetenv("GEMMTUNE_CAPTURE_S");
+    unsetenv("FAKE_GPU_EVENTS");
+    return status;
+}
+
 static void scenario_passes(void **state)
 {
     const struct scenario *s = *state;

@@ -34,4 +34,7 @@ int scenarios_run(int argc, char **argv, const struct scenario_group *group);
  * NULL: to standard error. */
 int scenario_start(const char *name, const char *said);
 
+/* The same where the program's problems are recorded in the file at path, timed, and saved all the time. */
+int scenario_start_recorded(const char *name, const char *said, const char *path);
+
 #endif

@@ -91,11 +91,7 @@ TEST(similar_problems_count_only_when_asked_for)
 
 static void *call_often(void *operands)
 {
-    CUcontext context;
-    CUdevice device;
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
+    use_primary_context();
     for (int i = 0; i < 5; i++)
         if (sgemm_of(operands)) return operands;
     return NULL;

@@ -24,15 +24,6 @@ static bool is_mapped(const char *name)
     return found;
 }
 
-static void arrive(void)
-{
-    CUdevice device;
-    CUcontext context;
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
-}
-
 /* A half of the program multiplies right; kernels of ours or calls of its own cuBLAS. */
 static void check_half(void *half, bool tuned)
 {
@@ -56,40 +47,35 @@ static void check_half(void *half, bool tuned)
     cuda.StreamDestroy(own);
 }
 
-static void both_halves(int scope)
+static void both_halves(int scope, bool tuned)
 {
-    arrive();
+    use_primary_context();
     void *half_12 = half_open(HALF_12, scope), *half_13 = half_open(HALF_13, scope);
     for (int i = 0; i < 2; i++) {
-        check_half(half_12, false);
-        check_half(half_13, false);
+        check_half(half_12, tuned);
+        check_half(half_13, tuned);
     }
 }
 
 TEST(each_caller_reaches_its_own)
 {
-    both_halves(RTLD_GLOBAL);
+    both_halves(RTLD_GLOBAL, false);
 }
 
 TEST(each_caller_reaches_its_own_that_is_loaded_for_it_alone)
 {
-    both_halves(RTLD_LOCAL);
+    both_halves(RTLD_LOCAL, false);
 }
 
 TEST(each_callers_handle_is_asked_at_its_own)
 {
     put_winner(PROBLEM, SIMT, 5, false);
-    arrive();
-    void *half_12 = half_open(HALF_12, RTLD_GLOBAL), *half_13 = half_open(HALF_13, RTLD_GLOBAL);
-    for (int i = 0; i < 2; i++) {
-        check_half(half_12, true);
-        check_half(half_13, true);
-    }
+    both_halves(RTLD_GLOBAL, true);
 }
 
 TEST(only_what_the_program_has_loaded_is_called)
 {
-    arrive();
+    use_primary_context();
     check_half(half_open(HALF_12, RTLD_LOCAL), false);
     assert_true(is_mapped("libcublas.so.12"));
     assert_false(is_mapped("libcublas.so.13"));
@@ -97,7 +83,7 @@ TEST(only_what_the_program_has_loaded_is_called)
 
 TEST(a_major_that_is_not_known_is_left_alone)
 {
-    arrive();
+    use_primary_context();
     check_half(half_open(HALF_14, RTLD_LOCAL), false);
     assert_true(is_mapped("libcublas.so.14"));
     assert_false(is_mapped("libcublas.so.13"));
@@ -105,7 +91,7 @@ TEST(a_major_that_is_not_known_is_left_alone)
 
 TEST(a_cublas_under_another_name_is_found)
 {
-    arrive();
+    use_primary_context();
     check_half(half_open(HALF_RENAMED, RTLD_LOCAL), false);
     assert_false(is_mapped("libcublas.so.1"));
 }
@@ -121,7 +107,7 @@ static void without_a_cublas_a_call_says_so_until_there_is_one(void **state)
     __typeof__(cublasDestroy_v2) *destroy;
     __typeof__(cublasLtMatmul) *matmul;
     (void)state;
-    arrive();
+    use_primary_context();
     *(void **)&sgemm = dlsym(RTLD_DEFAULT, "cublasSgemm_v2");
     *(void **)&set_stream = dlsym(RTLD_DEFAULT, "cublasSetStream_v2");
     *(void **)&destroy = dlsym(RTLD_DEFAULT, "cublasDestroy_v2");

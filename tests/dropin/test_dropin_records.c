@@ -1,6 +1,7 @@
 /* What the drop-in writes down: captures that add up over programs, and its log. */
 #include "dropin_calls.h"
 #include "dropin_runs.h"
+#include "files.h"
 
 #include <sys/file.h>
 
@@ -64,16 +65,6 @@ static const struct scenario scenarios[] = {
     SCENARIO(calls_go_on_while_a_file_cannot_be_written),
 };
 
-static const char *contents(const char *path)
-{
-    static char text[8192];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
 static void what_is_computed_is_captured_and_adds_up_over_programs(void **state)
 {
     char path[] = "/tmp/gemmtune-capture-XXXXXX";
@@ -82,13 +73,13 @@ static void what_is_computed_is_captured_and_adds_up_over_programs(void **state)
     setenv("GEMMTUNE_CAPTURE", path, 1);
     setenv("FAKE_GPU_EVENTS", "1", 1);
     assert_int_equal(scenario_start("two_problems_are_computed", NULL), 0);
-    const char *text = contents(path);
+    const char *text = file_text(path);
     assert_non_null(strstr(
         text, "\nsgemm:nn:16x24x32  # count=20 time_us=10\nsgemm:nt:8x8x8:lda=12  # count=10 time_us=10\n"));
     assert_int_equal(lines_in(text), 3);
     unsetenv("FAKE_GPU_EVENTS");
     assert_int_equal(scenario_start("two_problems_are_computed", NULL), 0);
-    assert_non_null(strstr(contents(path), "\nsgemm:nn:16x24x32  # count=40 time_us=10\n"));
+    assert_non_null(strstr(file_text(path), "\nsgemm:nn:16x24x32  # count=40 time_us=10\n"));
     unsetenv("GEMMTUNE_CAPTURE");
     unlink(path);
 }
@@ -101,7 +92,7 @@ static void a_call_that_adds_to_c_is_a_problem_of_its_own(void **state)
     setenv("GEMMTUNE_CAPTURE", path, 1);
     assert_int_equal(scenario_start("both_kinds_of_beta_are_computed", NULL), 0);
     unsetenv("GEMMTUNE_CAPTURE");
-    const char *text = contents(path);
+    const char *text = file_text(path);
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32  # count=5\n"));
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32:beta=1  # count=3\n"));
     assert_int_equal(lines_in(text), 3);
@@ -114,16 +105,9 @@ static void a_save_that_waits_holds_up_no_call(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/seen.txt", folder);
-    setenv("GEMMTUNE_CAPTURE", path, 1);
-    setenv("GEMMTUNE_CAPTURE_S", "0.001", 1);
-    setenv("FAKE_GPU_EVENTS", "1", 1);
-    int status = scenario_start("calls_go_on_while_a_file_cannot_be_written", NULL);
-    unsetenv("GEMMTUNE_CAPTURE");
-    unsetenv("GEMMTUNE_CAPTURE_S");
-    unsetenv("FAKE_GPU_EVENTS");
-    assert_int_equal(status, 0);
-    assert_non_null(strstr(contents(path), "\nsgemm:nn:16x24x32  # count=11 "));
-    assert_non_null(strstr(contents(path), "\nsgemm:nt:8x8x8  # count=10 "));
+    assert_int_equal(scenario_start_recorded("calls_go_on_while_a_file_cannot_be_written", NULL, path), 0);
+    assert_non_null(strstr(file_text(path), "\nsgemm:nn:16x24x32  # count=11 "));
+    assert_non_null(strstr(file_text(path), "\nsgemm:nt:8x8x8  # count=10 "));
     unlink(path);
     assert_int_equal(rmdir(folder), 0);
 }
@@ -136,7 +120,7 @@ static void the_log_says_once_which_call_went_where_and_why(void **state)
     setenv("GEMMTUNE_LOG", "1", 1);
     assert_int_equal(scenario_start("two_problems_are_computed", path), 0);
     unsetenv("GEMMTUNE_LOG");
-    const char *text = contents(path);
+    const char *text = file_text(path);
     assert_non_null(strstr(text,
                            "gemmtune: cublasSgemm sgemm:nn:16x24x32 -> tuned kernel: 1.250 times as fast as "
                            "cuBLAS, measured, simt BM=64"));

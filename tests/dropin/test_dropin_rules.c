@@ -3,6 +3,7 @@
  */
 #include "dropin_calls.h"
 #include "dropin_runs.h"
+#include "files.h"
 
 /* ---- scalars ---- */
 
@@ -263,7 +264,6 @@ static const struct scenario scenarios[] = {
 /* What the program said under GEMMTUNE_EXCLUDE=value; its calls must go as expected. */
 static const char *exclude(const char *value, const char *expected)
 {
-    static char text[8192];
     char path[] = "/tmp/gemmtune-log-XXXXXX";
     close(mkstemp(path));
     setenv("GEMMTUNE_EXCLUDE", value, 1);
@@ -273,10 +273,7 @@ static const char *exclude(const char *value, const char *expected)
     unsetenv("GEMMTUNE_EXCLUDE");
     unsetenv("GEMMTUNE_LOG");
     unsetenv("EXPECT_KERNELS");
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
+    const char *text = file_text(path);
     unlink(path);
     if (status) fail_msg("GEMMTUNE_EXCLUDE='%s': %d, %s", value, status, text);
     return text;

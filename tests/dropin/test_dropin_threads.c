@@ -4,6 +4,7 @@
  */
 #include "dropin_calls.h"
 #include "dropin_runs.h"
+#include "files.h"
 
 #include <pthread.h>
 
@@ -46,15 +47,11 @@ static int call_sgemm(int problem, float *c, blas_handle handle)
 static void *call_all(void *opaque)
 {
     struct caller *x = opaque;
-    CUcontext context;
-    CUdevice device;
     CUstream own;
     CUgraph graph;
     blas_handle handle;
     unsigned seed = (unsigned)x->number;
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
+    const CUdevice device = use_primary_context();
     x->wrong +=
         cublasCreate_v2(&handle) != 0 || cuda.StreamCreate(&own, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS;
     cublasSetStream_v2(handle, own);
@@ -113,22 +110,12 @@ static void many_threads_are_recorded(void **state)
     (void)state;
     close(mkstemp(path));
     close(mkstemp(said));
-    setenv("GEMMTUNE_CAPTURE", path, 1);
-    setenv("GEMMTUNE_CAPTURE_S", "0.001", 1);
     setenv("GEMMTUNE_LOG", "1", 1);
-    setenv("FAKE_GPU_EVENTS", "1", 1);
-    int status = scenario_start("many_threads_call", said);
-    unsetenv("GEMMTUNE_CAPTURE");
-    unsetenv("GEMMTUNE_CAPTURE_S");
+    int status = scenario_start_recorded("many_threads_call", said, path);
     unsetenv("GEMMTUNE_LOG");
-    unsetenv("FAKE_GPU_EVENTS");
-    FILE *file = fopen(said, "r");
-    assert_non_null(file);
-    while (status && fgets(line, sizeof line, file)) print_message("%s", line);
-    fclose(file);
-    assert_int_equal(status, 0);
+    if (status) fail_msg("%d: %s", status, file_text(said));
     long count = 0, problems = 0;
-    file = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     assert_non_null(file);
     while (fgets(line, sizeof line, file)) {
         const char *at = strstr(line, "count=");

@@ -13,14 +13,10 @@ static _Atomic int *gate, *waiting;
 
 static void *call_once(void *operands)
 {
-    CUcontext context;
-    CUdevice device;
     CUstream own;
     blas_handle handle;
     const struct operand_set *o = operands;
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
+    use_primary_context();
     cuda.StreamCreate(&own, CU_STREAM_NON_BLOCKING);
     cublasCreate_v2(&handle);
     cublasSetStream_v2(handle, own);

@@ -14,7 +14,7 @@ struct gt_index {
     unsigned x, y, z;
 };
 
-/* The interface of gt_cpu.h. */
+/* The interface declared in gt_cpu.h. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 void gt_barrier(int line);
 void gt_cluster_barrier(void);
@@ -29,7 +29,7 @@ void gt_misaligned(const void *address, int bytes);
 
 struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
-enum { SLOT_BYTES = 32 }; /* what lanes hand each other */
+enum { SLOT_BYTES = 32 }; /* data that lanes exchange */
 
 struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];
@@ -38,7 +38,7 @@ static struct cpu_argument argument_of_all;
 int self, thread_count, cluster;
 static unsigned first_y; /* of the blocks that run together, in the grid */
 static char *dynamic_shared[CLUSTER_MAX];
-static int ended[CLUSTER_MAX]; /* threads */
+static int ended[CLUSTER_MAX]; /* number of threads that have ended */
 static void (*say_more)(void);
 
 void grid_on_broken(void (*say)(void))
@@ -59,8 +59,8 @@ void broken(const char *format, ...)
     _exit(BROKEN_KERNEL);
 }
 
-/* A quiet NaN in every float. No sanitizer here: a static array's red zone lies in the same section and may
- * be overwritten, since only the shadow says what it is. */
+/* A quiet NaN in every float. Without the address sanitizer, because the red zones of static arrays lie in
+ * the same section; overwriting them is harmless, since the sanitizer only looks at its shadow memory. */
 __attribute__((no_sanitize("address"))) static void poison(char *begin, const char *end)
 {
     for (volatile char *p = begin; p + 4 <= end; p += 4)
@@ -96,7 +96,7 @@ void gt_cluster_barrier(void)
     wait_in(AT_CLUSTER_BARRIER);
 }
 
-/* The same place in the shared memory of another block. */
+/* The same address in the shared memory of another block. */
 const float *gt_cluster_shared(const float *own, unsigned rank)
 {
     const char *mine = dynamic_shared[self / thread_count];
@@ -110,7 +110,7 @@ float *gt_cluster_target(float *own, unsigned rank)
     return own + (gt_cluster_shared(own, rank) - own);
 }
 
-/* Lanes are counted within the block. */
+/* Lanes are numbered within the block. */
 static int lane_of_self(void)
 {
     return self % thread_count % WARP;
@@ -181,7 +181,7 @@ static void thread_body(void *unused)
     running->kernel(argument_of_all);
     copies_end_thread();
     threads[self].state = DONE;
-    /* The shared memory of a block that has ended is no longer there for the others of its cluster. */
+    /* The shared memory of a block that has ended is not available to the others of its cluster any more. */
     const int block = self / thread_count;
     if (++ended[block] < thread_count) return;
     char *begin = dynamic_shared[block], *end = begin + running->smem_bytes;
@@ -197,7 +197,7 @@ static void resume(int thread)
     fiber_enter(threads[thread].fiber);
 }
 
-/* Let the lanes go whose partners have all arrived. True if any may go on. */
+/* Releases lanes whose partners have all arrived. True if any lane may go on. */
 static bool release_warp(int first, int lanes)
 {
     bool released = false;
@@ -267,7 +267,8 @@ static void report_deadlock(void)
                                            : "barrier divergence: a warp waits with different masks");
 }
 
-/* One pass: every thread that can runs to its next barrier; a warp whose lanes meet goes on at once. */
+/* One pass: every ready thread runs to its next barrier; a warp whose lanes have all arrived goes on at
+ * once. */
 static void run_pass(void)
 {
     static int warp_order[WARPS_MAX];
@@ -286,7 +287,7 @@ static void run_pass(void)
     }
 }
 
-/* The blocks (x, first_y .. first_y + cluster - 1, z), together. */
+/* Runs the blocks (x, first_y .. first_y + cluster - 1, z) together. */
 static void run_cluster(void)
 {
     char *begin, *end;

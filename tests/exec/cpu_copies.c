@@ -1,4 +1,4 @@
-/* cpu_copies.c — asynchronous copies that land as late as they may, in groups or by barriers with phases. */
+/* cpu_copies.c — asynchronous copies, in groups or counted by mbarriers; they complete as late as allowed. */
 #include "cpu_threads.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { MBARRIERS_MAX = 128, MBARRIER_BYTES = 8, MBARRIER_MARK = 0xb5 };
 
-/* The interface of gt_cpu.h. */
+/* The interface declared in gt_cpu.h. */
 void gt_copy_issue(void *to, const void *from, int bytes, int valid);
 void gt_copy_commit(void);
 void gt_copy_wait(int pending);
@@ -19,25 +19,25 @@ void gt_mbarrier_wait(void *barrier, unsigned parity);
 void gt_send(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
-/* A bulk copy, or the arrival of a thread as soon as its first copies have landed: both are held back until
- * the phase of the barrier lacks nothing else. */
+/* A bulk copy, or the arrival of a thread that waits for its earlier copies. Both are held back until the
+ * phase of the barrier waits for nothing else. */
 struct held_back {
     char *to; /* NULL: an arrival */
     int bytes;
     unsigned char *data;
-    int thread, copies; /* its copies up to this number */
+    int thread, copies; /* for an arrival: the thread's copies up to this number */
 };
 
 struct mbarrier {
     char *at;
-    int count, pending; /* arrivals of a phase, and those that this one still lacks */
-    int64_t bytes;      /* that arrivals of this phase have announced */
+    int count, pending; /* arrivals of a phase; arrivals that are still missing in this one */
+    int64_t bytes;      /* announced in this phase and not yet copied */
     unsigned phase;
     struct held_back *held;
     int held_count, held_room;
 };
 
-static struct mbarrier mbarriers[MBARRIERS_MAX]; /* of the blocks that run */
+static struct mbarrier mbarriers[MBARRIERS_MAX]; /* of the running blocks */
 static int mbarrier_count;
 
 /* ---- in groups ---- */
@@ -58,7 +58,7 @@ void gt_copy_issue(void *to, const void *from, int bytes, int valid)
     struct copy *copy = &t->copies[t->copy_count++];
     *copy = (struct copy){.to = to, .bytes = bytes, .group = -1};
     memcpy(copy->data, from, (size_t)valid); /* checked by the address sanitizer */
-    memset(to, 0xff, (size_t)bytes);         /* in flight: what lies there is nobody's, and a NaN */
+    memset(to, 0xff, (size_t)bytes);         /* in flight: the target must not be read, and is NaN */
 }
 
 void gt_copy_commit(void)
@@ -68,7 +68,7 @@ void gt_copy_commit(void)
     t->groups++;
 }
 
-/* Two copies of the same to the same place are no harm. */
+/* Two copies of the same data to the same place are harmless. */
 static void check_untouched(const char *to, const unsigned char *data, int bytes)
 {
     for (int i = 0; i < bytes; i++)
@@ -82,7 +82,7 @@ static void land_one(const struct copy *copy)
     memcpy(copy->to, copy->data, (size_t)copy->bytes);
 }
 
-/* Land what belongs to groups before `end`, and the open ones too if asked. */
+/* Completes the copies of groups before `end`, and open ones if requested. */
 static void land(int end, bool open)
 {
     struct thread *t = &threads[self];
@@ -145,7 +145,7 @@ static struct held_back *hold_back(struct mbarrier *b)
     return held;
 }
 
-/* What a thread has copied up to a number: the copies that have not landed are in order. */
+/* Completes a thread's copies up to a number; copies in flight are in order. */
 static void land_copies_of(int thread, int end)
 {
     struct thread *t = &threads[thread];
@@ -157,7 +157,7 @@ static void land_copies_of(int thread, int end)
     memmove(t->copies, t->copies + landing, (size_t)t->copy_count * sizeof *t->copies);
 }
 
-/* The next phase, if this one lacks nothing but what is held back. */
+/* Starts the next phase if this one only waits for what is held back. */
 static void complete(struct mbarrier *b)
 {
     int64_t bytes = 0;
@@ -183,7 +183,7 @@ static void complete(struct mbarrier *b)
     b->phase++;
 }
 
-/* In every order: others may be anywhere when this thread goes on, ahead of it or far behind. */
+/* Other threads may be anywhere when this thread goes on, far ahead of it or far behind. */
 static void let_others_run(void)
 {
     if (draw(2)) wait_in(READY);
@@ -250,7 +250,7 @@ void gt_mbarrier_wait(void *at, unsigned parity)
     t->parity = parity;
     if (parity > 1) broken("waits for the parity %u", parity);
     if (!is_complete(t->mbarrier, parity)) wait_in(AT_MBARRIER);
-    /* Lanes do not see it at the same time: some come long after those that others wait for. */
+    /* Lanes do not see the completion at the same time: some go on long after others. */
     for (unsigned passes = draw(2) ? draw(8) : 0; passes > 0; passes--) wait_in(READY);
 }
 
@@ -265,7 +265,7 @@ bool copies_release(void)
     return released;
 }
 
-/* What lies at an mbarrier stays its own until it has ended. */
+/* The memory of an mbarrier must not be used otherwise until it has ended. */
 void gt_mbarrier_end(void *at)
 {
     struct mbarrier *b = mbarrier_at(at), *last = &mbarriers[mbarrier_count - 1];
@@ -296,7 +296,7 @@ void copies_end_thread(void)
         check_untouched(t->copies[i].to, t->copies[i].data, t->copies[i].bytes);
 }
 
-/* What it did not end itself must be whole still. */
+/* Mbarriers that the block has not ended must be intact. */
 void copies_end_block(const char *begin, const char *end)
 {
     for (int i = 0; i < mbarrier_count; i++)

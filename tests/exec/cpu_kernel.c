@@ -19,7 +19,7 @@ enum { OPTIONS_MAX = 64 };
 
 /* ---- build ---- */
 
-/* The text with all edits of this file applied; malloc'ed, NULL when one does not fit. */
+/* The text with all edits of this file applied; malloc'ed, NULL if one does not match. */
 static char *edited(const struct source_text *source, const struct edit *edits, int count, int *used)
 {
     char *text = strdup(source->text);
@@ -50,7 +50,7 @@ static enum status write_sources(const struct template *t, const struct edit *ed
                                  const char *folder)
 {
     int used = 0;
-    for (int i = 0; i < t->source_count; i++) {
+    for (int i = 0; t->sources[i].name; i++) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
         char *text = edited(&t->sources[i], edits, count, &used);
@@ -68,7 +68,7 @@ static enum status write_sources(const struct template *t, const struct edit *ed
 static void remove_folder(const struct template *t, const char *folder)
 {
     char path[512];
-    for (int i = 0; i < t->source_count; i++) {
+    for (int i = 0; t->sources[i].name; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
         unlink(path);
     }
@@ -100,7 +100,7 @@ static enum status compile(const struct kernel_key *kernel, const char *folder)
         kernel_key_definitions(kernel, arguments + count, OPTIONS_MAX - 4 - count, text, sizeof text);
     if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", t->name);
     count += definitions;
-    snprintf(source, sizeof source, "%s/%s", folder, t->source_name);
+    snprintf(source, sizeof source, "%s/%s", folder, t->sources[0].name);
     snprintf(library, sizeof library, "%s/kernel.so", folder);
     arguments[count++] = source;
     arguments[count++] = "-o";
@@ -152,8 +152,8 @@ void cpu_kernel_close(struct cpu_kernel *kernel)
 
 /* ---- launch ---- */
 
-/* Exactly as many bytes as the plan asks for, so that the sanitizer sees one more: counters of 0, then NaN.
- */
+/* Exactly as many bytes as the plan asks for, so that the sanitizer detects an access beyond them: counters
+ * of 0, then NaN. */
 static float *build_workspace(const struct launch_plan *plan)
 {
     const int64_t bytes = plan->workspace_bytes;
@@ -164,7 +164,7 @@ static float *build_workspace(const struct launch_plan *plan)
     return workspace;
 }
 
-/* The kernel must have left them 0 for its next launch. */
+/* The kernel must have left the counters 0 for its next launch. */
 static void check_counters(const struct launch_plan *plan, const float *workspace)
 {
     for (int i = 0; i < plan->counters; i++) {
@@ -213,7 +213,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     kernel->config.template->plan(&kernel->config, problem, &plan);
     float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
-    /* What is given by pointer must not be read by value. */
+    /* Scalars passed by pointer must not be read by value. */
     const struct launch_call call = {
         .operand = {(uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)workspace},
         .alpha = mode->scalars_on_device ? NAN : alpha,

@@ -1,8 +1,8 @@
 /* cpu_kernel.h — a configuration built as C++ for the CPU, loaded, and launched on a problem as the host
  * would.
  *
- * Texts, definitions and launch geometry are those of the product: the template's sources,
- * kernel_key_definitions() and its plan(). Knows nothing of right answers.
+ * Sources, definitions and launch geometry are the real ones: the template's sources,
+ * kernel_key_definitions() and plan(). Does not judge results.
  */
 #ifndef GT_CPU_KERNEL_H
 #define GT_CPU_KERNEL_H
@@ -12,7 +12,7 @@
 #include <problem.h>
 #include <stdbool.h>
 
-/* A change to one source text of a template before it is built. `find` must occur in exactly one place. */
+/* A change to one source of a template before it is built. `find` must occur exactly once. */
 struct edit {
     const char *file; /* "simt.cu" */
     const char *find, *replace;
@@ -24,14 +24,14 @@ struct cpu_kernel {
     void (*static_shared)(char **begin, char **end);
 };
 
-/* For problems of the type and op of `like`, whose sizes do not count. edits may be NULL. E_COMPILER: the
- * compiler refused (its output is on stderr). E_INPUT: an edit that does not fit the text, definitions that
- * do not. E_IO. */
+/* Builds it for problems with the type and op of `like`, whose sizes are ignored. edits may be NULL.
+ * E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit that does not match, or
+ * definitions that do not fit. E_IO. */
 enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel);
 void cpu_kernel_close(struct cpu_kernel *kernel);
 
-/* How one run differs from another. */
+/* Properties of a run that may be varied. */
 struct run_mode {
     enum block_order order;
     uint64_t seed;

@@ -1,14 +1,14 @@
-# The CPU execution of kernel templates. Always under the sanitizers: they are half of what it checks.
+# The CPU execution of kernel templates. Always built with the sanitizers, which do half of the checking.
 set(GT_EXEC_SANITIZE -fsanitize=address,undefined -fno-sanitize-recover=all)
 
-# The two references held against each other, and against answers worked out by hand.
+# Compares the two references with each other, and with results computed by hand.
 add_library(gt_reference STATIC reference.c)
 target_include_directories(gt_reference PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(gt_reference PUBLIC gt_templates PRIVATE gt_flags)
 gt_unit_test(judge/test_reference gt_reference)
 gt_unit_test(kernels/test_ladder gt_templates)
 
-if(GT_SANITIZE STREQUAL "thread") # one address space holds one of the two sanitizers
+if(GT_SANITIZE STREQUAL "thread") # the two sanitizers exclude each other
   return()
 endif()
 if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -25,7 +25,7 @@ target_link_libraries(gt_exec PUBLIC gt_templates gt_reference ${CMAKE_DL_LIBS} 
 set_source_files_properties(exec/cpu_kernel.c PROPERTIES COMPILE_DEFINITIONS
   "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec\"")
 
-# gt_exec_program(NAME source...): kernels that it loads find the interface of gt_cpu.h in it.
+# gt_exec_program(NAME source...): exports the interface of gt_cpu.h to the kernels that it loads.
 function(gt_exec_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE gt_exec gt_flags)
@@ -38,7 +38,7 @@ function(gt_exec_test name)
   set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 2400 COST 60)
 endfunction()
 
-# The layer itself.
+# The execution layer itself.
 gt_exec_program(test_cpu_block exec/test_cpu_block.cpp)
 target_include_directories(test_cpu_block PRIVATE unit/common)
 target_link_libraries(test_cpu_block PRIVATE PkgConfig::cmocka)
@@ -58,12 +58,12 @@ gt_exec_test(exec_tall exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list)
 foreach(part RANGE 1)
   gt_exec_test(exec_mma_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all ${part}/2)
 endforeach()
-# More batch items than a grid has layers.
+# More batch items than the z dimension of a grid allows.
 gt_exec_test(exec_long_batch exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540)
 
-# Packed operands of a k so long that it goes in slabs.
+# Packed operands with a k so long that it is computed in slabs.
 gt_exec_test(exec_slabs exec_kernel --config
   "simt BM=8 BN=4 BK=16 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:3x5x262200:batch=2:alpha=2:beta=-3)

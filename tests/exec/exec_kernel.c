@@ -1,11 +1,11 @@
-/* exec_kernel.c — run configurations of the kernel templates on the CPU and hold every answer against a
+/* exec_kernel.c — runs configurations of the kernel templates on the CPU and compares every result with a
  * reference.
  *
- *     exec_kernel FILE [OP [PART/PARTS]]     configurations of FILE, a line each; op nn nt tn tt or all
+ *     exec_kernel FILE [OP [PART/PARTS]]     configurations of FILE, one per line; op nn nt tn tt or all
  *     exec_kernel --config "simt BM=.." [OP] one configuration
  *     exec_kernel --config "simt BM=.." PROBLEM   on one problem, in every order of the threads
  *
- * Exit: 0 all right, 1 something wrong (said on stderr), 2 usage.
+ * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
 #include "exec_problems.h"
 
@@ -19,7 +19,7 @@
 
 enum { TRIALS_MAX = 64, LINE_MAX_BYTES = 1024 };
 
-static char current[TRIAL_TEXT_MAX]; /* what is running, for a death by sanitizer */
+static char current[TRIAL_TEXT_MAX]; /* the running trial, for messages when a sanitizer ends the process */
 
 static void say_current(void)
 {
@@ -43,7 +43,7 @@ static void run_trials(const struct cpu_kernel *kernel, struct trial *trials, in
     }
 }
 
-/* Operands beyond 2^32 elements, for the configurations whose tiles and splits allow so small a product. */
+/* Operands beyond 2^32 elements, for configurations whose tiles and splits allow such a small product. */
 static void run_far(const struct cpu_kernel *kernel, const struct problem *like, struct tally *tally)
 {
     struct problem p = far_problem(like);
@@ -56,7 +56,7 @@ static void run_far(const struct cpu_kernel *kernel, const struct problem *like,
     fprintf(stderr, "%s\n    %s\n", current, why);
 }
 
-/* One configuration on one problem. */
+/* Runs one configuration on one problem. */
 static int run_problem(const char *config_text, const char *problem_text)
 {
     struct trial trials[ORDER_COUNT] = {{.mode.seed = 1}};
@@ -85,7 +85,7 @@ static int run_problem(const char *config_text, const char *problem_text)
     return tally.failures > 0;
 }
 
-/* One configuration on all problems of a type and op that are legal for it. */
+/* Runs one configuration on all problems of a type and op that are legal for it. */
 static void run_config(const struct config *config, const struct problem *like, struct tally *tally)
 {
     static struct trial trials[TRIALS_MAX];

@@ -28,7 +28,7 @@ struct scalars {
 };
 static const struct scalars scalars[] = {{1, 0}, {2, -1}, {-0.5, 0}, {0, 2}, {1, 1}, {0, 0}, {3, 0.5}};
 
-struct extra { /* what leading dimensions and strides exceed the least by */
+struct extra { /* by how much leading dimensions and strides exceed their minimum */
     int lda, ldb, ldc, stride_c;
 };
 static const struct extra extras[] = {{0, 0, 0, 0}, {4, 8, 4, 12}, {1, 3, 2, 5}, {8, 0, 4, 4}, {2, 2, 6, 2}};
@@ -57,14 +57,14 @@ struct list {
                  configurations */
 };
 
-/* Are operands right wherever they begin? By the contract of tall, if C is accessed float by float. */
+/* Do operands work with any alignment? Part of tall's contract, if C is accessed float by float. */
 static bool begins_anywhere(const struct config *config)
 {
     return strcmp(config->template->name, "tall") == 0 && config_get(config, "VC") == 1;
 }
 
-/* Shape m x n x k and rows of memory in multiples of `unit`, with the next of everything else. Illegal ones
- * are left out. */
+/* Adds the shape m x n x k with row lengths that are multiples of `unit`, and the next variant of everything
+ * else. Illegal trials are left out. */
 static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
 {
     if (l->count == l->room) return;
@@ -77,8 +77,8 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     p.m = m;
     p.n = n;
     p.k = k;
-    /* Every third ragged shape has aligned rows all the same: vectors fit their beginning and straddle their
-     * end. */
+    /* Every third ragged shape has aligned rows anyway: vectors are aligned at a row's beginning and straddle
+     * its end. */
     const int row_unit = unit == 1 && l->turn % 3 == 0 ? 4 : unit;
     p.lda = round_up(problem_cols_a(&p) + x->lda + (problem_cols_a(&p) == 0), row_unit);
     p.ldb = round_up(problem_cols_b(&p) + x->ldb + (problem_cols_b(&p) == 0), row_unit);
@@ -102,7 +102,8 @@ static void add(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, 
     add_shape(l, round_up(m, unit), round_up(n, unit), round_up(k, unit), batch, unit);
 }
 
-/* For a template whose blocks walk along a row (or column) of tiles: long ones, so that each has several. */
+/* For a template whose blocks iterate along a row (or column) of tiles: long ones, so that each block has
+ * several. */
 static void add_walks(struct list *l, int64_t bm, int64_t bn, int64_t bk)
 {
     const bool down = config_get(l->config, "SIDE") == 1;
@@ -116,8 +117,8 @@ static void add_walks(struct list *l, int64_t bm, int64_t bn, int64_t bk)
     }
 }
 
-/* For a template whose tile must reach across the small side of C: sides that fill it, with all scalars, and
- * k from 0 on. */
+/* For a template whose tile must span the small side of C: sides that fill the tile, with all scalars, and k
+ * from 0 on. */
 static void add_reaches(struct list *l, int64_t bm, int64_t bn)
 {
     const bool down = config_get(l->config, "SIDE") == 1;
@@ -133,7 +134,8 @@ static int value_or_one(const struct config *config, const char *name)
     return value > 0 ? value : 1;
 }
 
-/* For a template whose tiles hold all rows (or columns) of C: rows x columns of the streamed operand x k. */
+/* For a template whose tiles contain all rows (or columns) of C: rows x columns of the streamed operand x
+ * k. */
 static void add_few(struct list *l, int64_t rows, int64_t columns, int64_t k, int64_t batch, int unit)
 {
     const int most = config_get(l->config, "ROWS");
@@ -184,13 +186,13 @@ int exec_problems(const struct config *config, const struct problem *like, bool 
               bk = value_or_one(config, "BK");
     const int splits = value_or_one(config, "SPLIT_K");
 
-    /* Whole tiles and shapes that allow vectors first: legal for any configuration. */
+    /* First whole tiles and shapes that allow vectors: legal for any configuration. */
     add(l, bm, bn, 2 * bk * splits, 1, 4);
     add(l, bm + 4, 2 * bn + 4, bk + 4, 1, 4);
     add(l, 2 * bm - 4, bn - 4, 4 * bk * splits - 4, 1, 4);
     add(l, bm / 2 + 4, bn + 8, 3 * bk + 4, 3, 4);
     add(l, 4, 4, 4, 2, 4);
-    /* Edges, one by one and together. */
+    /* Edges, one at a time and together. */
     add(l, bm + 1, bn - 1, bk - 1, 1, 1);
     add(l, bm - 1, bn + 1, bk + 1, 1, 1);
     add(l, 2 * bm + 3, 7, 2 * bk * splits + 3, 1, 1);

@@ -1,22 +1,20 @@
-/* exec_problems.h — which problems a configuration is tried on: its tile sizes and their neighbours, edges of
- * length 0 and 1, primes, several tiles, with scalars, leading dimensions, batches and strides that take
- * turns.
- */
+/* exec_problems.h — the problems for testing a configuration: its tile sizes and their neighbours, edges of
+ * length 0 and 1, primes, several tiles, with varying scalars, leading dimensions, batches and strides. */
 #ifndef GT_EXEC_PROBLEMS_H
 #define GT_EXEC_PROBLEMS_H
 
 #include "trial_cpu.h"
 
-/* Legal trials of a configuration for problems of the type and op of `like`, whose sizes do not count, at
- * most `room`; the same ones every time. thorough: more of them. */
+/* Legal trials of a configuration for problems with the type and op of `like`, whose sizes are ignored; at
+ * most `room`, the same ones in every run. thorough: more of them. */
 int exec_problems(const struct config *config, const struct problem *like, bool thorough,
                   struct trial *trials, int room);
 
-/* Is the configuration legal for *p, or for the same with rows of A and B that no vector fits? Then these are
- * in *p: there is a template that takes no others. */
+/* Is the configuration legal for *p, or for *p with rows of A and B that are not aligned for vectors? In the
+ * second case *p is changed so: there is a template that only supports such rows. */
 bool exec_fits(const struct config *config, struct problem *p);
 
-/* The GPU whose limits the tests keep to: large ones, so that what is tested is the kernel. */
+/* The GPU whose limits the tests use: large ones, so that kernels are tested and not the limits. */
 const struct gpu *exec_gpu(void);
 
 #endif

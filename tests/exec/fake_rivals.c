@@ -1,5 +1,7 @@
 #include "fake_rivals.h"
 
+#include "fake_blas.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +31,7 @@ struct answer {
     int reserved[4];
 };
 
-int cublasCreate_v2(struct blas **handle);
-int cublasDestroy_v2(struct blas *handle);
-int cublasGetProperty(int which, int *value);
-int cublasSetStream_v2(struct blas *handle, void *stream);
-int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes);
-int cublasSetMathMode(struct blas *handle, int mode);
 int cublasSetEmulationStrategy(struct blas *handle, int strategy);
-int cublasSetPointerMode_v2(struct blas *handle, int mode);
-int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
-                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
-int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k,
-                              const float *alpha, const float *a, int lda, long long stride_a, const float *b,
-                              int ldb, long long stride_b, const float *beta, float *c, int ldc,
-                              long long stride_c, int batch);
 int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
                  void *c, int type_c, int ldc, int compute, int algorithm);
@@ -167,7 +156,7 @@ int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, c
                                       0, beta, c, type_c, ldc, 0, 1, compute, algorithm);
 }
 
-/* The autotuner's choice is answer 0. */
+/* Algorithm 0 is the autotuner's choice. */
 int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, int k,
                                const void *alpha, const void *a, int type_a, int lda, long long stride_a,
                                const void *b, int type_b, int ldb, long long stride_b, const void *beta,
@@ -175,8 +164,10 @@ int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, i
                                int algorithm)
 {
     const struct fake_answer *answer = &fake_rivals.answer[0];
-    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || !is_compute_of_fp32(compute))
+    if (!handle->stream || !handle->workspace || type_a || type_b || type_c || !is_compute_of_fp32(compute) ||
+        batch > 65535)
         return INVALID_VALUE;
+    fake_rivals.products++;
     fake_rivals.compute = compute;
     if (algorithm == AUTOTUNE) fake_rivals.autotune_calls++;
     if (algorithm == AUTOTUNE && answer->us <= 0) return NOT_SUPPORTED;

@@ -1,6 +1,6 @@
-/* fake_rivals.h — cuBLAS and cublasLt made of host memory for the rivals of tune bench: column-major products
- * by the definition, with as many algorithms as a test sets, each right or wrong and taking its time.
- */
+/* fake_rivals.h — cuBLAS and cublasLt in host memory, for testing the rivals of tune bench: column-major
+ * products by the definition, with the algorithms that a test defines, each right or wrong and with a given
+ * duration. */
 #ifndef GT_FAKE_RIVALS_H
 #define GT_FAKE_RIVALS_H
 
@@ -9,9 +9,9 @@
 #define FAKE_ANSWERS_MAX 32
 
 struct fake_answer {
-    double us; /* a call takes; 0: the launch fails */
+    double us; /* duration of a call; 0: the launch fails */
     int wrong; /* one element is off */
-    int state; /* as the heuristic says: 0 is usable */
+    int state; /* state in the heuristic's result: 0 is usable */
     size_t workspace_bytes;
 };
 
@@ -19,13 +19,14 @@ struct fake_rivals {
     struct fake_answer answer[FAKE_ANSWERS_MAX];
     int answers;
     void (*spend)(double us);     /* winds the clock */
-    int autotune_calls, open;     /* open: what was created and not destroyed */
-    unsigned alignment_a;         /* bytes, as the program promised */
-    int compute, math, emulation; /* as the last product, handle and strategy asked for */
-    int no_emulation;             /* this cuBLAS does not know it on this GPU */
+    int autotune_calls, open;     /* open: objects created and not destroyed */
+    unsigned alignment_a;         /* bytes, as promised by the program */
+    int products;                 /* number of calls, each with at most 65535 items */
+    int compute, math, emulation; /* requested by the last product, handle and strategy */
+    int no_emulation;             /* this cuBLAS has no emulation on this GPU */
 };
 
-/* The name of the one that the library has; for dlsym. */
+/* The library's instance; tests find it by dlsym. */
 extern struct fake_rivals fake_rivals;
 
 #endif

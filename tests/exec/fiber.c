@@ -15,13 +15,13 @@
 #endif
 
 enum {
-    STACK_BYTES = 256 * 1024, /* touched only as far as used; sanitizers make frames large */
-    GUARD_BYTES = 64 * 1024   /* the lowest of them */
+    STACK_BYTES = 256 * 1024, /* only the used part is touched; sanitizers need large frames */
+    GUARD_BYTES = 64 * 1024   /* the lowest bytes of them */
 };
 
 struct fiber {
     void *stack; /* lowest address */
-    void *at;    /* saved stack pointer while it is left */
+    void *at;    /* saved stack pointer while the fiber is not running */
     void *shadow;
     void (*body)(void *argument);
     void *argument;
@@ -33,7 +33,8 @@ static void *outside_shadow;
 static const void *outside_stack;
 static size_t outside_bytes;
 
-/* Save the callee-saved registers on this stack and its pointer in *from; go on where `to` was saved. */
+/* Saves the callee-saved registers on this stack and its pointer in *from, and continues where `to` was
+ * saved. */
 void fiber_switch(void **from, void *to);
 
 #if defined __x86_64__
@@ -70,7 +71,7 @@ static void fiber_start(void)
     __sanitizer_start_switch_fiber(NULL, outside_stack,
                                    outside_bytes); /* NULL: this stack is not needed any more */
     fiber_switch(&f->at, outside);
-    abort(); /* a fiber that has returned is reset before it is entered */
+    abort(); /* a fiber that has returned must be reset before it is entered */
 }
 
 struct fiber *fiber_build(void)
@@ -78,7 +79,7 @@ struct fiber *fiber_build(void)
     struct fiber *f = calloc(1, sizeof *f);
     void *stack =
         mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    /* Who runs off the end meets a page that is not there, not the next stack. */
+    /* A stack overflow hits an inaccessible page instead of the next stack. */
     if (!f || stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE)) {
         perror("fiber_build");
         exit(1);
@@ -91,8 +92,8 @@ void fiber_reset(struct fiber *fiber, void (*body)(void *argument), void *argume
 {
     fiber->body = body;
     fiber->argument = argument;
-    /* As if fiber_start had called fiber_switch: its return address, above that the word that keeps a
-     * function's entry at 16 n + 8, below it the saved registers. */
+    /* The stack as if fiber_start had called fiber_switch: the return address, above it the word that keeps
+     * the stack pointer at 16 n + 8 on entry, below it the saved registers. */
     uintptr_t *top = (uintptr_t *)(void *)((char *)fiber->stack + STACK_BYTES);
     top[-1] = 0;
     top[-2] = (uintptr_t)fiber_start;

@@ -8,17 +8,17 @@
 
 struct fiber;
 
-/* A fiber with a stack of its own; never freed: they are used again. Ends the process when there is no
+/* Returns a fiber with its own stack. Fibers are never freed, but reused. Ends the process if there is no
  * memory. */
 struct fiber *fiber_build(void);
 
-/* The next fiber_enter starts body(argument) afresh, whatever the fiber was doing. */
+/* The next fiber_enter starts body(argument) from its beginning, whatever the fiber was doing. */
 void fiber_reset(struct fiber *fiber, void (*body)(void *argument), void *argument);
 
-/* Run the fiber until it leaves or its body returns. Not from inside a fiber. */
+/* Runs the fiber until it leaves or its body returns. Not to be called inside a fiber. */
 void fiber_enter(struct fiber *fiber);
 
-/* Go back to where this fiber was entered; returns when it is entered again. */
+/* Returns to where this fiber was entered; the call returns when the fiber is entered again. */
 void fiber_leave(void);
 
 #endif

@@ -1,13 +1,13 @@
-/* gt_cpu.h — what a kernel template sees instead of CUDA when the tests run it on the CPU.
+/* gt_cpu.h — replaces CUDA when the tests run a kernel template on the CPU.
  *
  * Put in front of a template by `g++ -std=c++17 -DGT_CPU -include gt_cpu.h`. The template itself needs no
  * change: a block's threads are fibers that run one at a time, each as far as its next barrier, in an order
- * that the test chooses (cpu_block.h), so that a missing barrier gives a wrong answer on every run and not
- * now and then.
+ * that the test chooses (cpu_block.h), so that a missing barrier gives a wrong result in every run and not
+ * only sometimes.
  *
  * Static __shared__ arrays and gt_shared_memory() hold NaN when a block starts. An asynchronous copy makes
  * its target NaN when it is issued and fills it only when its own thread waits for its group, or when a phase
- * of an mbarrier lacks nothing else. Fences are nothing here: one that is missing does not show.
+ * of an mbarrier lacks nothing else. Fences do nothing here: a missing one is not detected.
  */
 #ifndef GT_CPU_H
 #define GT_CPU_H
@@ -22,7 +22,7 @@
 #define __constant__    const
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __cluster_dims__(...) /* the host says it: struct kernel_launch */
+#define __cluster_dims__(...) /* struct kernel_launch has it */
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__       static __attribute__((section("gt_shared")))
@@ -38,33 +38,36 @@ extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_s
 void gt_barrier(int line);     /* __syncthreads(): all threads of the block, at the same line */
 void gt_cluster_barrier(void); /* all threads of all blocks of the cluster */
 const float *gt_cluster_shared(const float *own,
-                               unsigned rank);       /* the same place in another block's memory */
-float *gt_cluster_target(float *own, unsigned rank); /* to write to: it must be known to have begun */
+                               unsigned rank);       /* the same address in another block's memory */
+float *gt_cluster_target(float *own, unsigned rank); /* to write to: that block must have started */
 void gt_warp_barrier(unsigned mask);
-/* Hand in 4 or 8 bytes, get what lane `from` of this warp handed in (own value if from is outside the warp).
- */
+/* Exchanges 4 or 8 bytes: returns the value of lane `from` of this warp (the own value if `from` is outside
+ * the warp). */
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
-/* Hand in `bytes` (at most 32), get those of all lanes of this warp, which must be whole: 32 * bytes. */
+/* Passes `bytes` (at most 32) and returns those of all lanes of this warp, which must be complete: 32 *
+ * bytes. */
 void gt_warp_share(const void *value, int bytes, void *all);
-/* A matrix instruction is given an operand that it does not take as it is: ends the test. */
+/* A matrix instruction got an operand that was not rounded to TF32: ends the test. */
 void gt_not_tf32(float value);
 
-/* `bytes` are written to `to`: the first `valid` from `from` (which is not read beyond them), the rest zeros;
- * when this thread waits. */
+/* Writes `bytes` to `to` when this thread waits: the first `valid` from `from` (nothing is read beyond them),
+ * the rest zeros. */
 void gt_copy_issue(void *to, const void *from, int bytes, int valid);
 void gt_copy_commit(void);      /* what was issued since the last commit becomes one group */
-void gt_copy_wait(int pending); /* until at most `pending` of the youngest groups are in flight */
+void gt_copy_wait(int pending); /* until at most `pending` groups, the youngest ones, are in flight */
 void gt_copy_wait_all(void);    /* committed or not */
 
-/* What becomes of a barrier in shared memory is known to the scheduler; its 8 bytes are no one's. */
+/* The scheduler keeps the state of a barrier in shared memory; the barrier's 8 bytes must not be used
+ * otherwise. */
 void gt_mbarrier_init(void *barrier, int count);
-/* One arrival that announces bytes, if who. Others may run before this thread goes on. */
-void gt_mbarrier_end(void *barrier); /* before something else is stored there */
+/* One arrival that announces bytes, if `who`. Other threads may run before this one goes on. */
+void gt_mbarrier_end(void *barrier); /* before its memory is used for something else */
 void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
-void gt_mbarrier_arrive_copies(void *barrier); /* once the copies of this thread so far have landed */
+void gt_mbarrier_arrive_copies(void *barrier); /* when this thread's earlier copies have completed */
 void gt_mbarrier_wait(void *barrier, unsigned parity);
-void gt_send(void *to, const void *from, unsigned bytes, void *barrier); /* both of another block */
-/* Spoils its target at once and lands as late as it may: when only it is missing for the barrier's phase. */
+void gt_send(void *to, const void *from, unsigned bytes, void *barrier); /* addresses in another block */
+/* Makes its target NaN at once and completes as late as allowed: when the barrier's phase waits for nothing
+ * else. */
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
 float *gt_dynamic_shared(void); /* exactly as many bytes as the launch asked for */
@@ -86,7 +89,8 @@ static inline void __syncwarp(unsigned mask = 0xffffffffu)
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 
-/* The scheduler poisons the static shared arrays between these. Weak: a template may have none. */
+/* The scheduler fills the static shared arrays between these symbols with NaN. Weak: a template may have
+ * none. */
 extern "C" {
 extern char __start_gt_shared[] __attribute__((weak, visibility("hidden")));
 extern char __stop_gt_shared[] __attribute__((weak, visibility("hidden")));
@@ -97,7 +101,8 @@ __attribute__((used, visibility("default"))) void gt_static_shared(char **begin,
 }
 }
 
-/* Vectors: as strictly aligned as on the GPU; the undefined-behaviour sanitizer traps on a misaligned one. */
+/* Vector types with the same alignment requirements as on the GPU; the undefined-behaviour sanitizer stops at
+ * a misaligned one. */
 struct alignas(8) float2 {
     float x, y;
 };
@@ -143,8 +148,8 @@ template <typename T> static inline void __stcg(T *p, T value)
     *p = value;
 }
 
-/* What gt_memory.cuh and its likes give the kernels: V floats at once, at an address that is a multiple of
- * them. */
+/* The functions of gt_memory.cuh and similar headers: V floats at once, at an address that is a multiple of
+ * their size. */
 template <int V> static inline void gt_move(float *to, const float *from, const float *aligned)
 {
     if ((uintptr_t)aligned % (4 * V)) gt_misaligned(aligned, 4 * V);
@@ -164,7 +169,7 @@ template <int V> static inline void load_own(float *v, const float *g)
 }
 static inline void ask_for(const float *g)
 {
-    (void)*(const volatile float *)g; /* must be there */
+    (void)*(const volatile float *)g; /* must be accessible */
 }
 template <int V> static inline void store_global(float *g, const float *v)
 {
@@ -339,7 +344,7 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T value, u
     return value;
 }
 
-/* What gt_mma.cuh gives the kernels. */
+/* The functions of gt_mma.cuh. */
 static inline void load_matrices(float (&v)[4], shared_place s)
 {
     const float *row[32];
@@ -353,10 +358,14 @@ static inline float rounded_to_tf32(float x)
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     if ((bits & 0x7f800000u) != 0x7f800000u) bits += 0x1000;
-    else if (bits & 0x7fffffu) bits |= 0x400000; /* a NaN, whichever bits say so */
+    else if (bits & 0x7fffffu) bits |= 0x400000; /* a NaN, whichever bits of the fraction are set */
     bits &= 0xffffe000u;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+static inline float moved_to_tf32(float x)
+{
+    return rounded_to_tf32(x);
 }
 static inline void multiply_add_tf32(float (&d)[4], float a0, float a1, float a2, float a3, float b0,
                                      float b1)

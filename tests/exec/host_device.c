@@ -17,12 +17,12 @@ void cpu_fingerprint(struct gemm_args p);
 void cpu_untouched(struct gemm_args p);
 void gt_static_shared(char **begin, char **end);
 
-/* A function's handle is the address of its row. */
+/* A function's handle is the address of its row in this table. */
 static struct entry {
     void (*run)(struct gemm_args);
 } entries[] = {{cpu_fill}, {cpu_reference}, {cpu_finish}, {cpu_compare}, {cpu_fingerprint}, {cpu_untouched}};
 
-/* Time a launch adds to what the kernel itself takes. */
+/* Duration of a launch, in addition to the kernel's. */
 #define LAUNCH_US 5.0
 
 static double now_us, captured_us;
@@ -45,7 +45,7 @@ static CUresult mem_alloc(CUdeviceptr *address, size_t bytes)
 {
     void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
-    memset(memory, 0x5a, bytes); /* what a GPU's memory holds at first is anybody's guess */
+    memset(memory, 0x5a, bytes); /* fresh GPU memory may contain anything */
     host_bytes_in_use += malloc_usable_size(memory);
     *address = (CUdeviceptr)(uintptr_t)memory;
     return CUDA_SUCCESS;

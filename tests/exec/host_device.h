@@ -1,4 +1,5 @@
-/* host_device.h — a GPU made of host memory and a clock that tests wind: judge and clock run on it unchanged.
+/* host_device.h — a GPU simulated with host memory and a clock controlled by tests: judge and timer run on it
+ * unchanged.
  *
  * The judge's kernels run on the CPU, block by block, when they are launched. Time passes only through
  * host_spend().
@@ -8,10 +9,11 @@
 
 #include <oracle_kernels.h>
 
-/* Fill the driver's table with functions of ours, and a device and the judge's kernels to go with it. */
+/* Fills the driver's table with simulated functions, and makes a matching device and the judge's kernels. */
 void host_device_open(struct device *device, struct oracle_kernels *kernels);
 
-/* A call of a kernel under test takes this long on the device; in a capture it becomes part of the graph. */
+/* Called by a kernel under test: its call takes this long on the device; in a capture it becomes part of the
+ * graph. */
 void host_spend(double us);
 
 /* Bytes allocated and not freed. */

@@ -1,4 +1,4 @@
-# Judge and clock on a device made of host memory (host_device.h), the judge's kernels executed on the CPU.
+# Judge and timer on a device in host memory (host_device.h); the judge's kernels are executed on the CPU.
 if(NOT TARGET gt_exec)
   return()
 endif()
@@ -20,6 +20,7 @@ endforeach()
 set_target_properties(test_judge_mma PROPERTIES ENABLE_EXPORTS ON) # for the kernels that it loads
 
 add_library(fake_rivals MODULE exec/fake_rivals.c)
+target_include_directories(fake_rivals PRIVATE unit/common)
 target_link_libraries(fake_rivals PRIVATE gt_flags)
 target_compile_definitions(test_rivals PRIVATE FAKE_RIVALS="$<TARGET_FILE:fake_rivals>")
 add_dependencies(test_rivals fake_rivals)

@@ -11,7 +11,7 @@ template <typename T> static T atomicMax(T *p, T value)
 #include "oracle.cu"
 #include <gemm_args.h>
 
-/* A grid's one argument is a struct gemm_args: its first pointer leads to the argument meant. */
+/* The only argument of a grid is a struct gemm_args, so its first pointer points to the real argument. */
 #define ON_CPU(kernel, args)                                                                                 \
     extern "C" void cpu_##kernel(struct gemm_args p)                                                         \
     {                                                                                                        \

@@ -11,7 +11,7 @@ float *host_memory(CUdeviceptr address)
     return (float *)(uintptr_t)address;
 }
 
-/* What is wrong with the C of a right kernel. */
+/* Adds the fault to the C of a right kernel. */
 static void spoil(const struct player *player, double beta, float *c, float before, bool real)
 {
     const struct problem *p = &player->problem;
@@ -28,7 +28,7 @@ static void spoil(const struct player *player, double beta, float *c, float befo
     if (player->fault == ODD_M_WRONG && p->m % 4) *last += 1.0f;
 }
 
-/* The operands that a matrix instruction sees: without their last `bits` bits. malloc'ed. */
+/* The operands as a matrix instruction reads them: without their last `bits` bits. malloc'ed. */
 static float *rounded(const float *from, int64_t count, int bits)
 {
     float *to = malloc((size_t)(count + 1) * sizeof *to);

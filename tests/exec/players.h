@@ -1,8 +1,6 @@
-/* players.h — kernels for the judge, the clock and the trial: one that is right, and one for every way to be
- * wrong.
+/* players.h — kernels for testing judge, timer and trial: a right one, and one for each kind of fault.
  *
- * They compute on the host when they are launched, on the host device's memory, and take as long as they are
- * told.
+ * They compute on the host at launch, in the host device's memory, and take a given time.
  */
 #ifndef GT_PLAYERS_H
 #define GT_PLAYERS_H
@@ -21,8 +19,8 @@ enum fault {
     BETA_TIMES_NAN, /* C is read although beta is 0 */
     LAST_K_MISSING,
     OP_SWAPPED,
-    UNSTEADY, /* every other call with random data differs in one last bit */
-    LATE,     /* right in its first calls, wrong from the call `late` on */
+    UNSTEADY, /* every second call with random data differs in a last bit */
+    LATE,     /* right in its first calls, wrong from call `late` on */
     OPERANDS_OVERWRITTEN,
     ROUNDED_TF32, /* operands are rounded to TF32: to nearest, ties away from 0 */
     ROUNDED_BF16,
@@ -33,15 +31,15 @@ enum fault {
 struct player {
     struct problem problem;
     enum fault fault;
-    double us; /* a call takes */
+    double us; /* duration of a call */
     int late;
     int calls;
 };
 
-/* As struct kernel has it; self is a struct player. */
+/* launch of struct kernel; self is a struct player. */
 enum status play(void *self, const struct operands *operands, double alpha, double beta);
 
-/* Device memory of the host device. */
+/* The host memory behind an address of the host device. */
 float *host_memory(CUdeviceptr address);
 
 #endif

@@ -1,4 +1,4 @@
-/* The clock, on a device whose time the tests wind. */
+/* The timer, on a device whose clock the tests control. */
 #include "host_device.h"
 #include "measure.h"
 #include "unit.h"
@@ -11,10 +11,10 @@ static struct oracle_kernels kernels;
 static struct workload work;
 static struct stopwatch watch;
 
-/* A kernel that takes a given time and remembers where it was sent. */
+/* A kernel with a given duration that records its operands. */
 struct runner {
-    double us, slower_us; /* each call takes slower_us longer than the one before */
-    double swing_us;      /* ten calls take this much longer, ten do not, and so on */
+    double us, slower_us; /* each call takes slower_us longer than the previous one */
+    double swing_us;      /* ten calls take this much longer, the next ten do not, and so on */
     int calls;
     CUdeviceptr c[4096];
 };
@@ -34,7 +34,7 @@ static int open_all(void **state)
 {
     (void)state;
     host_device_open(&device, &kernels);
-    struct problem p = problem_make(64, 64, 64); /* 48 KiB a set, 2 MiB wanted: 43 sets */
+    struct problem p = problem_make(64, 64, 64); /* 48 KiB per set, 2 MiB wanted: 43 sets */
     return workload_open(&kernels, &p, true, 1, 64 << 20, &work) || stopwatch_open(&device, &watch);
 }
 
@@ -46,19 +46,26 @@ static int close_all(void **state)
     return host_bytes_in_use != 0;
 }
 
+/* Until the next call, `timed` is for this runner. */
+static void start(struct runner *runner, struct timed *timed)
+{
+    static struct kernel kernel;
+    kernel = (struct kernel){runner, run, NULL};
+    assert_ok(timed_start(&watch, &work, &kernel, timed));
+}
+
 TEST(a_short_call_is_timed_without_its_launch)
 {
     struct runner r = {.us = 2};
-    const struct kernel kernel = {&r, run, NULL};
     struct timed timed;
     double samples[10];
     int64_t calls;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     int called = r.calls, graphs = host_graphs_launched;
     assert_ok(timed_blocks(&timed, 10, 1000, samples, &calls, NULL));
     for (int i = 0; i < 10; i++) assert_true(fabs(samples[i] - 2) < 1e-3);
-    assert_true((double)calls * 2 >= 1000); /* a block is at least as long as asked for */
-    assert_int_equal(r.calls, called);      /* all through the graph */
+    assert_true((double)calls * 2 >= 1000); /* a block is at least as long as requested */
+    assert_int_equal(r.calls, called);      /* all in the graph */
     assert_true(host_graphs_launched > graphs);
     timed_stop(&timed);
 }
@@ -66,10 +73,9 @@ TEST(a_short_call_is_timed_without_its_launch)
 TEST(a_graph_visits_every_set_equally_often_in_turn)
 {
     struct runner r = {.us = 2};
-    const struct kernel kernel = {&r, run, NULL};
     struct timed timed;
     assert_int_equal(work.layout.sets, 43);
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     assert_int_equal(timed.graph_calls % 43, 0);
     assert_int_equal(r.calls, 2 + timed.graph_calls); /* two to estimate, then the capture */
     for (int i = 0; i < timed.graph_calls; i++) assert_true(r.c[2 + i] == workload_operands(&work, i % 43).c);
@@ -80,11 +86,10 @@ TEST(a_graph_visits_every_set_equally_often_in_turn)
 TEST(a_long_call_is_launched_one_by_one_over_the_sets)
 {
     struct runner r = {.us = 2700};
-    const struct kernel kernel = {&r, run, NULL};
     struct timed timed;
     double samples[3];
     int64_t calls;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     assert_null(timed.graph);
     assert_ok(timed_blocks(&timed, 3, 1000, samples, &calls, NULL));
     assert_int_equal(calls, 1);
@@ -98,11 +103,10 @@ TEST(a_long_call_is_launched_one_by_one_over_the_sets)
 TEST(a_sample_is_the_mean_of_its_own_block)
 {
     struct runner r = {.us = 100, .slower_us = 1};
-    const struct kernel kernel = {&r, run, NULL};
     struct timed timed;
     double samples[2];
     int64_t calls;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed)); /* calls 0 and 1; the estimate is 106 */
+    start(&r, &timed); /* calls 0 and 1; the estimate is 106 */
     assert_ok(timed_blocks(&timed, 2, 1000, samples, &calls, NULL));
     assert_int_equal(calls, 10); /* 1000 / 106, rounded up */
     assert_true(fabs(samples[0] - (100 + 2 + 4.5 + 5)) < 0.01);
@@ -113,11 +117,10 @@ TEST(a_sample_is_the_mean_of_its_own_block)
 TEST(warming_up_ends_once_three_blocks_agree)
 {
     struct runner r = {.us = 100};
-    const struct kernel kernel = {&r, run, NULL};
     struct timed timed;
     double medians[8], spent;
     int count;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     assert_ok(timed_warm_up(&timed, 30, medians, 8, &count, &spent));
     assert_int_equal(count, 3);
     assert_true(spent < 10);
@@ -127,11 +130,10 @@ TEST(warming_up_ends_once_three_blocks_agree)
 TEST(warming_up_ends_at_its_limit_when_the_clock_never_settles)
 {
     struct runner r = {.us = 100, .swing_us = 10};
-    const struct kernel kernel = {&r, run, NULL};
     struct timed timed;
     double medians[4], spent;
     int count;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     assert_ok(timed_warm_up(&timed, 0.001, medians, 4, &count, &spent));
     assert_true(count >= 1 && count <= 4);
     assert_true(spent >= 0.001);
@@ -141,15 +143,14 @@ TEST(warming_up_ends_at_its_limit_when_the_clock_never_settles)
 
 TEST(an_empty_kernel_takes_some_time)
 {
-    struct runner r = {.us = -5}; /* with its launch: nothing at all */
-    const struct kernel kernel = {&r, run, NULL};
+    struct runner r = {.us = -5}; /* including the launch: 0 */
     struct timed timed;
     double sample;
     int64_t calls;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     timed_stop(&timed);
     r.us = 0;
-    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    start(&r, &timed);
     assert_ok(timed_blocks(&timed, 1, 1000, &sample, &calls, NULL));
     assert_true(sample > 0 && isfinite(sample));
     timed_stop(&timed);

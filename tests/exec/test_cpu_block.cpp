@@ -1,4 +1,4 @@
-// The execution layer itself: what the tests of kernels rely on when they say "caught".
+// Tests of the execution layer itself: it must detect what the tests of kernels rely on.
 extern "C" {
 #include "cpu_block.h"
 #include "gemm_args.h"
@@ -38,7 +38,7 @@ static void run(void (*kernel)(struct gemm_args), unsigned threads, block_order 
     grid_run(&grid, &args, sizeof args);
 }
 
-/* How a child that runs the kernel ends: its exit status. */
+/* Exit status of a child process that runs the kernel. */
 static int status_of(void (*kernel)(struct gemm_args), unsigned threads, unsigned smem_bytes = 0,
                      unsigned cluster = 0)
 {
@@ -55,7 +55,7 @@ static int status_of(void (*kernel)(struct gemm_args), unsigned threads, unsigne
 
 /* ---- matrix instructions ---- */
 
-/* A is in[16 x 8], B in[128 + 8 x 8], D out[16 x 8], each row after row. */
+/* A is in[16 x 8], B in[128 + 8 x 8], D out[16 x 8], all row by row. */
 static void matrix_product(const struct gemm_args args)
 {
     const float *a = args.a, *b = args.a + 128;
@@ -126,7 +126,7 @@ TEST(rounding_to_tf32_goes_to_nearest_and_keeps_what_is_not_finite)
     assert_true(rounded_to_tf32(infinity) == infinity && rounded_to_tf32(-infinity) == -infinity);
 }
 
-/* Row r of matrix i is the four floats from (8 i + r) * 4 on; shared memory holds them backwards. */
+/* Row r of matrix i is the four floats from (8 i + r) * 4 on, in shared memory in reverse order. */
 static void matrices_of_shared(const struct gemm_args args)
 {
     float *const shared = gt_shared_memory(), v[4];
@@ -414,7 +414,7 @@ TEST(the_memory_of_a_block_that_has_ended_is_gone)
     assert_true(is_nan(out[32]));
 }
 
-/* Each block sends its number to the next one, whose thread 0 has said how many bytes to await. */
+/* Each block sends its number to the next one, whose thread 0 has announced the number of bytes. */
 template <bool MEET, int BYTES> static void send_on(const struct gemm_args args)
 {
     float *const place = gt_shared_memory();
@@ -453,9 +453,9 @@ TEST(misused_clusters_end_the_test)
     assert_int_equal(status_of(wait_alone, 16, 16, 2), BROKEN_KERNEL);
 }
 
-/* ---- barriers in two steps ---- */
+/* ---- barriers with separate arrive and wait ---- */
 
-/* The barrier lies behind 64 floats. */
+/* The barrier follows 64 floats. */
 static struct mbarrier *barrier_for(int arrivals)
 {
     struct mbarrier *b = reinterpret_cast<struct mbarrier *>(gt_shared_memory() + 64);
@@ -467,7 +467,7 @@ static struct mbarrier *barrier_for(int arrivals)
     return b;
 }
 
-static int poisoned; /* values that were read too early, in all blocks */
+static int poisoned; /* number of values that were read too early, in all blocks */
 
 template <bool WAIT, bool TOGETHER, int FROM> static void in_two_steps(const struct gemm_args args)
 {
@@ -496,7 +496,8 @@ TEST(who_waits_sees_what_all_did_before_they_arrived)
     assert_true(poisoned > 0);
 }
 
-/* Each phase hands the values around; two places, so that nobody overwrites what is still read. */
+/* In each phase the values move on by one thread; two buffers, so that no value is overwritten before it is
+ * read. */
 static void hand_around(const struct gemm_args args)
 {
     struct mbarrier *b = barrier_for(64);

@@ -1,6 +1,5 @@
-/* The rivals on the host device, with a cuBLAS and a cublasLt made of host memory: that
- * operands and layouts are what these libraries understand, and that the best right answer is taken.
- */
+/* The rivals on the host device, with a cuBLAS and a cublasLt in host memory: operands and layouts are passed
+ * correctly, and the best right algorithm is chosen. */
 #include "fake_rivals.h"
 #include "host_device.h"
 #include "kernel.h"
@@ -29,7 +28,7 @@ static int open_setup(void **state)
     fake->spend = host_spend;
     setup = (struct trial_setup){.device = &device};
     host_device_open(&device, &setup.kernels);
-    device.stream = (CUstream)(void *)&device; /* any that is not the default one */
+    device.stream = (CUstream)(void *)&device; /* any stream but the default one */
     return stopwatch_open(&device, &setup.watch) != OK;
 }
 
@@ -52,7 +51,7 @@ static void prepare(const char *text)
     fake->autotune_calls = 0;
 }
 
-/* The row of this role that fits the setup's problem. */
+/* Opens the row of this role that fits the setup's problem. */
 static enum status open_as(const char *role)
 {
     const struct rival_row *row = rival_for(role, setup.problem.type);
@@ -75,16 +74,23 @@ static const char *const texts[] = {"sgemm:nn:16x24x32",
                                     "sgemm:tn:7x5x6:batch=3:lda=12:stride_b=100:beta=2",
                                     "sgemm:nn:1x8x1"};
 
-TEST(lt_is_asked_for_the_problem_itself)
+/* The rival of this role computes each problem; autotune is called at least this often. */
+static void assert_asked_for_the_problem(const char *role, int autotune_calls)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct judgement judgement;
         prepare(texts[i]);
-        assert_ok(open_as("lt"));
+        assert_ok(open_as(role));
         assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
+        assert_true(fake->autotune_calls >= autotune_calls);
         kernel_close(&kernel);
     }
+}
+
+TEST(lt_is_asked_for_the_problem_itself)
+{
+    assert_asked_for_the_problem("lt", 0);
     assert_true(fake->alignment_a >= 4 && fake->alignment_a <= 256);
 }
 
@@ -95,7 +101,7 @@ TEST(the_fastest_answer_that_runs_and_is_right_is_taken)
     fake->answer[1] = (struct fake_answer){.us = 100, .wrong = 1};
     fake->answer[2] = (struct fake_answer){.us = 30, .state = 15};
     fake->answer[3] = (struct fake_answer){.us = 200};
-    fake->answer[4] = (struct fake_answer){.us = 0}; /* proposed, and refused when it is launched */
+    fake->answer[4] = (struct fake_answer){.us = 0}; /* proposed, but refused at launch */
     fake->answer[5] = (struct fake_answer){.us = 20, .workspace_bytes = (size_t)65 << 20};
     fake->answer[6] = (struct fake_answer){.us = 201};
     fake->answers = 7;
@@ -106,7 +112,7 @@ TEST(the_fastest_answer_that_runs_and_is_right_is_taken)
     int64_t calls;
     assert_ok(timed_start(&setup.watch, &setup.work, &kernel, &timed));
     assert_ok(timed_blocks(&timed, 1, 5000, &us, &calls, NULL));
-    assert_true(us >= 200 && us < 250); /* and what a launch costs */
+    assert_true(us >= 200 && us < 250); /* plus the duration of a launch */
     timed_stop(&timed);
 }
 
@@ -121,15 +127,7 @@ TEST(without_an_answer_that_is_right_there_is_no_rival)
 
 TEST(autotune_is_asked_for_the_problem_itself)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct judgement judgement;
-        prepare(texts[i]);
-        assert_ok(open_as("autotune"));
-        assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
-        if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
-        assert_true(fake->autotune_calls >= 6);
-        kernel_close(&kernel);
-    }
+    assert_asked_for_the_problem("autotune", 6);
 }
 
 TEST(an_autotuner_that_fails_or_is_wrong_is_no_rival)
@@ -156,7 +154,7 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         {"lt", GEMM_TF32, "cublasLt TF32"},
         {"autotune", GEMM_SGEMM_NORMWISE, "cublasGemmEx autotune"},
         {"autotune", GEMM_TF32, "cublasGemmEx TF32 autotune"},
-        {"bf16x9", GEMM_SGEMM, NULL}, /* emulated FP32 answers for no strict problem */
+        {"bf16x9", GEMM_SGEMM, NULL}, /* emulated FP32 is no rival for strict problems */
         {"bf16x9", GEMM_SGEMM_ACCURATE, "cublasGemmEx BF16x9"},
         {"bf16x9", GEMM_TF32, "cublasGemmEx BF16x9"},
         {"nobody", GEMM_SGEMM, NULL},
@@ -167,13 +165,13 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         else assert_null(row);
     }
     for (int i = 0; i < rival_count; i++) {
-        assert_true(strlen(rivals[i].name) < 32); /* as stored with a decision */
+        assert_true(strlen(rivals[i].name) < 32); /* stored with a decision */
         for (int j = 0; j < i; j++) assert_string_not_equal(rivals[i].name, rivals[j].name);
     }
     for (int type = 0; type < GEMM_TYPE_COUNT; type++) assert_non_null(rival_anchor((enum gemm_type)type));
 }
 
-/* What a row of the table asks for, in an environment that says nothing and in one that says TF32. */
+/* What a row of the table requests, without environment variables and with one that asks for TF32. */
 TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
 {
     enum { PEDANTIC_MATH = 2, EAGER = 2 };
@@ -209,6 +207,28 @@ TEST(emulation_that_cublas_refuses_is_no_rival)
     assert_ok(open_as("bf16x9"));
 }
 
+/* Items of 1x2x3; judging that many would take minutes. */
+TEST(a_long_batch_is_two_calls)
+{
+    enum { ITEMS = 70000 };
+    static float a[ITEMS][3], b[ITEMS][6], c[ITEMS][2];
+    const struct operands operands = {(CUdeviceptr)(uintptr_t)a, (CUdeviceptr)(uintptr_t)b,
+                                      (CUdeviceptr)(uintptr_t)c};
+    for (int i = 0; i < ITEMS; i++) {
+        for (int j = 0; j < 3; j++) a[i][j] = (float)(i % 100 + j);
+        for (int j = 0; j < 6; j++) b[i][j] = (float)(i % 70 - j);
+    }
+    prepare("17x9x5");
+    assert_ok(problem_parse("tf32gemm:nn:1x2x3:batch=70000", &setup.problem));
+    assert_ok(open_as("cublas"));
+    fake->products = 0;
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+    assert_int_equal(fake->products, 2);
+    for (int i = 0; i < ITEMS; i++)
+        for (int j = 0; j < 2; j++)
+            assert_true(c[i][j] == a[i][0] * b[i][j] + a[i][1] * b[i][2 + j] + a[i][2] * b[i][4 + j]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +240,7 @@ int main(void)
         cmocka_unit_test_teardown(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict,
                                   nothing_is_left),
         cmocka_unit_test_teardown(emulation_that_cublas_refuses_is_no_rival, nothing_is_left),
+        cmocka_unit_test_teardown(a_long_batch_is_two_calls, nothing_is_left),
         cmocka_unit_test_teardown(an_autotuner_that_fails_or_is_wrong_is_no_rival, nothing_is_left),
     };
     return cmocka_run_group_tests(tests, open_setup, close_setup);

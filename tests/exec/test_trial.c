@@ -1,4 +1,4 @@
-/* Trial, race blocks and verification on the host device; what loads kernels and cuBLAS is replaced by
+/* Trial, race blocks and verification on the host device; loading of kernels and cuBLAS is replaced by
  * players. */
 #include "contenders.h"
 #include "host_device.h"
@@ -18,8 +18,8 @@ static struct trial_setup setup;
 
 /* ---- loading, replaced ---- */
 
-static struct player next;      /* what the next kernel_load gives */
-static enum status load_answer; /* what it answers */
+static struct player next;      /* returned by the next kernel_load */
+static enum status load_answer; /* its status */
 static int loaded, open_kernels;
 static bool rival_there;
 
@@ -66,7 +66,7 @@ enum status rival_sgemm_open(struct trial_setup *on, const struct rival_row *row
     return OK;
 }
 
-static bool searcher_there; /* a rival beyond cuBLAS */
+static bool searcher_there; /* whether there is a rival besides cuBLAS */
 static int searched;
 
 static enum status search(struct trial_setup *on, const struct rival_row *row, struct kernel *kernel,
@@ -94,7 +94,7 @@ enum status rival_gemm_ex_open(struct trial_setup *on, const struct rival_row *r
 
 /* ---- ---- */
 
-/* An honest candidate that takes 2 ms a call. */
+/* A right candidate that takes 2 ms per call. */
 static struct candidate make_candidate(int group)
 {
     struct candidate candidate = {.cubin = "", .checksum = "abc", .facts = {.registers = 99}};
@@ -205,6 +205,16 @@ TEST(an_innocent_is_not_blamed_for_operands_that_another_spoilt)
     assert_int_equal(try(0).verdict, VERDICT_MEASURED);
 }
 
+TEST(a_class_of_accuracy_needs_a_rivals_errors)
+{
+    prepare("sgemm_accurate:nn:17x9x5");
+    struct outcome o = try(0);
+    assert_int_equal(o.verdict, VERDICT_WRONG);
+    assert_non_null(strstr(o.detail, "no rival's errors"));
+    setup.anchor_errors = o.errors;
+    assert_int_equal(try(0).verdict, VERDICT_MEASURED);
+}
+
 TEST(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong)
 {
     prepare("17x9x5");
@@ -284,7 +294,7 @@ TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
     assert_int_equal(loaded, CONTENDERS_MAX);
     struct candidate one_more = make_candidate(CONTENDERS_MAX + 1), second = make_candidate(2),
                      first = make_candidate(1);
-    assert_ok(contenders_find(&contenders, &one_more, &timed)); /* takes the place of the first */
+    assert_ok(contenders_find(&contenders, &one_more, &timed)); /* replaces the first one */
     assert_ok(contenders_find(&contenders, &second, &timed));
     assert_int_equal(loaded, CONTENDERS_MAX + 1);
     assert_ok(contenders_find(&contenders, &first, &timed));
@@ -306,7 +316,7 @@ TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
     searcher_there = true;
     searched = 0;
     assert_ok(contenders_open(&setup, &contenders));
-    assert_int_equal(searched, 0); /* nobody has asked */
+    assert_int_equal(searched, 0); /* not requested */
     assert_ok(contenders_rival(&contenders, "lt", &timed, &detail));
     assert_string_equal(detail, "cublasLt");
     assert_ok(contenders_rival(&contenders, "lt", &again, &detail));
@@ -374,7 +384,7 @@ TEST(a_winner_whose_bits_change_is_found)
     next.late = 12;
     v = verify(LATE);
     assert_int_equal(v.verdict, VERDICT_WRONG);
-    assert_non_null(strstr(v.detail, "of 20 runs gave other bits"));
+    assert_non_null(strstr(v.detail, "of 20 runs gave different bits"));
 }
 
 int main(void)
@@ -385,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_long_call_is_timed_five_times_and_dropped_after_one),
         cmocka_unit_test(a_wrong_candidate_is_not_timed_and_harms_no_later_one),
         cmocka_unit_test(an_innocent_is_not_blamed_for_operands_that_another_spoilt),
+        cmocka_unit_test(a_class_of_accuracy_needs_a_rivals_errors),
         cmocka_unit_test(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong),
         cmocka_unit_test(what_the_driver_refuses_is_refused_with_its_reason),
         cmocka_unit_test(a_damaged_cubin_is_an_error_and_no_verdict),

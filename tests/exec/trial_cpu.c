@@ -14,7 +14,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(begin, bytes) ((void)(begin), (void)(bytes))
 #endif
 
-enum { GUARD = 64 }; /* floats on either side; a multiple of four keeps the alignment */
+enum { GUARD = 64 }; /* floats on both sides; a multiple of four keeps the alignment */
 
 static const uint32_t GUARD_BITS = 0x5ca1ab1e;
 
@@ -46,7 +46,7 @@ static struct operand operand_build(int64_t span, int misalign)
     return o;
 }
 
-/* From here until `open` an access to a guard ends the process. */
+/* From now on, until operand_open_guards, an access to a guard band ends the process. */
 static void operand_close_guards(const struct operand *o)
 {
     ASAN_POISON_MEMORY_REGION(o->block, (size_t)o->before * sizeof(float));
@@ -83,7 +83,7 @@ static float draw_value(enum trial_data data, uint64_t *state)
     return data == DATA_INTEGERS ? (float)((int)(bits % 9) - 4) : (float)(bits >> 8) * 0x1p-23F - 1.0F;
 }
 
-/* Stored matrix x of rows x cols, batch times; padding is `padding`. */
+/* Fills a stored matrix of rows x cols, batch times; the gaps get `padding`. */
 static void fill(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
                  int64_t stride, enum trial_data data, bool poisoned, float padding, uint64_t *state)
 {
@@ -137,7 +137,7 @@ static bool equals_reference(const struct problem *p, const struct operand *a, c
     return equal;
 }
 
-/* To nearest, ties away from zero; by so much of x at most. */
+/* To nearest, ties away from zero, with a relative error of at most roundoff. */
 static float rounded(float x, double roundoff)
 {
     int exponent;
@@ -145,7 +145,7 @@ static float rounded(float x, double roundoff)
     return (float)ldexp(round(fraction / roundoff) * roundoff, exponent);
 }
 
-/* The operand as kernels of the problem's type take it; to be freed. */
+/* The operand rounded as kernels of the problem's type do; must be freed. */
 static float *taken(const struct problem *p, const struct operand *o)
 {
     const double roundoff = gemm_type_row(p->type)->operand_roundoff;

@@ -1,7 +1,8 @@
 /* trial_cpu.h — one run of a kernel on one problem, judged.
  *
- * Operands of exactly the size the problem says, in red zones for the sanitizer and guard bands for the
- * comparison; NaN where nothing may be read: padding of A and B, A and B when alpha is 0, C when beta is 0.
+ * Operands have exactly the size that the problem requires, with red zones for the sanitizer and guard bands
+ * for the comparison. Memory that must not be read is NaN: padding of A and B, A and B when alpha is 0, C
+ * when beta is 0.
  */
 #ifndef GT_TRIAL_CPU_H
 #define GT_TRIAL_CPU_H
@@ -9,7 +10,7 @@
 #include "cpu_kernel.h"
 
 enum trial_data {
-    DATA_INTEGERS, /* small ones: every sum is exact, the answer must be equal */
+    DATA_INTEGERS, /* small ones: every sum is exact, and results must be equal */
     DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound, of operands rounded as
                       the problem's type says */
 };
@@ -18,17 +19,17 @@ struct trial {
     struct problem problem;
     struct run_mode mode;
     enum trial_data data;
-    int misalign; /* elements by which every operand starts after a 16-byte boundary */
+    int misalign; /* offset of every operand from a 16-byte boundary, in elements */
 };
 
 #define TRIAL_TEXT_MAX 1024
 
-/* True if the kernel answered rightly and wrote nowhere else; else why holds a sentence that begins with the
- * kind of failure: "wrong answer", "guard band", "padding", "operand". */
+/* True if the result is right and nothing else was written. Otherwise `why` is a sentence that begins with
+ * the kind of fault: "wrong answer", "guard band", "padding", "operand". */
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX]);
 
-/* A product of the type and op of `like` whose operands span more than 2^32 elements (of address space), and
- * whether a kernel gets it right. */
+/* A product with the type and op of `like` whose operands span more than 2^32 elements (of address space),
+ * and whether a kernel computes it correctly. */
 struct problem far_problem(const struct problem *like);
 bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX]);
 

@@ -1,5 +1,5 @@
-/* One product whose operands span more than 2^32 elements: an offset computed in 32 bits, signed or not, goes
- * astray. */
+/* One product whose operands span more than 2^32 elements: offsets computed in 32 bits, signed or not, are
+ * wrong. */
 #include "../reference.h"
 #include "trial_cpu.h"
 
@@ -10,7 +10,8 @@
 enum { SIDE = 4 };
 static const int64_t FAR_LD = INT64_C(1) << 31; /* the last of four rows begins at element 3 * 2^31 */
 
-/* Address space only: memory is used for the few pages that are touched. NULL when there is not as much. */
+/* Reserves address space; memory is used only for the few pages that are touched. NULL if there is not
+ * enough. */
 static float *map_far(int64_t span)
 {
     void *x = mmap(NULL, (size_t)span * sizeof(float), PROT_READ | PROT_WRITE,

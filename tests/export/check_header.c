@@ -23,20 +23,12 @@ static void check(int holds, const char *what, const struct gt_winner_shape *s)
 
 static struct problem problem_of(const struct gt_winner_shape *s)
 {
-    struct problem p = {.type = (enum gemm_type)s->type,
-                        .trans_a = s->trans_a,
-                        .trans_b = s->trans_b,
-                        .m = s->m,
-                        .n = s->n,
-                        .k = s->k,
-                        .lda = s->lda,
-                        .ldb = s->ldb,
-                        .ldc = s->ldc,
-                        .batch = s->batch,
-                        .stride_a = s->stride_a,
-                        .stride_b = s->stride_b,
-                        .stride_c = s->stride_c,
-                        .alpha = 1};
+    struct problem p = problem_make(s->m, s->n, s->k);
+    p.type = (enum gemm_type)s->type;
+    p.trans_a = s->trans_a, p.trans_b = s->trans_b;
+    p.lda = s->lda, p.ldb = s->ldb, p.ldc = s->ldc;
+    p.batch = s->batch;
+    p.stride_a = s->stride_a, p.stride_b = s->stride_b, p.stride_c = s->stride_c;
     return p;
 }
 

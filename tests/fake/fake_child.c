@@ -9,6 +9,7 @@
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
+ *   FAKE_WRONG_CUBLAS=1 the anchor's product is wrong
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
@@ -130,8 +131,9 @@ static json_t *prepare(const char *text)
     take_time("FAKE_PREPARE_MS");
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
     const char *rival = anchor_us == 0 ? "" : problem.type == GEMM_TF32 ? "cublasGemmEx TF32" : "cublasSgemm";
-    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i, s:o}", "ok", 1, "anchor_us", anchor_us, "rival", rival,
-                     "anchor_samples_us", anchor_us, "warm_s", 0.0, "sets", 2, "anchor_errors", errors(2e-7));
+    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "anchor_us", anchor_us, "rival",
+                     rival, "anchor_samples_us", anchor_us, "warm_s", 0.0, "sets", 2, "anchor_right",
+                     !getenv("FAKE_WRONG_CUBLAS"), "anchor_errors", anchor_us > 0 ? errors(2e-7) : NULL);
 }
 
 static json_t *trial(const char *text)

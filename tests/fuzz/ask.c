@@ -24,25 +24,26 @@ static void check_choice(const struct choice *c, const struct problem *p, int al
     PROMISE(!why, "%s would be launched, but %s", text, why);
 }
 
-static void ask_one(struct known *known, const struct problem *p, int alignment)
+static void ask_one(struct winner_store *store, const struct problem *p, int alignment)
 {
     struct choice choices[CHOICES_MAX];
     int count = 0;
-    if (lookup_exact(known, p, alignment, choices) == OK) {
+    PROMISE(lookup_exact(store, p, alignment, choices, &count) == OK, "%s", status_text());
+    if (count > 0) {
         fuzz_accept();
         check_choice(choices, p, alignment);
     }
-    PROMISE(lookup_others(known, p, alignment, choices, &count) == OK, "%s", status_text());
+    PROMISE(lookup_others(store, p, alignment, choices, &count) == OK, "%s", status_text());
     PROMISE(count >= 0 && count <= CHOICES_MAX, "%d choices", count);
     for (int i = 0; i < count; i++) check_choice(&choices[i], p, alignment);
 }
 
-void ask(struct known *known, const struct problem *problem)
+void ask(struct winner_store *store, const struct problem *problem)
 {
     struct problem like = *problem;
-    ask_one(known, problem, 16);
-    ask_one(known, problem, 4);
+    ask_one(store, problem, 16);
+    ask_one(store, problem, 4);
     like.m++;
     if (like.lda < problem_cols_a(&like)) like.lda = problem_cols_a(&like);
-    if (problem_check(&like) == OK) ask_one(known, &like, 16);
+    if (problem_check(&like) == OK) ask_one(store, &like, 16);
 }

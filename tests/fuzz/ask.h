@@ -3,9 +3,9 @@
 #ifndef GT_FUZZ_ASK_H
 #define GT_FUZZ_ASK_H
 
-#include "known.h"
+#include "winner_store.h"
 
 /* Ask for the problem, for others like it, and for some that nobody has measured. */
-void ask(struct known *known, const struct problem *problem);
+void ask(struct winner_store *store, const struct problem *problem);
 
 #endif

@@ -145,14 +145,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct notices quiet = {.quiet = true};
     struct db *db = NULL;
-    struct known known;
+    struct winner_store store;
     const struct problem p = problem_make(64, 128, 256);
     snprintf(path, sizeof path, "%s/damaged.db", fuzz_folder());
     snprintf(other_path, sizeof other_path, "%s/other.db", fuzz_folder());
     damage(path, fuzz_text(data, size));
-    WORKS(known_open(&known, &fuzz_gpu, path, "", &quiet));
-    ask(&known, &p);
-    known_close(&known);
+    WORKS(winner_store_open(&store, &fuzz_gpu, path, "", &quiet));
+    ask(&store, &p);
+    winner_store_close(&store);
     if (bearable(db_open(path, DB_READ, &db)) == OK) read_all(db);
     db_close(db);
     merge();

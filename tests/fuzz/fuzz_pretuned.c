@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct notices quiet = {.quiet = true};
     char broken_line[1400];
     int64_t broken = 0;
-    struct known known;
+    struct winner_store store;
     char *text = fuzz_text(data, size);
     fuzz_put_hash(text);
     const char *file = fuzz_file((const uint8_t *)text, size);
@@ -78,9 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 OK,
             "%s", status_text());
     PROMISE((broken > 0) == (broken_line[0] != '\0'), "%" PRId64 " broken: '%s'", broken, broken_line);
-    PROMISE(known_open(&known, &fuzz_gpu, "", fuzz_folder(), &quiet) == OK, "%s", status_text());
-    PROMISE(known.set.count == (size_t)seen, "%zu winners of %" PRId64, known.set.count, seen);
-    ask(&known, &first);
-    known_close(&known);
+    PROMISE(winner_store_open(&store, &fuzz_gpu, "", fuzz_folder(), &quiet) == OK, "%s", status_text());
+    PROMISE(store.set.count == (size_t)seen, "%zu winners of %" PRId64, store.set.count, seen);
+    ask(&store, &first);
+    winner_store_close(&store);
     return 0;
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# all.sh [NAME...]: what must be seen on a GPU, from the folder that pack.sh made; NAME is one of the steps below, without any
-# all of them. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`, and PyTorch for `torch`
-# (PYTHON, BUDGET=90s and MODEL_BUDGET=150s change how it is run). Ends with a table, and 1 if anything failed.
+# all.sh [NAME...]: the checks that need a GPU, run in the folder that pack.sh made. NAME is one of the steps
+# below; without one all are run. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`,
+# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s). Prints a table at the end; exits
+# with 1 if anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
@@ -12,7 +13,7 @@ export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
 wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch} "
 failed=0
 
-# step NAME COMMAND...: its output, and a line for the table.
+# step NAME COMMAND...: runs a step and adds a line to the table.
 step() {
     name=$1
     shift

@@ -1,9 +1,8 @@
-/* bench_dropin.c — bench_dropin LIBGEMMTUNE_CUBLAS: what the drop-in adds to a call on a real GPU. In one
- * process that has it preloaded, cuBLAS's own functions and those that stand before them are called in turns,
- * for problems around 128x128x128 without a winner, which pass through; and for one with a winner. Prints a
- * table; ends with 77 where there is no GPU or no cuBLAS, with 1 where a call that passes costs more than 200
- * ns more.
- */
+/* bench_dropin.c — bench_dropin LIBGEMMTUNE_CUBLAS: the cost that the drop-in adds to a call on a real GPU.
+ * In a process that has it preloaded, cuBLAS's own functions and the drop-in's are called in turns: for
+ * problems around 128x128x128 without a winner, which pass through, and for one with a winner. Prints a
+ * table; exits with 77 if there is no GPU or no cuBLAS, with 1 if a call that passes costs more than 200 ns
+ * more. */
 #include "cublas_abi.h"
 #include "library.h"
 #include "loaded_from.h"
@@ -22,7 +21,7 @@ static blas_handle handle;
 static lt_handle lt;
 static const float one = 1, zero = 0;
 
-/* Of cuBLAS itself, and what a program that is linked with it gets. */
+/* cuBLAS's own functions, and those that a program linked with it gets. */
 static struct functions {
     __typeof__(cublasSgemm_v2) *Sgemm;
     __typeof__(cublasGemmEx) *GemmEx;
@@ -45,10 +44,10 @@ static int calls;
 
 static float *at(int i)
 {
-    return (float *)(uintptr_t)buffers[i].address; /* NOLINT: only the device follows it */
+    return (float *)(uintptr_t)buffers[i].address; /* NOLINT: a device address */
 }
 
-/* Another of the problems at each call: programs do not ask for the same one all the time. */
+/* Each call uses another one of the problems, because programs rarely repeat the same one all the time. */
 static int next(void)
 {
     return calls++ % PROBLEMS;
@@ -104,14 +103,14 @@ static int run_seen_matmul(void)
     return matmul(seen.Matmul);
 }
 
-/* The one problem that a tuned kernel answers. */
+/* The one problem that a tuned kernel computes. */
 static int run_tuned(void)
 {
     return seen.Sgemm(handle, BLAS_OP_N, BLAS_OP_N, SIZE, SIZE, SIZE, &one, at(0), SIZE, at(1), SIZE, &zero,
                       at(2), SIZE);
 }
 
-/* ---- what they need ---- */
+/* ---- setup ---- */
 
 static void find(struct functions *f, void *blas_library, void *lt_library)
 {
@@ -173,7 +172,7 @@ static void settle(const char *folder)
     fclose(file);
 }
 
-/* By its own word; what it said is shown if it was not. */
+/* According to its log, which is printed if the call was not tuned. */
 static int was_tuned(const char *folder)
 {
     char line[1024];

@@ -1,7 +1,6 @@
-/* bench_host.c — what a call costs the host, at 128x128x128 on a real GPU: a bare cuLaunchKernel against
- * gt_launch and gt_gemm of the same kernel, and cublasSgemm. Prints a table; ends with 77 where there is no
- * GPU, with 1 where a bound of docs/runtime.md is not kept.
- */
+/* bench_host.c — the host time of a call, at 128x128x128 on a real GPU: a bare cuLaunchKernel, gt_launch and
+ * gt_gemm of the same kernel, and cublasSgemm. Prints a table; exits with 77 if there is no GPU, with 1 if a
+ * bound of docs/runtime.md is exceeded. */
 #include "blas.h"
 #include "compile.h"
 #include "device.h"
@@ -13,8 +12,8 @@
 
 enum { SIZE = 128, RUNNERS_MAX = 8 };
 
-#define LAUNCH_BOUND 1.15 /* times a bare launch */
-#define GEMM_BOUND   100  /* ns beyond that */
+#define LAUNCH_BOUND 1.15 /* relative to a bare launch */
+#define GEMM_BOUND   100  /* ns in addition to that */
 
 static struct device device;
 static struct device_buffer buffers[3];
@@ -32,7 +31,7 @@ static blas_handle cublas;
 
 static void *address(int i)
 {
-    return (void *)(uintptr_t)buffers[i].address; /* NOLINT: only the device follows it */
+    return (void *)(uintptr_t)buffers[i].address; /* NOLINT: a device address */
 }
 
 /* ---- runners ---- */
@@ -74,7 +73,7 @@ static int run_cublas_plan(void)
     return (int)launch(cublas_plan, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
-/* ---- what they run ---- */
+/* ---- setup ---- */
 
 static struct gt_plan *plan_for(const struct gt_problem *p, const char *expected)
 {

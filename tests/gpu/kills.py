@@ -3,11 +3,11 @@
 
     kills.py TUNE SHAPE [KILLS] [TRIALS]
 
-A first run in a database of its own is left alone. A second one is killed (SIGKILL: the supervisor, or its GPU worker)
+A first run, with a separate database, is not killed. A second one is killed (SIGKILL: the supervisor, or its GPU worker)
 at random moments and started again each time. Then:
-  - every trial that was in the file before a kill is there after it, unchanged, and there were some;
+  - every trial that was in the file before a kill is there afterwards, unchanged, and there was at least one;
   - the file passes `tune verify`;
-  - the run that is let through ends with the same winner, or one whose ratio to cuBLAS lies within 1 %.
+  - the run that is not killed ends with the same winner, or one whose ratio to cuBLAS is within 1 %.
 Exits 77 (skipped) without a GPU.
 """
 import json, os, random, signal, sqlite3, subprocess, sys, tempfile, time

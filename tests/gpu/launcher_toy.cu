@@ -1,5 +1,4 @@
-/* launcher_toy.cu — two kernels for test_launcher_gpu.c, which says what they compute.
- */
+/* launcher_toy.cu — two kernels for test_launcher_gpu.c, which describes what they compute. */
 #define TILE 32
 struct alignas(64) tensor_map {
     unsigned char bytes[128];
@@ -19,7 +18,7 @@ static __device__ unsigned long long now()
     return ns;
 }
 
-/* Behind the factors: when this kernel ended, and when the next one began. */
+/* After the factors: the time when this kernel ended, and when the next one began. */
 static __device__ unsigned long long *times(const toy &p)
 {
     return (unsigned long long *)(p.workspace + (p.m + 1) / 2 * 2);
@@ -85,7 +84,7 @@ extern "C" __global__ void toy_sums(const __grid_constant__ toy p)
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
     asm volatile("griddepcontrol.wait;" ::: "memory");
     const int i = row + (int)threadIdx.x;
-    if (rank != 0 || blocks != 2) return; /* without its cluster C stays as it is */
+    if (rank != 0 || blocks != 2) return; /* without its cluster the kernel leaves C unchanged */
     if (blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0) times(p)[1] = begin;
     if (i >= p.m) return;
     float *c = p.c + blockIdx.z * p.stride_c + i;

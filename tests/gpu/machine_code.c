@@ -12,8 +12,8 @@ enum {
     SYNCS_ARRIVE = 0x9a7,   /* mbarrier.arrive */
     SYNCS_PHASE = 0x5a7,    /* mbarrier.try_wait */
     BARRIER = 0xb1d,        /* bar.sync */
-    NOTHING = 0x918,        /* __syncwarp() of a warp that is known to be whole */
-    WARP_SYNC = 0x348,      /* of one that may not be */
+    NOTHING = 0x918,        /* __syncwarp() of a warp that is known to be complete */
+    WARP_SYNC = 0x348,      /* __syncwarp() of a warp that may be divided */
     WARP_SYNC_ALL = 0x948,
     BRANCH = 0x947,
     END = 0x94d,
@@ -44,7 +44,7 @@ static bool waits_for(struct instruction x, unsigned scoreboard)
     return x.high >> (116 - 64 + scoreboard) & 1;
 }
 
-/* The section's bytes, or NULL if the file is not what it should be. */
+/* The section's bytes; NULL if the file is malformed. */
 static const char *section(const char *elf, size_t length, const char *name, size_t *bytes)
 {
     Elf64_Ehdr head;
@@ -98,14 +98,14 @@ bool machine_code_inbox(const char *cubin, size_t length, struct inbox_start *st
     return false;
 }
 
-/* ---- pairs that do no harm ---- */
+/* ---- harmless pairs ---- */
 
 struct code {
     const char *bytes;
     size_t length;
 };
 
-/* An end under a condition is passed by. */
+/* A conditional exit is skipped. */
 static unsigned operation_at(struct code code, size_t at)
 {
     const struct instruction x = instruction_at(code.bytes, at);
@@ -120,7 +120,7 @@ static bool is_among(unsigned operation, const unsigned *set)
     return false;
 }
 
-/* The first instruction behind `at` that is one of `set`; the code's length if none is. */
+/* The first instruction after `at` that is in `set`; the code's length if there is none. */
 static size_t following(struct code code, size_t at, const unsigned *set)
 {
     do at += INSTRUCTION;
@@ -128,7 +128,7 @@ static size_t following(struct code code, size_t at, const unsigned *set)
     return at;
 }
 
-/* A wait for an mbarrier comes before it, and no other barrier between. */
+/* Whether a wait for an mbarrier precedes it, with no other barrier between. */
 static bool behind_wait(struct code code, size_t at)
 {
     static const unsigned set[] = {SYNCS_PHASE, BARRIER, END, 0};
@@ -139,7 +139,7 @@ static bool behind_wait(struct code code, size_t at)
     return false;
 }
 
-/* Then the lanes meet, and then one arrives: nothing more is stored between. */
+/* Whether the lanes synchronise afterwards and one of them arrives, with no store between. */
 static bool before_arrival(struct code code, size_t at)
 {
     static const unsigned meeting[] = {NOTHING, SYNCS_ARRIVE, BARRIER, END, 0};

@@ -1,6 +1,7 @@
 #!/bin/sh
-# pack.sh BUILD FOLDER: what tests/gpu/all.sh and sanitize.sh need, for a machine with a GPU that has neither cmake nor the
-# libraries that the programs were linked with. FOLDER then holds them beside the programs, and tools/suite.sh:
+# pack.sh BUILD FOLDER: copies everything that tests/gpu/all.sh and sanitize.sh need, for a machine with a GPU
+# that has neither cmake nor the libraries of the programs. FOLDER then has the libraries beside the programs,
+# and tools/suite.sh:
 #     LD_LIBRARY_PATH=FOLDER/lib GEMMTUNE_CONFIGS=FOLDER/configs TUNE=FOLDER/tune FOLDER/tools/suite.sh results
 set -eu
 build=$1 folder=$2

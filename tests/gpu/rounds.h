@@ -1,13 +1,14 @@
-/* rounds.h — what calls cost the host, one against the other, on a real GPU.
+/* rounds.h — compares the host times of calls on a real GPU.
  *
- * Rounds of each in turn, so that a clock that drifts meets all alike; few enough calls a round that the
- * queue to the GPU never fills. The figure is the median over the rounds.
+ * Rounds of all runners alternate, so that a drifting clock affects all equally. A round has so few calls
+ * that the queue to the GPU never fills. The figure is the median over the rounds.
  */
 #ifndef GT_ROUNDS_H
 #define GT_ROUNDS_H
 
 #include "device.h"
 #include "kernel_hash.h"
+#include "least_config.h"
 #include "template.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@ enum { ROUND_CALLS = 200, ROUNDS = 301 };
 struct runner {
     const char *name;
     int (*run)(void);
-    double ns[ROUNDS]; /* a call; ascending once printed */
+    double ns[ROUNDS]; /* per call; ascending once printed */
 };
 
 static inline double now_ns(void)
@@ -59,11 +60,11 @@ static inline double round_median(const struct runner *r)
     return r->ns[ROUNDS / 2];
 }
 
-/* Run them all and print a table with each median against that of the first. */
+/* Runs them all and prints a table with each median relative to the first one. */
 static inline void rounds_run(struct runner *runners, int count, const struct device *device,
                               const char *title)
 {
-    for (int i = 0; i < count; i++) round_of(&runners[i], 0, device); /* first calls of each */
+    for (int i = 0; i < count; i++) round_of(&runners[i], 0, device); /* first calls, not timed */
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < count; i++) round_of(&runners[i], round, device);
     printf("%s: %s, ns (median of %d rounds of %d calls)\n", device->gpu.name, title, ROUNDS, ROUND_CALLS);
@@ -76,24 +77,16 @@ static inline void rounds_run(struct runner *runners, int count, const struct de
     }
 }
 
-/* A configuration of simt that is right for 128x128x128. */
+/* A configuration of simt that is legal for 128x128x128. */
 static inline void round_config(struct config *config, int splits)
 {
-    static const struct {
-        const char *name;
-        int value;
-    } values[] = {{"BM", 32}, {"BN", 64},     {"BK", 16},     {"WM", 16}, {"WN", 32},
-                  {"TM", 4},  {"TN", 4},      {"STAGES", 2},  {"VA", 4},  {"VB", 4},
-                  {"VC", 4},  {"UNROLL", 16}, {"STORE_AT", 8}};
-    *config = (struct config){.template = template_find("simt")};
-    for (int i = 0; i < config->template->param_count; i++)
-        config->value[i] = config->template->params[i].least;
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        config_set(config, values[i].name, values[i].value);
+    *config = least_config("simt");
+    config_change(config,
+                  "BM=32 BN=64 BK=16 WM=16 WN=32 TM=4 TN=4 STAGES=2 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8");
     config_set(config, "SPLIT_K", splits);
 }
 
-/* A winner as those that ship; config NULL: cuBLAS won. */
+/* Writes a winner as in the files that ship; config NULL: cuBLAS won. */
 static inline void round_winner(FILE *file, const struct device *device, const char *problem,
                                 const struct config *config)
 {

@@ -1,30 +1,32 @@
 #!/bin/bash
-# sanitize.sh [--legal | --case] [NAME...]: the shipped winners under compute-sanitizer: a small problem for each family and feature
-# below, each under memcheck, initcheck, synccheck and racecheck. A line for each tool and case; NAME is one of the cases,
-# without any all of them. Runs in the folder that pack.sh made, JOBS of them at a time (8); needs the driver, NVRTC, and
-# compute-sanitizer: COMPUTE_SANITIZER, or that of the PATH or of CUDA_HOME. What the tools said stays in OUT
-# (./sanitize.out). Ends with 1 if anything was found, 77 where nothing can be done.
+# sanitize.sh [--legal | --case] [NAME...]: the shipped winners under compute-sanitizer: a small problem for
+# each family and feature below, each under memcheck, initcheck, synccheck and racecheck. Prints a line for
+# each tool and case; NAME is one of the cases, without one all are run. Runs in the folder that pack.sh made,
+# JOBS at a time (8); needs the driver, NVRTC, and compute-sanitizer: COMPUTE_SANITIZER, or that of the PATH
+# or of CUDA_HOME. The tools' output is kept in OUT (./sanitize.out). Exits with 1 if anything was found, 77
+# if nothing can be run.
 #
-# --legal: without a GPU: are all cases what an H200 may be given?
+# --legal: without a GPU: checks that all cases are legal on an H200.
 # --case NAME: without a GPU: prints the case, NAME|what racecheck may report|CONFIG|PROBLEM.
 #
-# Before the cases each tool is given a defect that it must find.
+# Before the cases each tool must find a planted defect.
 #
-# racecheck is expected to report some pairs of a write and a read that are no race, or a race without consequence. Each case
-# says of which kind, and docs/kernels.md ("What racecheck says") why:
+# racecheck is expected to report some pairs of a write and a read that are no race, or a harmless one. Each
+# case names the kind; docs/kernels.md ("What racecheck says") gives the reason:
 #
 #   inbox         thread 0's mbarrier.init and its own arrive.expect_tx (a warning)
-#   lane-stores   stores of a warp for which one lane arrives at an mbarrier, and reads behind a wait
-#   lane-copies   cp.async behind a wait, and reads of a warp for which one lane arrives
-#   lane-bulk     the same of bulk copies, and of the zeros stored beside them
+#   lane-stores   stores of a warp for which one lane arrives at an mbarrier, and reads after a wait
+#   lane-copies   cp.async after a wait, and reads of a warp for which one lane arrives
+#   lane-bulk     the same for bulk copies, and for the zeros stored beside them
 #
-# They are passed over only for the cases marked so, and only between instructions that `sanitize_one --expected` finds in the
-# very cubin that was run, with what orders them.
+# They are ignored only for the cases marked so, and only between instructions that `sanitize_one --expected`
+# finds, together with what orders them, in the cubin that was run.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tools=${TOOLS:-memcheck racecheck synccheck initcheck}
 
-# NAME|what racecheck may report, or nothing|the winner's problem, or a configuration that has not won|the small problem
+# NAME|what racecheck may report, or nothing|the winner's problem, or a configuration that is not a winner|the
+# small problem
 cases() {
     cat <<'END'
 teams||sgemm:nn:256x256x256|nn:96x128x256
@@ -78,7 +80,7 @@ config_of() {
 
 # ---- one tool and one case ----
 
-# foreign EXPECTED LOG: the pairs that racecheck reports, but for those of a write and a read that are expected.
+# foreign EXPECTED LOG: the pairs that racecheck reports and that are not expected.
 foreign() {
     awk '
         NR == FNR { expected[$0]; next }
@@ -97,7 +99,7 @@ foreign() {
         END { if (!pairs || reports != displayed) print pairs + 0 " pairs in " reports + 0 " reports" }' "$1" "$2"
 }
 
-# What a log says in the end: "clean", "expected: N" or what was found. KIND: what racecheck may report.
+# The result of a log: "clean", "expected: N" or the findings. KIND: what racecheck may report.
 verdict() { # LOG KIND CONFIG PROBLEM
     summary=$(sed -nE 's/^=+ +((RACECHECK|ERROR) SUMMARY: .*)/\1/p' "$1" | tail -1)
     case $2:$summary in
@@ -115,7 +117,7 @@ verdict() { # LOG KIND CONFIG PROBLEM
     esac
 }
 
-# A number of its own for each run, so that none disturbs another's ports.
+# Each run has its own number, so that no two use the same ports.
 look() { # NUMBER TOOL ARGUMENT...
     number=$1 tool=$2
     shift 2
@@ -151,7 +153,7 @@ line() { # TOOL NAME BEGIN RESULT
     printf '%-10s %-15s %4d s  %s\n' "$1" "$2" $(($(date +%s) - $3)) "$4"
 }
 
-# ---- all of them ----
+# ---- all tools and cases ----
 
 winners=$here/configs/winners/h200.jsonl
 [ -e "$winners" ] || winners=$here/../../configs/winners/h200.jsonl
@@ -200,14 +202,14 @@ rm -f "$out"/*.log "$out"/*.expected "$out"/*.line
 export GEMMTUNE_CACHE="$out/cache"
 
 number=0
-# at_once COMMAND ARGUMENT...: in the background, JOBS at a time.
+# at_once COMMAND ARGUMENT...: runs it in the background, JOBS at a time.
 at_once() {
     while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-8}" ]; do wait -n || true; done
     "$@" &
     number=$((number + 1))
 }
 
-# Without a tool at first: kernels are compiled once, and wrong results are not the tools' business.
+# First without a tool: kernels are compiled once, and wrong results are found before the tools run.
 echo "== alone"
 wanted_cases >"$out/cases"
 while IFS='|' read -r name kind config problem; do

@@ -1,16 +1,16 @@
-/* sanitize_one.c — one small problem by one configuration on the GPU, for compute-sanitizer to look at
+/* sanitize_one.c — computes one small problem by one configuration on the GPU, under compute-sanitizer
  * (sanitize.sh).
  *
  *     sanitize_one CONFIG PROBLEM          computes it twice and compares with the host's sums
- *     sanitize_one --legal CONFIG PROBLEM  without a GPU: may an H200 be given that?
+ *     sanitize_one --legal CONFIG PROBLEM  without a GPU: is it legal on an H200?
  *     sanitize_one --expected KIND CONFIG PROBLEM
  *                                          without a GPU: compiles it for sm_90 and prints between which
  *                                          writes and reads racecheck may report a race that is none, "Write
  *                                          0x450" and "Read 0x480" a line, if the machine code proves it
  *     sanitize_one --planted TOOL          runs a kernel with the defect that TOOL must find
  *
- * Every buffer is as large as it must be and no larger. C is not written before the first product (beta = 0,
- * which does not read it); of the workspace only the counters are. Ends with 77 where there is no GPU.
+ * No buffer is larger than necessary. C is not initialised before the first product (beta = 0 does not read
+ * it); of the workspace only the counters are. Exits with 77 if there is no GPU.
  */
 #include "compile.h"
 #include "kernel.h"
@@ -23,7 +23,7 @@
 
 static struct device device;
 
-/* Whole numbers so small that every sum is exact. */
+/* Integers so small that every sum is exact. */
 static float *whole_numbers(int64_t count, unsigned seed)
 {
     float *x = malloc((size_t)(count + 1) * sizeof *x);
@@ -94,7 +94,7 @@ static void free_product(struct product *x)
     free(x->want);
 }
 
-/* C = alpha A B + beta C, there and here. */
+/* C = alpha A B + beta C, on the device and on the host. */
 static enum status compute(struct product *x, const struct kernel *kernel, double alpha, double beta)
 {
     const struct operands operands = {x->buffer[0].address, x->buffer[1].address, x->buffer[2].address};
@@ -197,7 +197,7 @@ static enum status print_expected(const char *kind, const char *config_text, con
 
 /* ---- planted defects ---- */
 
-/* Each is a block of 64 threads with 64 floats of x. */
+/* Each runs one block of 64 threads with 64 floats of x. */
 static const char *const planted[][2] = {
     {"memcheck", "x[threadIdx.x + 1] = 1;"},
     {"initcheck", "x[threadIdx.x] += 1;"},

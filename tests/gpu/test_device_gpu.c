@@ -1,77 +1,17 @@
-/* The driver layer on a real GPU: compiled kernels and cuBLAS give the reference's answers, captured and not;
- * a kernel that reads out of bounds loses the process's device and nothing else. Skipped (77) without a GPU.
- */
+/* The driver layer on a real GPU: compiled kernels and cuBLAS give the reference's results, captured and not.
+ * A kernel that reads out of bounds makes the device unusable for its process, and affects nothing else.
+ * Skipped (77) without a GPU. */
 #include "compile.h"
-#include "device.h"
+#include "gpu_tests.h"
 #include "kernel.h"
 #include "nvml.h"
 #include "open_anchor.h"
-#include "reference.h"
 #include "rivals.h"
 #include "trial_setup.h"
-#include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char folder[64];
-static struct device device;
-
-/* Operands on both sides, filled with whole numbers so small that every sum is exact. */
-struct data {
-    struct problem problem;
-    int64_t count[3]; /* A, B, C; floats */
-    float *host[3];
-    struct device_buffer buffer[3];
-};
-
-static void data_make(struct data *d, const char *text)
+static struct operands operands_of(const struct set *set)
 {
-    assert_ok(problem_parse(text, &d->problem));
-    const int64_t spans[] = {problem_span_a(&d->problem), problem_span_b(&d->problem),
-                             problem_span_c(&d->problem)};
-    for (int i = 0; i < 3; i++) {
-        size_t bytes = (size_t)spans[i] * sizeof(float);
-        d->count[i] = spans[i];
-        d->host[i] = malloc(bytes ? bytes : 1);
-        assert_non_null(d->host[i]);
-        for (int64_t j = 0; j < spans[i]; j++) d->host[i][j] = (float)(rand() % 9 - 4);
-        assert_ok(device_allocate(&d->buffer[i], bytes));
-        if (bytes)
-            assert_ok(device_check(cuda.MemcpyHtoD(d->buffer[i].address, d->host[i], bytes), "copy in"));
-    }
-}
-
-static struct operands data_operands(const struct data *d)
-{
-    return (struct operands){d->buffer[0].address, d->buffer[1].address, d->buffer[2].address};
-}
-
-/* C on the device must be what the reference makes of C before the call, calls times, padding included. */
-static void data_check(struct data *d, int calls, const char *who)
-{
-    size_t bytes = (size_t)d->count[2] * sizeof(float);
-    float *got = malloc(bytes ? bytes : 1);
-    assert_non_null(got);
-    assert_ok(device_check(cuda.StreamSynchronize(device.stream), who));
-    if (bytes) assert_ok(device_check(cuda.MemcpyDtoH(got, d->buffer[2].address, bytes), "copy out"));
-    for (int i = 0; i < calls; i++) reference_ijk(&d->problem, d->host[0], d->host[1], d->host[2]);
-    for (int64_t i = 0; i < d->count[2]; i++)
-        if (got[i] != d->host[2][i])
-            fail_msg("%s: C[%lld] is %g, expected %g", who, (long long)i, (double)got[i],
-                     (double)d->host[2][i]);
-    free(got);
-}
-
-static void data_free(struct data *d)
-{
-    for (int i = 0; i < 3; i++) {
-        free(d->host[i]);
-        device_free(&d->buffer[i]);
-    }
+    return (struct operands){set->buffer[0].address, set->buffer[1].address, set->buffer[2].address};
 }
 
 static const char *const rests[] = {
@@ -107,30 +47,30 @@ static bool serves(const char *config_text, const struct problem *problem)
     return config.template->check(&config, problem, &device.gpu) == NULL;
 }
 
-/* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are left out; most are not.
- */
+/* who: a configuration's text, or NULL for cuBLAS. Problems that its rules refuse are skipped; at least
+ * `least` must remain. */
 static void right_answers(const char *who, int least)
 {
     int judged = 0;
     for (size_t o = 0; o < 4; o++)
         for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
             char text[PROBLEM_TEXT_MAX];
-            struct data data;
+            struct set set;
             struct kernel kernel;
             snprintf(text, sizeof text, "sgemm:%s:%s", ops[o], rests[r]);
-            data_make(&data, text);
-            if (who && !serves(who, &data.problem)) {
-                data_free(&data);
+            set_make(&set, text, 0);
+            if (who && !serves(who, &set.problem)) {
+                set_free(&set);
                 continue;
             }
             judged++;
-            if (who) load(who, &data.problem, &kernel);
-            else assert_ok(open_anchor(&device, &data.problem, &kernel));
-            struct operands operands = data_operands(&data);
-            assert_ok(kernel.launch(kernel.self, &operands, data.problem.alpha, data.problem.beta));
-            data_check(&data, 1, text);
+            if (who) load(who, &set.problem, &kernel);
+            else assert_ok(open_anchor(&device, &set.problem, &kernel));
+            struct operands operands = operands_of(&set);
+            assert_ok(kernel.launch(kernel.self, &operands, set.problem.alpha, set.problem.beta));
+            set_check(&set, 1, text);
             kernel_close(&kernel);
-            data_free(&data);
+            set_free(&set);
         }
     assert_in_range(judged, least, 28);
 }
@@ -151,17 +91,17 @@ TEST(cublas_is_right_through_the_swap)
     right_answers(NULL, 28);
 }
 
-/* Capture three calls, launch the graph twice. */
+/* Captures three calls and launches the graph twice. */
 static void capture_is_right(const char *who)
 {
-    struct data data;
+    struct set set;
     struct kernel kernel;
-    data_make(&data, "sgemm:nn:100x60x30:alpha=1:beta=1");
-    struct operands operands = data_operands(&data);
-    if (who) load(who, &data.problem, &kernel);
-    else assert_ok(open_anchor(&device, &data.problem, &kernel));
+    set_make(&set, "sgemm:nn:100x60x30:alpha=1:beta=1", 0);
+    struct operands operands = operands_of(&set);
+    if (who) load(who, &set.problem, &kernel);
+    else assert_ok(open_anchor(&device, &set.problem, &kernel));
     int calls = 1;
-    assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* what is done once, is done now */
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 1)); /* one-time initialisation happens now */
     CUgraph graph = NULL;
     CUgraphExec executable = NULL;
     assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin"));
@@ -171,11 +111,11 @@ static void capture_is_right(const char *who)
     for (int i = 0; i < 2; i++)
         assert_ok(device_check(cuda.GraphLaunch(executable, device.stream), "launch"));
     calls += 6;
-    data_check(&data, calls, who ? who : "cuBLAS");
+    set_check(&set, calls, who ? who : "cuBLAS");
     cuda.GraphExecDestroy(executable);
     cuda.GraphDestroy(graph);
     kernel_close(&kernel);
-    data_free(&data);
+    set_free(&set);
 }
 
 TEST(calls_can_be_captured_and_replayed)
@@ -219,60 +159,33 @@ TEST(nvml_knows_the_same_gpu)
                   (unsigned long long)state.throttle_reasons);
 }
 
-/* In a process of its own: a kernel that follows wild pointers. 0 if that was noticed as it should be. */
+/* Runs in a separate process: a kernel with wild pointers. Returns 0 if the failure was detected
+ * correctly. */
 static int lose_the_device(void)
 {
     struct problem p = problem_make(64, 64, 64);
     struct kernel kernel;
     if (device_open(0, &device)) return 1;
-    if (!mkdtemp(strcpy(folder, "/tmp/gemmtune-lost-XXXXXX"))) return 2;
     load("ladder_naive BM=16 BN=16", &p, &kernel);
     struct operands wild = {1 << 20, 1 << 20, 1 << 20};
     if (kernel.launch(kernel.self, &wild, 1, 0) || device_lost()) return 3;
     enum status st = device_check(cuda.StreamSynchronize(device.stream), "run");
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) return 4;
-    return st == E_GPU && device_lost() && strstr(status_text(), "CUDA_ERROR_ILLEGAL_ADDRESS") ? 0 : 5;
+    return st == E_GPU && device_lost() && strstr(status_text(), "CUDA_ERROR_ILLEGAL_ADDRESS") ? 0 : 4;
 }
 
 TEST(an_illegal_address_loses_the_device_of_that_process_only)
 {
-    int how;
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "test_device_gpu", "--lose", (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    assert_true(WIFEXITED(how));
-    assert_int_equal(WEXITSTATUS(how), 0);
+    assert_int_equal(run_self("--lose"), 0);
     assert_false(device_lost());
     right_answers("ladder_naive BM=16 BN=16", 5);
 }
 
-static int open_gpu(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
-    return device_open(0, &device) || !mkdtemp(folder);
-}
-
-static int close_gpu(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    device_close(&device);
-    return system(command);
-}
-
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--lose") == 0) return lose_the_device();
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
+    if (no_gpu()) return SKIPPED;
+    if (argc == 3 && strcmp(argv[1], "--lose") == 0) {
+        snprintf(folder, sizeof folder, "%s", argv[2]);
+        return lose_the_device();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_description_is_plausible),

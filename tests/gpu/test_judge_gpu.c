@@ -1,22 +1,15 @@
-/* Judge, clock, trial and verification on a real GPU. Skipped (77) without one. */
+/* Judge, timer, trial and verification on a real GPU. Skipped (77) without one. */
 #include "canary.h"
 #include "clock.h"
 #include "compile.h"
 #include "contenders.h"
+#include "gpu_tests.h"
 #include "roofline.h"
 #include "template.h"
-#include "unit.h"
 #include "verify.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static char folder[64];
-static struct device device;
 static struct trial_setup setup;
 
 #define SIMT                                                                                                 \
@@ -47,11 +40,11 @@ static void prepare(const char *text, bool cold)
     print_message("%s: prepared in %.3f s, %d sets\n", text, now_s() - start, setup.work.layout.sets);
 }
 
-/* ---- a right kernel with a fault planted behind it ---- */
+/* ---- a right kernel followed by a fault ---- */
 
 struct meddler {
     struct kernel inner;
-    int64_t word; /* counted from C's start; one word is overwritten there */
+    int64_t word; /* offset of the overwritten word from C's start */
     bool active;
     int every; /* only every so many calls */
     int calls;
@@ -115,7 +108,7 @@ TEST(right_kernels_are_right_for_every_op_and_ragged_shapes)
         }
 }
 
-/* 4224 floats a k: of 64 MiB of packed operands, 3971 k. */
+/* 4224 floats per k: 64 MiB of packed operands hold 3971 k. */
 TEST(a_long_k_in_slabs_is_right_and_adds_to_c_once)
 {
     static const char *const texts[] = {"nn:2099x2101x4099", "tt:2101x2099x4001:alpha=-2:beta=3",
@@ -172,7 +165,7 @@ TEST(planted_faults_are_found_where_they_are)
         assert_false(j.right);
         if (!strstr(j.detail, faults[i].part)) fail_msg("'%s' lacks '%s'", j.detail, faults[i].part);
     }
-    m.word = 0, m.every = 3, m.calls = 0; /* the third call only: the second with random data */
+    m.word = 0, m.every = 3, m.calls = 0; /* only the third call: the second one with random data */
     struct judgement j = judge(&m);
     assert_false(j.right);
     assert_non_null(strstr(j.detail, "different bits"));
@@ -197,7 +190,7 @@ TEST(a_trial_is_measured_and_repeats_within_a_few_percent)
     }
     double flop = problem_flop(&setup.problem);
     assert_true(times[0] * 1e-6 >
-                flop / (1.2e12 * gpu_rate(&device.gpu, "fp32"))); /* nothing beats the peak */
+                flop / (1.2e12 * gpu_rate(&device.gpu, "fp32"))); /* nothing exceeds the peak */
     assert_true(fabs(times[2] / times[1] - 1) < 0.1);
 }
 
@@ -244,7 +237,7 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
         struct timed *timed;
         if (contenders.has_anchor) assert_ok(timed_blocks(&contenders.anchor, 1, 2e4, &us, &calls, &state));
         assert_ok(contenders_find(&contenders, &candidate, &timed));
-        assert_non_null(timed->graph); /* it is a short call */
+        assert_non_null(timed->graph); /* because the call is short */
         assert_ok(timed_blocks(timed, 1, 2e4, &us, &calls, &state));
         assert_true((double)calls * us > 1e4);
         if (round == 0) first = us;
@@ -291,7 +284,7 @@ TEST(the_roofline_is_near_what_the_clocks_promise)
     assert_true(roofline.gb_per_s < 1.1 * device.gpu.memory_gb_per_s);
 }
 
-/* In a process of its own: a candidate that follows wild pointers. */
+/* Runs in a separate process: a candidate with wild pointers. */
 static enum status go_wild(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct kernel *inner = self;
@@ -303,37 +296,24 @@ static enum status go_wild(void *self, const struct operands *operands, double a
 static int crash(void)
 {
     struct judgement j;
-    if (device_open(0, &device) || !mkdtemp(strcpy(folder, "/tmp/gemmtune-lost-XXXXXX"))) return 1;
+    if (device_open(0, &device)) return 1;
     if (trial_setup_open(&device, folder, &setup)) return 2;
     prepare("64x64x64", false);
     struct meddler m = open_meddler();
     const struct kernel wild = {&m.inner, go_wild, NULL};
     enum status st = oracle_judge(&setup.oracle, &wild, &j);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) return 3;
-    return st == E_GPU && device_lost() ? 0 : 4;
+    return st == E_GPU && device_lost() ? 0 : 3;
 }
 
 TEST(a_candidate_with_an_illegal_address_loses_its_process_only)
 {
-    int how;
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "test_judge_gpu", "--crash", (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    assert_true(WIFEXITED(how));
-    assert_int_equal(WEXITSTATUS(how), 0);
+    assert_int_equal(run_self("--crash"), 0);
     assert_ok(canary_run(&setup));
 }
 
 static int open_all(void **state)
 {
-    (void)state;
-    strcpy(folder, "/tmp/gemmtune-gpu-XXXXXX");
-    if (!mkdtemp(folder) || device_open(0, &device) || trial_setup_open(&device, folder, &setup)) {
+    if (open_gpu(state) || trial_setup_open(&device, folder, &setup)) {
         print_error("%s\n", status_text());
         return -1;
     }
@@ -342,20 +322,16 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     trial_setup_close(&setup);
-    device_close(&device);
-    return system(command);
+    return close_gpu(state);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--crash") == 0) return crash();
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
+    if (no_gpu()) return SKIPPED;
+    if (argc == 3 && strcmp(argv[1], "--crash") == 0) {
+        snprintf(folder, sizeof folder, "%s", argv[2]);
+        return crash();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_canary_sings),

@@ -1,15 +1,17 @@
-/* Clusters, dependent launches and tensor maps as the launcher asks the real driver for them: a toy of two
- * kernels whose answer depends on each. Skipped (77) without a GPU of sm_90; `--compile` only builds the toy.
+/* Clusters, dependent launches and tensor maps with the launcher and the real driver: a toy of two kernels
+ * whose result depends on each of them. Skipped (77) without a GPU of sm_90; `--compile` only builds the toy.
  *
  * C[i] = alpha factor[i] (sum over k of A[i, k]) + beta C[i], for each item of a batch. The first kernel
- * writes the factors, late; the second may begin before it has ended and waits for it on the device. A comes
- * through a tensor map in tiles of 32 x 32, shared out among the two blocks of a cluster, the first of which
- * reads the sums of the other. What a tile has beyond m, or beyond the slab of k, must be 0: there lie
- * numbers.
+ * writes the factors, late; the second may begin before it has ended and waits for it on the device. A is
+ * read through a tensor map in tiles of 32 x 32, which are distributed over the two blocks of a cluster; the
+ * first block reads the sums of the other. Elements of a tile beyond m, or beyond the slab of k, must be read
+ * as 0, although the memory there is not 0.
  */
 #include "compile.h"
 #include "kernel.h"
 #include "launcher.h"
+#include "nvrtc.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <math.h>
@@ -17,13 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TILE 32
 
 extern const char text_launcher_toy_cu[];
 
-/* The kernels' argument as the host sees it. */
+/* The kernels' argument, as seen by the host. */
 struct toy {
     unsigned char a[LAUNCH_VIEW_BYTES];
     uint64_t c, workspace;
@@ -36,7 +37,6 @@ struct toy_problem {
     int64_t m, k, lda, batch, batch_per_launch, k_slab;
 };
 
-static char folder[64];
 static struct device device;
 static CUmodule module;
 
@@ -119,7 +119,7 @@ static void check_toy(const struct toy_problem *p)
                                "copy in"));
     }
     assert_ok(device_allocate(&buffer[2], (size_t)plan.workspace_bytes));
-    /* NaN: who does not wait for the factors is found out. */
+    /* NaN: a kernel that does not wait for the factors is detected. */
     assert_ok(device_check(
         cuda.MemsetD32Async(buffer[2].address, 0x7fc00000, (size_t)plan.workspace_bytes / 4, device.stream),
         "fill"));
@@ -222,12 +222,8 @@ static int run_all(void)
 
 static int only_compile(void)
 {
-    char version[16];
     struct compiled built;
-    if (compile_load(version)) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_nvrtc()) return 77;
     enum status st = compile_toy(90, &built);
     if (st) fprintf(stderr, "%s\n", status_text());
     return st != OK;
@@ -235,10 +231,7 @@ static int only_compile(void)
 
 int main(int argc, char **argv)
 {
-    char command[128];
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-launcher-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
+    if (make_folder(NULL)) return 1;
     const int result = argc == 2 && strcmp(argv[1], "--compile") == 0 ? only_compile() : run_all();
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command) ? 1 : result;
+    return remove_folder(NULL) ? 1 : result;
 }

@@ -1,6 +1,5 @@
-/* The runtime library on a real GPU: right answers, also unaligned, captured, from many threads and streams,
- * in contexts of its own and of others. Skipped (77) without one.
- */
+/* The runtime library on a real GPU: right results, also unaligned, captured, from many threads and streams,
+ * in its own and in other contexts. Skipped (77) without one. */
 #include "compile.h"
 #include "runtime_gpu.h"
 
@@ -92,7 +91,7 @@ TEST(scalars_are_read_from_the_device_when_the_kernel_runs)
     }
 }
 
-/* Whatever it holds. Among the plain configurations the one that splits K is the choice for this problem. */
+/* With any content. Of the plain configurations the one that splits K is chosen for this problem. */
 TEST(a_launch_may_bring_its_workspace)
 {
     static const char text[] = "sgemm:nn:256x256x2048";
@@ -129,8 +128,8 @@ static CUstreamCaptureStatus capture_status(CUstream stream)
     return result == CUDA_SUCCESS ? status : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-/* The first use of everything happens within the capture; the graph is launched twice. A capture ends before
- * anything is judged, or every later test would fail, too. */
+/* Everything is used for the first time within the capture; the graph is launched twice. The capture ends
+ * before any check, since otherwise all later tests would fail, too. */
 static void capture(unsigned flags, CUstreamCaptureMode mode, const char *text)
 {
     struct gt_handle *handle = open_handle(flags);
@@ -169,8 +168,8 @@ TEST(calls_can_be_captured_first_use_included)
     }
 }
 
-/* What the library takes for granted of the driver, call by call. That the driver breaks a capture when asked
- * for the stream's id is nothing to rely on, so it is told, not judged. */
+/* Assumptions of the library about the driver, call by call. That the driver breaks a capture when queried
+ * for the stream's id is not an assumption, so it is printed, not checked. */
 TEST(what_is_done_in_relaxed_mode_leaves_a_capture_alone)
 {
     static const char *const steps[] = {"allocate", "make a stream",  "clear",
@@ -206,7 +205,7 @@ TEST(what_is_done_in_relaxed_mode_leaves_a_capture_alone)
     printf("cuStreamGetId %s a capture of its stream\n", breaks ? "breaks" : "does not break");
 }
 
-/* Threads with a stream each, all with the same plan, which splits K, and some with another. */
+/* Threads with a stream each: all use the same plan, which splits K, and some use another one. */
 struct worker {
     struct gt_handle *handle;
     struct set set[2];
@@ -275,20 +274,7 @@ TEST(a_thread_without_a_context_gets_the_handle_s)
     gt_close(w.handle);
 }
 
-/* ---- contexts and processes: in programs of their own ---- */
-
-static int run_self(const char *what)
-{
-    int how = 0;
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "test_runtime_gpu", what, folder, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
-}
+/* ---- contexts and processes: in separate programs ---- */
 
 static int compute_once(struct gt_handle *handle)
 {
@@ -313,7 +299,7 @@ static int after_a_reset(void)
         if (reset(device.handle) != CUDA_SUCCESS || device_open(0, &device)) return 10;
     }
     gt_close(handle);
-    return compute_once(handle) == 0 ? 11 : 0; /* it is closed */
+    return compute_once(handle) == 0 ? 11 : 0; /* the handle is closed */
 }
 
 TEST(after_a_reset_the_context_is_another_one)
@@ -357,10 +343,7 @@ TEST(a_child_of_a_fork_is_refused)
 
 int main(int argc, char **argv)
 {
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_gpu()) return SKIPPED;
     if (argc == 3) {
         snprintf(folder, sizeof folder, "%s", argv[2]);
         return strcmp(argv[1], "--reset") == 0 ? after_a_reset() : in_a_child();
@@ -379,5 +362,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(after_a_reset_the_context_is_another_one),
         cmocka_unit_test(a_child_of_a_fork_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+    return cmocka_run_group_tests(tests, open_tuned_gpu, close_gpu);
 }

@@ -1,4 +1,4 @@
-/* The runtime library on a real GPU: kernels that need device memory beside their operands, on many streams
+/* The runtime library on a real GPU: kernels that need device memory besides their operands, on many streams
  * and in graphs. Skipped (77) without one.
  */
 #include "runtime_gpu.h"
@@ -13,7 +13,7 @@ static size_t free_memory(void)
     return free_bytes;
 }
 
-/* Each stream goes while its work may still run; nobody waits in between. */
+/* Each stream is destroyed while its work may still run; the host never waits between. */
 TEST(streams_that_come_and_go_are_served_by_the_measured_kernel)
 {
     enum { SETS = 8, STREAMS = 400 };
@@ -34,7 +34,7 @@ TEST(streams_that_come_and_go_are_served_by_the_measured_kernel)
     gt_close(handle);
 }
 
-/* More streams at once than there are workspaces. */
+/* More simultaneous streams than workspaces. */
 TEST(streams_that_share_workspaces_do_not_disturb_one_another)
 {
     enum { STREAMS = 24, ROUNDS = 50 };
@@ -120,7 +120,7 @@ TEST(plans_that_alternate_on_one_stream_leave_each_other_s_counters_alone)
         launch_plan(plans[which], &sets[which], device.stream);
         if (i % 30 > 26) set_check(&sets[which], 1, texts[which]);
     }
-    for (int i = 0; i < 3; i++) set_check(&sets[i], 0, texts[i]); /* the answer is there already */
+    for (int i = 0; i < 3; i++) set_check(&sets[i], 0, texts[i]); /* the result is already there */
     for (int i = 0; i < 3; i++) set_free(&sets[i]);
     gt_close(handle);
 }
@@ -164,7 +164,7 @@ TEST(graphs_that_come_and_go_leave_no_memory_behind)
     const size_t trimmed = free_memory();
     print_message("%zu MiB free after %d captures, %zu after %d, %zu after gt_trim\n", settled >> 20, SETTLED,
                   left >> 20, ROUNDS, trimmed >> 20);
-    /* The driver itself takes 128 MiB at a time; a workspace for each capture would be 3.3 GiB. */
+    /* The driver allocates 128 MiB at a time; one workspace per capture would take 3.3 GiB. */
     assert_true(left + (400 << 20) >= settled);
     assert_true(trimmed + (200 << 20) >= settled);
     for (int i = 0; i < 2; i++) {
@@ -224,10 +224,7 @@ TEST(memory_is_given_back_when_it_is_asked_for)
 
 int main(void)
 {
-    if (device_load()) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_gpu()) return SKIPPED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_that_come_and_go_are_served_by_the_measured_kernel),
         cmocka_unit_test(streams_that_share_workspaces_do_not_disturb_one_another),
@@ -237,5 +234,5 @@ int main(void)
         cmocka_unit_test(a_graph_needs_neither_its_plan_nor_what_is_given_back),
         cmocka_unit_test(memory_is_given_back_when_it_is_asked_for),
     };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+    return cmocka_run_group_tests(tests, open_tuned_gpu, close_gpu);
 }

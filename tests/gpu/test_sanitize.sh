@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_sanitize.sh SANITIZE_ONE FAKE_GPU: sanitize.sh without a GPU: all its cases are legal, and with a compute-sanitizer that
-# only talks it passes what is clean or expected, and nothing else. Skipped without NVRTC.
+# test_sanitize.sh SANITIZE_ONE FAKE_GPU: tests sanitize.sh without a GPU: all its cases are legal, and with a
+# fake compute-sanitizer it accepts clean and expected output, and nothing else. Skipped without NVRTC.
 set -eu
 one=$1 gpu=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ case \$1 in --legal | --expected) exec "$one" "\$@" ;; esac
 END
 cat >"$scratch/compute-sanitizer" <<'END'
 #!/bin/sh
-# Says "clean" of cases and finds what is planted, or what SAYS holds of cases under TOOL.
+# Prints "clean" for cases and finds what is planted, or prints what SAYS contains for cases under TOOL.
 [ "$1" != --version ] || exit 0
 tool=$(echo " $*" | sed -nE 's/.* --tool ([a-z]+) .*/\1/p')
 case $* in *--planted*) found=1 ;; *) found=0 ;; esac
@@ -31,7 +31,7 @@ export COMPUTE_SANITIZER="$scratch/compute-sanitizer"
 config_of() {
     sed -nE "s/.*\"problem\": \"sgemm:$1\",.*\"config\": \"([^\"]+)\".*/\1/p" "$GEMMTUNE_CONFIGS/winners/h200.jsonl"
 }
-# places KIND CONFIG PROBLEM: what the machine code lets pass, to $scratch/KIND.
+# places KIND CONFIG PROBLEM: writes the places that the machine code proves harmless to $scratch/KIND.
 places() { "$one" --expected "$1" "$2" "$3" >"$scratch/$1" 2>"$scratch/why"; }
 # first KIND Write|Read: the first such place.
 first() { sed -n "s/^$2 //p" "$scratch/$1" | head -1; }
@@ -40,13 +40,14 @@ places inbox "$(config_of nn:700x35x2048)" nn:100x35x1024 || {
     echo "skipped: $(cat "$scratch/why")"
     exit 77
 }
-# The program itself, on a driver that computes by the definition; told another op than it is asked for, it is wrong.
+# The program itself, on a driver that computes by the definition. If the driver is told another op than the
+# program, the result is wrong.
 plain=$(config_of nn:4096x4096x4096)
 GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=1 "$one" "$plain" nn:256x256x96
 if GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=3 "$one" "$plain" nn:96x256x96 2>"$scratch/why"; then exit 1; fi
 grep -q 'C\[[0-9]*\] is ' "$scratch/why"
 
-# expect STATUS PATTERN: of CASES.
+# expect STATUS PATTERN: for CASES.
 CASES='cluster8-teams plain'
 expect() {
     status=0
@@ -59,7 +60,8 @@ expect() {
     fi
 }
 
-# races LEVEL FIRST SECOND...: what racecheck reports, FIRST against each other; "Write gemm+0x10".
+# races LEVEL FIRST SECOND...: a report of racecheck, with pairs of FIRST and each other one; "Write
+# gemm+0x10".
 races() {
     printf '========= %s: Race reported between %s access at %s\n' "$1" "${2% *}" "${2#* }"
     shift 2
@@ -82,7 +84,8 @@ TOOL=memcheck expect 1 'memcheck +plain .*FAILED: ERROR SUMMARY: 1 error'
 echo '========= Internal Sanitizer Error' >"$SAYS"
 TOOL=synccheck expect 1 'synccheck +plain .*FAILED: no summary'
 
-# Thread 0's two steps, in one case and not in the other; a warning and not an error; these and nothing else.
+# Thread 0's two steps are accepted in one case and not in the other; as a warning and not as an error; these
+# two and no others.
 init=gemm+$(first inbox Write) arrive=gemm+$(first inbox Read)
 { races Warning "Write $init" "Read $arrive" && summary 0 1; } >"$SAYS"
 TOOL=racecheck expect 1 "racecheck +cluster8-teams .*expected: .*inbox"
@@ -92,7 +95,7 @@ TOOL=racecheck expect 1 'racecheck +cluster8-teams .*FAILED: .*2 warnings.*Read 
 { races Error "Write $init" "Read $arrive" && summary 1 0; } >"$SAYS"
 TOOL=racecheck expect 1 'racecheck +cluster8-teams .*FAILED: .*1 error'
 
-# kind CASE KIND CONFIG PROBLEM: errors of the kind pass, in either direction; other pairs do not.
+# kind CASE KIND CONFIG PROBLEM: errors of this kind are accepted, in either direction; other pairs are not.
 kind() {
     CASES=$1
     places "$2" "$3" "$4"
@@ -103,7 +106,7 @@ kind() {
         { races Error "Write gemm+$write" "Read gemm+$read" "$foreign" && summary 1 0; } >"$SAYS"
         TOOL=racecheck expect 1 "racecheck +$1 .*FAILED: .*not of the kind $2: *1 "
     done
-    { races Error "Write gemm+$write" "Read gemm+$read" && summary 2 0; } >"$SAYS" # a report that the log lacks
+    { races Error "Write gemm+$write" "Read gemm+$read" && summary 2 0; } >"$SAYS" # a race that the log lacks
     TOOL=racecheck expect 1 "racecheck +$1 .*FAILED: .*1 pairs in 1 reports"
 }
 case_of() { "$scratch/sanitize.sh" --case "$1"; }
@@ -113,6 +116,6 @@ $(case_of $name)
 END
     kind "$name" "$kind" "$config" "$problem"
 done
-# A kernel without such an arrival has no such pairs: LOADER 1 passes one barrier with all its threads.
+# A kernel without such an arrival has no such pairs: with LOADER 1 all threads pass one barrier.
 if places lane-stores "$plain" nn:256x256x96; then exit 1; fi
 grep -q 'no such writes and reads' "$scratch/why"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# tf32.sh: tf32gemm from end to end on a GPU, in the folder that pack.sh made: tunes twelve problems (all ops, large, plain and
-# ragged), races the winners against cuBLAS with TF32, and prints a line for each:
+# tf32.sh: tf32gemm from end to end on a GPU, in the folder that pack.sh made: tunes twelve problems (all ops,
+# large, plain and ragged), races the winners against cuBLAS with TF32, and prints a line for each:
 #
 #     tf32gemm:nn:4096x4096x4096  0.500 x cublasGemmEx TF32  (680.00 us against 340.00)  measured, exact  rms 1.0 x  mma BM=...
 #
-# the ratio of the times (above 1 the kernel is faster), the judge's verdict, the root mean square of the winner's error over the
-# rival's as the decision has them, and the configuration. Takes about 100 s (BUDGET=70s is for tuning). Ends with 1 if a
-# problem has no winner, one that is not right, no rival or no errors; 77 without a driver, NVRTC or cuBLAS.
+# the ratio of the times (above 1 the kernel is faster), the judge's verdict, the winner's root mean square
+# error over the rival's, both from the decision, and the configuration. Takes about 100 s (BUDGET=70s is for
+# tuning). Exits with 1 if a problem has no winner, a wrong winner, no rival or no measured errors; with 77
+# without a driver, NVRTC or cuBLAS.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -33,7 +34,7 @@ fi
 "$tune" bench --suite "$scratch/suite.txt" --rounds 7 --block-ms 10 --format csv >"$scratch/bench.csv" || code=$?
 "$tune" export --json --measured >"$scratch/winners.jsonl" || code=$?
 
-# What the decisions say: problem, rival, root mean squares.
+# From the decisions: problem, rival, root mean squares.
 sed -n 's/.*"problem": "\([^"]*\)".*"rival": "\([^"]*\)".*"errors": {[^}]*"rms": \([^,]*\),.*"rival_errors": {[^}]*"rms": \([^,]*\),.*/\1,\2,\3,\4/p' \
     "$scratch/winners.jsonl" >"$scratch/errors.csv"
 awk -F, -v code=$code '

@@ -3,14 +3,14 @@
 
     torch_dropin.py --dropin build/runtime/dropin/libgemmtune_cublas.so --tune build/tune [--budget 90s] [--json FILE]
 
-1. Without winners every result is, bit by bit, that of PyTorch without the drop-in.
-2. What PyTorch computes is captured; tune --from-capture tunes it.
-3. With winners: what changed lies within the FP32 bound |c - ref| <= 4 u K g + u |c|, g = |alpha| |A||B| + |beta||C|
-   (docs/measuring.md), and what was passed on has the same bits as before. Calls in a CUDA graph, on another stream and
-   from several threads, too.
+1. Without winners every result equals that of PyTorch without the drop-in, bit for bit.
+2. PyTorch's problems are captured; tune --from-capture tunes them.
+3. With winners: changed results are within the FP32 bound |c - ref| <= 4 u K g + u |c|, g = |alpha| |A||B| + |beta||C|
+   (docs/measuring.md), and calls that were passed on have the same bits as before. This includes calls in a CUDA graph,
+   on another stream and from several threads.
 4. A small transformer without biases is captured, tuned and timed before and after.
 
-Each step runs in a process of its own, because LD_PRELOAD and the settings are read at the start. Ends with 77 where
+Each step runs in a separate process, because LD_PRELOAD and the settings are read at the start. Ends with 77 where
 there is no PyTorch with CUDA.
 """
 import argparse
@@ -43,7 +43,7 @@ def load_torch():
 
 
 def cases(torch):
-    """name, function of FP32 or FP64 operands, operands, K, then alpha, beta and C where there are any."""
+    """name, function of FP32 or FP64 operands, operands, K, then alpha, beta and C if the function has them."""
     generator = torch.Generator(device="cuda").manual_seed(1)
 
     def uniform(*shape):
@@ -90,7 +90,7 @@ def cases(torch):
 def bound_ratio(torch, function, operands, k, alpha, beta, c, result):
     """max |c - ref| / bound over all elements, against FP64; the bound's g from the absolute values."""
     exact = function(*[x.double() for x in operands])
-    if len(operands) > 2:  # the third is added, not multiplied
+    if len(operands) > 2:  # the third operand is added, not multiplied
         added = operands[2].double()
         product = function(operands[0].double().abs(), operands[1].double().abs(), torch.zeros_like(added))
         g = product.abs() + (abs(beta) * added.abs() if c is not None else added.abs())
@@ -104,7 +104,7 @@ def run_cases(torch):
     results, ratios = {}, {}
     for name, function, operands, k, *rest in cases(torch):
         alpha, beta, c = rest or (1.0, 0.0, None)
-        for _ in range(3):  # a kernel may differ from one call to the next; it must not
+        for _ in range(3):  # a kernel must give the same bits in every call
             result = function(*operands).clone()
             if name in results and not torch.equal(results[name], result):
                 sys.exit(f"{name}: two calls gave different bits")
@@ -177,7 +177,7 @@ def model(torch, dtype):
 
 
 def time_model(torch, blocks, x, repeats=60):
-    """Median time of a forward pass in ms: as the program feels it, and the GPU's own in a graph."""
+    """Median time of a forward pass in ms: in the program, and of the GPU alone, in a graph."""
     for _ in range(5):
         blocks(x)
     torch.cuda.synchronize()
@@ -239,7 +239,7 @@ class Runs:
         if dropin:
             env["LD_PRELOAD"] = str(self.options.dropin)
             env["GEMMTUNE_LOG"] = "1"
-            env["GEMMTUNE_CONFIGS"] = str(self.folder / "no configs")  # no winners but our own
+            env["GEMMTUNE_CONFIGS"] = str(self.folder / "no configs")  # only our own winners
         env.update({k: str(v) for k, v in more.items()})
         return env
 
@@ -297,7 +297,7 @@ def compare_ops(runs, plain, now, lines, tuned):
 def products(runs):
     plain, _ = runs.run("ops")
     again, _ = runs.run("ops")
-    compare_ops(runs, plain, again, [], tuned=False)  # PyTorch repeats itself, else nothing can be compared
+    compare_ops(runs, plain, again, [], tuned=False)  # without reproducible results nothing can be compared
     capture, db = runs.folder / "ops.txt", runs.folder / "ops.db"
     passed, lines = runs.run("ops", dropin=True, GEMMTUNE_DB=db, GEMMTUNE_CAPTURE=capture)
     compare_ops(runs, plain, passed, lines, tuned=False)

@@ -35,7 +35,7 @@ static enum status build_known(struct children *children, struct bench_row *rows
     return st;
 }
 
-enum status bench_choose(struct children *children, struct db *db, struct known *pretuned, bool cold,
+enum status bench_choose(struct children *children, struct db *db, struct winner_store *pretuned, bool cold,
                          struct bench_row *rows, size_t count)
 {
     enum status st = OK;

@@ -42,7 +42,7 @@ struct bench_row {
 
 /* Look up and compile the kernels of all rows, whose problems are set. db, pretuned: NULL if there is none.
  * Errors: those of the database and of the children. */
-enum status bench_choose(struct children *children, struct db *db, struct known *pretuned, bool cold,
+enum status bench_choose(struct children *children, struct db *db, struct winner_store *pretuned, bool cold,
                          struct bench_row *rows, size_t count);
 
 /* Run one row on worker 0. What cannot run is told in the row. Errors: E_GPU, E_CHILD, E_INTERRUPTED. */

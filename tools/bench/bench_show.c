@@ -4,6 +4,7 @@
 #include "model.h"
 #include "plot.h"
 #include "print.h"
+#include "race_cells.h"
 #include "rivals.h"
 #include "workspace.h"
 #include <math.h>
@@ -69,16 +70,6 @@ static const struct column columns[] = {
     {"bf16x9", NULL, COLUMN_TEXT, 0},
 };
 
-static double or_empty(double x)
-{
-    return x > 0 ? x : (double)NAN;
-}
-
-static const char *or_null(const char *text)
-{
-    return text[0] ? text : NULL;
-}
-
 static double least_us(const struct bench_row *row, const struct bench_place *place)
 {
     return model_roofline_us(&row->problem, place->tflops, place->gb_per_s);
@@ -108,27 +99,27 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     if (row->known) config_format(&row->fastest.config, config);
     bool ran = own->time_us > 0;
     table_text(t, problem);
-    table_number(t, or_empty(own->time_us));
-    table_number(t, reading_tflops(&row->problem, own->time_us));
+    table_number(t, table_known(own->time_us));
+    table_number(t, race_tflops(&row->problem, own->time_us));
     table_number(t, ran ? 100 * least_us(row, place) / own->time_us : (double)NAN);
-    table_number(t, or_empty(cublas->time_us));
-    table_number(t, or_empty(cublas->ratio));
-    table_number(t, or_empty(cublas->ratio_low));
-    table_number(t, or_empty(cublas->ratio_high));
-    table_number(t, or_empty(lt->ratio));
-    table_number(t, or_empty(autotune->ratio));
-    table_number(t, or_empty(bf16x9->ratio));
+    table_number(t, table_known(cublas->time_us));
+    table_number(t, table_known(cublas->ratio));
+    table_number(t, table_known(cublas->ratio_low));
+    table_number(t, table_known(cublas->ratio_high));
+    table_number(t, table_known(lt->ratio));
+    table_number(t, table_known(autotune->ratio));
+    table_number(t, table_known(bf16x9->ratio));
     table_text(t, mark(row));
-    table_number(t, or_empty(own->low_us));
-    table_number(t, or_empty(own->high_us));
-    table_number(t, or_empty(cublas->low_us));
-    table_number(t, or_empty(cublas->high_us));
+    table_number(t, table_known(own->low_us));
+    table_number(t, table_known(own->high_us));
+    table_number(t, table_known(cublas->low_us));
+    table_number(t, table_known(cublas->high_us));
     for (int i = BENCH_LT; i <= BENCH_AUTOTUNE; i++) {
         const struct bench_times *rival = &row->times[i];
-        table_number(t, or_empty(rival->time_us));
-        table_number(t, or_empty(rival->ratio_low));
-        table_number(t, or_empty(rival->ratio_high));
-        table_text(t, or_null(rival->detail));
+        table_number(t, table_known(rival->time_us));
+        table_number(t, table_known(rival->ratio_low));
+        table_number(t, table_known(rival->ratio_high));
+        table_text(t, table_said(rival->detail));
     }
     table_number(t, least_us(row, place));
     table_text(t, row->known ? row->fastest.how : NULL);
@@ -137,18 +128,18 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, row->known ? (double)row->build.facts.registers : (double)NAN);
     table_number(t, row->known ? (double)row->build.facts.spill_bytes : (double)NAN);
     table_number(t, row->known ? (double)workspace_of(&row->fastest.config, &row->problem) : (double)NAN);
-    table_text(t, or_null(config));
+    table_text(t, table_said(config));
     table_number(t, plan->rounds);
     table_bool(t, plan->cold);
     table_text(t, plan->one_by_one ? "stream" : "graph");
     table_text(t, place->worker->gpu.name);
-    table_text(t, or_null(place->worker->driver));
-    table_text(t, or_null(place->worker->cublas));
+    table_text(t, table_said(place->worker->driver));
+    table_text(t, table_said(place->worker->cublas));
     table_text(t, cublas->time_us > 0 ? rival_anchor(row->problem.type)->name : NULL);
-    table_number(t, or_empty(bf16x9->time_us));
-    table_number(t, or_empty(bf16x9->ratio_low));
-    table_number(t, or_empty(bf16x9->ratio_high));
-    table_text(t, or_null(bf16x9->detail));
+    table_number(t, table_known(bf16x9->time_us));
+    table_number(t, table_known(bf16x9->ratio_low));
+    table_number(t, table_known(bf16x9->ratio_high));
+    table_text(t, table_said(bf16x9->detail));
 }
 
 static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
@@ -196,12 +187,6 @@ enum status bench_show(const struct bench_row *rows, size_t count, const struct 
 
 /* ---- the picture ---- */
 
-static const char *short_problem(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
-{
-    problem_format(problem, text);
-    return strncmp(text, "sgemm:nn:", 9) == 0 ? text + 9 : text;
-}
-
 enum status bench_draw(const struct bench_row *rows, size_t count, const struct bench_place *place,
                        const char *path)
 {
@@ -227,9 +212,9 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
     enum status st = text && group && value ? OK : fail(E_MEMORY, "out of memory");
     for (size_t i = 0; i < count && !st; i++) {
         double *bar = value + i * (size_t)width;
-        group[i] = short_problem(&rows[i].problem, text[i]);
-        for (int s = 0; s < series; s++) bar[s] = or_empty(rows[i].times[runner_of[s]].ratio);
-        bar[series] = or_empty(rows[i].times[BENCH_CUBLAS].time_us / least_us(&rows[i], place));
+        group[i] = reading_shape(&rows[i].problem, text[i]);
+        for (int s = 0; s < series; s++) bar[s] = table_known(rows[i].times[runner_of[s]].ratio);
+        bar[series] = table_known(rows[i].times[BENCH_CUBLAS].time_us / least_us(&rows[i], place));
     }
     snprintf(title, sizeof title, "Tuned kernels on %s: time of the libraries over ours",
              place->worker->gpu.name);

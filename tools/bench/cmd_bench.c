@@ -2,15 +2,13 @@
  * nothing and stores nothing.
  */
 #include "bench_show.h"
+#include "command_line.h"
 #include "commands.h"
 #include "compile.h"
-#include "options.h"
-#include "plot.h"
 #include "pretuned.h"
 #include "print.h"
 #include "problem_list.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,44 +23,6 @@ struct options {
     const char *plot, *db;
     int device;
     enum table_format format;
-    enum status st; /* of parsing */
-};
-
-enum {
-    KEY_SUITE = 256,
-    KEY_RIVAL,
-    KEY_PLOT,
-    KEY_FORMAT,
-    KEY_GPU,
-    KEY_DB,
-    KEY_HOT,
-    KEY_LAUNCH,
-    KEY_ROUNDS,
-    KEY_BLOCK,
-    KEY_SEED
-};
-
-static const struct argp_option option_list[] = {
-    {"shape", 's', "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
-    {"suite", KEY_SUITE, "FILE", 0, "a file with one problem per line", 0},
-    {"rival", KEY_RIVAL, "NAME", 0,
-     "also time this rival: lt (the best algorithm that cublasLt's heuristic proposes), autotune "
-     "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (emulated FP32, for problems that do not need strict FP32) or all; may "
-     "be repeated",
-     0},
-    {"plot", KEY_PLOT, "FILE", 0, "plot the ratios into FILE.svg or FILE.png (needs gnuplot)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {"gpu", KEY_GPU, "N", 0, "number of the GPU to run on (default 0)", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {"hot", KEY_HOT, NULL, 0, "leave the operands in the L2 cache between calls instead of rotating them", 0},
-    {"launch", KEY_LAUNCH, "HOW", 0,
-     "how calls below 50 us are launched: graph (default; many in a captured graph, so that only GPU time is "
-     "measured) or stream (one by one, as most programs do)",
-     0},
-    {"rounds", KEY_ROUNDS, "N", 0, "timed blocks per kernel (default 15, at most 101)", 0},
-    {"block-ms", KEY_BLOCK, "MS", 0, "length of a block (default 20)", 0},
-    {"seed", KEY_SEED, "N", 0, "seed of the random order of blocks (default 1)", 0},
-    {0},
 };
 
 static enum status parse_number(const char *option, const char *text, double low, double high, double *number)
@@ -71,113 +31,111 @@ static enum status parse_number(const char *option, const char *text, double low
     errno = 0;
     double read = strtod(text, &end);
     if (end == text || *end || errno || !(read >= low && read <= high))
-        return fail(E_USAGE, "%s %.40s is not a number from %g to %g", option, text, low, high);
+        return fail(E_USAGE, "--%s %.40s is not a number from %g to %g", option, text, low, high);
     *number = read;
     return OK;
 }
 
-static enum status parse_whole(const char *option, const char *text, double high, int *number)
+static enum status parse_whole(const struct command_option *option, const char *text, int *number)
 {
     double read = 0;
-    enum status st = parse_number(option, text, option[2] == 'r' ? 1 : 0, high, &read);
+    enum status st = parse_number(option->name, text, (double)option->least, (double)option->most, &read);
     *number = (int)read;
-    if (!st && *number != read) return fail(E_USAGE, "%s %.40s is not a whole number", option, text);
+    if (!st && *number != read) return fail(E_USAGE, "--%s %.40s is not a whole number", option->name, text);
     return st;
 }
 
-static enum status add_rival(struct bench_plan *plan, const char *name)
+static enum status set_int(void *self, const struct command_option *option, char *value)
 {
+    return parse_whole(option, value, (int *)((char *)self + option->member));
+}
+
+static enum status add_rival(void *self, const struct command_option *option, char *name)
+{
+    struct bench_plan *plan = &((struct options *)self)->plan;
+    (void)option;
     bool known = strcmp(name, "cublas") == 0; /* runs in any case */
     for (int i = BENCH_LT; i < BENCH_RUNNERS; i++)
         if (strcmp(name, bench_names[i]) == 0 || strcmp(name, "all") == 0) known = plan->wanted[i] = true;
     return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune, bf16x9 and all", name);
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static enum status set_launch(void *self, const struct command_option *option, char *value)
 {
-    struct options *o = state->input;
-    int seed;
-    if (o->st) return 0; /* the first mistake is the one to tell */
-    switch (key) {
-    case 's':
-        o->st = problem_list_add(&o->problems, value);
-        break;
-    case KEY_SUITE:
-        o->st = problem_list_add_suite(&o->problems, value);
-        break;
-    case KEY_RIVAL:
-        o->st = add_rival(&o->plan, value);
-        break;
-    case KEY_PLOT:
-        o->plot = value;
-        o->st = plot_check(value);
-        break;
-    case KEY_FORMAT:
-        o->st = table_format_parse(value, &o->format);
-        break;
-    case KEY_GPU:
-        o->st = parse_whole("--gpu", value, 1023, &o->device);
-        break;
-    case KEY_DB:
-        o->db = value;
-        break;
-    case KEY_HOT:
-        o->plan.cold = false;
-        break;
-    case KEY_LAUNCH:
-        o->plan.one_by_one = strcmp(value, "stream") == 0;
-        if (!o->plan.one_by_one && strcmp(value, "graph") != 0)
-            o->st = fail(E_USAGE, "--launch %.40s is neither graph nor stream", value);
-        break;
-    case KEY_ROUNDS:
-        o->st = parse_whole("--rounds", value, BENCH_ROUNDS_MAX, &o->plan.rounds);
-        break;
-    case KEY_BLOCK:
-        o->st = parse_number("--block-ms", value, 0.1, 10000, &o->plan.block_ms);
-        break;
-    case KEY_SEED:
-        o->st = parse_whole("--seed", value, 1e9, &seed);
-        if (!o->st) o->plan.seed = (uint64_t)seed;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    struct options *o = self;
+    o->plan.one_by_one = strcmp(value, "stream") == 0;
+    if (o->plan.one_by_one || strcmp(value, "graph") == 0) return OK;
+    return fail(E_USAGE, "--%s %.40s is neither graph nor stream", option->name, value);
 }
 
-static enum status read_options(int argc, char **argv, struct options *options)
+static enum status set_block(void *self, const struct command_option *option, char *value)
 {
-    static const char about[] =
-        "Time the winners of the database (or, where it has none, the winners shipped with the program) "
-        "against cublasSgemm. Each is verified once more and then timed in blocks, interleaved in random "
-        "order. Tunes nothing and stores nothing.\v'x cuBLAS' is cuBLAS's time divided by the kernel's, the "
-        "median over the rounds, with its 95 % interval (low, high): above 1 the kernel is faster. Where "
-        "cuBLAS is faster the row is marked, and the ratio is still that of the kernel. 'of roofline' is the "
-        "least time that the measured arithmetic and memory rates of this GPU allow, divided by the kernel's "
-        "time. json and csv add times, intervals, configurations and versions. A problem without a winner is "
-        "run with the fastest trial of its search, or listed as not tuned.\n"
-        "\n"
-        "Examples:\n"
-        "  tune bench --suite configs/suites/public.txt --rival lt --plot ratios.svg\n"
-        "  tune bench --shape 8x6144x4096 --rival all --format json\n"
-        "\n"
-        "Exit status: 0 every problem had a kernel and all results were correct; 1 otherwise; others as in "
-        "tune --help.";
-    static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
-    static const int repeatable[] = {'s', KEY_SUITE, KEY_RIVAL, 0};
-    static const struct option_rules rules = {.repeatable = repeatable};
-    enum status st = options_parse(&argp, &rules, argc, argv, options);
-    if (st || options->st) return options->st ? options->st : st;
-    if (options->problems.count == 0)
-        return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
-    return OK;
+    return parse_number(option->name, value, 0.1, 10000, &((struct options *)self)->plan.block_ms);
 }
+
+static enum status set_seed(void *self, const struct command_option *option, char *value)
+{
+    int seed;
+    enum status st = parse_whole(option, value, &seed);
+    if (!st) ((struct options *)self)->plan.seed = (uint64_t)seed;
+    return st;
+}
+
+static enum status check_options(void *self)
+{
+    if (((struct options *)self)->problems.count) return OK;
+    return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
+}
+
+static const struct command_option option_list[] = {
+    {"shape", 's', "P", "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", .repeats = true,
+     OPTION_CALL(problem_list_shape)},
+    OPTION_ROW_SUITE,
+    {"rival", 0, "NAME",
+     "also time this rival: lt (the best algorithm that cublasLt's heuristic proposes), autotune "
+     "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (emulated FP32, for problems that do not need strict FP32) or "
+     "all; may be repeated",
+     .repeats = true, OPTION_CALL(add_rival)},
+    {"plot", 0, "FILE", "plot the ratios into FILE.svg or FILE.png (needs gnuplot)",
+     OPTION_PLOT(struct options, plot)},
+    OPTION_ROW_FORMAT(struct options, format),
+    {"gpu", 0, "N", "number of the GPU to run on (default 0)", OPTION_CALL(set_int),
+     .member = offsetof(struct options, device), .most = 1023},
+    OPTION_ROW_DB(struct options, db),
+    {"hot", 0, NULL, "leave the operands in the L2 cache between calls instead of rotating them",
+     .effect = OPTION_CLEARS_FLAG, .member = offsetof(struct options, plan.cold)},
+    {"launch", 0, "HOW",
+     "how calls below 50 us are launched: graph (default; many in a captured graph, so that only "
+     "GPU time is measured) or stream (one by one, as most programs do)",
+     OPTION_CALL(set_launch)},
+    {"rounds", 0, "N", "timed blocks per kernel (default 15, at most 101)", OPTION_CALL(set_int),
+     .member = offsetof(struct options, plan.rounds), .least = 1, .most = BENCH_ROUNDS_MAX},
+    {"block-ms", 0, "MS", "length of a block (default 20)", OPTION_CALL(set_block)},
+    {"seed", 0, "N", "seed of the random order of blocks (default 1)", OPTION_CALL(set_seed),
+     .most = 1000000000}};
+
+static const char about[] =
+    "Time the winners of the database (or, where it has none, the winners shipped with the program) "
+    "against cublasSgemm. Each is verified once more and then timed in blocks, interleaved in random "
+    "order. Tunes nothing and stores nothing.\v'x cuBLAS' is cuBLAS's time divided by the kernel's, the "
+    "median over the rounds, with its 95 % interval (low, high): above 1 the kernel is faster. Where "
+    "cuBLAS is faster the row is marked, and the ratio is still that of the kernel. 'of roofline' is the "
+    "least time that the measured arithmetic and memory rates of this GPU allow, divided by the kernel's "
+    "time. json and csv add times, intervals, configurations and versions. A problem without a winner is "
+    "run with the fastest trial of its search, or listed as not tuned.\n"
+    "\n"
+    "Examples:\n"
+    "  tune bench --suite configs/suites/public.txt --rival lt --plot ratios.svg\n"
+    "  tune bench --shape 8x6144x4096 --rival all --format json\n"
+    "\n"
+    "Exit status: 0 every problem had a kernel and all results were correct; 1 otherwise; others as in "
+    "tune --help.";
 
 /* What is known, of the GPU and beforehand: the database need not be there if winners ship with the program.
  */
 struct sources {
     struct db *db;
-    struct known pretuned;
+    struct winner_store pretuned;
     struct notices notices;
 };
 
@@ -193,7 +151,7 @@ static enum status open_database(const struct options *o, struct sources *from)
 static enum status open_pretuned(const struct gpu *gpu, struct sources *from)
 {
     notices_start(&from->notices, false);
-    return known_open(&from->pretuned, gpu, "", NULL, &from->notices);
+    return winner_store_open(&from->pretuned, gpu, "", NULL, &from->notices);
 }
 
 /* A kernel that ran wrong is not a slow kernel: the command must not end as if all were well. */
@@ -213,13 +171,6 @@ static enum status all_right(const struct bench_row *rows, size_t count)
                 text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
 }
 
-static void show_progress(size_t number, size_t count, const char *problem)
-{
-    char line[PROBLEM_TEXT_MAX + 64];
-    snprintf(line, sizeof line, "bench: %zu of %zu, %s", number, count, problem);
-    print_replace(stderr, line);
-}
-
 static enum status bench_all(const struct options *o, struct children *children, struct bench_row *rows)
 {
     struct bench_place place = {.worker = children_worker(children, 0)};
@@ -229,7 +180,7 @@ static enum status bench_all(const struct options *o, struct children *children,
     for (; done < count && !st; done += !st) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(&rows[done].problem, text);
-        if (live) show_progress(done + 1, count, text);
+        if (live) problem_list_progress("bench", done + 1, count, text);
         st = bench_run(children, &o->plan, done ? WARM_S : WARM_FIRST_S, &rows[done]);
     }
     if (live) print_replace(stderr, NULL);
@@ -245,12 +196,16 @@ static enum status bench_all(const struct options *o, struct children *children,
 
 enum status cmd_bench(int argc, char **argv)
 {
+    static const struct command_line line = {.options = option_list,
+                                             .option_count = sizeof option_list / sizeof *option_list,
+                                             .about = about,
+                                             .check = check_options};
     struct options options = {.plan = {.rounds = 15, .block_ms = 20, .cold = true, .seed = 1}};
     struct children *children = NULL;
     struct bench_row *rows = NULL;
     struct sources from = {.db = NULL};
     char cache[4096];
-    enum status st = read_options(argc, argv, &options);
+    enum status st = command_line_read(&line, argc, argv, &options);
     if (!st) st = open_database(&options, &from);
     if (!st) st = compile_cache_folder(cache, sizeof cache);
     if (st) goto out;
@@ -268,7 +223,7 @@ enum status cmd_bench(int argc, char **argv)
     if (!st) st = bench_all(&options, children, rows);
 out:
     children_close(children);
-    known_close(&from.pretuned);
+    winner_store_close(&from.pretuned);
     db_close(from.db);
     free(rows);
     problem_list_free(&options.problems);

@@ -93,9 +93,10 @@ enum status db_view_nothing(struct db_view *r, const char *what, const char *pro
                 r->path, names.used ? ", which knows" : "", names.text);
 }
 
-double reading_tflops(const struct problem *problem, double time_us)
+const char *reading_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
 {
-    return time_us > 0 ? problem_flop(problem) / time_us * 1e-6 : (double)NAN;
+    problem_format(problem, text);
+    return strncmp(text, "sgemm:nn:", 9) == 0 ? text + 9 : text;
 }
 
 double reading_workspace(const struct db_winner *winner)

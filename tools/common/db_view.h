@@ -30,8 +30,8 @@ void db_view_close(struct db_view *view); /* takes a zeroed struct */
  */
 enum status db_view_nothing(struct db_view *view, const char *what, const char *problem);
 
-/* TFLOPS of a problem that takes time_us; NAN when it takes none. */
-double reading_tflops(const struct problem *problem, double time_us);
+/* A shape as people write it: the usual type and op are left out. Returns a place in text. */
+const char *reading_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX]);
 
 /* Bytes of device memory that a winner takes beside its operands; NAN for cuBLAS and for what cannot be used.
  */

@@ -48,17 +48,6 @@ enum status time_parse(const char *text, int64_t *us)
     return OK;
 }
 
-/* ---- GPUs ---- */
-
-/* Texts from a database may hold any bytes. */
-static json_t *json_text(const char *text)
-{
-    char *valid = text_valid(text);
-    json_t *json = valid ? json_string(valid) : NULL;
-    free(valid);
-    return json;
-}
-
 /* ---- winners ---- */
 
 static json_t *errors_to_json(const struct db_errors *e)
@@ -89,19 +78,19 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
     /* What a reader needs comes first, in the order of docs/runtime.md. */
     json_t *json = json_pack(
         "{s:s, s:o, s:i, s:i, s:s, s:s*, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:s}",
-        "problem", problem, "gpu", json_text(w->gpu.name), "arch", w->gpu.arch, "sm_count", w->gpu.sm_count,
+        "problem", problem, "gpu", text_json(w->gpu.name), "arch", w->gpu.arch, "sm_count", w->gpu.sm_count,
         "config", config, "template_hash", hash[0] ? hash : NULL, "time_us", w->base.time_us, "cublas_us",
         w->base.anchor_us, "ratio", w->base.ratio, "ratio_low", w->base.ratio_low, "ratio_high",
         w->base.ratio_high, "cold", w->base.cold, "exact", w->base.exact, "predicted", w->base.predicted,
-        "protocol", w->stale ? 0 : DB_PROTOCOL, "driver", json_text(w->driver), "nvrtc", json_text(w->nvrtc),
-        "cublas", json_text(w->cublas), "when", w->base.when);
+        "protocol", w->stale ? 0 : DB_PROTOCOL, "driver", text_json(w->driver), "nvrtc", text_json(w->nvrtc),
+        "cublas", text_json(w->cublas), "when", w->base.when);
     json_t *more =
         json_pack("{s:b, s:i, s:i, s:I, s:i, s:f, s:i, s:i, s:o}", "tied", w->tied, "rounds", w->rounds,
                   "trials", w->trials, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank,
                   "model_first16_share", w->model_first16_share, "registers", w->registers, "smem_bytes",
-                  w->smem_bytes, "gpu_uuid", json_text(w->gpu_uuid));
+                  w->smem_bytes, "gpu_uuid", text_json(w->gpu_uuid));
     bool good = json && more && json_object_update(json, more) == 0;
-    if (good && w->rival[0]) good = json_object_set_new(json, "rival", json_text(w->rival)) == 0;
+    if (good && w->rival[0]) good = json_object_set_new(json, "rival", text_json(w->rival)) == 0;
     if (good && w->errors.measured)
         good = json_object_set_new(json, "errors", errors_to_json(&w->errors)) == 0;
     if (good && w->rival_errors.measured)
@@ -208,9 +197,9 @@ json_t *trial_to_json(const struct db_full_trial *t, int gpu)
     problem_format(&t->problem, problem);
     snprintf(hash, sizeof hash, "%016" PRIx64, t->kernel_hash);
     return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:f, s:i, s:I, s:I, s:b, s:o}", "problem",
-                     problem, "config", json_text(t->config_text), "template_hash", hash, "gpu", gpu,
-                     "gpu_uuid", json_text(t->context.gpu_uuid), "driver", json_text(t->context.driver),
-                     "nvrtc", json_text(t->context.nvrtc), "cublas", json_text(t->context.cublas),
+                     problem, "config", text_json(t->config_text), "template_hash", hash, "gpu", gpu,
+                     "gpu_uuid", text_json(t->context.gpu_uuid), "driver", text_json(t->context.driver),
+                     "nvrtc", text_json(t->context.nvrtc), "cublas", text_json(t->context.cublas),
                      "power_limit_w", t->context.power_limit_w, "protocol", t->protocol, "started_us",
                      (json_int_t)t->started_us, "ended_us", (json_int_t)t->ended_us, "recovered",
                      t->recovered, "outcome", outcome_to_json(&t->outcome));

@@ -24,29 +24,25 @@ static bool keep(void *self, const struct db_winner *winner)
     found->config = winner->config;
     found->how = "tuned";
     found->stale = winner->stale;
-    found->then_us = winner->base.time_us;
-    found->ratio = winner->base.ratio;
     return false;
 }
 
-static bool is_pretuned(struct known *pretuned, const struct problem *problem, struct fastest *fastest)
+static bool is_pretuned(struct winner_store *pretuned, const struct problem *problem, struct fastest *fastest)
 {
-    struct known_winner winner;
+    struct stored_winner winner;
     if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.base.predicted)
         return false;
-    if (winner.config == KNOWN_CUBLAS) {
+    if (winner.config == CUBLAS_WON) {
         fastest->cublas_won = true;
         return false;
     }
     fastest->how = "pretuned";
     fastest->stale = winner.stale;
-    fastest->then_us = winner.base.time_us;
-    fastest->ratio = winner.base.ratio;
     return true;
 }
 
-enum status fastest_find(struct db *db, struct known *pretuned, const struct worker_info *worker, bool cold,
-                         const struct problem *problem, struct fastest *fastest)
+enum status fastest_find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
+                         bool cold, const struct problem *problem, struct fastest *fastest)
 {
     struct db_context context;
     struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem};
@@ -63,6 +59,5 @@ enum status fastest_find(struct db *db, struct known *pretuned, const struct wor
     if (st) return st;
     fastest->config = best.config;
     fastest->how = "best so far";
-    fastest->then_us = best.outcome.time_us;
     return OK;
 }

@@ -6,7 +6,7 @@
 
 #include "children.h"
 #include "db.h"
-#include "known.h"
+#include "winner_store.h"
 
 struct fastest {
     struct config config;
@@ -14,14 +14,12 @@ struct fastest {
                         fastest trial */
     bool cublas_won; /* the race; the configuration is then the fastest trial */
     bool stale;      /* measured with another driver or in another way than now */
-    double then_us;  /* its time when it was measured */
-    double ratio;    /* to cuBLAS in the race that it won; 0: it won none */
 };
 
 /* The database's winner, of the cache policy asked for before the other; else a pretuned one; else the
  * fastest trial of a search that has not ended. db, pretuned: NULL if there is none. E_ABSENT: nothing is
  * known. Errors: those of the database. */
-enum status fastest_find(struct db *db, struct known *pretuned, const struct worker_info *worker, bool cold,
-                         const struct problem *problem, struct fastest *fastest);
+enum status fastest_find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
+                         bool cold, const struct problem *problem, struct fastest *fastest);
 
 #endif

@@ -1,5 +1,8 @@
 #include "problem_list.h"
 
+#include "print.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,14 +23,28 @@ enum status problem_list_add(struct problem_list *list, const char *text)
     return st ? st : append(list, &problem, 1);
 }
 
-enum status problem_list_add_suite(struct problem_list *list, const char *path)
+enum status problem_list_shape(void *list, const struct command_option *option, char *value)
+{
+    (void)option;
+    return problem_list_add(list, value);
+}
+
+enum status problem_list_suite(void *list, const struct command_option *option, char *value)
 {
     struct problem *suite = NULL;
     size_t count = 0;
-    enum status st = problem_read_suite(path, GEMM_SGEMM, &suite, &count);
+    (void)option;
+    enum status st = problem_read_suite(value, GEMM_SGEMM, &suite, &count);
     if (!st) st = append(list, suite, count);
     free(suite);
     return st;
+}
+
+void problem_list_progress(const char *command, size_t number, size_t count, const char *problem)
+{
+    char line[PROBLEM_TEXT_MAX + 64];
+    snprintf(line, sizeof line, "%s: %zu of %zu, %s", command, number, count, problem);
+    print_replace(stderr, line);
 }
 
 void problem_list_free(struct problem_list *list)

@@ -2,17 +2,16 @@
  * nothing, and never stops at the first thing that is wrong.
  */
 #include "cache.h"
+#include "command_line.h"
 #include "commands.h"
 #include "compile.h"
 #include "db.h"
 #include "gpu.h"
-#include "options.h"
 #include "paths.h"
 #include "print.h"
 #include "survey.h"
 #include "table.h"
 
-#include <argp.h>
 #include <dirent.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -24,39 +23,14 @@
 struct options {
     const char *db, *cache;
     enum table_format format;
-    enum status st; /* of parsing */
 };
 
-enum { KEY_JSON = 256, KEY_FORMAT, KEY_DB, KEY_CACHE };
-
-static const struct argp_option option_list[] = {
-    {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {"db", KEY_DB, "FILE", 0, "the database to check", 0},
-    {"cache", KEY_CACHE, "DIR", 0, "the folder of compiled kernels to check", 0},
-    {0},
-};
-
-static error_t take_option(int key, char *argument, struct argp_state *state)
-{
-    struct options *options = state->input;
-    switch (key) {
-    case KEY_JSON:
-        options->format = TABLE_JSON;
-        return 0;
-    case KEY_FORMAT:
-        options->st = table_format_parse(argument, &options->format);
-        return options->st ? EINVAL : 0;
-    case KEY_DB:
-        options->db = argument;
-        return 0;
-    case KEY_CACHE:
-        options->cache = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct command_option option_list[] = {
+    {"json", 0, NULL, "the same as --format json", OPTION_FORMAT(struct options, format),
+     .number = TABLE_JSON},
+    OPTION_ROW_FORMAT(struct options, format),
+    {"db", 0, "FILE", "the database to check", OPTION_TEXT(struct options, db)},
+    {"cache", 0, "DIR", "the folder of compiled kernels to check", OPTION_TEXT(struct options, cache)}};
 
 /* The report as it grows, and the first thing without which tuning cannot work. */
 struct report {
@@ -262,22 +236,20 @@ static enum status print(const struct report *report, enum table_format format)
 
 enum status cmd_doctor(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_list,
-        take_option,
-        NULL,
-        "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
-        "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on this "
-        "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache folder "
-        "and changes nothing else.",
-        NULL,
-        NULL,
-        NULL};
+    static const char *const excluding[][2] = {{"json", "format"}, {NULL}};
+    static const struct command_line line = {
+        .options = option_list,
+        .option_count = sizeof option_list / sizeof *option_list,
+        .about =
+            "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
+            "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on "
+            "this "
+            "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache "
+            "folder and changes nothing else.",
+        .excluding = excluding};
     struct options options = {.format = TABLE_TEXT};
-    static const int excluding[][2] = {{KEY_JSON, KEY_FORMAT}, {0, 0}};
-    const struct option_rules rules = {NULL, excluding};
-    enum status st = options_parse(&argp, &rules, argc, argv, &options);
-    if (st) return options.st ? options.st : st;
+    enum status st = command_line_read(&line, argc, argv, &options);
+    if (st) return st;
 
     struct report report = {0};
     st = survey_machine(&report.findings);

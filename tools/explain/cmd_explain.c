@@ -1,12 +1,11 @@
 /* cmd_explain.c — tune explain: why this winner. From what is stored alone. */
+#include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
 #include "explain_show.h"
-#include "options.h"
 #include "output_file.h"
 #include "print.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +17,47 @@ struct explain {
     struct db_winner *winners; /* all that match */
     size_t winner_count;
     json_t *list;   /* with --format json */
-    enum status st; /* of parsing, of collecting */
+    enum status st; /* of collecting */
 };
 
-enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT };
+static enum status set_shape(void *self, const struct command_option *option, char *value)
+{
+    struct explain *x = self;
+    (void)option;
+    x->shaped = true;
+    return problem_parse(value, &x->problem);
+}
 
-static const struct argp_option options[] = {
-    {"shape", 's', "P", 0, "the problem, MxNxK or in full (see tune --help)", 0},
-    {"gpu", KEY_GPU, "G", 0,
-     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default: text for people) or json", 0},
-    {0}};
+static enum status set_format(void *self, const struct command_option *option, char *value)
+{
+    struct explain *x = self;
+    (void)option;
+    enum status st = table_format_parse(value, &x->view.format);
+    if (st || x->view.format != TABLE_CSV) return st;
+    return fail(E_USAGE, "explain has no csv form; there are table and json");
+}
+
+static enum status check_options(void *self)
+{
+    const struct explain *x = self;
+    return x->shaped ? OK : fail(E_USAGE, "say which problem: --shape MxNxK");
+}
+
+static const struct command_option options[] = {
+    {"shape", 's', "P", "the problem, MxNxK or in full (see tune --help)", OPTION_CALL(set_shape)},
+    {"gpu", 0, "G",
+     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out",
+     OPTION_TEXT(struct explain, view.gpu)},
+    OPTION_ROW_DB(struct explain, view.file),
+    {"format", 0, "F", "table (default: text for people) or json", OPTION_CALL(set_format)}};
 
 static const char manual[] =
     "Explain why a configuration won: its evidence, the runner-up and the margin, how ties were broken, how "
     "the model ranked it, what was tried, what failed and why, and the best time for each value of each "
     "parameter.\vRace times are compared only within a round, so that clock drift cancels out; margins are "
     "medians with an interval of about 95 %. Times under \"best time by value\" are single trials, the "
-    "newest of each configuration; loss is relative to the fastest of them.\n"
+    "newest of each configuration; loss is relative to the fastest of them. Notes are what a search said of "
+    "itself: that trials of other problems corrected its order, or that it fell back to local search.\n"
     "\n"
     "If a search was interrupted before its race there is no winner; the trials are shown all the same, and "
     "the exit status is 1.\n"
@@ -47,36 +68,6 @@ static const char manual[] =
     "\n"
     "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong shape; 4 the database is "
     "foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct explain *x = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_GPU:
-        x->view.gpu = argument;
-        break;
-    case KEY_DB:
-        x->view.file = argument;
-        break;
-    case 's':
-        st = problem_parse(argument, &x->problem);
-        x->shaped = true;
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &x->view.format);
-        if (!st && x->view.format == TABLE_CSV)
-            st = fail(E_USAGE, "explain has no csv form; there are table and json");
-        break;
-    case ARGP_KEY_END:
-        if (!x->shaped && !x->st) st = fail(E_USAGE, "say which problem: --shape MxNxK");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !x->st) x->st = st;
-    return st ? EINVAL : 0;
-}
 
 static bool keep(void *self, const struct db_winner *winner)
 {
@@ -98,6 +89,38 @@ static enum status show(struct explain *x, const struct explanation *e)
     return json_array_append_new(x->list, json) == 0 ? OK : fail(E_MEMORY, "out of memory while explaining");
 }
 
+/* ---- what a person has decided, and should know ---- */
+
+static bool keep_preference(void *self, const struct db_preference *preference)
+{
+    struct explanation *e = self;
+    struct db_preference *grown = realloc(e->preferences, (size_t)(e->preference_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    e->preferences = grown;
+    e->preferences[e->preference_count++] = *preference;
+    return true;
+}
+
+/* The newest of those that say the same. */
+static bool keep_note(void *self, const struct db_search_note *note)
+{
+    struct explanation *e = self;
+    for (int i = 0; i < e->note_count; i++)
+        if (strcmp(e->notes[i].text, note->text) == 0) return true;
+    struct db_search_note *grown = realloc(e->notes, (size_t)(e->note_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    e->notes = grown;
+    e->notes[e->note_count++] = *note;
+    return true;
+}
+
+static enum status collect_remarks(struct explain *x, const struct db_filter *filter, struct explanation *e)
+{
+    enum status st = db_preferences(x->view.db, filter, keep_preference, e);
+    if (!st) st = db_notes(x->view.db, filter, keep_note, e);
+    return st == E_ABSENT ? OK : st;
+}
+
 static enum status explain_winner(struct explain *x, const struct db_winner *winner)
 {
     struct explanation e = {.problem = x->problem, .decided = true, .winner = *winner};
@@ -108,6 +131,7 @@ static enum status explain_winner(struct explain *x, const struct db_winner *win
     enum status st = db_evidence(x->view.db, winner->decision_id, &e.evidence);
     if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
     if (!st) st = tried_collect(x->view.db, &filter, winner->base.cold, t, &e.tried);
+    if (!st) st = collect_remarks(x, &filter, &e);
     if (!st) st = show(x, &e);
     explanation_free(&e);
     return st;
@@ -122,6 +146,7 @@ static enum status explain_undecided(struct explain *x)
     snprintf(e.gpu, sizeof e.gpu, "%s", x->view.filter.gpu ? x->view.filter.gpu : "all GPUs");
     enum status st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
     if (!st && e.tried.configs == 0) st = tried_collect(x->view.db, &x->view.filter, false, NULL, &e.tried);
+    if (!st) st = collect_remarks(x, &x->view.filter, &e);
     if (!st && e.tried.configs > 0) st = show(x, &e);
     if (!st && e.tried.configs > 0)
         st = fail(E_ABSENT, "no winner of %s is decided yet: tune --shape %s goes on where it was", problem,
@@ -156,9 +181,12 @@ static enum status print_list(const json_t *list)
 
 enum status cmd_explain(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = manual};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = manual,
+                                             .check = check_options};
     struct explain x = {0};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &x), st = x.st ? x.st : parsed;
+    enum status st = command_line_read(&line, argc, argv, &x);
     if (!st && x.view.format == TABLE_JSON && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) {
         st = db_view_open(&x.view);

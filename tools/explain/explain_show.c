@@ -2,6 +2,7 @@
 
 #include "db_view.h"
 #include "print.h"
+#include "race_cells.h"
 #include "table.h"
 #include "template.h"
 #include <inttypes.h>
@@ -13,12 +14,15 @@
 
 #define TIE_PERCENT  0.5
 #define GROUPS_SHOWN 12
+#define NOTES_SHOWN  6
 
 void explanation_free(struct explanation *e)
 {
     free(e->ranked);
     db_evidence_free(&e->evidence);
     tried_free(&e->tried);
+    free(e->preferences);
+    free(e->notes);
 }
 
 static double percent(double x)
@@ -53,7 +57,7 @@ static void say_winner(const struct explanation *e, FILE *out)
     const struct db_winner *w = &e->winner;
     say(out, "winner", "%s", w->config_text);
     say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
-        reading_tflops(&w->base.problem, w->base.time_us),
+        race_tflops(&w->base.problem, w->base.time_us),
         w->base.predicted ? " (predicted by the model, never run)" : "");
     if (w->base.ratio > 0)
         say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
@@ -106,6 +110,19 @@ static void say_margin(const struct explanation *e, FILE *out)
         say(out, "tie",
             "others were within %.1f %%: less shared memory, then fewer registers, then the text decided",
             TIE_PERCENT);
+}
+
+/* What a person has decided. */
+static void say_preferences(const struct explanation *e, FILE *out)
+{
+    for (int i = 0; i < e->preference_count; i++) {
+        const struct db_preference *p = &e->preferences[i];
+        if (!p->pin)
+            say(out, "excluded", "%s (since %s; tune --include takes it back)", p->config_text, p->when);
+        else if (e->decided && strcmp(p->config_text, e->winner.config_text) == 0)
+            say(out, "pinned", "since %s: no other is considered (tune --unpin takes it back)", p->when);
+        else say(out, "pinned", "%s (since %s; tune --unpin takes it back)", p->config_text, p->when);
+    }
 }
 
 static enum status say_race(const struct explanation *e, FILE *out, int width)
@@ -168,6 +185,8 @@ static void say_search(const struct explanation *e, FILE *out)
                  percent(e->winner.model_first16_share));
     if (e->decided && e->winner.model_rank > 0)
         say(out, "model", "had put the winner in place %d%s", e->winner.model_rank, share);
+    for (int i = 0; i < e->note_count && i < NOTES_SHOWN; i++)
+        say(out, i ? "" : "notes", "%s: %s", e->notes[i].when, e->notes[i].text);
     if (t->best_us > 0)
         say(out, "fastest", "%.2f us%s: %s", t->best_us, t->predicted ? " (predicted)" : " when tried alone",
             t->best);
@@ -260,6 +279,7 @@ enum status explain_text(const struct explanation *e, FILE *out)
     } else {
         say(out, "winner", "none yet: the search was interrupted before its race");
     }
+    say_preferences(e, out);
     enum status st = e->decided ? say_race(e, out, width) : OK;
     if (!st) say_search(e, out);
     if (!st) st = say_failures(e, out, width);
@@ -268,15 +288,6 @@ enum status explain_text(const struct explanation *e, FILE *out)
 }
 
 /* --- JSON --- */
-
-/* A text from the database: valid UTF-8 whatever it was. */
-static json_t *text(const char *value)
-{
-    char *valid = text_valid(value);
-    json_t *string = valid ? json_string(valid) : NULL;
-    free(valid);
-    return string;
-}
 
 static json_t *real(double value)
 {
@@ -293,23 +304,23 @@ static json_t *winner_json(const struct db_winner *w)
 {
     json_t *ratio = w->base.ratio > 0 ? json_pack("{s:f, s:f, s:f, s:o, s:f}", "ratio", w->base.ratio, "low",
                                                   w->base.ratio_low, "high", w->base.ratio_high, "rival",
-                                                  text(w->rival), "cublas_us", w->base.anchor_us)
+                                                  text_json(w->rival), "cublas_us", w->base.anchor_us)
                                       : json_null();
-    return json_pack("{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
-                     "s:i, s:i, s:o, s:f, s:o, s:o}",
-                     "configuration", text(w->config_text), "time_us", w->base.time_us, "tflops",
-                     real(reading_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied",
-                     w->tied, "exact", w->base.exact, "provenance",
-                     w->base.predicted ? "predicted" : "measured", "state",
-                     w->unusable ? "unusable"
-                     : w->stale  ? "stale"
-                                 : "ok",
-                     "why", text(w->why), "when", w->base.when, "cache", w->base.cold ? "cold" : "hot",
-                     "driver", text(w->driver), "cublas", text(w->cublas), "nvrtc", text(w->nvrtc), "rounds",
-                     w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
-                     w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
-                     "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors),
-                     "rival_errors", errors_json(&w->rival_errors));
+    return json_pack(
+        "{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
+        "s:i, s:i, s:o, s:f, s:o, s:o}",
+        "configuration", text_json(w->config_text), "time_us", w->base.time_us, "tflops",
+        real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied, "exact",
+        w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
+        w->unusable ? "unusable"
+        : w->stale  ? "stale"
+                    : "ok",
+        "why", text_json(w->why), "when", w->base.when, "cache", w->base.cold ? "cold" : "hot", "driver",
+        text_json(w->driver), "cublas", text_json(w->cublas), "nvrtc", text_json(w->nvrtc), "rounds",
+        w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
+        w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
+        "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors), "rival_errors",
+        errors_json(&w->rival_errors));
 }
 
 static json_t *race_json(const struct explanation *e)
@@ -317,11 +328,11 @@ static json_t *race_json(const struct explanation *e)
     json_t *list = json_array();
     for (int i = 0; i < e->ranked_count; i++) {
         const struct ranked *r = &e->ranked[i];
-        json_array_append_new(list,
-                              json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:b}", "configuration", text(r->text),
-                                        "blocks", r->blocks, "median_us", real(r->median_us), "behind",
-                                        real(r->behind), "behind_low", real(r->behind_low), "behind_high",
-                                        real(r->behind_high), "failed", r->failed));
+        json_array_append_new(list, json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:b}", "configuration",
+                                              text_json(r->text), "blocks", r->blocks, "median_us",
+                                              real(r->median_us), "behind", real(r->behind), "behind_low",
+                                              real(r->behind_low), "behind_high", real(r->behind_high),
+                                              "failed", r->failed));
     }
     return list;
 }
@@ -333,7 +344,7 @@ static json_t *failures_json(const struct tried *t)
         const struct tried_group *g = &t->groups[i];
         json_array_append_new(list, json_pack("{s:i, s:s, s:b, s:o, s:o}", "count", g->count, "verdict",
                                               verdict_name(g->verdict), "cut_off", g->recovered, "reason",
-                                              text(g->reason), "example", text(g->example)));
+                                              text_json(g->reason), "example", text_json(g->example)));
     }
     return list;
 }
@@ -352,6 +363,26 @@ static json_t *values_json(const struct explanation *e)
     return list;
 }
 
+static json_t *preferences_json(const struct explanation *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->preference_count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "kind",
+                                              e->preferences[i].pin ? "pinned" : "excluded", "configuration",
+                                              text_json(e->preferences[i].config_text), "since",
+                                              e->preferences[i].when));
+    return list;
+}
+
+static json_t *notes_json(const struct explanation *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->note_count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:o}", "when", e->notes[i].when, "text", text_json(e->notes[i].text)));
+    return list;
+}
+
 json_t *explain_json(const struct explanation *e)
 {
     const struct tried *t = &e->tried;
@@ -363,9 +394,10 @@ json_t *explain_json(const struct explanation *e)
             json_object_set_new(verdicts, verdict_name((enum verdict)v), json_integer(t->verdicts[v]));
     json_t *tried = json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o}", "trials", t->trials, "configurations",
                               t->configs, "outdated", t->outdated, "cut_off", t->recovered, "verdicts",
-                              verdicts, "fastest", t->best_us > 0 ? text(t->best) : json_null(), "fastest_us",
-                              t->best_us > 0 ? json_real(t->best_us) : json_null());
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu", text(e->gpu), "winner",
-                     e->decided ? winner_json(&e->winner) : json_null(), "race", race_json(e), "tried", tried,
-                     "failures", failures_json(t), "values", values_json(e));
+                              verdicts, "fastest", t->best_us > 0 ? text_json(t->best) : json_null(),
+                              "fastest_us", t->best_us > 0 ? json_real(t->best_us) : json_null());
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
+                     text_json(e->gpu), "winner", e->decided ? winner_json(&e->winner) : json_null(), "race",
+                     race_json(e), "tried", tried, "failures", failures_json(t), "values", values_json(e),
+                     "preferences", preferences_json(e), "notes", notes_json(e));
 }

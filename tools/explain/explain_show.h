@@ -16,8 +16,12 @@ struct explanation {
     struct db_winner winner; /* where decided */
     struct ranked *ranked;   /* the race, winner first; owned */
     int ranked_count;
-    struct db_evidence evidence; /* owned */
-    struct tried tried;          /* owned */
+    struct db_evidence evidence;       /* owned */
+    struct tried tried;                /* owned */
+    struct db_preference *preferences; /* owned; the newest first */
+    int preference_count;
+    struct db_search_note *notes; /* owned; the newest first, each text once */
+    int note_count;
 };
 
 /* Errors: E_IO, E_MEMORY. */

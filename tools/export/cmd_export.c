@@ -1,11 +1,11 @@
 /* cmd_export.c — tune export: winners as a C header, with their kernels if wanted, and as text; trials as
  * text. Reads the database only; knows no GPU. */
+#include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
 #include "export_header.h"
 #include "export_lists.h"
 #include "export_text.h"
-#include "options.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -27,39 +27,7 @@ struct export
     bool with_kernels, with_ptx;
     struct problem problem; /* of --shape */
     bool has_problem;
-    enum status st; /* of parsing */
 };
-
-enum {
-    KEY_HEADER = 256,
-    KEY_KERNELS,
-    KEY_PTX,
-    KEY_JSON,
-    KEY_CSV,
-    KEY_T4,
-    KEY_GPU,
-    KEY_DB,
-    KEY_MEASURED,
-    KEY_NO_CUBLAS
-};
-
-static const struct argp_option options[] = {
-    {0, 0, 0, 0, "What is written:", 1},
-    {"header", KEY_HEADER, "FILE", 0, "winners as a C header with a lookup", 0},
-    {"with-kernels", KEY_KERNELS, NULL, 0, "add their machine code and a launcher", 0},
-    {"ptx", KEY_PTX, NULL, 0, "add their PTX, for GPUs of later architectures", 0},
-    {"json", KEY_JSON, NULL, 0, "winners as JSON, one object per line", 0},
-    {"csv", KEY_CSV, NULL, 0, "winners as CSV with a header line", 0},
-    {"t4", KEY_T4, NULL, 0, "all trials in the T4 results format, for Kernel Tuner and others", 0},
-    {"output", 'o', "FILE", 0, "output file, instead of standard output", 0},
-    {0, 0, 0, 0, "Of what:", 2},
-    {"gpu", KEY_GPU, "G", 0, "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     0},
-    {"shape", 's', "P", 0, "only this problem", 0},
-    {"measured", KEY_MEASURED, NULL, 0, "only measured winners", 0},
-    {"without-cublas", KEY_NO_CUBLAS, NULL, 0, "leave out problems that cuBLAS won", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {0}};
 
 static const char text[] =
     "Export winners in a form that needs neither SQLite nor this program.\v--header writes a C99 and C++11 "
@@ -91,71 +59,55 @@ static const char text[] =
     "database is foreign, newer or damaged; 6 no NVRTC for --with-kernels; 7 a file cannot be read or "
     "written.";
 
-static enum status choose(struct export *e, enum form form, const char *output)
+static enum status choose(void *self, const struct command_option *option, char *value)
 {
+    struct export *e = self;
+    const enum form form = (enum form)option->number;
     if (e->form != FORM_NONE && e->form != form)
         return fail(E_USAGE, "only one of --header, --json, --csv and --t4 at a time");
     e->form = form;
-    if (output) e->output = output;
+    if (value) e->output = value;
     return OK;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static enum status set_shape(void *self, const struct command_option *option, char *value)
 {
-    struct export *e = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_HEADER:
-        st = choose(e, FORM_HEADER, argument);
-        break;
-    case KEY_KERNELS:
-        e->with_kernels = true;
-        break;
-    case KEY_PTX:
-        e->with_ptx = true;
-        break;
-    case KEY_JSON:
-        st = choose(e, FORM_JSON, NULL);
-        break;
-    case KEY_CSV:
-        st = choose(e, FORM_CSV, NULL);
-        break;
-    case KEY_T4:
-        st = choose(e, FORM_T4, NULL);
-        break;
-    case 'o':
-        e->output = argument;
-        break;
-    case KEY_GPU:
-        e->view.gpu = argument;
-        break;
-    case 's':
-        e->has_problem = true;
-        st = problem_parse(argument, &e->problem);
-        break;
-    case KEY_MEASURED:
-        e->rules.measured_only = true;
-        break;
-    case KEY_NO_CUBLAS:
-        e->rules.no_cublas = true;
-        break;
-    case KEY_DB:
-        e->view.file = argument;
-        break;
-    case ARGP_KEY_END:
-        if (e->form == FORM_NONE)
-            st = fail(E_USAGE,
-                      "say what to write: --header FILE, --json, --csv or --t4 (see tune export --help)");
-        else if (e->with_kernels && e->form != FORM_HEADER)
-            st = fail(E_USAGE, "--with-kernels belongs to --header");
-        else if (e->with_ptx && !e->with_kernels) st = fail(E_USAGE, "--ptx belongs to --with-kernels");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !e->st) e->st = st;
-    return st ? EINVAL : 0;
+    struct export *e = self;
+    (void)option;
+    e->has_problem = true;
+    return problem_parse(value, &e->problem);
 }
+
+static enum status check_options(void *self)
+{
+    const struct export *e = self;
+    if (e->form == FORM_NONE)
+        return fail(E_USAGE,
+                    "say what to write: --header FILE, --json, --csv or --t4 (see tune export --help)");
+    if (e->with_kernels && e->form != FORM_HEADER) return fail(E_USAGE, "--with-kernels belongs to --header");
+    if (e->with_ptx && !e->with_kernels) return fail(E_USAGE, "--ptx belongs to --with-kernels");
+    return OK;
+}
+
+static const struct command_option options[] = {
+    {.about = "What is written:", .group = 1},
+    {"header", 0, "FILE", "winners as a C header with a lookup", OPTION_CALL(choose), .number = FORM_HEADER},
+    {"with-kernels", 0, NULL, "add their machine code and a launcher",
+     OPTION_FLAG(struct export, with_kernels)},
+    {"ptx", 0, NULL, "add their PTX, for GPUs of later architectures", OPTION_FLAG(struct export, with_ptx)},
+    {"json", 0, NULL, "winners as JSON, one object per line", OPTION_CALL(choose), .number = FORM_JSON},
+    {"csv", 0, NULL, "winners as CSV with a header line", OPTION_CALL(choose), .number = FORM_CSV},
+    {"t4", 0, NULL, "all trials in the T4 results format, for Kernel Tuner and others", OPTION_CALL(choose),
+     .number = FORM_T4},
+    {"output", 'o', "FILE", "output file, instead of standard output", OPTION_TEXT(struct export, output)},
+    {.about = "Of what:", .group = 2},
+    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+     OPTION_TEXT(struct export, view.gpu)},
+    {"shape", 's', "P", "only this problem", OPTION_CALL(set_shape)},
+    {"measured", 0, NULL, "only measured winners", OPTION_FLAG(struct export, rules.measured_only)},
+    {"without-cublas", 0, NULL, "leave out problems that cuBLAS won",
+     OPTION_FLAG(struct export, rules.no_cublas)},
+    OPTION_ROW_DB(struct export, view.file)};
 
 static enum status nothing(struct export *e)
 {
@@ -237,9 +189,12 @@ static enum status write_list(struct export *e)
 
 enum status cmd_export(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = text};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = text,
+                                             .check = check_options};
     struct export e = {0};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &e), st = e.st ? e.st : parsed;
+    enum status st = command_line_read(&line, argc, argv, &e);
     if (!st) st = db_view_open(&e.view);
     if (!st) st = db_check_whole(e.view.db);
     if (!st && e.has_problem) e.view.filter.problem = &e.problem;

@@ -1,6 +1,5 @@
 #include "export_geometry.h"
 
-#include "gemm_block.h"
 #include "workspace.h"
 #include <string.h>
 
@@ -52,10 +51,22 @@ _Static_assert((int)GEMM_TYPE_COUNT == (int)GT_WINNER_TYPES, "an exported header
 
 _Static_assert(LAUNCH_KERNELS_MAX == 3, "struct gt_winner_plan has places for three kernels");
 
+/* A number in the argument of a plan; what the kernels are not told is `otherwise`. */
+static int32_t argument(const struct launch_plan *plan, const struct launch_block *block,
+                        enum launch_value value, int64_t otherwise)
+{
+    const struct launch_field field = block->field[value];
+    int32_t number = (int32_t)otherwise;
+    if (field.bytes == sizeof number) memcpy(&number, plan->argument + field.offset, sizeof number);
+    if (field.bytes != sizeof otherwise) return number;
+    memcpy(&otherwise, plan->argument + field.offset, sizeof otherwise);
+    return (int32_t)otherwise;
+}
+
 /* The kernels of a plan in their places: what packs, the product, what sums. The product is the one that is
  * launched whatever k is. */
-static void place(const struct launch_plan *plan, const char *product, struct gt_winner_plan *out,
-                  const char *entries[3])
+static void place(const struct launch_plan *plan, const struct launch_block *block, const char *product,
+                  struct gt_winner_plan *out, const char *entries[3])
 {
     int first = 0;
     memset(out, 0, sizeof *out);
@@ -72,10 +83,9 @@ static void place(const struct launch_plan *plan, const char *product, struct gt
     }
     if (plan->kernels == 0) return;
     out->kernels = plan->kernels;
-    const struct gemm_args args = gemm_args_in(plan);
-    out->splits = args.splits;
-    out->k_per_split = args.k_per_split;
-    out->group = args.group;
+    out->splits = argument(plan, block, VALUE_SPLITS, 1);
+    out->k_per_split = argument(plan, block, VALUE_K_PER_SPLIT, plan->k);
+    out->group = argument(plan, block, VALUE_GROUP, 1);
     out->counters = plan->counters;
     out->workspace_bytes = plan->workspace_bytes;
     out->batch_per_launch = plan->batch_per_launch;
@@ -159,6 +169,13 @@ void geometry_allow(struct gt_winner_geometry *g, const struct config *config, c
     if (g->workspace_mib < mib) g->workspace_mib = mib;
 }
 
+bool geometry_is_told(const struct config *config, const struct problem *problem, const struct gpu *gpu)
+{
+    struct launch_geometry geometry;
+    const struct template *t = config->template;
+    return t->block || (t->geometry && t->geometry(config, problem, gpu, &geometry));
+}
+
 bool geometry_find(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                    struct gt_winner_geometry *g, const char *entries[3])
 {
@@ -206,5 +223,6 @@ void geometry_plan(const struct config *config, const struct problem *problem, s
     struct launch_plan plan;
     config->template->plan(config, problem, &plan);
     entries[0] = entries[1] = entries[2] = NULL;
-    place(&plan, plan.kernels ? plan.kernel[plan.kernels == 3].entry : "", out, entries);
+    place(&plan, config->template->block, plan.kernels ? plan.kernel[plan.kernels == 3].entry : "", out,
+          entries);
 }

@@ -2,7 +2,7 @@
  * template's code.
  *
  * The numbers are those that the template declares (launch_geometry.h), in the form that the formula of
- * winner_lookup_code.h needs. Knows no template by name.
+ * winner_plan_code.h needs. Knows no template by name.
  */
 #ifndef GT_EXPORT_GEOMETRY_H
 #define GT_EXPORT_GEOMETRY_H
@@ -19,6 +19,10 @@ struct gt_winner geometry_winner(const struct problem *problem);
 /* The least alignment of A, B and C with which a legal configuration may run problem, as gt_winner_align. */
 int32_t geometry_needs(const struct config *config, const struct problem *problem, const struct gpu *gpu);
 
+/* Does the template tell how config is launched: by a geometry, or by what the bytes of its argument mean?
+ * Else no header can have it. */
+bool geometry_is_told(const struct config *config, const struct problem *problem, const struct gpu *gpu);
+
 /* False if the template declares no geometry: then the configuration serves problem alone, as geometry_plan
  * says. config must be legal for problem on gpu. *entries: the names of the kernels that may be launched,
  * constants of the template, in the places of struct gt_winner_plan; NULL where there is none. */
@@ -30,7 +34,7 @@ bool geometry_find(const struct config *config, const struct problem *problem, c
 void geometry_allow(struct gt_winner_geometry *geometry, const struct config *config,
                     const struct problem *problem);
 
-/* The template's own plan, and the kernels of that. */
+/* The template's own plan, and the kernels of that. geometry_is_told must be true. */
 void geometry_plan(const struct config *config, const struct problem *problem, struct gt_winner_plan *plan,
                    const char *entries[3]);
 

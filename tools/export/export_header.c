@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_shape_weights_h[], text_winner_lookup_h[], text_winner_lookup_code_h[],
-    text_winner_launch_h[], text_winner_launch_code_h[];
+extern const char text_shape_weights_h[], text_winner_lookup_h[], text_winner_plan_code_h[],
+    text_winner_lookup_code_h[], text_winner_launch_h[], text_winner_launch_code_h[];
 
 /* ---- names ---- */
 
@@ -453,8 +453,8 @@ static enum status write_definitions(const struct header *h, FILE *f)
     fprintf(f,
             "#if (defined(GT_WINNERS_IMPLEMENTATION) || defined(GT_WINNERS_STATIC)) && "
             "!defined(%s_IMPLEMENTED)\n"
-            "#define %s_IMPLEMENTED\n\n%s\n%s\n",
-            h->guard, h->guard, text_shape_weights_h, text_winner_lookup_code_h);
+            "#define %s_IMPLEMENTED\n\n%s\n%s\n%s\n",
+            h->guard, h->guard, text_shape_weights_h, text_winner_plan_code_h, text_winner_lookup_code_h);
     if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_code_h);
     enum status st = write_tables(h, f);
     fprintf(f,

@@ -84,6 +84,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
     if (w->base.problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
     if (rules->no_cublas && !w->config.template) return "cuBLAS is the fastest, and asked to be left out";
+    if (w->config.template && !geometry_is_told(&w->config, &w->base.problem, &w->gpu))
+        return "its template declares neither a geometry nor what its kernels' argument means";
     return NULL;
 }
 

@@ -8,6 +8,8 @@
 #include "shape_weights.h"
 #include "winner_lookup.h"
 
+#include "winner_plan_code.h"
+
 #include "winner_lookup_code.h"
 
 #endif

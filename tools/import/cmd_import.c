@@ -1,9 +1,9 @@
 /* cmd_import.c — tune import: results of other machines and other tuners. Ours go into the database; those of
  * other kernels are shown, and written as T4.
  */
+#include "command_line.h"
 #include "commands.h"
 #include "import_ours.h"
-#include "options.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -21,23 +21,29 @@ struct import {
     bool list;
     enum table_format format;
     const char *t4; /* --t4 */
-    char **paths;
-    int count;
-    enum status st; /* of parsing */
+    struct command_words paths;
 
     struct db *db;
     struct table *table;
     char descriptors[4096];
 };
 
-enum { KEY_LIST = 256, KEY_T4, KEY_DB, KEY_FORMAT };
+static enum status check_options(void *self)
+{
+    const struct import *im = self;
+    if (im->paths.count == 0) return fail(E_USAGE, "name a file to import");
+    if (im->t4 && (im->paths.count != 1 || im->list))
+        return fail(E_USAGE, "--t4 takes one file, and no --list");
+    return OK;
+}
 
-static const struct argp_option options[] = {
-    {"list", 'l', NULL, 0, "show what the files contain and store nothing", 0},
-    {"format", KEY_FORMAT, "F", 0, "format of the list: table (default), json or csv", 0},
-    {"t4", KEY_T4, "OUT", 0, "write the results of one file in the T4 format and store nothing", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {0}};
+static const struct command_option options[] = {
+    {"list", 'l', NULL, "show what the files contain and store nothing", OPTION_FLAG(struct import, list)},
+    {"format", 0, "F", "format of the list: table (default), json or csv",
+     OPTION_FORMAT(struct import, format)},
+    {"t4", 0, "OUT", "write the results of one file in the T4 format and store nothing",
+     OPTION_TEXT(struct import, t4)},
+    OPTION_ROW_DB(struct import, file)};
 
 static const char text[] =
     "Import winners and trials that tune export wrote, and inspect the files of other auto-tuners.\vWinners "
@@ -63,39 +69,6 @@ static const char text[] =
     "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing that could be imported; 4 the "
     "database is foreign, newer or damaged; 7 a file cannot be read or written; 8 another process has locked "
     "the database.";
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct import *im = state->input;
-    enum status st = OK;
-    switch (key) {
-    case 'l':
-        im->list = true;
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &im->format);
-        break;
-    case KEY_T4:
-        im->t4 = argument;
-        break;
-    case KEY_DB:
-        im->file = argument;
-        break;
-    case ARGP_KEY_ARGS:
-        im->paths = state->argv + state->next;
-        im->count = state->argc - state->next;
-        break;
-    case ARGP_KEY_END:
-        if (im->count == 0) st = fail(E_USAGE, "name a file to import");
-        else if (im->t4 && (im->count != 1 || im->list))
-            st = fail(E_USAGE, "--t4 takes one file, and no --list");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !im->st) im->st = st;
-    return st ? EINVAL : 0;
-}
 
 /* ---- listing ---- */
 
@@ -157,14 +130,14 @@ static void add_row(struct table *t, const char *path, const struct recorded *r)
     parameters_text(r->parameters, r->best, parameters, sizeof parameters);
     table_text(t, path);
     table_text(t, r->format == RECORDED_CACHE ? "Kernel Tuner cache" : "T4");
-    table_text(t, r->device[0] ? r->device : NULL);
-    table_text(t, r->kernel[0] ? r->kernel : NULL);
-    table_text(t, r->problem[0] ? r->problem : NULL);
+    table_text(t, table_said(r->device));
+    table_text(t, table_said(r->kernel));
+    table_text(t, table_said(r->problem));
     table_number(t, (double)r->rows);
     for (int i = 0; i < RECORDED_VERDICTS; i++) table_number(t, (double)r->counts[i]);
-    table_number(t, r->best_ms > 0 ? r->best_ms : (double)NAN);
-    table_text(t, best[0] ? best : NULL);
-    table_text(t, parameters[0] ? parameters : NULL);
+    table_number(t, table_known(r->best_ms));
+    table_text(t, table_said(best));
+    table_text(t, table_said(parameters));
     table_number(t, (double)r->ours);
     table_number(t, (double)r->broken);
     table_bool(t, r->cut);
@@ -332,12 +305,17 @@ static enum status import_file(struct import *im, const char *path)
 
 enum status cmd_import(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = text, .args_doc = "FILE..."};
-    struct import im = {.count = 0};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &im), st = im.st ? im.st : parsed;
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = text,
+                                             .arguments = "FILE...",
+                                             .words = offsetof(struct import, paths),
+                                             .check = check_options};
+    struct import im = {.list = false};
+    enum status st = command_line_read(&line, argc, argv, &im);
     if (!st && !(im.table = table_new(columns, sizeof columns / sizeof *columns)))
         st = fail(E_MEMORY, "out of memory");
-    for (int i = 0; !st && i < im.count; i++) st = import_file(&im, im.paths[i]);
+    for (int i = 0; !st && i < im.paths.count; i++) st = import_file(&im, im.paths.at[i]);
     if (!st && im.list) st = table_print(im.table, im.format, stdout);
     table_free(im.table);
     db_close(im.db);

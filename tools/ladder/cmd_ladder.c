@@ -1,19 +1,18 @@
 /* cmd_ladder.c — tune ladder: the eight rungs from naive to warp tiling and the tuned configuration, each
  * judged and timed against cuBLAS and the roofline that this GPU was measured to have.
  */
+#include "command_line.h"
 #include "commands.h"
 #include "compile.h"
+#include "db_view.h"
 #include "gpu.h"
 #include "ladder_run.h"
 #include "ladder_show.h"
-#include "options.h"
 #include "paths.h"
-#include "plot.h"
 #include "print.h"
 #include "problem_list.h"
 #include "table.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,96 +23,41 @@ struct options {
     const char *rung, *plot, *gpu, *db;
     enum table_format format;
     bool hot, compile_only;
-    enum status st; /* of parsing */
 };
 
-enum {
-    KEY_RUNG = 256,
-    KEY_SUITE,
-    KEY_PLOT,
-    KEY_FORMAT,
-    KEY_GPU,
-    KEY_DB,
-    KEY_HOT,
-    KEY_COMPILE_ONLY,
-    KEY_SHAPE
-};
-
-static const struct argp_option option_list[] = {
-    {"shape", KEY_SHAPE, "P", 0, "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", 0},
-    {"suite", KEY_SUITE, "FILE", 0, "a file with one problem per line", 0},
-    {"rung", KEY_RUNG, "NAME", 0, "only this rung, for example warptiled", 0},
-    {"plot", KEY_PLOT, "FILE", 0, "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {"gpu", KEY_GPU, "GPU", 0,
-     "number of the GPU to run on (default 0); with --compile-only a name such as h200", 0},
-    {"db", KEY_DB, "FILE", 0, "database in which the tuned winner is looked up", 0},
-    {"hot", KEY_HOT, NULL, 0, "leave the operands in the L2 cache between calls instead of rotating them", 0},
-    {"compile-only", KEY_COMPILE_ONLY, NULL, 0, "registers, spills and occupancy of each rung; needs no GPU",
-     0},
-    {0},
-};
-
-static error_t parse(int key, char *value, struct argp_state *state)
+static enum status check_options(void *self)
 {
-    struct options *o = state->input;
-    if (o->st) return 0; /* the first mistake is the one to tell */
-    switch (key) {
-    case KEY_SHAPE:
-        o->st = problem_list_add(&o->problems, value);
-        break;
-    case KEY_SUITE:
-        o->st = problem_list_add_suite(&o->problems, value);
-        break;
-    case KEY_RUNG:
-        o->rung = value;
-        break;
-    case KEY_PLOT:
-        o->plot = value;
-        o->st = plot_check(value);
-        break;
-    case KEY_FORMAT:
-        o->st = table_format_parse(value, &o->format);
-        break;
-    case KEY_GPU:
-        o->gpu = value;
-        break;
-    case KEY_DB:
-        o->db = value;
-        break;
-    case KEY_HOT:
-        o->hot = true;
-        break;
-    case KEY_COMPILE_ONLY:
-        o->compile_only = true;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static enum status read_options(int argc, char **argv, struct options *options)
-{
-    static const char about[] =
-        "Run the eight rungs from naive to warp tiling and the tuned configuration, check each result, and "
-        "compare their times with cuBLAS and the measured roofline.\vIf the database has no winner, the last "
-        "row is the fastest trial so far, or the configuration that the model ranks first; its name says "
-        "which. Times are medians of blocks that alternate with cuBLAS; 'of cuBLAS' is cuBLAS's time in "
-        "those blocks divided by the row's.\n"
-        "\n"
-        "Example: tune ladder --shape 4096x4096x4096 --plot ladder.svg";
-    static const struct argp argp = {option_list, parse, NULL, about, NULL, NULL, NULL};
-    static const int repeatable[] = {KEY_SHAPE, KEY_SUITE, 0};
-    static const struct option_rules rules = {.repeatable = repeatable};
-    enum status st = options_parse(&argp, &rules, argc, argv, options);
-    if (st || options->st) return options->st ? options->st : st;
-    if (options->problems.count == 0)
-        return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
-    if (options->compile_only && options->plot)
+    const struct options *o = self;
+    if (o->problems.count == 0) return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
+    if (o->compile_only && o->plot)
         return fail(E_USAGE, "--plot draws measured times, which --compile-only does not take");
     return OK;
 }
+
+static const struct command_option option_list[] = {
+    {"shape", 0, "P", "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", .repeats = true,
+     OPTION_CALL(problem_list_shape)},
+    OPTION_ROW_SUITE,
+    {"rung", 0, "NAME", "only this rung, for example warptiled", OPTION_TEXT(struct options, rung)},
+    {"plot", 0, "FILE", "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)",
+     OPTION_PLOT(struct options, plot)},
+    OPTION_ROW_FORMAT(struct options, format),
+    {"gpu", 0, "GPU", "number of the GPU to run on (default 0); with --compile-only a name such as h200",
+     OPTION_TEXT(struct options, gpu)},
+    {"db", 0, "FILE", "database in which the tuned winner is looked up", OPTION_TEXT(struct options, db)},
+    {"hot", 0, NULL, "leave the operands in the L2 cache between calls instead of rotating them",
+     OPTION_FLAG(struct options, hot)},
+    {"compile-only", 0, NULL, "registers, spills and occupancy of each rung; needs no GPU",
+     OPTION_FLAG(struct options, compile_only)}};
+
+static const char about[] =
+    "Run the eight rungs from naive to warp tiling and the tuned configuration, check each result, and "
+    "compare their times with cuBLAS and the measured roofline.\vIf the database has no winner, the last "
+    "row is the fastest trial so far, or the configuration that the model ranks first; its name says "
+    "which. Times are medians of blocks that alternate with cuBLAS; 'of cuBLAS' is cuBLAS's time in "
+    "those blocks divided by the row's.\n"
+    "\n"
+    "Example: tune ladder --shape 4096x4096x4096 --plot ladder.svg";
 
 /* A rung that ran wrong is not a slow rung: the command must not end as if all were well. */
 static enum status all_right(const struct options *o, const struct ladder_run *runs)
@@ -132,13 +76,6 @@ static enum status all_right(const struct options *o, const struct ladder_run *r
                 first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
 }
 
-static void show_progress(size_t number, size_t count, const char *problem)
-{
-    char line[PROBLEM_TEXT_MAX + 64];
-    snprintf(line, sizeof line, "ladder: %zu of %zu, %s", number, count, problem);
-    print_replace(stderr, line);
-}
-
 static enum status run_all(const struct options *o, struct children *children, struct ladder_run *runs)
 {
     const struct worker_info *worker = children_worker(children, 0);
@@ -148,7 +85,9 @@ static enum status run_all(const struct options *o, struct children *children, s
     for (size_t i = 0; i < o->problems.count && !st; i++) {
         char text[PROBLEM_TEXT_MAX];
         runs[i].problem = o->problems.at[i];
-        if (live) show_progress(i + 1, o->problems.count, ladder_shape(&o->problems.at[i], text));
+        if (live)
+            problem_list_progress("ladder", i + 1, o->problems.count,
+                                  reading_shape(&o->problems.at[i], text));
         st = ladder_run_rungs(o->rung, &runs[i]);
         if (!st && !o->rung) st = ladder_run_add_tuned(children, o->db, &worker->gpu, worker, &runs[i]);
         if (!st) st = ladder_run_build(children, worker->gpu.arch, &runs[i]);
@@ -210,13 +149,17 @@ static enum status find_descriptor(const char *name, struct gpu *gpu)
 
 enum status cmd_ladder(int argc, char **argv)
 {
+    static const struct command_line line = {.options = option_list,
+                                             .option_count = sizeof option_list / sizeof *option_list,
+                                             .about = about,
+                                             .check = check_options};
     struct options options = {.format = TABLE_TEXT};
     struct children *children = NULL;
     struct ladder_run *runs = NULL, probe;
     struct gpu gpu;
     char cache[4096];
     int device = 0;
-    enum status st = read_options(argc, argv, &options);
+    enum status st = command_line_read(&line, argc, argv, &options);
     if (!st)
         st = ladder_run_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
     if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);

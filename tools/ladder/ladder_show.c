@@ -1,8 +1,10 @@
 #include "ladder_show.h"
 
+#include "db_view.h"
 #include "model.h"
 #include "plot.h"
 #include "print.h"
+#include "race_cells.h"
 #include "template.h"
 
 #include <math.h>
@@ -11,25 +13,9 @@
 
 #define SERIES_MAX (LADDER_ROWS_MAX + 1) /* and the roofline */
 
-const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX])
-{
-    problem_format(problem, text);
-    return strncmp(text, "sgemm:nn:", 9) == 0 ? text + 9 : text;
-}
-
-static double tflops(const struct problem *problem, double time_us)
-{
-    return time_us > 0 ? problem_flop(problem) / time_us * 1e-6 : NAN;
-}
-
 static double percent(double part, double whole)
 {
     return part > 0 && whole > 0 ? 100 * part / whole : NAN;
-}
-
-static double or_empty(double x)
-{
-    return x > 0 ? x : NAN;
 }
 
 static const struct column measured_columns[] = {
@@ -55,18 +41,18 @@ static void add_row(struct table *table, const struct ladder_run *run, const str
 {
     char shape[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX];
     config_format(&row->config, config);
-    table_text(table, ladder_shape(&run->problem, shape));
+    table_text(table, reading_shape(&run->problem, shape));
     table_text(table, row->name);
-    table_number(table, or_empty(row->time_us));
-    table_number(table, tflops(&run->problem, row->time_us));
+    table_number(table, table_known(row->time_us));
+    table_number(table, race_tflops(&run->problem, row->time_us));
     table_number(table, percent(row->anchor_us, row->time_us));
     table_number(table, percent(least_us, row->time_us));
-    table_number(table, or_empty(row->build.facts.registers));
+    table_number(table, table_known(row->build.facts.registers));
     table_number(table, row->build.facts.spill_bytes);
     table_text(table, verdict_name(row->outcome.verdict));
     table_bool(table, row->outcome.exact);
     table_number(table, row->outcome.worst_error);
-    table_text(table, row->outcome.detail[0] ? row->outcome.detail : NULL);
+    table_text(table, table_said(row->outcome.detail));
     table_text(table, config);
     table_text(table, gpu);
     table_bool(table, cold);
@@ -76,10 +62,10 @@ static void add_cublas(struct table *table, const struct ladder_run *run, double
                        bool cold)
 {
     char shape[PROBLEM_TEXT_MAX];
-    table_text(table, ladder_shape(&run->problem, shape));
+    table_text(table, reading_shape(&run->problem, shape));
     table_text(table, "cuBLAS");
     table_number(table, run->anchor_us);
-    table_number(table, tflops(&run->problem, run->anchor_us));
+    table_number(table, race_tflops(&run->problem, run->anchor_us));
     table_number(table, 100);
     table_number(table, percent(least_us, run->anchor_us));
     for (int i = 0; i < 2; i++) table_number(table, NAN);
@@ -137,16 +123,16 @@ enum status ladder_draw(const struct ladder_run *runs, size_t count, const struc
     }
     for (size_t i = 0; i < count; i++) {
         const struct ladder_run *run = &runs[i];
-        const double unit = anchored ? tflops(&run->problem, run->anchor_us) : 1;
+        const double unit = anchored ? race_tflops(&run->problem, run->anchor_us) : 1;
         double *point = value + i * (size_t)series;
-        group[i] = ladder_shape(&run->problem, text[i]);
+        group[i] = reading_shape(&run->problem, text[i]);
         for (int j = 0; j < rungs; j++) {
-            point[j] = j < run->count ? tflops(&run->problem, run->row[j].time_us) / unit : NAN;
+            point[j] = j < run->count ? race_tflops(&run->problem, run->row[j].time_us) / unit : NAN;
             if (j < run->count) serie[j] = run->row[j].name;
         }
-        point[rungs] =
-            tflops(&run->problem, model_roofline_us(&run->problem, roofline->tflops, roofline->gb_per_s)) /
-            unit;
+        point[rungs] = race_tflops(&run->problem,
+                                   model_roofline_us(&run->problem, roofline->tflops, roofline->gb_per_s)) /
+                       unit;
     }
     serie[rungs] = "roofline";
     snprintf(title, sizeof title, "The ladder on %s", gpu);
@@ -187,13 +173,13 @@ static void add_compiled(struct table *table, const struct ladder_run *run, cons
     config_format(&row->config, config);
     table_text(table, problem_op_name(&run->problem));
     table_text(table, row->name);
-    table_number(table, or_empty(build->facts.registers));
+    table_number(table, table_known(build->facts.registers));
     table_number(table, build->built ? (double)build->facts.spill_bytes : (double)NAN);
     table_number(table, needs.smem_bytes + build->facts.static_smem_bytes);
     table_number(table, needs.threads);
     table_number(table, build->built ? (double)seen.blocks_per_sm : (double)NAN);
     table_bool(table, build->built);
-    table_text(table, build->detail[0] ? build->detail : NULL);
+    table_text(table, table_said(build->detail));
     table_text(table, config);
     table_text(table, gpu->id[0] ? gpu->id : gpu->name);
 }

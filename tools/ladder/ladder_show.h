@@ -13,9 +13,6 @@ struct roofline {
     double tflops, gb_per_s;
 };
 
-/* A shape as people write it: the usual type and op are left out. Returns a place in text. */
-const char *ladder_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX]);
-
 /* Times of every row and of cuBLAS on stdout. cold: operands were rotated beyond the cache. */
 enum status ladder_show(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
                         const struct worker_info *worker, bool cold, enum table_format format);

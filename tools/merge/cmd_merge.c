@@ -1,17 +1,15 @@
 /* cmd_merge.c — tune merge: databases of several machines in one. */
+#include "command_line.h"
 #include "commands.h"
 #include "db_exchange.h"
-#include "options.h"
 #include "print.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 struct merging {
-    char **files; /* the first takes in the others */
-    int count;
+    struct command_words files; /* the first takes in the others */
 };
 
 static const char text[] =
@@ -31,37 +29,29 @@ static const char text[] =
     "Exit status: 0 done; 1 a file is not there; 2 wrong command line; 4 a file is foreign, newer or "
     "damaged: nothing was merged; 7 a file cannot be read or written; 8 another process has locked OUT.";
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static enum status check_files(void *self)
 {
-    struct merging *m = state->input;
-    (void)argument;
-    switch (key) {
-    case ARGP_KEY_ARGS:
-        m->files = state->argv + state->next;
-        m->count = state->argc - state->next;
-        break;
-    case ARGP_KEY_END:
-        if (m->count >= 2) break;
-        fail(E_USAGE, "name the file that takes in, and those that it takes in");
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    const struct merging *m = self;
+    if (m->files.count >= 2) return OK;
+    return fail(E_USAGE, "name the file that takes in, and those that it takes in");
 }
 
 enum status cmd_merge(int argc, char **argv)
 {
-    const struct argp argp = {.parser = parse, .doc = text, .args_doc = "OUT FILE..."};
+    static const struct command_line line = {.about = text,
+                                             .arguments = "OUT FILE...",
+                                             .words = offsetof(struct merging, files),
+                                             .check = check_files};
     struct merging m = {0};
-    enum status st = options_parse(&argp, NULL, argc, argv, &m);
+    enum status st = command_line_read(&line, argc, argv, &m);
     if (st) return st;
-    const char *out = m.files[0];
+    const char *out = m.files.at[0];
     struct db *db = NULL;
     struct db_merged merged;
     st = db_open(out, DB_WRITE, &db);
     if (st) return st;
-    if (!(st = db_check_whole(db))) st = db_merge(db, (const char *const *)m.files + 1, m.count - 1, &merged);
+    if (!(st = db_check_whole(db)))
+        st = db_merge(db, (const char *const *)m.files.at + 1, m.files.count - 1, &merged);
     db_close(db);
     if (st) return st;
     print_line(stdout,

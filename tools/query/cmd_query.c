@@ -1,34 +1,36 @@
 /* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
+#include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
-#include "options.h"
+#include "problem_list.h"
+#include "race_cells.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct query {
+    struct problem_list problems; /* --shape; none: all */
     struct db_view view;
-    struct problem *problems; /* --shape; none: all */
-    size_t problem_count;
-    bool predicted, measured; /* neither: both */
+    bool predicted, measured;          /* neither: both */
+    struct db_preference *preferences; /* all that hold */
+    size_t preference_count;
+    enum status st; /* of keeping them */
     struct table *table;
-    enum status st; /* of parsing */
 };
 
-enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT, KEY_ALL, KEY_PREDICTED, KEY_MEASURED };
-
-static const struct argp_option options[] = {
-    {"gpu", KEY_GPU, "G", 0, "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     0},
-    {"shape", 's', "P", 0, "only this problem, MxNxK or in full (see tune --help); may be repeated", 0},
-    {"measured", KEY_MEASURED, NULL, 0, "only what was measured", 0},
-    {"predicted", KEY_PREDICTED, NULL, 0, "only what was predicted without the GPU", 0},
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv; json and csv have more columns", 0},
-    {"all", KEY_ALL, NULL, 0, "everything that is known, one line per value, instead of a table", 0},
-    {0}};
+static const struct command_option options[] = {
+    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
+     OPTION_TEXT(struct query, view.gpu)},
+    {"shape", 's', "P", "only this problem, MxNxK or in full (see tune --help); may be repeated",
+     .repeats = true, OPTION_CALL(problem_list_shape)},
+    {"measured", 0, NULL, "only what was measured", OPTION_FLAG(struct query, measured)},
+    {"predicted", 0, NULL, "only what was predicted without the GPU", OPTION_FLAG(struct query, predicted)},
+    OPTION_ROW_DB(struct query, view.file),
+    {"format", 0, "F", "table (default), json or csv; json and csv have more columns",
+     OPTION_FORMAT(struct query, view.format)},
+    {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
+     OPTION_FORMAT(struct query, view.format), .number = TABLE_ALL}};
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU.\vOne row per problem, GPU and cache "
@@ -39,7 +41,8 @@ static const char text[] =
     "within 0.5 %. Provenance is measured or predicted (by the model, without the GPU: a ranking, not a "
     "promise). State is ok; stale, if it was measured with another driver or by another method than the "
     "present ones: it is correct but may no longer be the fastest; or unusable, if its kernel has changed "
-    "since: tune it again.\n"
+    "since: tune it again. Pinned is since when a person wants this configuration (tune --pin), excluded how "
+    "many others they never want; tune explain names them.\n"
     "\n"
     "json is one array of objects and csv has one header line; both use the same column names, print every "
     "digit, and add the versions, the reason for a state, and the size of the search.\n"
@@ -54,58 +57,11 @@ static const char text[] =
     "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
     "shape; 4 the database is foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
 
-static enum status add_problem(struct query *query, const char *argument)
-{
-    struct problem *grown = realloc(query->problems, (query->problem_count + 1) * sizeof *grown);
-    if (!grown) return fail(E_MEMORY, "out of memory while reading the command line");
-    query->problems = grown;
-    enum status st = problem_parse(argument, &grown[query->problem_count]);
-    if (!st) query->problem_count++;
-    return st;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct query *query = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_GPU:
-        query->view.gpu = argument;
-        break;
-    case KEY_DB:
-        query->view.file = argument;
-        break;
-    case KEY_PREDICTED:
-        query->predicted = true;
-        break;
-    case KEY_MEASURED:
-        query->measured = true;
-        break;
-    case KEY_ALL:
-        query->view.format = TABLE_ALL;
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &query->view.format);
-        break;
-    case 's':
-        st = add_problem(query, argument);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !query->st) query->st = st;
-    return st ? EINVAL : 0;
-}
-
 static const struct column columns[] = {
     {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
     {"configuration", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
-    {"time_us", "time (us)", COLUMN_NUMBER, 2},
-    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(2), 2},
-    {"ratio", "x cuBLAS", COLUMN_NUMBER | COLUMN_RANK(1), 3},
-    {"ratio_low", "low", COLUMN_NUMBER | COLUMN_RANK(4), 3},
-    {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    RACE_COLUMNS,
     {"tied", "tied", COLUMN_BOOL | COLUMN_RANK(5), 0},
     {"provenance", "provenance", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
     {"state", "state", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
@@ -130,18 +86,39 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
+    {"pinned", "pinned", COLUMN_TEXT | COLUMN_RANK(3), 0},
+    {"excluded", "excluded", COLUMN_NUMBER | COLUMN_RANK(4), 0},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-/* 0 is "none" in the store. */
-static double known(double value)
+static bool keep_preference(void *self, const struct db_preference *preference)
 {
-    return value != 0 ? value : (double)NAN;
+    struct query *query = self;
+    struct db_preference *grown = realloc(query->preferences, (query->preference_count + 1) * sizeof *grown);
+    if (!grown) {
+        query->st = fail(E_MEMORY, "out of memory for the preferences");
+        return false;
+    }
+    query->preferences = grown;
+    query->preferences[query->preference_count++] = *preference;
+    return true;
 }
 
-static const char *said(const char *value)
+/* Since when the winner is pinned, and how many others are excluded. */
+static void add_preferences(const struct query *query, const struct db_winner *w)
 {
-    return value[0] ? value : NULL;
+    const char *pinned = NULL;
+    int excluded = 0;
+    for (size_t i = 0; i < query->preference_count; i++) {
+        const struct db_preference *p = &query->preferences[i];
+        if (strcmp(p->gpu.name, w->gpu.name) != 0 || p->gpu.sm_count != w->gpu.sm_count ||
+            !problem_equal(&p->problem, &w->base.problem))
+            continue;
+        if (!p->pin) excluded++;
+        else if (strcmp(p->config_text, w->config_text) == 0) pinned = p->when;
+    }
+    table_text(query->table, pinned);
+    table_number(query->table, excluded ? excluded : (double)NAN);
 }
 
 static bool add_row(void *self, const struct db_winner *w)
@@ -156,35 +133,32 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, w->gpu.name);
     table_text(t, problem);
     table_text_brief(t, w->config_text, brief);
-    table_number(t, known(w->base.time_us));
-    table_number(t, reading_tflops(&w->base.problem, w->base.time_us));
-    table_number(t, known(w->base.ratio));
-    table_number(t, known(w->base.ratio_low));
-    table_number(t, known(w->base.ratio_high));
+    race_cells(t, &w->base);
     table_bool(t, w->tied);
     table_text(t, w->base.predicted ? "predicted" : "measured");
     table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");
     table_bool(t, w->stale);
     table_bool(t, w->unusable);
-    table_text(t, said(w->why));
+    table_text(t, table_said(w->why));
     table_text(t, w->base.cold ? "cold" : "hot");
     table_text(t, w->base.when);
-    table_text(t, said(w->driver));
-    table_text(t, said(w->cublas));
-    table_text(t, said(w->nvrtc));
-    table_text(t, said(w->gpu.id));
+    table_text(t, table_said(w->driver));
+    table_text(t, table_said(w->cublas));
+    table_text(t, table_said(w->nvrtc));
+    table_text(t, table_said(w->gpu.id));
     table_text(t, arch);
-    table_text(t, said(w->gpu_uuid));
-    table_text(t, said(w->rival));
-    table_number(t, known(w->base.anchor_us));
+    table_text(t, table_said(w->gpu_uuid));
+    table_text(t, table_said(w->rival));
+    table_number(t, table_known(w->base.anchor_us));
     table_bool(t, w->base.exact);
     table_number(t, w->rounds);
     table_number(t, w->trials);
     table_number(t, (double)w->legal_count);
-    table_number(t, known(w->model_rank));
+    table_number(t, table_known(w->model_rank));
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
     table_number(t, reading_workspace(w));
+    add_preferences(query, w);
     return true;
 }
 
@@ -192,10 +166,11 @@ static enum status fill(struct query *query)
 {
     struct db_view *r = &query->view;
     const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
-    enum status st = OK;
-    if (query->problem_count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
-    for (size_t i = 0; !st && i < query->problem_count; i++) {
-        r->filter.problem = &query->problems[i];
+    enum status st = db_preferences(r->db, NULL, keep_preference, query);
+    if (st || (st = query->st)) return st;
+    if (query->problems.count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
+    for (size_t i = 0; !st && i < query->problems.count; i++) {
+        r->filter.problem = &query->problems.at[i];
         st = db_winners(r->db, &r->filter, now, add_row, query);
     }
     return st;
@@ -205,23 +180,22 @@ static enum status fill(struct query *query)
 static enum status nothing(struct query *query)
 {
     char problem[PROBLEM_TEXT_MAX];
-    if (query->problem_count) problem_format(&query->problems[0], problem);
+    if (query->problems.count) problem_format(&query->problems.at[0], problem);
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
-    return db_view_nothing(&query->view, what, query->problem_count ? problem : NULL);
+    return db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
 }
 
 enum status cmd_query(int argc, char **argv)
 {
-    static const int repeatable[] = {'s', 0},
-                     excluding[][2] = {{KEY_MEASURED, KEY_PREDICTED}, {KEY_ALL, KEY_FORMAT}, {0, 0}};
-    static const struct option_rules rules = {repeatable, excluding};
-    const struct argp argp = {.options = options, .parser = parse, .doc = text};
-    struct query query = {0};
-    enum status st = OK, printed;
-    enum status parsed = options_parse(&argp, &rules, argc, argv, &query);
-    if (parsed) st = query.st ? query.st : parsed;
+    static const char *const excluding[][2] = {{"measured", "predicted"}, {"all", "format"}, {NULL}};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = text,
+                                             .excluding = excluding};
+    struct query query = {.predicted = false};
+    enum status st = command_line_read(&line, argc, argv, &query), printed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
     st = db_view_open(&query.view);
@@ -233,7 +207,8 @@ enum status cmd_query(int argc, char **argv)
     }
 out:
     table_free(query.table);
-    free(query.problems);
+    problem_list_free(&query.problems);
+    free(query.preferences);
     db_view_close(&query.view);
     return st;
 }

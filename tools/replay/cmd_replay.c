@@ -1,14 +1,14 @@
 /* cmd_replay.c — tune replay: search strategies on recorded spaces, without a GPU. */
+#include "command_line.h"
 #include "commands.h"
-#include "options.h"
 #include "print.h"
 #include "replay.h"
+#include "replay_from.h"
+#include "replay_order.h"
 #include "search.h"
 #include "stats.h"
 #include "table.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,32 +17,20 @@
 enum { LIST_MAX = 16, SEEDS_MAX = 100000, PENDING_MAX = 4096 };
 
 struct replay {
-    char **paths;
-    int count;
+    struct command_words paths;
     char *strategy[LIST_MAX];
     int strategies;
     size_t pending[LIST_MAX];
     int pendings;
     int64_t seeds, limit, at;
     double noise_percent;
-    bool to_end;
+    bool to_end, order;
+    const char *from;
+    int64_t from_trials;         /* of each of its spaces; 0: all */
+    struct replay_spaces others; /* of that file */
     enum table_format format;
-    enum status st; /* of parsing */
     struct table *table;
 };
-
-enum { KEY_STRATEGY = 256, KEY_SEEDS, KEY_PENDING, KEY_TRIALS, KEY_END, KEY_AT, KEY_NOISE, KEY_FORMAT };
-
-static const struct argp_option options[] = {
-    {"strategy", KEY_STRATEGY, "NAME[,NAME...]", 0, "which (ils,gp); tune help tune lists them", 0},
-    {"pending", KEY_PENDING, "P[,P...]", 0, "proposals in flight (1)", 0},
-    {"seeds", KEY_SEEDS, "N", 0, "searches per row, with seeds 0 to N - 1 (100)", 0},
-    {"max-trials", KEY_TRIALS, "N", 0, "most evaluations of a search (1000)", 0},
-    {"to-end", KEY_END, NULL, 0, "continue until the strategy expects no more gain", 0},
-    {"at", KEY_AT, "N", 0, "continue until N evaluations and show what was reached", 0},
-    {"noise", KEY_NOISE, "PERCENT", 0, "standard deviation of the times that a strategy is told (0)", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {0}};
 
 static const char text[] =
     "Replay search strategies on recorded spaces, without a GPU.\vA recorded space is a file of measured "
@@ -70,21 +58,33 @@ static const char text[] =
     "when "
     "repeated with the same seed and other noise.\n"
     "\n"
+    "--from FILE begins with what is learned from the spaces of that file, as tune learns from the trials of "
+    "other problems in the database: of our own trials from those of other problems of the same type on the "
+    "same GPU, of other kernels from all that have the same parameters. The candidates are then in the "
+    "corrected order for every seed. --from-trials N takes only what a search of N trials (gp, seed 0) tried "
+    "there.\n"
+    "\n"
+    "--order shows, instead of searches, the rank correlation of predicted and recorded times and how close "
+    "to the best the first candidates are: what a prediction without a GPU is worth.\n"
+    "\n"
     "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
     "\n"
     "Examples:\n"
     "  tune replay --strategy ils,gp --pending 1,8,16,32 cache/*.json.gz\n"
     "  tune export --t4 -o trials.json && tune replay trials.json --format csv\n"
+    "  tune replay --order --from other.json trials.json\n"
     "\n"
     "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing to search, or the strategy is "
     "unknown; 7 a file cannot be read.";
 
 /* ---- command line ---- */
 
-static enum status parse_strategies(struct replay *r, char *list)
+static enum status set_strategies(void *self, const struct command_option *option, char *value)
 {
+    struct replay *r = self;
+    (void)option;
     r->strategies = 0;
-    for (char *rest = list, *name; (name = strsep(&rest, ","));) {
+    for (char *rest = value, *name; (name = strsep(&rest, ","));) {
         bool known = false;
         char names[256] = "";
         for (size_t i = 0; i < search_strategy_count; i++) {
@@ -99,33 +99,14 @@ static enum status parse_strategies(struct replay *r, char *list)
     return OK;
 }
 
-static enum status parse_count(const char *option, const char *word, int64_t most, int64_t *out)
+static enum status set_pending(void *self, const struct command_option *option, char *value)
 {
-    char *end;
-    errno = 0;
-    const long long n = strtoll(word, &end, 10);
-    if (end == word || *end || errno || n < 1 || n > most)
-        return fail(E_USAGE, "%s '%.40s' is not a whole number in 1..%" PRId64, option, word, most);
-    *out = n;
-    return OK;
-}
-
-static enum status parse_percent(const char *word, double *out)
-{
-    char *end;
-    *out = strtod(word, &end);
-    if (end == word || *end || !(*out >= 0 && *out <= 10))
-        return fail(E_USAGE, "--noise '%.40s' is not a number of per cent in 0..10", word);
-    return OK;
-}
-
-static enum status parse_pending(struct replay *r, char *list)
-{
+    struct replay *r = self;
     enum status st = OK;
     r->pendings = 0;
-    for (char *rest = list, *word; !st && (word = strsep(&rest, ","));) {
+    for (char *rest = value, *word; !st && (word = strsep(&rest, ","));) {
         int64_t pending = 0;
-        st = parse_count("--pending", word, PENDING_MAX, &pending);
+        st = command_whole(option->name, word, 1, PENDING_MAX, &pending);
         if (!st && r->pendings == LIST_MAX)
             st = fail(E_USAGE, "--pending takes at most %d numbers", LIST_MAX);
         if (!st) r->pending[r->pendings++] = (size_t)pending;
@@ -133,49 +114,51 @@ static enum status parse_pending(struct replay *r, char *list)
     return st;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static enum status set_noise(void *self, const struct command_option *option, char *value)
 {
-    struct replay *r = state->input;
-    enum status st = OK;
-    switch (key) {
-    case KEY_STRATEGY:
-        st = parse_strategies(r, argument);
-        break;
-    case KEY_PENDING:
-        st = parse_pending(r, argument);
-        break;
-    case KEY_SEEDS:
-        st = parse_count("--seeds", argument, SEEDS_MAX, &r->seeds);
-        break;
-    case KEY_TRIALS:
-        st = parse_count("--max-trials", argument, INT32_MAX, &r->limit);
-        break;
-    case KEY_END:
-        r->to_end = true;
-        break;
-    case KEY_AT:
-        st = parse_count("--at", argument, INT32_MAX, &r->at);
-        if (!st) r->limit = r->at;
-        break;
-    case KEY_NOISE:
-        st = parse_percent(argument, &r->noise_percent);
-        break;
-    case KEY_FORMAT:
-        st = table_format_parse(argument, &r->format);
-        break;
-    case ARGP_KEY_ARGS:
-        r->paths = state->argv + state->next;
-        r->count = state->argc - state->next;
-        break;
-    case ARGP_KEY_END:
-        if (r->count == 0) st = fail(E_USAGE, "name a file of recorded results");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (st && !r->st) r->st = st;
-    return st ? EINVAL : 0;
+    struct replay *r = self;
+    char *end;
+    r->noise_percent = strtod(value, &end);
+    if (end == value || *end || !(r->noise_percent >= 0 && r->noise_percent <= 10))
+        return fail(E_USAGE, "--%s '%.40s' is not a number of per cent in 0..10", option->name, value);
+    return OK;
 }
+
+static enum status check_options(void *self)
+{
+    const struct replay *r = self;
+    if (r->paths.count == 0) return fail(E_USAGE, "name a file of recorded results");
+    if (r->from_trials && !r->from)
+        return fail(E_USAGE, "--from-trials says how much of --from FILE is taken: name that file");
+    return OK;
+}
+
+static const struct command_option options[] = {
+    {"strategy", 0, "NAME[,NAME...]", "which (ils,gp); tune help tune lists them",
+     OPTION_CALL(set_strategies)},
+    {"pending", 0, "P[,P...]", "proposals in flight (1)", OPTION_CALL(set_pending)},
+    {"seeds", 0, "N", "searches per row, with seeds 0 to N - 1 (100)",
+     OPTION_WHOLE(struct replay, seeds, 1, SEEDS_MAX)},
+    {"max-trials", 0, "N", "most evaluations of a search (1000)",
+     OPTION_WHOLE(struct replay, limit, 1, INT32_MAX)},
+    {"to-end", 0, NULL, "continue until the strategy expects no more gain",
+     OPTION_FLAG(struct replay, to_end)},
+    {"at", 0, "N", "continue until N evaluations and show what was reached",
+     OPTION_WHOLE(struct replay, at, 1, INT32_MAX)},
+    {"noise", 0, "PERCENT", "standard deviation of the times that a strategy is told (0)",
+     OPTION_CALL(set_noise)},
+    {.name = "from",
+     .value = "FILE",
+     .about = "begin with what the trials of this file teach",
+     OPTION_TEXT(struct replay, from)},
+    {.name = "from-trials",
+     .value = "N",
+     .about = "of each of its spaces only those of a search of N trials (all)",
+     OPTION_WHOLE(struct replay, from_trials, 1, INT32_MAX)},
+    {.name = "order",
+     .about = "show how good the order before the first trial is, without a search",
+     OPTION_FLAG(struct replay, order)},
+    OPTION_ROW_FORMAT(struct replay, format)};
 
 /* ---- rows ---- */
 
@@ -223,7 +206,7 @@ static enum status search_all(struct replay *r, const struct replay_space *space
     for (size_t seed = 0; seed < seeds; seed++) {
         struct replay_run run, again;
         struct replay_options o = {.pending = pending,
-                                   .limit = (size_t)r->limit,
+                                   .limit = (size_t)(r->at ? r->at : r->limit),
                                    .to_end = r->to_end,
                                    .at = (size_t)r->at,
                                    .noise = 0.01 * r->noise_percent,
@@ -287,6 +270,29 @@ static enum status add_row(struct replay *r, const struct replay_space *space, c
     return st;
 }
 
+/* ---- the order before the first trial ---- */
+
+static const struct column order_columns[] = {
+    {"space", "space", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"candidates", "candidates", COLUMN_NUMBER | COLUMN_RANK(2), 0},
+    {"correlation", "rank correlation", COLUMN_NUMBER, 3},
+    {"first", "first", COLUMN_NUMBER, 4},
+    {"first_8", "best of 8", COLUMN_NUMBER, 4},
+    {"first_64", "best of 64", COLUMN_NUMBER, 4},
+};
+
+static enum status add_order(struct replay *r, const struct replay_space *space)
+{
+    struct replay_order order;
+    enum status st = replay_order(space, &order);
+    if (st) return st;
+    table_text(r->table, space->name);
+    table_number(r->table, (double)space->count);
+    table_number(r->table, order.correlation);
+    for (int i = 0; i < REPLAY_FIRSTS; i++) table_number(r->table, order.reached[i]);
+    return OK;
+}
+
 /* ---- files ---- */
 
 static void say(const char *path, const struct replay_spaces *spaces)
@@ -299,13 +305,36 @@ static void say(const char *path, const struct replay_spaces *spaces)
     if (spaces->cut) print_line(stderr, "tune: %s ends in the middle; what is there is used", path);
 }
 
+static enum status read_others(struct replay *r)
+{
+    enum status st = replay_read(r->from, &r->others);
+    if (st) return st;
+    say(r->from, &r->others);
+    for (size_t i = 0; i < r->others.count && r->from_trials && !st; i++)
+        st = replay_shorten(&r->others.space[i], (size_t)r->from_trials);
+    return st;
+}
+
+static enum status teach(const struct replay *r, struct replay_spaces *spaces, size_t number)
+{
+    struct prior_used used;
+    enum status st = replay_teach(spaces, number, &r->others, &used);
+    if (!st && used.trials)
+        print_line(stderr, "tune: %s: begins with what %zu trials of other problems (%zu) teach",
+                   spaces->space[number].name, used.trials, used.problems);
+    else if (!st) print_line(stderr, "tune: %s: %s teaches nothing", spaces->space[number].name, r->from);
+    return st;
+}
+
 static enum status replay_file(struct replay *r, const char *path)
 {
     struct replay_spaces spaces;
     enum status st = replay_read(path, &spaces);
     if (st) return st;
     say(path, &spaces);
-    for (size_t i = 0; i < spaces.count; i++)
+    for (size_t i = 0; i < spaces.count && !st && r->from; i++) st = teach(r, &spaces, i);
+    for (size_t i = 0; i < spaces.count && !st && r->order; i++) st = add_order(r, &spaces.space[i]);
+    for (size_t i = 0; i < spaces.count && !r->order; i++)
         for (int s = 0; s < r->strategies; s++)
             for (int p = 0; p < r->pendings && !st; p++)
                 st = add_row(r, &spaces.space[i], r->strategy[s], r->pending[p]);
@@ -315,18 +344,28 @@ static enum status replay_file(struct replay *r, const char *path)
 
 enum status cmd_replay(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = text, .args_doc = "FILE..."};
+    static const struct command_line line = {.options = options,
+                                             .option_count = sizeof options / sizeof *options,
+                                             .about = text,
+                                             .arguments = "FILE...",
+                                             .words = offsetof(struct replay, paths),
+                                             .check = check_options};
     struct replay r = {.strategy = {"ils", "gp"},
                        .strategies = 2,
                        .pending = {1},
                        .pendings = 1,
                        .seeds = 100,
                        .limit = 1000};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &r), st = r.st ? r.st : parsed;
-    if (!st && !(r.table = table_new(columns, sizeof columns / sizeof *columns)))
-        st = fail(E_MEMORY, "out of memory");
-    for (int i = 0; i < r.count && !st; i++) st = replay_file(&r, r.paths[i]);
+    enum status st = command_line_read(&line, argc, argv, &r);
+    if (!st) {
+        r.table = r.order ? table_new(order_columns, sizeof order_columns / sizeof *order_columns)
+                          : table_new(columns, sizeof columns / sizeof *columns);
+        if (!r.table) st = fail(E_MEMORY, "out of memory");
+    }
+    if (!st && r.from) st = read_others(&r);
+    for (int i = 0; i < r.paths.count && !st; i++) st = replay_file(&r, r.paths.at[i]);
     if (!st) st = table_print(r.table, r.format, stdout);
     table_free(r.table);
+    replay_free(&r.others);
     return st;
 }

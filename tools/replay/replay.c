@@ -114,3 +114,36 @@ enum status replay_search(const struct replay_space *space, const char *strategy
     free(t.config);
     return st;
 }
+
+enum status replay_shorten(struct replay_space *space, size_t trials)
+{
+    struct search *search;
+    enum status st = search_start("gp", space->config, space->count, space->predicted_us, 0, &search);
+    if (st) return st;
+    struct config *config = malloc(space->count * sizeof *config);
+    double *time_us = malloc(space->count * sizeof *time_us), *predicted_us = NULL;
+    if (space->predicted_us) predicted_us = malloc(space->count * sizeof *predicted_us);
+    if (!config || !time_us || (space->predicted_us && !predicted_us)) {
+        search_stop(search);
+        free(config);
+        free(time_us);
+        free(predicted_us);
+        return fail(E_MEMORY, "out of memory for %zu candidates", space->count);
+    }
+    size_t tried = 0, index;
+    while (tried < trials && search_next(search, &index) == SEARCH_TRY) {
+        search_tell(search, index, space->time_us[index]);
+        config[tried] = space->config[index];
+        if (predicted_us) predicted_us[tried] = space->predicted_us[index];
+        time_us[tried++] = space->time_us[index];
+    }
+    search_stop(search);
+    free(space->config);
+    free(space->time_us);
+    free(space->predicted_us);
+    space->config = config;
+    space->time_us = time_us;
+    space->predicted_us = predicted_us;
+    space->count = tried;
+    return OK;
+}

@@ -33,4 +33,8 @@ struct replay_run {
 enum status replay_search(const struct replay_space *space, const char *strategy, uint64_t seed,
                           const struct replay_options *options, struct replay_run *run);
 
+/* Leave of a space what a search of so many trials tried, each waiting for the one before. Errors: E_MEMORY.
+ */
+enum status replay_shorten(struct replay_space *space, size_t trials);
+
 #endif

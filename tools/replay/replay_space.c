@@ -12,13 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel of another tuner: nothing but names of parameters. */
-struct made_template {
-    struct template template;
-    struct param param[CONFIG_PARAMS_MAX];
-    json_t *name[CONFIG_PARAMS_MAX]; /* whose texts the parameters use */
-};
-
 /* A result, before it is known which space and which place it has. */
 struct result {
     json_t *configuration;       /* of other tuners */
@@ -110,7 +103,7 @@ static int rank_of_type(const json_t *value)
 }
 
 /* Nothing, false, true, numbers, texts. Lists and objects are nothing. */
-static int compare_values(const json_t *x, const json_t *y)
+int replay_compare_values(const json_t *x, const json_t *y)
 {
     const int a = rank_of_type(x), b = rank_of_type(y);
     if (a != b) return a < b ? -1 : 1;
@@ -122,7 +115,7 @@ static int compare_values(const json_t *x, const json_t *y)
 
 static int by_value(const void *x, const void *y)
 {
-    return compare_values(*(const json_t *const *)x, *(const json_t *const *)y);
+    return replay_compare_values(*(const json_t *const *)x, *(const json_t *const *)y);
 }
 
 /* The values of a parameter that occur, ascending; returns how many. column has room for one a result. */
@@ -132,7 +125,8 @@ static size_t values_of(const struct results *r, const char *name, const json_t 
     for (size_t i = 0; i < r->count; i++) column[i] = json_object_get(r->list[i].configuration, name);
     qsort(column, r->count, sizeof *column, by_value);
     for (size_t i = 0; i < r->count; i++)
-        if (i == 0 || compare_values(column[distinct - 1], column[i]) != 0) column[distinct++] = column[i];
+        if (i == 0 || replay_compare_values(column[distinct - 1], column[i]) != 0)
+            column[distinct++] = column[i];
     return distinct;
 }
 
@@ -148,6 +142,10 @@ static enum status add_parameter(struct results *r, struct made_template *made, 
     made->param[p] = (struct param){
         .name = json_string_value(made->name[p]), .kind = PARAM_COMPILE, .most = INT32_MAX, .meaning = ""};
     made->template.param_count++;
+    if (!(made->values[p] = json_array())) return fail(E_MEMORY, "out of memory for the parameters");
+    for (size_t v = 0; v < distinct; v++) /* a result that lacks the parameter has no value at all */
+        json_array_append_new(made->values[p],
+                              column[v] ? json_incref((json_t *)(uintptr_t)column[v]) : json_null());
     for (size_t i = 0; i < r->count; i++) {
         const json_t *value = json_object_get(r->list[i].configuration, name);
         const json_t **at = bsearch(&value, column, distinct, sizeof *column, by_value);
@@ -279,6 +277,11 @@ static enum status add_space(struct replay_spaces *all, struct result *list, siz
         s.best_us = fmin(s.best_us, list[i].time_us);
     }
     name_space(&s, file, trial);
+    if (trial) {
+        s.ours = true;
+        s.problem = trial->problem;
+        s.gpu = trial->context.gpu;
+    }
     if (!st && isfinite(s.best_us) && trial) st = order_by_model(&s, trial);
     if (!st && !isfinite(s.best_us)) all->left_out += (int64_t)count;
     if (st || !isfinite(s.best_us)) free_space(&s);
@@ -338,6 +341,8 @@ enum status replay_read(const char *path, struct replay_spaces *spaces)
     *spaces = (struct replay_spaces){0};
     enum status st = recorded_read(path, &bytes, &length);
     if (!st) st = recorded_open(path, bytes, length, &file);
+    if (!st && file.format == RECORDED_UNKNOWN && (length == 0 || file.cut))
+        st = fail(E_INPUT, "%s ends before anything that can be read of it", path);
     if (!st && file.format == RECORDED_UNKNOWN)
         st = fail(E_INPUT, "%s is none of what is read: T4 (tune export --t4), a cache file of Kernel Tuner",
                   path);
@@ -353,7 +358,10 @@ void replay_free(struct replay_spaces *spaces)
     for (size_t i = 0; i < spaces->count; i++) free_space(&spaces->space[i]);
     free(spaces->space);
     if (spaces->made)
-        for (int p = 0; p < CONFIG_PARAMS_MAX; p++) json_decref(spaces->made->name[p]);
+        for (int p = 0; p < CONFIG_PARAMS_MAX; p++) {
+            json_decref(spaces->made->name[p]);
+            json_decref(spaces->made->values[p]);
+        }
     free(spaces->made);
     *spaces = (struct replay_spaces){0};
 }

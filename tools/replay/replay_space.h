@@ -9,7 +9,11 @@
 #define GT_REPLAY_SPACE_H
 
 #include "config.h"
+#include "gpu.h"
+#include "problem.h"
 #include "status.h"
+#include "template.h"
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +26,17 @@ struct replay_space {
     double *predicted_us; /* the model's, ascending; NULL: there is no model's order */
     size_t failed;        /* of the candidates */
     double best_us;
+    bool ours; /* then the problem and the GPU are known */
+    struct problem problem;
+    struct gpu gpu;
+};
+
+/* The kernel of another tuner: nothing but names of parameters. */
+struct made_template {
+    struct template template;
+    struct param param[CONFIG_PARAMS_MAX];
+    json_t *name[CONFIG_PARAMS_MAX];   /* whose texts the parameters use */
+    json_t *values[CONFIG_PARAMS_MAX]; /* of each: the values that occur, in the order of their numbers */
 };
 
 /* All spaces of a file; each has a candidate with a time. */
@@ -40,5 +55,8 @@ struct replay_spaces {
  */
 enum status replay_read(const char *path, struct replay_spaces *spaces);
 void replay_free(struct replay_spaces *spaces); /* takes a zeroed struct */
+
+/* Order of two values of a parameter of another tuner: nothing, false, true, numbers, texts. */
+int replay_compare_values(const json_t *x, const json_t *y);
 
 #endif

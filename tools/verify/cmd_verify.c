@@ -1,11 +1,10 @@
 /* cmd_verify.c — tune verify: is the database whole, and may its winners still be used? Reads only; runs
  * nothing on a GPU.
  */
+#include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
-#include "options.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +14,13 @@ struct verify {
     struct table *table;
     int winners, unusable;
     char first[300]; /* the first finding */
-    enum status st;  /* of parsing */
 };
 
-enum { KEY_GPU = 256, KEY_DB, KEY_FORMAT };
-
-static const struct argp_option options[] = {
-    {"db", KEY_DB, "FILE", 0, "the database (default: GEMMTUNE_DB, else the user's)", 0},
-    {"gpu", KEY_GPU, "G", 0,
-     "winners of this GPU only: short name (h200), driver's name, architecture or this", 0},
-    {"format", KEY_FORMAT, "F", 0, "table (default), json or csv", 0},
-    {0}};
+static const struct command_option options[] = {
+    OPTION_ROW_DB(struct verify, view.file),
+    {"gpu", 0, "G", "winners of this GPU only: short name (h200), driver's name, architecture or this",
+     OPTION_TEXT(struct verify, view.gpu)},
+    OPTION_ROW_FORMAT(struct verify, view.format)};
 
 static const char text[] =
     "Check the database: the structure of the file, the references between its tables, that every row still "
@@ -42,24 +37,6 @@ static const char text[] =
     "Exit status: 0 intact, and every winner is usable; 1 intact, but some winners are unusable, or there is "
     "no database; 2 wrong command line; 4 damaged, foreign or newer; 5 --gpu this without a GPU; 7 it cannot "
     "be read.";
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct verify *v = state->input;
-    switch (key) {
-    case KEY_DB:
-        v->view.file = argument;
-        return 0;
-    case KEY_GPU:
-        v->view.gpu = argument;
-        return 0;
-    case KEY_FORMAT:
-        v->st = table_format_parse(argument, &v->view.format);
-        return v->st ? EINVAL : 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static const struct column columns[] = {{"check", "check", COLUMN_TEXT | COLUMN_KEY, 0},
                                         {"result", "result", COLUMN_TEXT | COLUMN_KEY, 0},
@@ -136,12 +113,13 @@ static enum status check(struct verify *v)
 
 enum status cmd_verify(int argc, char **argv)
 {
-    const struct argp argp = {.options = options, .parser = parse, .doc = text};
+    static const struct command_line line = {
+        .options = options, .option_count = sizeof options / sizeof *options, .about = text};
     struct verify v = {0};
-    enum status parsed = options_parse(&argp, NULL, argc, argv, &v);
-    if (parsed) return v.st ? v.st : parsed;
+    enum status st = command_line_read(&line, argc, argv, &v);
+    if (st) return st;
     if (!(v.table = table_new(columns, 6))) return fail(E_MEMORY, "out of memory");
-    enum status st = db_view_open(&v.view);
+    st = db_view_open(&v.view);
     if (!st) st = check(&v);
     if (table_rows(v.table) > 0) {
         enum status printed = table_print(v.table, v.view.format, stdout);

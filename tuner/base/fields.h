@@ -12,18 +12,18 @@
 
 struct fields {
     const json_t *object;
-    const char *bad; /* the key; NULL: none */
+    const char *bad; /* key of the first bad field; NULL: none */
 };
 
-/* What is not there and not needed is "" or 0; what is wrong is, too. A text has no NUL and fits into room
- * bytes with its end; it lives as long as the object. */
+/* A field that is missing and not needed, or wrong, gives "" or 0. A text contains no NUL and fits into
+ * `room` bytes including its terminator; it lives as long as the object. */
 const char *field_text(struct fields *f, const char *key, bool needed, size_t room);
 void field_copy(struct fields *f, const char *key, bool needed, char *text, size_t room);
 double field_number(struct fields *f, const char *key, bool needed, double least, double most);
 int64_t field_integer(struct fields *f, const char *key, bool needed, int64_t least, int64_t most);
 bool field_bool(struct fields *f, const char *key, bool otherwise);
 
-/* Whether all was well so far. Errors: E_INPUT with the key. */
+/* Whether all fields so far were right. Errors: E_INPUT with the key. */
 enum status fields_check(const struct fields *f);
 
 #endif

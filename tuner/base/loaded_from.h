@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* The program or library that a symbol's address lies in; "" unknown. */
+/* The program or library that contains a symbol's address; "" if unknown. */
 static inline void loaded_from(const void *symbol_in_it, char *path, size_t room)
 {
     Dl_info info;

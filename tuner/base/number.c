@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* This one costs nothing: the C library has it ready and never frees it. Should it fail, the thread's own
- * will do. */
+/* The C locale costs nothing: the C library keeps it ready and never frees it. If it cannot be had, the
+ * thread's own locale is used. */
 static locale_t plain(void)
 {
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* KEY_HELP is not '?', which is getopt's word for a mistake. */
+/* KEY_HELP is not '?', which getopt returns for a mistake. */
 enum { KEY_VERSION = 'V', KEY_USAGE = 1000, KEY_HELP, KEYS };
 
-/* As argp's own, which print past print.h and end the process. */
+/* The same options as argp's own, which print without print.h and end the process. */
 static const struct argp_option questions[] = {
     {"help", '?', NULL, 0, "Print this help", -1},
     {"usage", KEY_USAGE, NULL, 0, "Print a short usage message", -1},
@@ -28,11 +28,11 @@ static error_t ignore(int key, char *argument, struct argp_state *state)
 
 static const struct argp question_argp = {.options = questions, .parser = ignore};
 
-/* What is known of a command line's options. */
+/* The options of a command line. */
 struct names {
-    struct option *longs; /* getopt's; ends with zeros */
+    struct option *longs; /* for getopt; ends with zeros */
     int count;
-    char shorts[64]; /* getopt's */
+    char shorts[64]; /* for getopt */
 };
 
 static bool is_short(int key)
@@ -72,7 +72,7 @@ static const char *name_of(const struct names *names, int key)
     return NULL;
 }
 
-/* getopt's '?' and ':'; word: the argument that it stopped at. */
+/* kind: getopt's '?' or ':'; word: the argument at which it stopped. */
 static enum status mistake(const struct names *names, int kind, const char *word)
 {
     const char *known = optopt ? name_of(names, optopt) : NULL;
@@ -99,7 +99,7 @@ static enum status judge_repeats(const struct names *names, const struct option_
 {
     for (int key = 1; key < KEYS; key++)
         if (given[key] > 1 && !(rules && contains(rules->repeatable, key)))
-            return fail(E_USAGE, "--%s is given %s: once is meant", name_of(names, key),
+            return fail(E_USAGE, "--%s is given %s, and may be given once only", name_of(names, key),
                         given[key] == 2 ? "twice" : "several times");
     for (const int(*pair)[2] = rules ? rules->excluding : NULL; pair && (*pair)[0]; pair++)
         if (given[(*pair)[0]] && given[(*pair)[1]])
@@ -119,7 +119,7 @@ static enum status answer(const struct argp *argp, const char *name, int questio
     struct argp whole = *argp;
     const struct argp_child children[] = {{.argp = &question_argp}, {0}};
     whole.children = children;
-    unsetenv("ARGP_HELP_FMT"); /* what argp says of a wrong one is not for the terminal */
+    unsetenv("ARGP_HELP_FMT"); /* else argp would print its complaint about a wrong value to the terminal */
     argp_help(&whole, stdout,
               question == KEY_USAGE ? ARGP_HELP_USAGE
                                     : ARGP_HELP_SHORT_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG,
@@ -127,14 +127,14 @@ static enum status answer(const struct argp *argp, const char *name, int questio
     return E_HELPED;
 }
 
-/* A first reading, which sees what is wrong with the options as such. question: the one that is asked, or 0.
- */
+/* A first pass, which finds mistakes in the options as such. question: the help option that was given, or
+ * 0. */
 static enum status look_through(const struct argp *argp, const struct option_rules *rules,
                                 const struct names *names, int argc, char **argv, int *question)
 {
     int given[KEYS] = {0}, key;
     opterr = 0;
-    optind = 0; /* glibc: from the start */
+    optind = 0; /* glibc: start from the beginning */
     while ((key = getopt_long(argc, argv, names->shorts, names->longs, NULL)) != -1) {
         *question = key == '?' && optopt == '?'                                 ? KEY_HELP
                     : key == KEY_HELP || key == KEY_USAGE || key == KEY_VERSION ? key

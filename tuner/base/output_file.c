@@ -17,7 +17,7 @@
 /* ---- signals ---- */
 
 static bool guarded;
-static char *volatile to_remove; /* the temporary file that has a name; one at a time */
+static char *volatile to_remove; /* the temporary file that has a name; at most one */
 
 static void remove_and_end(int number)
 {
@@ -31,7 +31,7 @@ void outfile_guard(void)
     guarded = true;
 }
 
-/* What is ignored or handled stays so. */
+/* Signals that are ignored or handled stay so. */
 static void guard(char *temporary)
 {
     static const int deadly[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
@@ -44,11 +44,11 @@ static void guard(char *temporary)
     }
 }
 
-/* ---- what is meant ---- */
+/* ---- errors ---- */
 
 const char *outfile_why(int error)
 {
-    if (error == EFBIG) return "no file may be that large here (ulimit -f, or its file system)";
+    if (error == EFBIG) return "the file exceeds the size limit (ulimit -f, or that of the file system)";
     return error ? strerror(error) : "the disk may be full or failing";
 }
 
@@ -57,7 +57,7 @@ static enum status cannot(const char *path, int error)
     return fail(E_IO, "cannot write %s: %s", path, outfile_why(error));
 }
 
-/* Where a chain of symbolic links ends, whether there is something or not. 0 or an errno. */
+/* The end of a chain of symbolic links, whether the file exists or not. Returns 0 or an errno. */
 static int follow(const char *path, char target[PATH_MAX])
 {
     if (realpath(path, target)) return 0;
@@ -84,7 +84,8 @@ static int follow(const char *path, char target[PATH_MAX])
     return ELOOP;
 }
 
-/* The descriptor of this process that a path names; -1: none. Opened anew it would begin at the front. */
+/* The descriptor of this process that a path names; -1: none. Opening the path again would start at the
+ * beginning of the file. */
 static int descriptor_of(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -100,7 +101,7 @@ static int descriptor_of(const char *path)
 
 /* ---- opening ---- */
 
-/* A name that nobody else has: machines that share the folder may both have our process id. */
+/* A unique name: on a shared folder, two machines may have processes with our process id. */
 static bool name_temporary(struct outfile *out, const char *folder)
 {
     uint64_t number = (uint64_t)getpid();
@@ -111,13 +112,14 @@ static bool name_temporary(struct outfile *out, const char *folder)
     return false;
 }
 
-/* A file without a name in the folder of the target, else with one; -1 and errno. */
+/* A file without a name in the folder of the target, or else one with a name. Returns -1 and errno on
+ * failure. */
 static int open_temporary(struct outfile *out, mode_t mode)
 {
     char copy[PATH_MAX];
     memcpy(copy, out->target, sizeof copy);
     const char *folder = dirname(copy);
-    const bool nameable = access("/proc/self/fd", X_OK) == 0; /* by which it gets its name */
+    const bool nameable = access("/proc/self/fd", X_OK) == 0; /* needed to name the file */
     int fd = nameable ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
     if (fd >= 0 || (nameable && errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
     if (!name_temporary(out, folder)) return -1;
@@ -125,7 +127,7 @@ static int open_temporary(struct outfile *out, mode_t mode)
     return open(out->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
 }
 
-/* -1 and errno. */
+/* Returns -1 and errno on failure. */
 static int open_target(struct outfile *out)
 {
     struct stat info;
@@ -140,7 +142,7 @@ static int open_target(struct outfile *out)
     if (there && !S_ISREG(info.st_mode)) return open(out->path, O_WRONLY | O_CLOEXEC);
     if ((errno = follow(out->path, out->target))) return -1;
     int fd = open_temporary(out, 0666);
-    if (fd >= 0 && there) (void)!fchmod(fd, info.st_mode & 0777); /* the file's mode stays */
+    if (fd >= 0 && there) (void)!fchmod(fd, info.st_mode & 0777); /* keep the file's mode */
     return fd;
 }
 
@@ -161,7 +163,7 @@ enum status outfile_open(const char *path, struct outfile *out)
 
 /* ---- closing ---- */
 
-/* Name what has none and put it in its place. 0 or an errno. */
+/* Names a file that has no name, and moves it to its target. Returns 0 or an errno. */
 static int publish(struct outfile *out, int fd)
 {
     char copy[PATH_MAX], link[64];
@@ -182,9 +184,9 @@ static int publish(struct outfile *out, int fd)
     return 0;
 }
 
-#define EARLIER (-1) /* a write failed before the last one, and its errno is gone */
+#define EARLIER (-1) /* a write before the last one failed, and its errno is lost */
 
-/* 0, an errno or EARLIER. */
+/* Returns 0, an errno or EARLIER. */
 static int settle(struct outfile *out)
 {
     if (fflush(out->stream) != 0) return errno;
@@ -202,7 +204,7 @@ static int settle(struct outfile *out)
 
 enum status outfile_close(struct outfile *out, enum status st)
 {
-    if (out->stream == stdout) return st; /* main flushes it and tells of errors */
+    if (out->stream == stdout) return st; /* main flushes it and reports errors */
     if (out->stream) {
         int error = st ? 0 : settle(out);
         if (fclose(out->stream) != 0 && !st && !error && !out->target[0]) error = errno;

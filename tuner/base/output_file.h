@@ -2,8 +2,8 @@
  *
  * Devices and FIFOs are written through; a symbolic link is followed, and its target is replaced. Where the
  * file system supports it, a file is written without a name (O_TMPFILE), so that nothing is left however the
- * process ends; only between the last two system calls, microseconds apart, could a SIGKILL leave a file
- * .tune-NUMBER. On other file systems it is written under such a name.
+ * process ends. Only a SIGKILL between the last two system calls, microseconds apart, could leave a file
+ * .tune-NUMBER. On other file systems the file is written under such a name.
  */
 #ifndef GT_OUTPUT_FILE_H
 #define GT_OUTPUT_FILE_H
@@ -16,17 +16,18 @@
 struct outfile {
     FILE *stream; /* stdout if path is "-", NULL or names the standard output */
     char path[PATH_MAX];
-    char target[PATH_MAX];    /* what is replaced; "": written through */
-    char temporary[PATH_MAX]; /* "": it has no name yet */
+    char target[PATH_MAX];    /* the file that is replaced; "": written through */
+    char temporary[PATH_MAX]; /* "": no name yet */
 };
 
 /* Errors: E_IO. */
 enum status outfile_open(const char *path, struct outfile *out);
-/* With OK: give it its name, after its content is on the disk. With an error: remove it. Returns the first
- * error. Takes a zeroed struct. */
+/* With st OK: syncs the content to the disk, then names the file. With an error: removes it. Returns the
+ * first error. Takes a zeroed struct. */
 enum status outfile_close(struct outfile *out, enum status st);
 
-/* Why a stream cannot be written, for a sentence. 0: a write failed earlier, and its errno is gone. */
+/* Why a stream cannot be written, as text for a message. error 0: a write failed earlier, and its errno is
+ * lost. */
 const char *outfile_why(int error);
 
 /* From now on, a signal that ends this process removes its temporary files first. For programs, not for

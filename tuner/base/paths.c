@@ -15,7 +15,7 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Folder of the running program; false if the system does not say. */
+/* Folder of the running program; false if the system does not tell. */
 static bool program_folder(char *path, size_t room)
 {
     ssize_t length = readlink("/proc/self/exe", path, room - 1);

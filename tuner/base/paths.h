@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /* Folder `configs`: GEMMTUNE_CONFIGS, else PREFIX/share/gemmtune/configs beside the installed program, else
- * the source tree this program was built from. what = "spaces", "gpus", "suites" or "" for the folder itself.
- * Errors: E_IO naming the places tried. */
+ * the source tree that this program was built from. what = "spaces", "gpus", "suites" or "" for the folder
+ * itself. Errors: E_IO with the folders that were tried. */
 enum status paths_configs(const char *what, char *path, size_t room);
 
 #endif

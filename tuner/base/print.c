@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ESCAPED_MAX 8 /* bytes that a character takes at most, escaped or not, with its end */
+#define ESCAPED_MAX 8 /* most bytes of a character, escaped or not, with terminator */
 
 /* ---- characters ---- */
 
@@ -31,8 +31,8 @@ static bool misleads(uint32_t code)
     return within(code, marks, sizeof marks / sizeof *marks);
 }
 
-/* Unicode 15, East_Asian_Width W and F, in coarse ranges: one too many is a gap, one too few a broken line.
- */
+/* Unicode 15, East_Asian_Width W and F, in coarse ranges. A narrow character taken for a wide one leaves a
+ * gap, a wide one taken for narrow breaks a line. */
 static bool is_wide(uint32_t code)
 {
     static const struct range wide[] = {
@@ -52,7 +52,7 @@ static uint32_t decode(const char *at, size_t length)
     return code;
 }
 
-/* The character at `at` as it is shown; returns its bytes in the text. */
+/* Writes the character at `at` as it is shown; returns its number of bytes in the text. */
 static size_t escape(const char *at, char shown[ESCAPED_MAX])
 {
     const size_t length = utf8_length(at);
@@ -67,7 +67,7 @@ static size_t escape(const char *at, char shown[ESCAPED_MAX])
 
 char *print_escaped(const char *text)
 {
-    const size_t room = 4 * strlen(text) + 1; /* a byte becomes four at most */
+    const size_t room = 4 * strlen(text) + 1; /* a byte becomes at most four */
     char *escaped = malloc(room), *end = escaped;
     if (!escaped) return NULL;
     while (*text) {
@@ -111,7 +111,7 @@ int print_columns(FILE *stream)
 
 /* ---- writing ---- */
 
-/* In one piece if there is memory for it: others may write beside us. */
+/* In one write if memory allows: other processes may write to the same stream. */
 static void put(FILE *stream, const char *before, const char *text, const char *after)
 {
     char *escaped = print_escaped(text), *whole = NULL;
@@ -133,7 +133,7 @@ static void put(FILE *stream, const char *before, const char *text, const char *
 
 static void put_formatted(FILE *stream, const char *after, const char *format, va_list args)
 {
-    char some[2048], *all = NULL; /* some: where memory lacks, the start of it */
+    char some[2048], *all = NULL; /* some: the start of the text, where memory is short */
     va_list again;
     va_copy(again, args);
     const int length = vsnprintf(some, sizeof some, format, args);
@@ -167,7 +167,7 @@ void print_end(FILE *stream)
 
 void print_text(FILE *stream, const char *text, size_t length)
 {
-    char piece[5] = ""; /* a character that the end of the text cuts off must not be read past it */
+    char piece[5] = ""; /* a character cut off by the end of the text must not be read beyond it */
     char shown[ESCAPED_MAX];
     for (size_t at = 0; at < length;) {
         const size_t left = length - at;
@@ -186,7 +186,7 @@ void print_text(FILE *stream, const char *text, size_t length)
     }
 }
 
-/* Bytes of the next line of text: up to a blank if there is one, and one character at least. */
+/* Number of bytes of the text's next line: up to a blank if there is one, and at least one character. */
 static size_t line_length(const char *text, int room)
 {
     size_t length = print_fitting(text, room);
@@ -218,7 +218,7 @@ bool print_can_replace(FILE *stream)
     return isatty(fileno(stream)) && term && strcmp(term, "dumb") != 0;
 }
 
-/* A terminal's last column stays free: some go on to the next line as soon as it is filled. */
+/* A terminal's last column stays free: some terminals go to the next line as soon as it is filled. */
 void print_replace(FILE *stream, const char *line)
 {
     const int columns = print_columns(stream);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define STACK_KIB      8192 /* as systems usually give */
+#define STACK_KIB      8192 /* the usual default of systems */
 #define STACK_LEAST    1024
-#define FILES_OWN      40 /* the database, the event loop, what is open while a child starts */
+#define FILES_OWN      40 /* the database, the event loop, files open while a child starts */
 #define FILES_A_CHILD  4
 #define THREAD_MINIMUM ((size_t)STACK_LEAST << 10)
 
-/* The soft limit, raised to what is wanted or as far as may be. */
+/* Returns the soft limit, raised to `wanted` or as far as allowed. */
 static rlim_t raise_to(int resource, rlim_t wanted)
 {
     struct rlimit limit;
@@ -30,9 +30,9 @@ enum status limits_stack(void)
     size_t thread = 0;
     const rlim_t room = raise_to(RLIMIT_STACK, (rlim_t)STACK_KIB << 10);
     if (room < (rlim_t)STACK_LEAST << 10)
-        return fail(E_MEMORY, "the stack may have %lu KiB here, and %d are needed: ulimit -s %d",
+        return fail(E_MEMORY, "the stack limit is %lu KiB, and %d KiB are needed: ulimit -s %d",
                     (unsigned long)(room >> 10), STACK_LEAST, STACK_KIB);
-    /* Threads go by the limit at the start of the process. */
+    /* The threads' stack size is the limit at the start of the process. */
     if (pthread_getattr_default_np(&attributes) != 0) return OK;
     if (pthread_attr_getstacksize(&attributes, &thread) == 0 && thread < THREAD_MINIMUM &&
         pthread_attr_setstacksize(&attributes, (size_t)room) == 0)
@@ -47,7 +47,7 @@ enum status limits_files(int children)
     const rlim_t room = raise_to(RLIMIT_NOFILE, needed);
     if (room >= needed) return OK;
     return fail(E_IO,
-                "only %lu files may be open at once here, and a tuner with %d child process%s needs %lu: "
+                "the limit of open files is %lu, and a tuner with %d child process%s needs %lu: "
                 "ulimit -n 1024, or fewer compilers (--jobs)",
                 (unsigned long)room, children, children == 1 ? "" : "es", (unsigned long)needed);
 }

@@ -4,11 +4,11 @@
 
 #include "status.h"
 
-/* Room on the stack for us and for the compiler, whose threads take their size from it. For main, before
- * anything else. Errors: E_MEMORY (ulimit -s). */
+/* Room on the stack for us and for the compiler, whose threads' stacks get the same size. main calls this
+ * before anything else. Errors: E_MEMORY (ulimit -s). */
 enum status limits_stack(void);
 
-/* Open files for so many child processes. Errors: E_IO (ulimit -n). */
+/* Raises the limit of open files to what `children` child processes need. Errors: E_IO (ulimit -n). */
 enum status limits_files(int children);
 
 #endif

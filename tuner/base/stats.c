@@ -68,7 +68,7 @@ void stats_median_interval(const double *x, size_t count, double *low, double *h
         probability *= (double)(count - rank + 1) / (double)rank;
         tail += probability;
     }
-    if (rank > 0) rank--; /* ranks count from 0 here */
+    if (rank > 0) rank--; /* ranks start at 0 here */
     *low = sorted[rank];
     *high = sorted[count - 1 - rank];
     free(sorted);

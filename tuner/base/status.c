@@ -7,8 +7,8 @@
 
 static _Thread_local char sentence[1024];
 
-/* A sentence that is too long, by a path of thousands of characters say, keeps its start and its end, which
- * says what is wrong with it. */
+/* Of a sentence that is too long, for example because of a path of thousands of characters, the start and the
+ * end are kept: the end says what is wrong. */
 static void keep(const char *whole, size_t length)
 {
     static const char gap[] = " [...] ";
@@ -19,7 +19,7 @@ static void keep(const char *whole, size_t length)
 
 enum status fail(enum status st, const char *format, ...)
 {
-    /* The new sentence may quote the old one, so it is built beside it. */
+    /* The new sentence may quote the old one, so it is built in another buffer. */
     char fresh[sizeof sentence], *whole = NULL;
     va_list args, again;
     va_start(args, format);

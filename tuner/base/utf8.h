@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define UTF8_MARK "\xef\xbb\xbf" /* that some editors put at the start of a file */
+#define UTF8_MARK "\xef\xbb\xbf" /* byte order mark, which some editors put at the start of a file */
 
-/* Bytes of the character at text (shortest form, no surrogates, at most U+10FFFF); 0 if it is none or the
- * end. */
+/* Number of bytes of the character at text (shortest form, no surrogates, at most U+10FFFF); 0 at the end, or
+ * if it is invalid. */
 size_t utf8_length(const char *text);
 
 bool utf8_valid(const char *text);
 
-/* Copy text into room bytes, cut between two characters if it is longer; each byte that is no part of one
- * becomes U+FFFD. */
+/* Copies text into `room` bytes. Longer text is cut between two characters; each byte that is not part of a
+ * character becomes U+FFFD. */
 void utf8_copy(char *valid, size_t room, const char *text);
 
 #endif

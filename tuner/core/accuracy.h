@@ -10,22 +10,23 @@
 #include "gemm_type.h"
 #include <jansson.h>
 
-/* Of one C against a reference of higher precision. NaN or infinity in C gives infinity. */
+/* Errors of one C against a reference of higher precision. NaN or infinity in C gives infinity. */
 struct accuracy {
-    double componentwise; /* largest |c - reference| / (|A| |B|), both of the same element */
-    double rms, max;      /* root mean square and largest |c - reference|, against the largest |reference| */
+    double componentwise; /* largest |c - reference| / (|A| |B|) of the same element */
+    double rms, max;      /* root mean square and largest |c - reference|, over the largest |reference| */
 };
 
-struct accuracy accuracy_unknown(void); /* NaN in all of it: nobody has measured */
+struct accuracy accuracy_unknown(void); /* all NaN: not measured */
 bool accuracy_is_known(const struct accuracy *accuracy);
 
 /* {"componentwise": ..., "rms": ..., "max": ...}; NULL if it is unknown. */
 json_t *accuracy_to_json(const struct accuracy *accuracy);
-/* json NULL: unknown. False: it holds what is no error. */
+/* json NULL: unknown. Returns false if a value is not a valid error. */
 bool accuracy_from_json(const json_t *json, struct accuracy *accuracy);
 
-/* May a kernel with these errors answer a problem of the type? Always where the type has no limits: then the
- * bound of its contract alone decides. An error within one rounding of C is never too large. */
+/* May a kernel with these errors answer a problem of the type? Always where the type has no limits: then only
+ * the bound of its contract decides. An error within one rounding of C is never too large. An error that was
+ * not measured, or that has no rival's error to compare with, always is. */
 bool accuracy_answers(const struct gemm_type_row *row, const struct accuracy *own,
                       const struct accuracy *rival);
 

@@ -17,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A GPU that nothing is known of, for problems whose time was not measured. */
+/* The assumed speed of an unknown GPU, for problems whose time was not measured. */
 #define ROUGH_FLOP_PER_US  30e6
 #define ROUGH_BYTES_PER_US 2e6
 #define ROUGH_LAUNCH_US    4.0
 
-#define TIME_US_MAX 1e15 /* of a call; sums of as many as can be counted stay far below infinity */
+#define TIME_US_MAX 1e15 /* of a call; sums over any number of calls stay finite */
 
 double capture_weight(const struct captured *captured)
 {
@@ -61,7 +61,7 @@ static int by_weight(const void *x, const void *y)
     return a != b ? (a < b) - (a > b) : by_text(x, y);
 }
 
-/* The time is the mean over the calls whose time is known. */
+/* time_us is the mean over the calls whose time is known. */
 static void join(struct captured *into, const struct captured *from)
 {
     bool known = into->time_us > 0;
@@ -92,7 +92,7 @@ void capture_free(struct capture *capture)
 
 /* ---- reading ---- */
 
-/* "count=120 time_us=31.4": either may be missing, nothing else may be there. */
+/* "count=120 time_us=31.4": either may be missing; nothing else is allowed. */
 static enum status parse_fields(char *text, uint64_t *count, double *time_us)
 {
     char *rest = NULL;
@@ -182,9 +182,10 @@ static bool write_all(FILE *file, const struct capture *capture)
 #define LOCK_TRIES    3000 /* half a minute */
 #define LOCK_PAUSE_NS 10000000
 
-/* The file that is written, by its name in its folder: what is found by name a second time may be another. */
+/* The file that is written, by its name in an open folder: a second lookup by path might find another
+ * file. */
 struct target {
-    const char *path; /* for people */
+    const char *path; /* for messages */
     char copy[PATH_MAX];
     const char *name;
     int folder; /* locked */
@@ -192,14 +193,14 @@ struct target {
     struct stat info;
 };
 
-/* One process at a time: the lock is on the folder, so that nothing is left behind. Somebody else may hold a
+/* One process at a time. The lock is on the folder, so that no lock file is left. Another process may hold a
  * folder's lock for ever, and a program that ends must not wait for that. */
 static enum status lock_folder(const struct target *t)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
     for (int i = 0; flock(t->folder, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            break; /* a file system without locks: the last one wins */
+            break; /* a file system without locks: the last writer wins */
         if (i == LOCK_TRIES)
             return fail(E_IO, "cannot write the capture %s: another process holds the lock of its folder",
                         t->path);
@@ -211,7 +212,7 @@ static enum status lock_folder(const struct target *t)
 static void close_target(struct target *t)
 {
     if (t->folder < 0) return;
-    flock(t->folder, LOCK_UN); /* a child that was forked meanwhile has the folder open, too */
+    flock(t->folder, LOCK_UN); /* a child forked meanwhile also has the folder open */
     close(t->folder);
 }
 
@@ -228,8 +229,8 @@ static enum status open_target(const char *path, struct target *t)
     return lock_folder(t);
 }
 
-/* What the file holds, if it is there. Nothing but a file is read, or replaced: a link may lead anywhere, and
- * a device or a pipe is not ours to take away. */
+/* Reads the file, if it exists. Only a regular file is read or replaced: a link may lead anywhere, and a
+ * device or a pipe must not be removed. */
 static enum status read_target(struct target *t, struct capture *capture)
 {
     int fd = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -248,7 +249,7 @@ static enum status read_target(struct target *t, struct capture *capture)
     return st;
 }
 
-/* A name beside the target that nobody can foresee. */
+/* Creates a file with an unpredictable name beside the target. */
 static int create_beside(const struct target *t, char fresh[NAME_MAX + 1])
 {
     int fd = -1;
@@ -262,7 +263,7 @@ static int create_beside(const struct target *t, char fresh[NAME_MAX + 1])
     return fd;
 }
 
-/* As the file that is replaced, as far as that is allowed. */
+/* Gives the new file the owner and mode of the file that is replaced, as far as allowed. */
 static bool take_after(int fd, const struct target *t)
 {
     if (!t->exists) return true;

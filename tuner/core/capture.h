@@ -1,7 +1,7 @@
 /* capture.h — which problems a program computes, how often, and how long each takes: written by the drop-in
  * cuBLAS (GEMMTUNE_CAPTURE), read by tune --from-capture.
  *
- * Text, a line a problem, the one that takes most of the program's time first:
+ * Text with one line per problem; the problem that takes most of the program's time comes first:
  *
  *     sgemm:nn:8x6144x4096  # count=120 time_us=31.4
  *
@@ -25,24 +25,25 @@ struct capture {
     size_t count, room;
 };
 
-/* Add to what the capture has of a problem. Errors: E_MEMORY. */
+/* Adds calls of a problem. Errors: E_MEMORY. */
 enum status capture_add(struct capture *capture, const struct problem *problem, uint64_t count,
                         double time_us);
 
-/* One entry a problem, by falling weight. Called by the functions below. */
+/* Merges entries to one per problem, and sorts them by falling weight. Called by the functions below. */
 void capture_settle(struct capture *capture);
 
-/* Add what a file holds. E_ABSENT: there is no such file. Errors: E_IO, E_INPUT (with file:line), E_MEMORY.
- */
+/* Adds the content of a file. E_ABSENT: the file does not exist. Errors: E_IO, E_INPUT (with file:line),
+ * E_MEMORY. */
 enum status capture_read(const char *path, struct capture *capture);
 
-/* Add the capture to what the file holds, if it is there: several processes may do so at once, and each waits
- * half a minute for the others at most. Written beside it under a name that cannot be foreseen, then renamed;
- * its owner and mode stay, and a new one is its owner's alone. What is no capture, or no regular file but a
- * link, a device or a pipe, is left as it is. Errors: as of capture_read but E_ABSENT. */
+/* Adds the capture to the content of the file, if it exists. Several processes may do so at once; each waits
+ * at most half a minute for the others. The result is written beside the file under an unpredictable name,
+ * then renamed. Owner and mode of the file are kept; a new file is accessible to its owner only. A file that
+ * is not a capture, and anything but a regular file (a link, a device, a pipe), is left as it is. Errors:
+ * those of capture_read except E_ABSENT. */
 enum status capture_save(const char *path, const struct capture *capture);
 
-/* Microseconds that all calls take together; where the time is not known, roughly what a GPU would need. */
+/* Time of all calls in microseconds; where the time of a call is unknown, a rough estimate for a GPU. */
 double capture_weight(const struct captured *captured);
 
 void capture_free(struct capture *capture); /* takes a zeroed struct */

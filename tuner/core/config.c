@@ -58,8 +58,8 @@ void config_format(const struct config *config, char *text)
                                  config->value[i]);
 }
 
-/* How people say the values of a role: those of all its parameters joined by x, where the first of them
- * stands. Without `always` only if it differs from its least value. */
+/* How the values of a role are written for people: those of all its parameters, joined by x, at the position
+ * of the first of them. Without `always` only if a value differs from its least one. */
 static const struct {
     const char *before, *after;
     bool always;
@@ -96,7 +96,7 @@ static bool is_first_of_role(const struct template *t, int param)
     return true;
 }
 
-/* How a parameter is said; false: it is not. */
+/* Writes a parameter for people; false: it is left out. */
 static bool say(const struct config *config, int i, char text[128])
 {
     const struct param *param = &config->template->params[i];

@@ -17,7 +17,7 @@ struct template;
 
 struct config {
     const struct template *template;  /* from the table of templates; never owned */
-    int32_t value[CONFIG_PARAMS_MAX]; /* in the order of template->params; the rest is 0 */
+    int32_t value[CONFIG_PARAMS_MAX]; /* in the order of template->params; unused ones are 0 */
 };
 
 /* Errors: E_INPUT: unknown template or parameter, missing or repeated parameter, value outside its range. */
@@ -26,12 +26,12 @@ enum status config_parse(const char *text, struct config *config);
 /* Buffer of CONFIG_TEXT_MAX bytes. config_parse(config_format(c)) == c. */
 void config_format(const struct config *config, char *text);
 
-/* For people, in the field's words: "simt tile 128x256x16, thread 16x8, 3 stages, split 4". Left out are
- * parameters with their least value, the tile of a warp, and what steers the compiler or the width of loads.
- * Buffer of CONFIG_TEXT_MAX bytes. */
+/* For people, in the field's words: "simt tile 128x256x16, thread 16x8, 3 stages, split 4". Parameters with
+ * their least value are left out, and so are the warps' tile and parameters that only affect the compiler or
+ * the width of loads. Buffer of CONFIG_TEXT_MAX bytes. */
 void config_summary(const struct config *config, char *text);
 
-/* The value of a parameter by name; a name that the template lacks gives 0. */
+/* The value of a parameter by name; 0 if the template lacks it. */
 int config_get(const struct config *config, const char *name);
 
 /* Set a parameter by name; false if the template lacks it. */

@@ -34,32 +34,31 @@ const char *element_cuda_name(enum element element)
 }
 
 #define BIT(type) (1u << (type))
-#define FP32      .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32
+/* In and out, and in between. */
+#define FP32                                                                                                 \
+    .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24,       \
+    .c_roundoff = 0x1p-24
 
-/* FMAs a clock and SM of the tensor cores over FP32 lanes (NVIDIA's whitepapers of the architectures; where
- * its parts differ, the slower). */
+/* FMAs per clock and SM of the tensor cores relative to FP32 lanes (NVIDIA's whitepapers of the
+ * architectures; the slower figure where the GPUs of an architecture differ). */
 static double tf32_over_fp32(int arch)
 {
     return arch == 100 || arch == 103 ? 16 : arch == 80 || arch == 87 || arch == 90 ? 8 : 1;
 }
 
-/* With FP32 in and out the types form a ladder: each is also right wherever a later one is asked for. The
- * limits of the classes leave room for chance: a root mean square repeats within some per cent from data to
- * data, a largest error does not. */
+/* With FP32 in and out the types form a ladder: the result of each is also valid where a later one is needed.
+ * The limits of the classes allow for chance: between data sets a root mean square varies by a few per cent,
+ * a largest error by more. */
 static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
     [GEMM_SGEMM] = {.name = "sgemm",
                     .meaning = "strict FP32: every product and every sum by FFMA",
                     FP32,
-                    .sum_roundoff = 0x1p-24,
-                    .c_roundoff = 0x1p-24,
                     .rate = "fp32",
                     .satisfies = BIT(GEMM_SGEMM) | BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) |
                                  BIT(GEMM_TF32)},
     [GEMM_SGEMM_ACCURATE] = {.name = "sgemm_accurate",
                              .meaning = "FP32 by any means that are as exact as FFMA in every element",
                              FP32,
-                             .sum_roundoff = 0x1p-24,
-                             .c_roundoff = 0x1p-24,
                              .rate = "fp32",
                              .satisfies =
                                  BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
@@ -70,8 +69,6 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                              .meaning =
                                  "FP32 by any means that are as exact as FFMA against the largest of C",
                              FP32,
-                             .sum_roundoff = 0x1p-24,
-                             .c_roundoff = 0x1p-24,
                              .rate = "fp32",
                              .satisfies = BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
                              .rms_limit = 1.1,
@@ -80,8 +77,6 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                    .meaning = "operands rounded to TF32 (10 bits of fraction), summed in FP32",
                    FP32,
                    .operand_roundoff = 0x1p-11,
-                   .sum_roundoff = 0x1p-24,
-                   .c_roundoff = 0x1p-24,
                    .rate = "tf32",
                    .rate_over_fp32 = tf32_over_fp32,
                    .satisfies = BIT(GEMM_TF32)},
@@ -115,12 +110,13 @@ bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed)
     return rows[delivered].satisfies >> needed & 1;
 }
 
-static bool has_limits(enum gemm_type type)
+bool gemm_type_has_limits(enum gemm_type type)
 {
     return rows[type].rms_limit > 0;
 }
 
 bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed)
 {
-    return gemm_type_satisfies(tuned, needed) && (has_limits(tuned) || !has_limits(needed));
+    return gemm_type_satisfies(tuned, needed) &&
+           (gemm_type_has_limits(tuned) || !gemm_type_has_limits(needed));
 }

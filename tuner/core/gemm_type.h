@@ -22,32 +22,34 @@ struct gemm_type_row {
     const char *name;    /* as in the text of a problem: "sgemm" */
     const char *meaning; /* one line */
     enum element a, b, c, sum;
-    double
-        operand_roundoff; /* relative, of an element of A or B before it is multiplied; 0: taken as it is */
+    double operand_roundoff; /* relative, of an element of A or B before multiplication; 0: not rounded */
     double sum_roundoff, c_roundoff;    /* of one addition; of an element of C when it is stored */
-    const char *rate;                   /* the peak rate that bounds it, among a GPU's: "fp32" */
-    double (*rate_over_fp32)(int arch); /* of a GPU whose descriptor is silent about it; NULL: the same */
-    unsigned satisfies;                 /* bit t: who delivers this may answer a problem that needs t */
-    /* Accuracy classes: an error is at most so many times that of the strict rival on the same data
+    const char *rate;                   /* name of the GPU's peak rate that bounds it: "fp32" */
+    double (*rate_over_fp32)(int arch); /* for a GPU whose descriptor lacks the rate; NULL: the same */
+    unsigned satisfies;                 /* bit t: kernels of this type may answer problems that need t */
+    /* Accuracy classes: the largest allowed ratio of an error to the strict rival's on the same data
      * (accuracy.h); 0: no such limit. */
     double componentwise_limit, rms_limit, max_limit;
 };
 
 const struct gemm_type_row *gemm_type_row(enum gemm_type type);
 
-/* False: no type has this name. */
+/* Is it an accuracy class, for which measured errors decide which kernels may answer? */
+bool gemm_type_has_limits(enum gemm_type type);
+
+/* Returns false if no type has this name. */
 bool gemm_type_find(const char *name, enum gemm_type *type);
 
-/* All of them, a blank between, for messages. Returns text. */
+/* The names of all types, separated by blanks, for messages. Returns text. */
 #define GEMM_TYPE_NAMES_MAX 128
 const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX]);
 
 /* May a kernel that delivers one type compete for a problem that needs another? Where the needed type has
- * limits, the errors of the kernel decide in the end. */
+ * limits, the kernel's measured errors decide. */
 bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed);
 
-/* May what won for a problem of one type answer an equal problem of another without being measured again?
- * Not where only the other has limits on the errors. */
+/* May the winner for a problem of one type answer an equal problem of another type without being measured
+ * again? Not where only the other type has limits on the errors. */
 bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed);
 
 #endif

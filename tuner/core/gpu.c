@@ -12,7 +12,7 @@
 
 void gpu_arch_name(int arch, char name[16])
 {
-    /* From sm_90 on, the instructions we may use exist only in the architecture-specific target. */
+    /* From sm_90 on, the instructions that we use exist only in the architecture-specific target. */
     snprintf(name, 16, arch >= 90 ? "sm_%da" : "sm_%d", arch);
 }
 
@@ -52,7 +52,7 @@ double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type)
     return gpu_rate(gpu, "fp32") * (row->rate_over_fp32 ? row->rate_over_fp32(gpu->arch) : 1);
 }
 
-/* One key of a descriptor: where it goes and what it may be. */
+/* One key of a descriptor: its place in the struct and its range. */
 struct field {
     const char *key;
     enum { TEXT, INTEGER, INTEGER64, NUMBER } kind;
@@ -96,18 +96,18 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-/* A line as the INI library may see it: it takes the rest of a longer one for a line of its own. */
+/* Longest line that the INI library reads whole: it takes the rest of a longer one for a line of its own. */
 #define LINE_MAX_CHARS 190
 
 struct descriptor_reader {
     struct gpu *gpu;
     bool seen[FIELD_COUNT];
-    char why[256]; /* the first thing that is wrong, and */
+    char why[256]; /* the first mistake */
     int why_line;
     FILE *file;
-    char *line; /* of getline */
+    char *line; /* buffer of getline */
     size_t room;
-    int number; /* of the line read last */
+    int number; /* number of the line read last */
 };
 
 static int refuse(struct descriptor_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -122,7 +122,7 @@ static int refuse(struct descriptor_reader *r, const char *format, ...)
     return 0;
 }
 
-/* fgets for the INI library, which sees an empty line instead of one that is refused. */
+/* fgets for the INI library; a refused line appears as an empty one. */
 static char *read_line(char *text, int room, void *stream)
 {
     struct descriptor_reader *r = stream;

@@ -15,10 +15,9 @@
 #define GPU_NAME_MAX  96
 #define GPU_RATES_MAX 8
 
-/* What a GPU computes at most with one kind of unit, dense, 1e12 operations a second: "fp32" (FFMA), "tf32".
- */
+/* Peak rate of a GPU with one kind of unit, dense, in 1e12 operations per second: "fp32" (FFMA), "tf32". */
 struct gpu_rate {
-    char name[16]; /* "": no more of them */
+    char name[16]; /* "": unused */
     double value;
 };
 
@@ -30,7 +29,7 @@ struct gpu {
     int threads_per_sm, blocks_per_sm;
     int registers_per_sm;                        /* 32-bit */
     int smem_per_sm_bytes, smem_per_block_bytes; /* per block: the opt-in limit */
-    int smem_reserved_bytes;                     /* taken by the system from each block's share */
+    int smem_reserved_bytes;                     /* taken by the system for each block */
     int64_t l2_bytes, memory_bytes;
     double clock_mhz;       /* boost */
     double memory_gb_per_s; /* published or measured, 1e9 bytes */
@@ -41,31 +40,30 @@ struct gpu {
 /* A rate by its name; 0: unknown. */
 double gpu_rate(const struct gpu *gpu, const char *name);
 
-/* Add a rate or change it. False: its name is too long, or there is no room. */
+/* Adds or changes a rate. False: the name is too long, or there is no room. */
 bool gpu_set_rate(struct gpu *gpu, const char *name, double value);
 
-/* The rate that bounds a type. Where it is unknown, that of FP32 times how much wider such units of the
- * architecture are. */
+/* The rate that bounds a type. Where it is unknown, the FP32 rate times the ratio of the architecture's
+ * units. */
 double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type);
 
 /* The target handed to the compiler: 75 -> "sm_75", 90 -> "sm_90a", 100 -> "sm_100a", 120 -> "sm_120a". */
 void gpu_arch_name(int arch, char name[16]);
 
-/* Features that the rules of a template ask for. */
+/* Features that a template's rules ask for. */
 bool gpu_has_cp_async(const struct gpu *gpu); /* sm_80 and later */
 bool gpu_has_tma(const struct gpu *gpu);      /* sm_90 and later */
 
-/* Read one descriptor (INI; every key of the struct by its name, a rate as NAME_tflops, of which fp32_tflops
- * must be there). Errors: E_IO, E_INPUT (file:line, reason).
- */
+/* Read one descriptor (INI; the keys are the names of the struct's members; a rate is NAME_tflops;
+ * fp32_tflops is required). Errors: E_IO, E_INPUT (file:line, reason). */
 enum status gpu_read(const char *path, struct gpu *gpu);
 
 /* Find a descriptor in folder by id or by driver name, ignoring case, blanks and an "NVIDIA " prefix.
  * Errors: E_ABSENT with the list of known ids. */
 enum status gpu_find(const char *folder, const char *name, struct gpu *gpu);
 
-/* True if two names mean one GPU: case, blanks, punctuation and a leading "NVIDIA" or "GeForce" do not count.
- */
+/* True if two names mean the same GPU: case, blanks, punctuation and a leading "NVIDIA" or "GeForce" are
+ * ignored. */
 bool gpu_same_name(const char *x, const char *y);
 
 /* All descriptors of a folder, sorted by id; malloc'ed, owned by the caller. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* What conditions may ask of a key: the values of its parameters, then these. */
+/* The values of a key that conditions may test: its parameters, then these. */
 enum {
     ASKED_TRANS_A = CONFIG_PARAMS_MAX,
     ASKED_TRANS_B,
@@ -38,19 +38,19 @@ static int32_t value_asked(const struct kernel_key *key, int what)
     }
 }
 
-/* ---- what is known ---- */
+/* ---- memoised hashes ---- */
 
 #define KNOWN_MAX    1024 /* a power of two */
 #define KNOWN_PROBES 16
-#define KINDS_MAX    4 /* sets of values that the conditions of a template have asked for */
+#define KINDS_MAX    4 /* sets of values that the conditions of a template test */
 #define KIND_KNOWN   (UINT64_C(1) << 63)
 
 static struct {
-    _Atomic uint64_t values, hash; /* 0: not yet */
+    _Atomic uint64_t values, hash; /* 0: empty */
 } known[KNOWN_MAX];
-static _Atomic uint64_t kinds[TEMPLATES_MAX][KINDS_MAX]; /* bits, with KIND_KNOWN; 0: not yet */
+static _Atomic uint64_t kinds[TEMPLATES_MAX][KINDS_MAX]; /* bits, with KIND_KNOWN; 0: empty */
 
-/* The values that a kind asks for, of this template: never 0. */
+/* Hash of the template and of the values that a kind tests: never 0. */
 static uint64_t hash_values(const struct kernel_key *key, size_t template, uint64_t kind)
 {
     int32_t values[ASKED_COUNT];
@@ -78,7 +78,8 @@ static uint64_t find_known(const struct kernel_key *key, size_t template)
     return 0;
 }
 
-/* Threads that find out at the same time find the same. Without a place it is found out again. */
+/* Threads that compute the same entry at the same time get the same result. If there is no room, the hash is
+ * computed again next time. */
 static void remember(const struct kernel_key *key, size_t template, uint64_t kind, uint64_t hash)
 {
     int i = 0;
@@ -97,9 +98,10 @@ static void remember(const struct kernel_key *key, size_t template, uint64_t kin
     }
 }
 
-/* ---- finding out ---- */
+/* ---- computation ---- */
 
-/* Which of a key's values a definition "BM=128" tells. Those of type and epilogue have several. */
+/* The values of a key that a definition "BM=128" depends on. Definitions of type and epilogue depend on
+ * several. */
 static uint64_t bits_of(const struct template *t, const char *definition)
 {
     const size_t length = strcspn(definition, "=");
@@ -126,10 +128,10 @@ static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
     definitions[count++] = "__CUDACC_RTC__=1";
     definitions[count++] = "__cplusplus=201703L";
     uint64_t asked;
-    const uint64_t hash = source_hash(t->sources, t->source_count, definitions, count, &asked);
+    const uint64_t hash = source_hash(t->sources, template_source_count(t), definitions, count, &asked);
     for (*kind = KIND_KNOWN; asked; asked &= asked - 1)
         *kind |= bits_of(t, definitions[__builtin_ctzll(asked)]);
-    /* A condition may ask for the name of a type that is not this one's, and so is not defined. */
+    /* A condition may test the name of another type, which is then not defined. */
     if (t->asks & TEMPLATE_ASKS_TYPE) *kind |= UINT64_C(1) << ASKED_TYPE;
     if (t->asks & TEMPLATE_ASKS_EPILOGUE) *kind |= UINT64_C(1) << ASKED_EPILOGUE;
     return hash;

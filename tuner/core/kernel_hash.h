@@ -10,8 +10,8 @@
 #include "kernel_key.h"
 #include <stdint.h>
 
-/* XXH64, never 0. What a key's conditions ask is remembered: the second kernel of a kind takes a tenth of a
- * microsecond. Any thread. */
+/* XXH64, never 0. Results are memoised: for the second kernel of a kind a call takes a tenth of a
+ * microsecond. Thread-safe. */
 uint64_t kernel_hash(const struct kernel_key *key);
 
 static inline uint64_t kernel_hash_of(const struct config *config, const struct problem *problem, int arch)
@@ -20,13 +20,13 @@ static inline uint64_t kernel_hash_of(const struct config *config, const struct 
     return kernel_hash(&key);
 }
 
-/* As texts have it (docs/runtime.md): 16 hexadecimal digits. */
+/* Text form (docs/runtime.md): 16 hexadecimal digits. */
 #define KERNEL_HASH_TEXT 17
 void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT]);
-/* Does the text mean this kernel? Texts of earlier programs may, as with kernel_hash_was. */
+/* Does the text identify this kernel? Texts of earlier versions may do so, too, as in kernel_hash_was. */
 bool kernel_hash_means(const struct kernel_key *key, const char *text);
 
-/* Whether the kernel is the one that databases of schema 1 mean by this hash of its template. */
+/* Is this the kernel that databases of schema 1 identify by this hash of its template? */
 bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);
 
 #endif

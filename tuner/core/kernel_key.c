@@ -42,7 +42,7 @@ const char *kernel_key_op(const struct kernel_key *key)
 const char *kernel_key_check(const struct kernel_key *key, const struct gpu *gpu)
 {
     const struct template *t = key->config.template;
-    int known = 0; /* parameters of a launch are the last of a template */
+    int known = 0; /* number of compile-time parameters; launch-time parameters follow them */
     while (known < t->param_count && t->params[known].kind == PARAM_COMPILE) known++;
     return t->check_prefix ? t->check_prefix(&key->config, known, NULL, gpu)
                            : t->check(&key->config, NULL, gpu);
@@ -68,7 +68,7 @@ static __attribute__((format(printf, 2, 3))) void define(struct definitions *d, 
     d->used += (size_t)length + 1;
 }
 
-/* "-DTYPE_SGEMM=1" and what its elements are called in CUDA C++. */
+/* "-DTYPE_SGEMM=1" and the CUDA C++ types of its elements. */
 static void define_type(struct definitions *d, const struct gemm_type_row *row)
 {
     char upper[64];

@@ -24,21 +24,21 @@ struct kernel_key kernel_key_of(const struct config *config, const struct proble
 
 bool kernel_key_equal(const struct kernel_key *x, const struct kernel_key *y);
 
-/* For tables within a process: equal keys hash equally there. */
+/* For tables within a process: equal keys have equal hashes there. */
 uint64_t kernel_key_hash(const struct kernel_key *key);
 
-/* "nn", "nt", "tn" or "tt", as of a problem. */
+/* "nn", "nt", "tn" or "tt", as in a problem. */
 const char *kernel_key_op(const struct kernel_key *key);
 
-/* NULL if the kernel may be compiled, else why not: the template's rules on compile-time values alone, for
- * no problem in particular. */
+/* NULL if the kernel may be compiled, else the reason why not: checks only the template's rules on
+ * compile-time values, for no particular problem. */
 const char *kernel_key_check(const struct kernel_key *key, const struct gpu *gpu);
 
 #define KERNEL_DEFINITIONS_MAX (CONFIG_PARAMS_MAX + 8)
 
 /* The one place that turns a kernel into compiler definitions: "-DBM=128" ... then the op as "-DTRANS_A=0"
  * "-DTRANS_B=0", then what the template asks for (template.h). options[i] point into text (room bytes).
- * Returns the number, 0 if room or limit is too small. The configuration must have passed check(). */
+ * Returns their number, or 0 if room or limit is too small. The configuration must have passed check(). */
 int kernel_key_definitions(const struct kernel_key *key, const char **options, int limit, char *text,
                            size_t room);
 

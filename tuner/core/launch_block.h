@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What a kernel may be told. Pointers, whole numbers, and two floats: alpha and beta. */
+/* Values that can be passed to a kernel: pointers, integers, and two floats (alpha and beta). */
 enum launch_value {
     VALUE_A,
     VALUE_B,
@@ -31,10 +31,10 @@ enum launch_value {
 };
 
 struct launch_field {
-    uint16_t offset, bytes; /* bytes: 4 or 8; 0: the kernel is not told */
+    uint16_t offset, bytes; /* bytes: 4 or 8; 0: not passed */
 };
 
-/* All that no field is of is 0. */
+/* Bytes that belong to no field are 0. */
 struct launch_block {
     uint16_t bytes;
     struct launch_field field[LAUNCH_VALUES];

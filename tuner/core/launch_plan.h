@@ -1,9 +1,9 @@
-/* launch_plan.h — how a configuration runs a problem, in plain data: kernels, grids, their argument and which
- * parts of it a launch fills in, workspace. Knows no template and no CUDA.
+/* launch_plan.h — how a configuration runs a problem, in plain data: kernels, grids, the argument and the
+ * parts of it that a launch fills in, workspace. Knows no template and no CUDA.
  *
  * The argument is opaque: one block of bytes that every kernel of the plan takes by value. The plan gives the
  * offsets of pointers, scalars and k; launch_walk.h writes only these for each launch. Tensor maps (TMA) are
- * described here; whoever loads the kernel encodes them (launcher.h).
+ * only described here; the code that loads the kernel encodes them (launcher.h).
  */
 #ifndef GT_LAUNCH_PLAN_H
 #define GT_LAUNCH_PLAN_H
@@ -15,80 +15,82 @@
 #include <string.h>
 
 #define LAUNCH_KERNELS_MAX  3
-#define LAUNCH_ARGUMENT_MAX 640 /* bytes: four tensor maps and 128 besides */
+#define LAUNCH_ARGUMENT_MAX 640 /* bytes: four tensor maps and 128 more */
 #define LAUNCH_VIEWS_MAX    4
-#define LAUNCH_VIEW_BYTES   128 /* of a tensor map in the argument, where it lies at a multiple of 64 */
+#define LAUNCH_VIEW_BYTES   128 /* of a tensor map in the argument, at a multiple of 64 */
 
-/* A slot that the argument lacks: what is written there lies behind the argument and is not passed on. */
+/* Offset of a slot that the argument lacks: a value written there lies after the argument and is not
+ * passed. */
 #define LAUNCH_NOWHERE LAUNCH_ARGUMENT_MAX
 
 /* One kernel launch: an entry point of the compiled module. */
 struct kernel_launch {
     const char *entry;  /* "gemm_pack", "gemm" or "gemm_reduce" */
     unsigned grid[3];   /* grid[2] is the batch slice */
-    unsigned last_slab; /* in place of grid[0] for the last slab of k, if k goes in slabs */
+    unsigned last_slab; /* replaces grid[0] for the last slab of k, if k is computed in slabs */
     unsigned threads;
     unsigned smem_bytes;
-    unsigned cluster[3];    /* blocks along x, y, z that run together; all 0: no clusters */
-    bool cluster_at_launch; /* false: the kernel's text says so itself, and the launch need not */
+    unsigned cluster[3];    /* size in blocks along x, y, z; all 0: no clusters */
+    bool cluster_at_launch; /* false: the kernel declares its cluster itself */
     bool dependent; /* may begin while the kernel before it on the stream still runs: it waits for that
                        one itself (programmatic dependent launch) */
 };
 
-/* Where in the argument a launch writes: offsets in bytes, LAUNCH_NOWHERE for what it lacks. */
+/* Where a launch writes into the argument: offsets in bytes, LAUNCH_NOWHERE for values that the argument
+ * lacks. */
 struct launch_slots {
     uint16_t a, b, c, workspace;        /* pointers */
-    uint16_t alpha_device, beta_device; /* pointers, null: take alpha and beta */
+    uint16_t alpha_device, beta_device; /* pointers; null: use alpha and beta */
     uint16_t alpha, beta;               /* floats */
-    uint16_t k;                         /* int: of this launch, where k goes in slabs */
+    uint16_t k;                         /* int: k of this launch, if k is computed in slabs */
 };
 
 enum launch_operand { LAUNCH_A, LAUNCH_B, LAUNCH_C, LAUNCH_WORKSPACE, LAUNCH_OPERANDS };
 
 #define TENSOR_RANK_MAX 5
 
-/* A tensor map in plain words: what the hardware is told of an operand. Axis 0 is contiguous. What lies
- * beyond the extents is read as 0 and not written. */
+/* Description of a tensor map of an operand. Axis 0 is contiguous. Elements beyond the extents are read as 0
+ * and not written. */
 struct tensor_view {
     enum launch_operand operand;
     enum element element;
     int rank;                              /* 1 to 5 */
-    int64_t offset_bytes;                  /* of the first element behind the operand's pointer */
+    int64_t offset_bytes;                  /* of the first element from the operand's pointer */
     int64_t extent[TENSOR_RANK_MAX];       /* elements */
-    int64_t stride_bytes[TENSOR_RANK_MAX]; /* from one to the next; of axis 0 not asked */
-    unsigned box[TENSOR_RANK_MAX];         /* elements that one copy moves, 256 at most */
+    int64_t stride_bytes[TENSOR_RANK_MAX]; /* from one element to the next; unused for axis 0 */
+    unsigned box[TENSOR_RANK_MAX];         /* elements per copy, at most 256 */
     unsigned swizzle_bytes;                /* 32, 64 or 128; 0: none */
-    int k_axis, batch_axis;                /* cut to the k and the items of a launch; -1: there is none */
+    int k_axis, batch_axis;                /* set to the k and the items of a launch; -1: none */
     uint16_t at;                           /* offset in the argument */
 };
 
-/* launch_walk.h goes through the launches of it. */
+/* launch_walk.h iterates over its launches. */
 struct launch_plan {
     struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
     int kernels;             /* 0: nothing to do (M, N or batch is 0) */
     int counters;            /* 32-bit words at the start of the workspace, 0 before the first launch; every
                                 launch leaves them 0 */
-    int64_t workspace_bytes; /* for the largest batch slice, counters included; the rest may hold anything */
+    int64_t workspace_bytes; /* for the largest batch slice; only its counters need initial values */
     int64_t batch, k;        /* of the problem */
     int64_t
         batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the steps */
-    int64_t k_slab; /* above 0: k is computed in slabs of so many, one after the other, each but the first
-                       adding to C; then the slot k is for the walk to fill in */
+    int64_t k_slab; /* above 0: k is computed in slabs of this size, one after the other; each but the first
+                       adds to C, and the walk sets the slot k */
     int64_t batch_step_bytes[3]; /* of A, B, C: from one item to the next */
     int64_t k_step_bytes[2];     /* of A, B: from one k to the next */
     struct launch_slots slots;
-    int views, argument_bytes; /* how much of the following means anything */
+    int views, argument_bytes; /* used part of the arrays that follow */
     struct tensor_view view[LAUNCH_VIEWS_MAX];
-    unsigned char argument[LAUNCH_ARGUMENT_MAX]; /* with 0 in the slots and the views' places */
+    unsigned char argument[LAUNCH_ARGUMENT_MAX]; /* with 0 in the slots and in the views */
 };
 
-/* A plan that does nothing. */
+/* A plan that launches nothing. */
 static inline void launch_plan_clear(struct launch_plan *plan)
 {
     memset(plan, 0, offsetof(struct launch_plan, view)); /* the rest is long, and candidates are many */
 }
 
-/* A launch of kernel must be told more than grid, threads and shared memory. */
+/* Whether a launch of the kernel needs attributes besides grid, threads and shared memory. */
 static inline bool launch_has_attributes(const struct kernel_launch *kernel)
 {
     return kernel->cluster_at_launch || kernel->dependent;

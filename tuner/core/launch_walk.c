@@ -6,7 +6,7 @@ void launch_walk_start(struct launch_walk *walk, const struct launch_plan *plan,
     *walk = (struct launch_walk){.plan = plan, .call = *call};
 }
 
-/* Counted up as numbers, which may pass the end of an address space that is not ours. */
+/* Integer arithmetic, because the result may lie beyond the end of the device's address space. */
 static uintptr_t moved(uintptr_t from, int64_t steps, int64_t step_bytes)
 {
     return from + (uintptr_t)steps * (uintptr_t)step_bytes;
@@ -26,7 +26,7 @@ static void fill_argument(const struct launch_walk *walk, struct launch *launch)
 {
     const struct launch_plan *plan = walk->plan;
     const struct launch_slots *slots = &plan->slots;
-    const bool adds = walk->k_done > 0; /* to what the slabs before have left in C */
+    const bool adds = walk->k_done > 0; /* to the sum of the earlier slabs in C */
     unsigned char *argument = launch->argument;
     memcpy(argument, plan->argument, (size_t)plan->argument_bytes);
     launch_write_address(argument, slots->a, launch->operand[LAUNCH_A]);

@@ -11,35 +11,35 @@
 #include "launch_plan.h"
 #include <string.h>
 
-/* What a call brings: addresses as numbers, for they may be the device's. */
+/* Operands and scalars of a call: addresses are integers, since they may be device addresses. */
 struct launch_call {
     uintptr_t operand[LAUNCH_OPERANDS];
-    uintptr_t alpha_device, beta_device; /* 0: alpha and beta are given by value */
+    uintptr_t alpha_device, beta_device; /* 0: alpha and beta are passed by value */
     float alpha, beta;
 };
 
 struct launch_walk {
     const struct launch_plan *plan;
     struct launch_call call;
-    int64_t item, k_done; /* where the next launch begins */
-    int index;            /* its kernel */
+    int64_t item, k_done; /* start of the next launch */
+    int index;            /* kernel of the next launch */
 };
 
 struct launch {
-    /* The plan's with what this launch is told; the views' places are for the launcher to fill in. */
+    /* The plan's argument with this launch's values; the launcher fills in the views. */
     _Alignas(64) unsigned char argument[LAUNCH_ARGUMENT_MAX + sizeof(uintptr_t)];
     int index;                          /* in plan.kernel */
     unsigned grid[3];                   /* blocks */
-    uintptr_t operand[LAUNCH_OPERANDS]; /* where this launch finds them: what views are of */
-    int64_t items, k;                   /* that it computes */
-    bool touched;                       /* a launch before this one writes C */
+    uintptr_t operand[LAUNCH_OPERANDS]; /* the operands of this launch, for the views */
+    int64_t items, k;                   /* computed by this launch */
+    bool touched;                       /* an earlier launch writes C, too */
 };
 
-/* The plan must stay. */
+/* The plan must outlive the walk. */
 void launch_walk_start(struct launch_walk *walk, const struct launch_plan *plan,
                        const struct launch_call *call);
 
-/* False: there are no more. */
+/* Returns false if there are no more launches. */
 bool launch_walk_next(struct launch_walk *walk, struct launch *launch);
 
 static inline void launch_write_address(unsigned char *argument, unsigned slot, uintptr_t address)

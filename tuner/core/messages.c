@@ -20,7 +20,7 @@ bool message_int(const json_t *object, const char *key, int least, int *value)
     return true;
 }
 
-/* One that arithmetic can be done with. */
+/* A finite number. */
 static bool message_real(const json_t *object, const char *key, double *value)
 {
     const json_t *member = json_object_get(object, key);
@@ -79,7 +79,7 @@ enum status kernel_from_json(const json_t *json, struct kernel_key *kernel)
 json_t *gpu_to_json(const struct gpu *g)
 {
     char id[sizeof g->id], name[sizeof g->name],
-        source[sizeof g->source]; /* of a driver, a file, a database */
+        source[sizeof g->source]; /* text from a driver, a file or a database */
     utf8_copy(id, sizeof id, g->id);
     utf8_copy(name, sizeof name, g->name);
     utf8_copy(source, sizeof source, g->source);
@@ -99,7 +99,7 @@ json_t *gpu_to_json(const struct gpu *g)
     return json;
 }
 
-/* Members of this form, as in a descriptor. False: one is no rate. */
+/* Members with the same names as in a descriptor. Returns false if one is not a valid rate. */
 static bool rates_from_json(const json_t *json, struct gpu *gpu)
 {
     const size_t suffix = strlen(RATE_SUFFIX);
@@ -156,7 +156,7 @@ enum status gpu_from_json(const json_t *json, struct gpu *gpu)
 
 json_t *message_failure(enum status st)
 {
-    char text[1024]; /* it may name a file, and file names hold any bytes */
+    char text[1024]; /* may contain a file name, and thereby any bytes */
     utf8_copy(text, sizeof text, status_text());
     return json_pack("{s:b, s:i, s:s}", "ok", 0, "status", (int)st, "error", text);
 }

@@ -1,4 +1,4 @@
-/* messages.h — what supervisor and children say to each other: one JSON object a request, one an answer.
+/* messages.h — the protocol between supervisor and children: one JSON object per request and one per answer.
  *
  * Every request has "do"; every answer "ok". An answer with ok=false has "status" (enum status as integer)
  * and "error" (one sentence). Texts of problems and configurations are those of problem.h and config.h.
@@ -23,8 +23,7 @@
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *
- * prepare sets the problem that trial, block and verify speak of. best_us is the best time so far (0: none
- * yet).
+ * prepare sets the problem for trial, block and verify. best_us is the best time so far (0: none yet).
  */
 #ifndef GT_MESSAGES_H
 #define GT_MESSAGES_H
@@ -44,7 +43,7 @@ enum status kernel_from_json(const json_t *json, struct kernel_key *kernel);
 json_t *facts_to_json(const struct kernel_facts *facts);
 enum status facts_from_json(const json_t *json, struct kernel_facts *facts);
 
-/* A member that is a whole number of `least` to INT32_MAX; false if it is not. */
+/* A member that is an integer from `least` to INT32_MAX; false if it is not. */
 bool message_int(const json_t *object, const char *key, int least, int *value);
 
 /* {"ok": false, "status": st, "error": status_text()} */

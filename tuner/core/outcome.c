@@ -51,7 +51,7 @@ json_t *outcome_to_json(const struct outcome *o)
     json_t *samples = json_array();
     for (int i = 0; samples && i < o->sample_count; i++)
         json_array_append_new(samples, json_real(bounded(o->samples_us[i])));
-    char detail[OUTCOME_DETAIL_MAX]; /* cut to fit, perhaps within a character */
+    char detail[OUTCOME_DETAIL_MAX]; /* cut to fit, possibly within a character */
     utf8_copy(detail, sizeof detail, o->detail);
     return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:b, s:b, s:{s:i, s:i, s:f, s:i, s:I}, s:f, s:o*}",
                      "verdict", verdict_name(o->verdict), "detail", detail, "facts", facts_to_json(&o->facts),

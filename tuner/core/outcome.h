@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 enum verdict {
-    VERDICT_MEASURED,    /* right and timed */
-    VERDICT_SLOW,        /* right, dropped by the screen: times are few */
+    VERDICT_MEASURED,    /* correct and timed */
+    VERDICT_SLOW,        /* correct, dropped by the screen: few samples */
     VERDICT_WRONG,       /* the judge refused its C */
-    VERDICT_UNBUILDABLE, /* the compiler refused it, ran out of time or memory */
+    VERDICT_UNBUILDABLE, /* the compiler failed, or ran out of time or memory */
     VERDICT_SPILLS,      /* built, but spills registers: not launched */
     VERDICT_REFUSED,     /* the driver refused to launch it (resources) */
     VERDICT_CRASHED,     /* its process died or the context was lost */
@@ -27,16 +27,16 @@ enum verdict {
 #define OUTCOME_SAMPLES_MAX 64
 #define OUTCOME_DETAIL_MAX  200
 
-/* What the compiler says of a kernel. */
+/* Facts about a kernel from the compiler. */
 struct kernel_facts {
-    int registers;   /* a thread */
+    int registers;   /* per thread */
     int spill_bytes; /* spill stores + spill loads */
     int static_smem_bytes;
     int cubin_bytes;
     double compile_ms; /* 0 when it came from the cache */
 };
 
-/* State of the GPU while it was timed; 0 where NVML does not say. */
+/* State of the GPU while the candidate was timed; 0 where NVML gives no value. */
 struct gpu_state {
     int sm_clock_mhz, memory_clock_mhz;
     double power_w;
@@ -48,23 +48,22 @@ struct outcome {
     enum verdict verdict;
     char detail[OUTCOME_DETAIL_MAX]; /* why it failed, "" otherwise */
     struct kernel_facts facts;
-    double time_us; /* median of the samples, one call; the prediction for VERDICT_PREDICTED; 0 if none */
+    double time_us; /* median of the samples, one call; the prediction for VERDICT_PREDICTED; 0: none */
     int sample_count;
-    double
-        samples_us[OUTCOME_SAMPLES_MAX]; /* raw, in the order taken: one block's mean time of a call each */
-    double worst_error;                  /* max |c - ref| / bound over random data; <= 1 is right */
-    struct accuracy errors;              /* over random data, whatever the bound is; or unknown */
-    bool exact;                          /* integer data gave bit-equal C */
-    bool cold;                           /* cache policy: operands rotated beyond L2 */
+    double samples_us[OUTCOME_SAMPLES_MAX]; /* raw, in order: the mean time of a call in each block */
+    double worst_error;                     /* max |c - ref| / bound over random data; <= 1 is right */
+    struct accuracy errors;                 /* over random data, independent of the bound; or unknown */
+    bool exact;                             /* on integer data C is equal bit for bit */
+    bool cold;                              /* cache policy: operands rotate beyond L2 */
     struct gpu_state state;
-    double wall_ms; /* what the trial cost */
+    double wall_ms; /* duration of the trial */
 };
 
-/* "measured", "slow", ... and back; an unknown name gives E_INPUT. */
+/* "measured", "slow", ... and the inverse; an unknown name gives E_INPUT. */
 const char *verdict_name(enum verdict verdict);
 enum status verdict_parse(const char *name, enum verdict *verdict);
 
-/* True if the candidate ran and was right. */
+/* True if the candidate ran and was correct. */
 bool outcome_usable(const struct outcome *outcome);
 
 /* A failed outcome with its reason (printf-like). */

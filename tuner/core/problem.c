@@ -27,7 +27,7 @@ int64_t problem_cols_b(const struct problem *p)
     return p->trans_b ? p->k : p->n;
 }
 
-/* One row at least, so that a leading dimension is never 0. */
+/* At least 1, so that a leading dimension is never 0. */
 static int64_t row_length(int64_t cols)
 {
     return cols > 0 ? cols : 1;
@@ -96,7 +96,7 @@ const char *problem_op_name(const struct problem *p)
     return names[p->trans_a][p->trans_b];
 }
 
-/* Fill every leading dimension and stride that is still 0 with its default. */
+/* Sets every leading dimension and stride that is still 0 to its default. */
 static void set_defaults(struct problem *p)
 {
     if (p->lda == 0) p->lda = row_length(problem_cols_a(p));
@@ -133,7 +133,7 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
     if (rows > 0 && ld > limit / rows) return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
     if (batch > 1 && stride > limit / batch)
         return fail(E_INPUT, "the batch of operand %s spans more than 2^60 elements", name);
-    if (span(rows, cols, ld, batch, stride) > limit) /* neither alone does, but the last item's end may */
+    if (span(rows, cols, ld, batch, stride) > limit) /* the end of the last item may exceed it, too */
         return fail(E_INPUT, "operand %s and its batch span more than 2^60 elements", name);
     if (written && batch > 1 && stride < rows * ld)
         return fail(E_INPUT,
@@ -142,7 +142,7 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
     return OK;
 }
 
-/* As an index of rows is at most 2^31, too, their product is a number. */
+/* An index of rows is at most 2^31, too, so their product fits. */
 static enum status check_ld(const struct problem *p)
 {
     const int64_t lds[3] = {p->lda, p->ldb, p->ldc};
@@ -213,7 +213,7 @@ static enum status parse_sizes(const char *whole, const char **text, struct prob
     return OK;
 }
 
-/* seen: a bit for each option that was given already. */
+/* seen: a bit for each option that was given. */
 static enum status parse_option(const char *whole, const char **text, unsigned *seen, struct problem *p)
 {
     const struct {
@@ -279,7 +279,7 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
     if (st) return st;
     if (*at != '\0') return fail(E_INPUT, "'%s': unexpected '%.16s' after the shape", text, at);
 
-    /* Sizes first: the defaults multiply them. */
+    /* Sizes first: the defaults are products of them. */
     const int64_t dims[3] = {p.m, p.n, p.k};
     for (int i = 0; i < 3; i++)
         if (dims[i] > PROBLEM_DIM_MAX)

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: a tile may pass the edge without overflowing an int */
+#define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: the end of a tile beyond the edge still fits an int */
 #define PROBLEM_TEXT_MAX 256
 
 struct problem {
@@ -29,22 +29,22 @@ struct problem {
     int64_t lda, ldb, ldc;                /* elements */
     int64_t batch;                        /* >= 1 */
     int64_t stride_a, stride_b, stride_c; /* elements */
-    double alpha, beta;                   /* the values tuned with; both exactly representable as float */
-    int epilogue; /* what happens to C beyond alpha and beta; 0: nothing, all there is */
+    double alpha, beta;                   /* values during tuning; both exactly representable as float */
+    int epilogue; /* applied to C after alpha and beta; 0: none, the only value so far */
 };
 
 /* A problem with everything but the sizes at its default. */
 struct problem problem_make(int64_t m, int64_t n, int64_t k);
 
-/* Parse the text form. What it leaves out is filled in, and all of it is checked.
- * Errors: E_INPUT with one sentence that names the text, the place and the limit. */
+/* Parses the text form, fills in defaults and checks everything. Errors: E_INPUT with one sentence that names
+ * the text, the place and the limit. */
 enum status problem_parse(const char *text, struct problem *problem);
 
-/* The same with the type of texts that name none. */
+/* The same; texts without a type get this one. */
 enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem);
 
-/* Check ranges, leading dimensions (2^31 at most), strides and that no operand exceeds 2^62 bytes: what
- * passes has a text form. Errors: E_INPUT. */
+/* Checks ranges, leading dimensions (at most 2^31), strides, and that no operand exceeds 2^62 bytes. A
+ * problem that passes has a text form. Errors: E_INPUT. */
 enum status problem_check(const struct problem *problem);
 
 /* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX
@@ -77,8 +77,8 @@ double problem_bytes(const struct problem *p);
 /* "nn", "nt", "tn" or "tt". */
 const char *problem_op_name(const struct problem *p);
 
-/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped. type:
- * of the lines that name none. *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with
+/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped. Lines
+ * without a type get `type`. *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with
  * file:line). */
 enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
                                size_t *count);

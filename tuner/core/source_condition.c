@@ -35,7 +35,7 @@ enum answer condition_defined(struct macros *macros, const struct token *name)
     return is_of_compiler(name) ? ANSWER_OPEN : ANSWER_NO;
 }
 
-/* An intmax_t or, where an operand is one, an uintmax_t. */
+/* An intmax_t or, if an operand is one, a uintmax_t. */
 struct value {
     uint64_t bits;
     bool is_unsigned, open;
@@ -48,21 +48,21 @@ static struct value value_of(int64_t x)
     return (struct value){.bits = (uint64_t)x};
 }
 
-/* Where the expression is read: the line, or the body of a macro within it, and so on. */
+/* A position in the expression: in the line, or in the body of a macro used within it, and so on. */
 struct place {
     const char *at;
-    const struct macro *macro; /* NULL: the line */
+    const struct macro *macro; /* NULL: in the line */
 };
 
 struct expression {
     struct macros *macros;
     struct place place[EXPANSIONS_MAX];
     int places, depth, pieces;
-    struct token next; /* TOKEN_END behind the last one */
-    bool broken;       /* it is none, or asks what is not known here */
+    struct token next; /* TOKEN_END after the last one */
+    bool broken;       /* not an expression, or its value is unknown here */
 };
 
-/* The next piece as it stands. */
+/* The next token, without expansion. */
 static void advance_raw(struct expression *e)
 {
     e->next = (struct token){.kind = TOKEN_END, .begin = ""};
@@ -87,7 +87,7 @@ static bool is_expanding(const struct expression *e, const struct macro *macro)
     return false;
 }
 
-/* The next piece, a macro's name replaced by what it stands for. */
+/* The next token, with macros expanded. */
 static void advance(struct expression *e)
 {
     for (advance_raw(e); e->next.kind == TOKEN_NAME; advance_raw(e)) {
@@ -155,7 +155,7 @@ static struct value read_defined(struct expression *e)
     return answer == ANSWER_OPEN ? open_value : value_of(answer == ANSWER_YES);
 }
 
-/* A name that is no macro is 0, but for those of the language and of the compiler. */
+/* A name that is not a macro is 0, except for names of the language and of the compiler. */
 static struct value read_name(struct expression *e)
 {
     if (token_is(&e->next, "defined")) return read_defined(e);
@@ -198,7 +198,7 @@ static struct value read_unary(struct expression *e)
     return x;
 }
 
-/* Binary operators, those that bind weakest first. */
+/* Binary operators, from lowest to highest precedence. */
 static const char *const operators[][5] = {
     {"||"},       {"&&"},     {"|"},           {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
     {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"},
@@ -207,7 +207,7 @@ static const char *const operators[][5] = {
 
 static struct value apply_logic(const char *how, struct value x, struct value y)
 {
-    const bool decides = how[0] == '|'; /* one operand that is so is enough */
+    const bool decides = how[0] == '|'; /* one true operand decides */
     if ((!x.open && (x.bits != 0) == decides) || (!y.open && (y.bits != 0) == decides))
         return value_of(decides);
     return x.open || y.open ? open_value : value_of(!decides);

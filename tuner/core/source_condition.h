@@ -16,32 +16,33 @@ enum macro_kind {
     MACRO_UNDEFINED,
     MACRO_OBJECT,
     MACRO_FUNCTION,
-    MACRO_OPEN /* defined or not, as a condition has it that is left open */
+    MACRO_OPEN /* defined or not, depending on a condition whose value is unknown */
 };
 
 struct macro {
     struct token name;
     enum macro_kind kind;
-    const char *body;   /* MACRO_OBJECT: up to the end of its line */
-    uint64_t body_hash; /* of the last definition; 0: there was none */
-    int given;          /* which definition of the key it is; -1: of the text */
+    const char *body;   /* MACRO_OBJECT: to the end of its line */
+    uint64_t body_hash; /* of the last definition; 0: none */
+    int given;          /* index of the key's definition; -1: defined by the source */
 };
 
 struct macros {
     struct macro macro[MACROS_MAX];
     int count;
-    uint64_t asked; /* bit i: a condition looked at the value of definition i of the key */
+    uint64_t asked; /* bit i: a condition tested the value of definition i of the key */
 };
 
-/* NULL if the name was never mentioned. */
+/* NULL if the name has not occurred. */
 struct macro *macros_find(struct macros *macros, const struct token *name);
 
-/* The same, added as undefined if it is missing; NULL if there are too many. */
+/* The same, but adds a missing name as undefined; NULL if there are too many. */
 struct macro *macros_add(struct macros *macros, const struct token *name);
 
 enum answer { ANSWER_NO, ANSWER_YES, ANSWER_OPEN };
 
-/* #ifdef: names that begin with two underscores are the compiler's, and open unless they are known. */
+/* #ifdef: names that begin with two underscores belong to the compiler, and are open unless they are
+ * known. */
 enum answer condition_defined(struct macros *macros, const struct token *name);
 
 /* The rest of the line of an #if or #elif. */

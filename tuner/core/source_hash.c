@@ -10,34 +10,34 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define FILES_MAX      16   /* included within each other */
-#define INCLUSIONS_MAX 1000 /* in all */
-#define CONDITIONS_MAX 64   /* within each other */
+#define FILES_MAX      16   /* nested */
+#define INCLUSIONS_MAX 1000 /* in total */
+#define CONDITIONS_MAX 64   /* nested */
 
 enum branch {
     BRANCH_TAKEN,
-    BRANCH_SOUGHT, /* none of them holds so far */
-    BRANCH_PASSED, /* an earlier one held, or nothing here is active */
-    BRANCH_OPEN    /* nobody knows: all of them are text */
+    BRANCH_SOUGHT, /* none held so far */
+    BRANCH_PASSED, /* an earlier one held, or the surrounding code is inactive */
+    BRANCH_OPEN    /* unknown: all branches count as text */
 };
 
-/* A text that is being read. */
+/* A source that is being read. */
 struct file {
     const char *at;
-    bool begins;        /* nothing was read yet */
-    int conditions;     /* of those that it was included in */
-    struct token guard; /* X, if the text begins with #ifndef X */
+    bool begins;        /* nothing has been read yet */
+    int conditions;     /* nesting depth of conditions where it was included */
+    struct token guard; /* X, if the source begins with #ifndef X */
 };
 
-/* A declaration, or a definition of a macro, as far as it was read. */
+/* A declaration, or a macro definition, as far as it has been read. */
 struct part {
     XXH64_state_t hash;
-    char text[4096]; /* what the hash was not told yet */
+    char text[4096]; /* not yet hashed */
     size_t length;
     bool started;
-    bool whole;   /* the last piece ended a declaration, or was a directive before any */
-    bool may_end; /* so did it, unless the next piece still belongs to it */
-    int depth;    /* of brackets */
+    bool whole;   /* the last token ended a declaration, or was a directive before any */
+    bool may_end; /* the last token ended it, unless the next one belongs to it */
+    int depth;    /* nesting of brackets */
 };
 
 struct preprocessor {
@@ -47,10 +47,10 @@ struct preprocessor {
     int files, inclusions;
     enum branch branch[CONDITIONS_MAX];
     int conditions;
-    int skipping, open; /* how many of them are sought or passed, and open */
-    bool beyond;        /* all bounds */
+    int skipping, open; /* number of branches in BRANCH_SOUGHT or BRANCH_PASSED, and in BRANCH_OPEN */
+    bool beyond;        /* a limit was exceeded */
     uint64_t sum;       /* of the hashes of all parts */
-    uint64_t epoch;     /* of macros that were defined anew */
+    uint64_t epoch;     /* number of macro redefinitions */
     uint64_t included;
     const char *missing;
     size_t missing_length;
@@ -84,7 +84,7 @@ static void part_add(struct part *part, const char *bytes, size_t length)
     part->length += length;
 }
 
-/* Pieces are apart: inte; is not int e; */
+/* Tokens are separated: inte; differs from int e; */
 static void part_add_token(struct part *part, const struct token *t)
 {
     part_add(part, t->begin, t->length);
@@ -111,7 +111,7 @@ static bool is_punctuation(const struct token *t, const char *set)
     return *set;
 }
 
-/* A declaration ends with its semicolon, or with its brace, if nothing follows that belongs to it. */
+/* A declaration ends with its semicolon, or with its closing brace if nothing that follows belongs to it. */
 static void add_code(struct preprocessor *r, const struct token *t)
 {
     struct part *part = &r->part;
@@ -129,7 +129,7 @@ static void add_code(struct preprocessor *r, const struct token *t)
 
 /* ---- directives ---- */
 
-/* A line behind its '#': within a declaration a part of it, else one of its own. */
+/* The rest of a line after its '#': within a declaration it is part of that, else a part of its own. */
 static void add_directive(struct preprocessor *r, const char *at)
 {
     if (r->part.started && r->part.may_end) part_end(r);
@@ -194,14 +194,14 @@ static void next_branch(struct preprocessor *r, const struct token *name)
     else if (was == BRANCH_SOUGHT && token_is(name, "else")) branch = BRANCH_TAKEN;
     else if (was == BRANCH_SOUGHT && token_is(name, "elif"))
         branch = branch_of(condition_holds(&r->macros, token_end(name)));
-    else if (was == BRANCH_SOUGHT) branch = BRANCH_OPEN; /* #elifdef of a later language */
+    else if (was == BRANCH_SOUGHT) branch = BRANCH_OPEN; /* #elifdef of a newer language version */
     push_branch(r, branch);
     if (branch == BRANCH_OPEN) add_directive(r, name->begin);
 }
 
 static void close_condition(struct preprocessor *r, const char *at)
 {
-    /* The line still belongs to what the condition divides. */
+    /* This line still belongs to the branches of the condition. */
     if (r->branch[r->conditions - 1] == BRANCH_OPEN) add_directive(r, at);
     pop_branch(r);
     if (r->open == 0 && r->part.started) r->part.may_end = r->part.whole;
@@ -222,7 +222,8 @@ static uint64_t hash_line(const char *at)
     return XXH64_digest(&hash);
 }
 
-/* The definition counts as a part of its own, as its hash, which knows whether a bracket touches the name. */
+/* A definition is a part of its own, represented by its hash, which depends on whether a bracket follows the
+ * name directly. */
 static void add_definition(struct preprocessor *r, const struct token *name, uint64_t body_hash)
 {
     if (r->part.started && r->part.may_end) part_end(r);
@@ -281,7 +282,7 @@ static void push_file(struct preprocessor *r, const char *text)
     r->inclusions++;
 }
 
-/* What is not among the sources is a line of text. */
+/* An #include of a file that is not among the sources is hashed as text. */
 static void include(struct preprocessor *r, const struct token *directive)
 {
     const struct token name = token_at(token_end(directive), false);
@@ -302,7 +303,7 @@ static void include(struct preprocessor *r, const struct token *directive)
 static void read_directive(struct preprocessor *r, struct file *file, const char *hash_sign, bool first)
 {
     const struct token name = token_at(hash_sign + 1, false);
-    const bool own = r->conditions > file->conditions; /* a condition of this file can be closed */
+    const bool own = r->conditions > file->conditions; /* a condition of this file is open */
     struct token last = name;
     while (last.kind != TOKEN_END && !last.first_of_line) {
         file->at = token_end(&last);
@@ -321,7 +322,7 @@ static void read_directive(struct preprocessor *r, struct file *file, const char
     else add_directive(r, name.begin);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole hash ---- */
 
 static void give(struct preprocessor *r, const char *const *definitions, int count)
 {
@@ -358,7 +359,7 @@ static void read_all(struct preprocessor *r)
 
 static void reading_start(struct preprocessor *r, const struct source_text *sources, int count)
 {
-    /* Not the macros and the text of the part, which are large. */
+    /* Leaves out the macros and the text of the part, which are large. */
     memset(r, 0, offsetof(struct preprocessor, part));
     r->sources = sources;
     r->count = count;

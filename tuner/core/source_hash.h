@@ -19,15 +19,15 @@
 
 struct source_text;
 
-/* sources[0] is the text, the others what it may include by their names. definitions: "BM=128" or "BM", at
- * most SOURCE_DEFINITIONS_MAX. *asked (NULL: nobody wants it): bit i is set if a condition looked at the
- * value of definition i; as long as the values of those are the same, so is the hash. Never 0. Any text can
- * be read; one that is beyond all bounds is hashed as it is, byte by byte. */
+/* sources[0] is the source, the others are the headers that it may include by name. definitions: "BM=128" or
+ * "BM", at most SOURCE_DEFINITIONS_MAX. *asked (may be NULL): bit i is set if a condition tested the value of
+ * definition i; while those values stay the same, the hash does, too. Never 0. Any text can be read; one that
+ * exceeds a limit is hashed byte by byte. */
 uint64_t source_hash(const struct source_text *sources, int count, const char *const *definitions,
                      int definition_count, uint64_t *asked);
 
-/* The name of a header that an active line includes and that is not among the sources, or of one of them
- * that no line includes; "" if there is neither. Room for 64 bytes. */
+/* The name of a header that an active line includes and that is not among the sources, or of a header among
+ * the sources that no line includes; "" if there is neither. Room for 64 bytes. */
 void source_hash_missing(const struct source_text *sources, int count, const char *const *definitions,
                          int definition_count, char missing[64]);
 

@@ -4,7 +4,7 @@
 
 enum class { NOTHING, BLANK, LETTER, DIGIT, QUOTE, OTHER };
 
-/* Of ASCII, 16 in a line; bytes of other characters belong to names. */
+/* ASCII, 16 per line; bytes of other characters belong to names. */
 static enum class class_of(char c) {
     static const unsigned char classes[128] =
         {
@@ -27,7 +27,7 @@ static bool in_name(char c)
     return class == LETTER || class == DIGIT;
 }
 
-/* Of a backslash with the end of its line; 0 if it is something else. */
+/* Length of a backslash and the end of its line; 0 if it is something else. */
 static size_t splice_length(const char *at)
 {
     if (*at != '\\') return 0;
@@ -49,7 +49,7 @@ static size_t comment_length(const char *at)
     return length;
 }
 
-/* A literal that nothing closes ends with its line: #error don't */
+/* An unterminated literal ends with its line: #error don't */
 static size_t literal_length(const char *at)
 {
     size_t length = 1;

@@ -16,11 +16,11 @@ struct token {
     const char *begin;
     size_t length;
     enum token_kind kind;
-    bool first_of_line; /* a line ends before it, or the text begins there */
-    bool after_blank;   /* something lies between it and the piece before */
+    bool first_of_line; /* a line ends before it, or the text begins with it */
+    bool after_blank;   /* white space or a comment precedes it */
 };
 
-/* The first piece at or behind `at`, which is the beginning of a text or the end of a piece of it. */
+/* The first token at or after `at`, which is the beginning of a text or the end of a token. */
 struct token token_at(const char *at, bool begins);
 
 static inline const char *token_end(const struct token *t)
@@ -31,7 +31,7 @@ static inline const char *token_end(const struct token *t)
 bool token_is(const struct token *t, const char *text);
 bool token_equal(const struct token *x, const struct token *y);
 
-/* R"(...)" and its likes: `name` stands directly before a literal. */
+/* R"(...)" and the like: `name` directly precedes a literal. */
 bool token_is_raw_string(const struct token *name);
 
 #endif

@@ -16,6 +16,23 @@ int template_param(const struct template *t, const char *name)
     return -1;
 }
 
+int template_source_count(const struct template *t)
+{
+    int count = 0;
+    while (t->sources[count].name) count++;
+    return count;
+}
+
+struct tile template_tile(const struct config *config)
+{
+    const struct template *t = config->template;
+    if (t->tile) return t->tile(config);
+    int size[3] = {0}, sizes = 0;
+    for (int i = 0; i < t->param_count && sizes < 3; i++)
+        if (t->params[i].role == ROLE_TILE) size[sizes++] = config->value[i];
+    return (struct tile){.m = size[0], .n = size[1], .k = size[2]};
+}
+
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu)
 {

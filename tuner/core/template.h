@@ -23,12 +23,12 @@ enum param_kind {
     PARAM_LAUNCH   /* becomes a kernel argument or a grid size; changing it needs no compilation */
 };
 
-/* How people say it (config_summary). A parameter of any but the first two roles is said in the words of that
- * role, together with those of the same role. */
+/* How config_summary writes it. A parameter with any but the first two roles is written in the words of that
+ * role, together with the other parameters of the role. */
 enum param_role {
     ROLE_NAMED,  /* by its name, unless it has its least value */
     ROLE_DETAIL, /* left out */
-    ROLE_VECTOR, /* left out, too: the width of an access, which hardly makes another kernel */
+    ROLE_VECTOR, /* left out, too: the width of an access, which barely affects the kernel */
     ROLE_TILE,   /* "tile 128x256x16" */
     ROLE_THREAD, /* "thread 8x8" */
     ROLE_LANES,
@@ -44,18 +44,17 @@ struct param {
     enum param_kind kind;
     enum param_role role;
     int32_t least, most; /* hard range */
-    const char *meaning; /* one line: what it trades against what */
+    const char *meaning; /* one line: its trade-off */
 };
 
 /* What a configuration needs, known before compiling. */
 struct resources {
-    int threads;      /* a block */
-    int smem_bytes;   /* dynamic shared memory a block */
-    int accumulators; /* registers a thread needs for C at least */
+    int threads;      /* per block */
+    int smem_bytes;   /* dynamic shared memory per block */
+    int accumulators; /* least number of registers per thread for C */
 };
 
-/* What a block computes at a time: rows and columns of C, steps of k. 0: nothing that sizes could straddle.
- */
+/* What a block computes at a time: rows and columns of C, and k. 0: no tile edge in that direction. */
 struct tile {
     int m, n, k;
 };
@@ -65,93 +64,101 @@ struct kernel_facts; /* outcome.h */
 /* Predicted time of a configuration, from arithmetic alone. */
 struct prediction {
     double time_us;
-    double compute_us, memory_us, overhead_us; /* what the model saw as the parts */
+    double compute_us, memory_us, overhead_us; /* parts of the model's time */
     int blocks_per_sm;                         /* occupancy */
     double waves;
 };
 
-/* Texts that NVRTC is given: the template and the headers it includes by bare name. Embedded in the program.
- */
+/* Sources that NVRTC compiles: the template and the headers that it includes by name. Embedded in the
+ * program. */
 struct source_text {
     const char *name;
     const char *text; /* NUL-terminated */
 };
 
-/* What a template's text wants defined beside its parameters and the op (kernel_key.h). A kernel is compiled
- * for what its text asks, so that texts which ask for nothing compile to the same whatever there is. */
+/* Macros that a template's source needs besides its parameters and the op (kernel_key.h). A kernel gets only
+ * what its source asks for, so that adding types or epilogues does not change the compilation of other
+ * sources. */
 enum {
     TEMPLATE_ASKS_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
     TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE */
 };
 
+/* For a non-empty problem and a legal configuration. facts may be NULL (before compiling: registers are
+ * estimated). All candidates are sorted by the result, so about a million calls per second are needed.
+ * kernel_templates/model has what families share. */
+typedef struct prediction template_predict(const struct config *config, const struct problem *problem,
+                                           const struct gpu *gpu, const struct kernel_facts *facts);
+
 struct template
 {
-    const char *name;        /* "simt", "ladder_naive" */
-    const char *summary;     /* one line */
-    const char *source_name; /* "simt.cu" */
-    const char *space;       /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
+    const char *name;    /* "simt", "ladder_naive" */
+    const char *summary; /* one line */
+    const char *space;   /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
     const struct param *params;
     int param_count;
-    enum gemm_type delivers; /* what its kernels compute */
+    enum gemm_type delivers; /* the type that its kernels compute */
     unsigned asks;           /* TEMPLATE_ASKS_... */
-    uint32_t optional; /* bit i: a text without parameter i means its least value, for it came after others
-                          had been kept */
-    const struct source_text *sources; /* [0] is the .cu, the rest its headers */
-    int source_count;
+    uint32_t optional;       /* bit i: parameter i was added later; texts that lack it mean its least value */
+    /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
+     * sources_NAME of NAME.cu. */
+    const struct source_text *sources;
     struct resources (*resources)(const struct config *config);
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
-     * may be NULL: only what does not depend on it is checked. Never assumes that any value is sane. */
+     * may be NULL: only what does not depend on it is checked. Makes no assumptions about the values. */
     const char *(*check)(const struct config *config, const struct problem *problem, const struct gpu *gpu);
     /* Optional, NULL if there is none: the same answer from the first `known` values in the order of params
-     * alone. NULL unless a rule that needs only those already fails; then no completion is legal and
-     * enumeration skips them all. Simplest from one list of rules that names the last parameter each needs:
-     * RULE(TN, WN % TN == 0, "...") is tested when known > index of TN; check() is this with all known
+     * alone. NULL unless a rule that needs only these values fails; then no completion is legal, and the
+     * enumeration skips them all. Best implemented by one list of rules, each with the last parameter that it
+     * needs: RULE(TN, WN % TN == 0, "...") is tested when known > index of TN; check() is this with all known
      * (template_check_all). */
     const char *(*check_prefix)(const struct config *config, int known, const struct problem *problem,
                                 const struct gpu *gpu);
-    /* Fill *plan for a legal configuration. */
+    /* Fills in *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
-    /* Optional: *geometry says the same as plan and check for all problems with the op of problem on gpu.
-     * False: no such numbers can, of which only align is filled in; what wins serves its own problem alone.
-     */
+    /* Optional: *geometry gives the same answers as plan and check for all problems with the op of problem on
+     * gpu. Returns false if this cannot be expressed; then only align is filled in, and a winner serves only
+     * its own problem. */
     bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                      struct launch_geometry *geometry);
-    struct tile (*tile)(const struct config *config);
-    /* For a problem that is not empty and a legal configuration. facts may be NULL (before compiling:
-     * registers are estimated). A million a second, since all candidates are sorted by it.
-     * kernel_templates/model has what families share. */
-    struct prediction (*predict)(const struct config *config, const struct problem *problem,
-                                 const struct gpu *gpu, const struct kernel_facts *facts);
-    /* Optional: configurations to fall back on where nothing was measured, for any problem and GPU that they
-     * are legal for, with the least value of each vector width. False: there are no more of them. */
+    struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */
+    template_predict *predict;
+    /* Optional: configurations to fall back on where nothing was measured, with the least value of each
+     * vector width; each for any problem and GPU for which it is legal. Returns false if there are no
+     * more. */
     bool (*plain)(int number, struct config *config);
-    /* Optional: what the bytes of a plan's argument mean. NULL: the kernels are not exported. */
+    /* Optional: the meaning of the bytes of a plan's argument. NULL: the kernels are not exported, and
+     * neither are winners without a geometry. */
     const struct launch_block *block;
 };
 
 #define TEMPLATES_MAX 64 /* rows */
 
-/* One row a template, in the order of the search; made by CMake from the list of families. */
+/* One row per template, in the order of the search. CMake generates it from the list of families. */
 extern const struct template *const templates[];
 extern const size_t template_count;
 
-/* Folders of families from outside the tree, where their space files are, too; NULL ends them. */
+/* Folders of families outside the source tree; their space files are there, too. NULL ends the list. */
 extern const char *const template_folders[];
 
-/* NULL if there is none of that name. */
+/* NULL if there is no template of that name. */
 const struct template *template_find(const char *name);
 
 /* Parameter index by name, -1 if the template lacks it. */
 int template_param(const struct template *t, const char *name);
 
+int template_source_count(const struct template *t);
+
+struct tile template_tile(const struct config *config);
+
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
 
-/* check() of a template that has check_prefix: that with all values known. */
+/* check() for a template that has check_prefix: check_prefix with all values known. */
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu);
 
-/* May its kernels compete for a problem of that type? check() refuses the others. */
+/* May its kernels compete for a problem of this type? check() refuses other problems. */
 bool template_serves(const struct template *t, const struct problem *problem);
 
 #endif

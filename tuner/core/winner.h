@@ -7,13 +7,13 @@
 #include "problem.h"
 
 struct winner {
-    struct problem problem; /* that it was measured for, or predicted */
-    bool predicted;         /* from the model alone */
+    struct problem problem; /* measured or predicted for this problem */
+    bool predicted;         /* from the model only */
     bool cold;              /* measured with operands that were not in the L2 cache */
-    bool exact;             /* judged bit by bit */
+    bool exact;             /* judged bit for bit */
     double time_us;
-    double anchor_us;                    /* of the rival in the same race; 0 without one */
-    double ratio, ratio_low, ratio_high; /* of the rival's time; 0 when predicted or without a rival */
+    double anchor_us;                    /* the rival's time in the same race; 0: no rival */
+    double ratio, ratio_low, ratio_high; /* rival's time over winner's; 0 if predicted or without a rival */
     char when[32];                       /* ISO 8601, UTC */
 };
 

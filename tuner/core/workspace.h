@@ -12,17 +12,18 @@
 #define WORKSPACE_DEFAULT_BYTES (INT64_C(64) << 20)
 #define WORKSPACE_VARIABLE      "GEMMTUNE_WORKSPACE"
 
-/* What a legal configuration takes for a problem, in bytes. */
+/* Bytes of workspace of a legal configuration for a problem. */
 int64_t workspace_of(const struct config *config, const struct problem *problem);
 
-/* Why a legal configuration may not be used with so many bytes, or NULL: a constant sentence. */
+/* Why a legal configuration may not be used with this many bytes of workspace; NULL if it may. A constant
+ * sentence. */
 const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes);
 
-/* "64M", "1G", "512K", "0", "67108864": a number of bytes, with K, M or G of 1024 each. source says whose
- * text it is: "--workspace". Errors: E_USAGE. */
+/* "64M", "1G", "512K", "0", "67108864": a number of bytes, with K, M or G of 1024 each. source names the
+ * origin of the text in messages: "--workspace". Errors: E_USAGE. */
 enum status workspace_parse(const char *source, const char *text, int64_t *bytes);
 
-/* What GEMMTUNE_WORKSPACE says; WORKSPACE_DEFAULT_BYTES where it is not set or empty. Errors: E_USAGE, and
+/* The value of GEMMTUNE_WORKSPACE; WORKSPACE_DEFAULT_BYTES where it is not set or empty. Errors: E_USAGE, and
  * *bytes is the default. */
 enum status workspace_from_environment(int64_t *bytes);
 

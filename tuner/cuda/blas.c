@@ -3,7 +3,6 @@
 #include "library.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,12 +22,8 @@ static const struct library_symbol entries[] = {
     {"cublasSgemmStridedBatched", &blas.SgemmBatched},
 };
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static char loaded_version[16]; /* "" until loaded */
-
-static enum status load_once(void)
+static enum status load(char version[16])
 {
-    if (loaded_version[0]) return OK;
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
     const struct library_names library = {"GEMMTUNE_LIBCUBLAS", names, 3, true};
     char why[LIBRARY_WHY_MAX];
@@ -46,21 +41,18 @@ static enum status load_once(void)
     int major = 0, minor = 0, patch = 0;
     if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
         blas.GetProperty(PATCH_LEVEL, &patch))
-        return fail(E_ABSENT, "the cuBLAS found does not tell its version");
-    snprintf(loaded_version, sizeof loaded_version, "%d.%d.%d", major, minor, patch);
+        return fail(E_ABSENT, "the cuBLAS found does not report its version");
+    snprintf(version, 16, "%d.%d.%d", major, minor, patch);
     return OK;
 }
 
 enum status blas_load(char version[16])
 {
-    pthread_mutex_lock(&load_lock);
-    enum status st = load_once();
-    if (!st) memcpy(version, loaded_version, sizeof loaded_version);
-    pthread_mutex_unlock(&load_lock);
-    return st;
+    static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
+    return library_load(&once, version);
 }
 
-/* A size or leading dimension passes INT_MAX. */
+/* A size or leading dimension exceeds INT_MAX. */
 static bool is_wide(const struct problem *p)
 {
     return p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX || p->lda > INT_MAX || p->ldb > INT_MAX ||
@@ -77,14 +69,14 @@ static const float *device_pointer(CUdeviceptr base, int64_t item, int64_t strid
     return (const float *)(uintptr_t)(base + (CUdeviceptr)(item * stride * (int64_t)sizeof(float)));
 }
 
-/* cuBLAS wants a leading dimension of 1 at least, also of an empty operand. */
+/* cuBLAS requires a leading dimension of at least 1, also for an empty operand. */
 static int64_t at_least_1(int64_t ld)
 {
     return ld > 1 ? ld : 1;
 }
 
-/* Our C[M,N], row-major, is C^T[N,M] column-major, and C^T = op(B)^T op(A)^T. Read column-major, stored A is
- * already A^T; so the operands change places and keep their ops. */
+/* Our C[M,N], row-major, is C^T[N,M] column-major, and C^T = op(B)^T op(A)^T. Read as column-major, the
+ * stored A is A^T; so the operands are exchanged and keep their ops. */
 int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta)
 {

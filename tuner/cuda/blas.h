@@ -12,19 +12,19 @@
 
 typedef struct cublasContext *blas_handle;
 
-#define BLAS_BATCH_SLICE 65535 /* items a call; longer batches are several */
+#define BLAS_BATCH_SLICE 65535 /* items per call; a longer batch takes several calls */
 
 enum { BLAS_SUCCESS = 0 };
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1 };
 enum { BLAS_HOST_SCALARS = 0, BLAS_DEVICE_SCALARS = 1 };
 enum { BLAS_DEFAULT_MATH = 0, BLAS_PEDANTIC_MATH = 2, BLAS_TF32_MATH = 3 };
 
-/* By the names of cuBLAS without prefix and version; column-major. */
+/* The names of cuBLAS without prefix and version; column-major. */
 struct blas_api {
     int (*Create)(blas_handle *);
     int (*Destroy)(blas_handle);
     int (*GetProperty)(int, int *);
-    int (*SetStream)(blas_handle, CUstream); /* takes the workspace away again */
+    int (*SetStream)(blas_handle, CUstream); /* resets the workspace */
     int (*SetWorkspace)(blas_handle, void *, size_t);
     int (*SetMathMode)(blas_handle, int);
     int (*SetPointerMode)(blas_handle, int);
@@ -32,7 +32,7 @@ struct blas_api {
                  const float *, float *, int);
     int (*SgemmBatched)(blas_handle, int, int, int, int, int, const float *, const float *, int, long long,
                         const float *, int, long long, const float *, float *, int, long long, int);
-    /* Since CUDA 12; NULL before. */
+    /* Since CUDA 12; NULL in earlier versions. */
     int (*SgemmBatched64)(blas_handle, int, int, int64_t, int64_t, int64_t, const float *, const float *,
                           int64_t, long long, const float *, int64_t, long long, const float *, float *,
                           int64_t, long long, int64_t);
@@ -41,14 +41,14 @@ struct blas_api {
 extern struct blas_api blas; /* valid after blas_load() answered OK */
 
 /* Open cuBLAS: GEMMTUNE_LIBCUBLAS, the toolkit this program was built with, then the usual names. Idempotent,
- * from any thread. version: "13.1.0". E_ABSENT when there is none, with where it was looked for. */
+ * from any thread. version: "13.1.0". E_ABSENT if there is none, with the places that were searched. */
 enum status blas_load(char version[16]);
 
 /* False if the cuBLAS that was loaded is too old for sizes or leading dimensions of this problem. */
 bool blas_takes(const struct problem *problem);
 
-/* Enqueue C = alpha op(A) op(B) + beta C on the handle's stream. alpha and beta as the handle's pointer mode
- * says; those in the problem do not count. The answer is cuBLAS's. */
+/* Enqueues C = alpha op(A) op(B) + beta C on the handle's stream. alpha and beta are passed as the handle's
+ * pointer mode requires; those in the problem are ignored. Returns cuBLAS's status. */
 int blas_run(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta);
 

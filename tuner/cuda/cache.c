@@ -34,7 +34,7 @@ static void hash_text(const void *bytes, size_t length, char text[CACHE_KEY_TEXT
 
 void cache_key(const char *const *parts, int count, char key[CACHE_KEY_TEXT])
 {
-    /* Hashing the hashes keeps the borders between the parts without a streaming state to allocate. */
+    /* Hashing the hashes of the parts keeps their boundaries, and needs no streaming state. */
     XXH128_hash_t sum = {.low64 = (uint64_t)count};
     for (int i = 0; i < count; i++) {
         XXH128_hash_t pair[2] = {sum, XXH3_128bits(parts[i], strlen(parts[i]))};
@@ -75,7 +75,7 @@ static enum status check_folder(const char *folder)
     close(fd);
     if (error) return unwritable(folder, error);
     if (is_private(&info)) return OK;
-    char advice[64] = ""; /* a sticky folder is meant for all: /tmp */
+    char advice[64] = ""; /* a sticky folder is shared by all users: /tmp */
     if (!(info.st_mode & S_ISVTX))
         snprintf(advice, sizeof advice, "chmod 700 it if it is yours (user %lu), or ",
                  (unsigned long)geteuid());
@@ -94,7 +94,7 @@ enum status cache_make_folder(const char *folder)
         return fail(E_IO, "the cache folder's name has %zu characters; 1 to %zu are possible", length,
                     sizeof path - 64);
     memcpy(path, folder, length + 1);
-    /* A cubin is code that will run: nobody else may put one here. */
+    /* A cubin is code that will run: no other user may be able to put one here. */
     for (char *at = path + 1; *at; at++) {
         if (*at != '/') continue;
         *at = '\0';
@@ -105,7 +105,7 @@ enum status cache_make_folder(const char *folder)
     return check_folder(folder);
 }
 
-/* False if the path is too long for the file system's callers. */
+/* False if the path is too long. */
 static bool entry_path(const char *folder, const char *key, const char *suffix, char path[CACHE_PATH_MAX])
 {
     int length = snprintf(path, CACHE_PATH_MAX, "%s/%s%s", folder, key, suffix);
@@ -124,8 +124,9 @@ static bool read_all(int fd, char *bytes, size_t length)
     return true;
 }
 
-/* A file that only this user can have written, of at most so many bytes; *bytes malloc'ed, NUL-terminated. It
- * is asked by its descriptor, and neither a link nor a FIFO makes it somebody else's or wait. */
+/* Reads a file that only this user can have written, of at most `most` bytes; *bytes malloc'ed,
+ * NUL-terminated. Its properties are read through the descriptor, and links are not followed, so that it
+ * cannot be exchanged meanwhile. A FIFO does not block. */
 static enum status read_own(const char *path, off_t most, char **bytes, size_t *length)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -203,7 +204,7 @@ enum status cache_find(const char *folder, const char *key, struct cache_entry *
     if (cache_read(found.path, checksum, &bytes, &length) || (size_t)found.facts.cubin_bytes != length)
         goto out;
     snprintf(found.checksum, sizeof found.checksum, "%s", checksum);
-    /* Only the eviction order suffers where this is not allowed. */
+    /* A failure only affects the order of eviction. */
     (void)!utimensat(AT_FDCWD, found.path, NULL, 0);
     *entry = found;
     st = OK;
@@ -213,7 +214,7 @@ out:
     return st ? fail(E_ABSENT, "no usable compiled kernel %s in %s", key, folder) : OK;
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int write_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
@@ -226,11 +227,11 @@ static int write_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
-/* A file without a name, which is gone with its writer, or, where the file system has none, with one. -1 and
- * errno. */
+/* A file without a name, which vanishes with its writer, or, if the file system does not support that, with a
+ * name. Returns -1 and errno on failure. */
 static int open_temporary(const char *folder, char temporary[CACHE_PATH_MAX], bool *named)
 {
-    uint64_t number = (uint64_t)getpid(); /* which machines that share the folder may both have */
+    uint64_t number = (uint64_t)getpid(); /* may be equal on two machines that share the folder */
     (void)!getrandom(&number, sizeof number, 0);
     snprintf(temporary, CACHE_PATH_MAX, "%.950s/" TEMPORARY_PREFIX "%016" PRIx64, folder, number);
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -238,7 +239,7 @@ static int open_temporary(const char *folder, char temporary[CACHE_PATH_MAX], bo
     return fd >= 0 ? fd : open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* Make path's new content appear at once and whole. */
+/* Makes path's new content appear at once and complete. */
 static enum status publish(const char *folder, const char *path, const char *bytes, size_t length)
 {
     char temporary[CACHE_PATH_MAX], link[64];
@@ -257,19 +258,18 @@ static enum status publish(const char *folder, const char *path, const char *byt
     return unwritable(folder, error);
 }
 
-/* Written since the folder was last looked through by this process; starts full so that the first store
- * looks. */
+/* Bytes written since this process last scanned the folder; the start value makes the first store scan it. */
 static _Atomic int64_t unaccounted_bytes = INT64_MAX / 2;
 
-/* Looking through thousands of files at each store would cost as much as compiling. Each process does it when
- * it has added 1/256 of the limit: the room between 7/8 and the limit serves 32 processes that do not know of
+/* Scanning thousands of files at each store would cost as much as compiling. Each process scans when it has
+ * added 1/256 of the limit: the room between 7/8 and the limit suffices for 32 processes that do not know of
  * each other. */
 static void trim_now_and_then(const char *folder, size_t added)
 {
     int64_t limit = cache_limit(), kept;
     if (atomic_fetch_add(&unaccounted_bytes, (int64_t)added) + (int64_t)added < limit / 256) return;
     atomic_store(&unaccounted_bytes, 0);
-    (void)!cache_trim(folder, limit, &kept); /* what was stored is good even if nothing could be evicted */
+    (void)!cache_trim(folder, limit, &kept); /* the stored entry is valid even if nothing could be evicted */
 }
 
 enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
@@ -305,7 +305,7 @@ out:
     return st;
 }
 
-/* One entry as the folder shows it. */
+/* One entry in the folder. */
 struct item {
     char key[CACHE_KEY_TEXT];
     struct timespec used;
@@ -315,7 +315,7 @@ struct item {
 struct inventory {
     struct item *items;
     size_t count, room;
-    int64_t bytes; /* everything of ours, entries or not */
+    int64_t bytes; /* all our files, entries or not */
 };
 
 static bool is_ours(const char *name, const char *suffix)
@@ -325,7 +325,7 @@ static bool is_ours(const char *name, const char *suffix)
     return strcmp(name + KEY_LENGTH, suffix) == 0;
 }
 
-/* Length of a file beside its entry; 0 if it is not there. */
+/* Length of a file that belongs to an entry; 0 if it does not exist. */
 static int64_t size_beside(int folder, const char *key, const char *suffix)
 {
     char name[KEY_LENGTH + 16];
@@ -347,7 +347,7 @@ static bool add_item(struct inventory *inventory, const struct item *item)
     return true;
 }
 
-/* Look at one file; remove is whether leftovers may go. False out of memory. */
+/* Takes account of one file; `remove` allows to delete leftovers. False if out of memory. */
 static bool take_file(struct inventory *inventory, int folder, const char *name, bool remove, time_t now)
 {
     struct stat info;
@@ -373,7 +373,7 @@ static enum status take_inventory(const char *folder, DIR *dir, bool remove, str
     time_t now = time(NULL);
     for (struct dirent *entry; (entry = readdir(dir));)
         if (!take_file(inventory, dirfd(dir), entry->d_name, remove, now))
-            return fail(E_MEMORY, "out of memory while looking through %s", folder);
+            return fail(E_MEMORY, "out of memory while reading the folder %s", folder);
     return OK;
 }
 
@@ -393,7 +393,7 @@ static int oldest_first(const void *x, const void *y)
 static void evict(int folder, const char *key)
 {
     char name[KEY_LENGTH + 16];
-    snprintf(name, sizeof name, "%s.json", key); /* first: without it there is no entry */
+    snprintf(name, sizeof name, "%s.json", key); /* first: this ends the entry's existence */
     unlinkat(folder, name, 0);
     snprintf(name, sizeof name, "%s.cubin", key);
     unlinkat(folder, name, 0);

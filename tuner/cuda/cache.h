@@ -31,35 +31,35 @@ struct cache_entry {
     struct kernel_facts facts;
 };
 
-/* XXH128 over the texts and their lengths: two lists of texts that differ in any way have different keys. */
+/* XXH128 over the texts and their lengths: lists of texts that differ in any way have different keys. */
 void cache_key(const char *const *parts, int count, char key[CACHE_KEY_TEXT]);
 
-/* E_ABSENT: not there, or damaged (then the next cache_store replaces it). A hit is marked as used now. */
+/* E_ABSENT: missing or damaged (then the next cache_store replaces it). A hit updates the time of last
+ * use. */
 enum status cache_find(const char *folder, const char *key, struct cache_entry *entry);
 
-/* Keep a cubin; makes the folder. Evicts when the size limit is passed. Errors: E_IO (folder not writable,
- * disk full; nothing half written is left), E_MEMORY. */
+/* Stores a cubin; creates the folder. Evicts entries when the size limit is exceeded. Errors: E_IO (folder
+ * not writable, disk full; nothing incomplete is left), E_MEMORY. */
 enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
                         const struct kernel_facts *facts, struct cache_entry *entry);
 
-/* If the folder holds more than limit_bytes, evict down to 7/8 of it, least recently used first; remove what
- * dead writers left behind. Touches only files that carry our names. *kept_bytes: what is there afterwards.
- * Errors: E_IO, E_MEMORY. */
+/* If the folder holds more than limit_bytes, evicts the least recently used entries down to 7/8 of it, and
+ * removes leftovers of dead writers. Touches only files with our names. *kept_bytes: size afterwards. Errors:
+ * E_IO, E_MEMORY. */
 enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_bytes);
 
-/* Entries and bytes in the folder. Errors: E_IO. */
+/* Number of entries and bytes in the folder. Errors: E_IO. */
 enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
 
-/* The limit in bytes: GEMMTUNE_CACHE_MIB, or the default where that is unset or not a number of 1 and more.
- */
+/* The limit in bytes: GEMMTUNE_CACHE_MIB, or the default if that is unset or not a number of at least 1. */
 int64_t cache_limit(void);
 
-/* Make the folder and its parents (private to the user). Errors: E_IO (it cannot be made, or is somebody
- * else's, or open to others). */
+/* Creates the folder and its parents (private to the user). Errors: E_IO (cannot be created, belongs to
+ * another user, or is open to others). */
 enum status cache_make_folder(const char *folder);
 
-/* Read a file whose XXH128 is known; *bytes malloc'ed. Errors: E_IO (somebody else's, too), E_INPUT (the
- * checksum differs), E_MEMORY. */
+/* Reads a file whose XXH128 is known; *bytes malloc'ed. Errors: E_IO (also if it belongs to another user),
+ * E_INPUT (the checksum differs), E_MEMORY. */
 enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length);
 
 #endif

@@ -4,7 +4,6 @@
 #include "clock.h"
 #include "env.h"
 #include "library.h"
-#include "loaded_from.h"
 #include "ptxas_log.h"
 
 #include <ctype.h>
@@ -20,7 +19,7 @@
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32
 
-/* The entry points we use; their prototypes are the header's. */
+/* The entry points that we use; the prototypes are the header's. */
 static struct {
     __typeof__(&nvrtcVersion) Version;
     __typeof__(&nvrtcGetErrorString) GetErrorString;
@@ -45,7 +44,7 @@ static const struct library_symbol entries[] = {
     {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
 };
 
-/* Asked for when they are first needed. */
+/* Looked up when they are first needed. */
 static struct {
     __typeof__(&nvrtcGetPTXSize) GetPTXSize;
     __typeof__(&nvrtcGetPTX) GetPTX;
@@ -57,18 +56,14 @@ static const struct library_symbol ptx_entries[] = {
 };
 
 static void *nvrtc_handle;
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static char loaded_version[16]; /* "" until loaded */
 
-/* NVRTC opens its companion by bare name, which is found only in the loader's path; NVIDIA's wheels and
- * toolkits in unusual places are not in it. A library that is open already is found by its name wherever it
- * came from. */
+/* NVRTC opens its companion library by bare name. The loader finds that only in its path, which does not
+ * contain NVIDIA's wheels and toolkits in unusual places. A library that is already open is found by its
+ * name, wherever it came from. */
 static void open_builtins(int major, int minor)
 {
     char path[1024], companion[1088];
-    void *symbol;
-    memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    loaded_from(symbol, path, sizeof path);
+    library_file(&nvrtc.Version, path, sizeof path);
     char *slash = strrchr(path, '/');
     if (!slash) return;
     *slash = '\0';
@@ -76,9 +71,8 @@ static void open_builtins(int major, int minor)
     dlopen(companion, RTLD_NOW | RTLD_LOCAL);
 }
 
-static enum status load_once(void)
+static enum status load(char version[16])
 {
-    if (loaded_version[0]) return OK;
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     const struct library_names library = {"GEMMTUNE_LIBNVRTC", names, 3, true};
     char why[LIBRARY_WHY_MAX];
@@ -94,20 +88,17 @@ static enum status load_once(void)
         return fail(E_COMPILER, "the NVRTC library found lacks %s: CUDA 12 or later is needed", missing);
     nvrtcResult result = nvrtc.Version(&major, &minor);
     if (result != NVRTC_SUCCESS)
-        return fail(E_COMPILER, "NVRTC does not tell its version: %s", nvrtc.GetErrorString(result));
+        return fail(E_COMPILER, "NVRTC does not report its version: %s", nvrtc.GetErrorString(result));
     nvrtc_handle = handle;
     open_builtins(major, minor);
-    snprintf(loaded_version, sizeof loaded_version, "%d.%d", major, minor);
+    snprintf(version, 16, "%d.%d", major, minor);
     return OK;
 }
 
 enum status compile_load(char version[16])
 {
-    pthread_mutex_lock(&load_lock);
-    enum status st = load_once();
-    if (!st) memcpy(version, loaded_version, sizeof loaded_version);
-    pthread_mutex_unlock(&load_lock);
-    return st;
+    static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
+    return library_load(&once, version);
 }
 
 enum status compile_library(char *path, size_t room)
@@ -115,13 +106,11 @@ enum status compile_library(char *path, size_t room)
     char version[16];
     enum status st = compile_load(version);
     if (st) return st;
-    void *symbol;
-    memcpy(&symbol, &nvrtc.Version, sizeof symbol);
-    loaded_from(symbol, path, room);
+    library_file(&nvrtc.Version, path, room);
     return OK;
 }
 
-/* One compilation: what goes in, and the key under which what comes out is kept. */
+/* One compilation: its inputs, and the key under which its result is stored. */
 struct job {
     const struct source_text *sources;
     int source_count;
@@ -129,7 +118,7 @@ struct job {
     const char *options[OPTIONS_MAX];
     int option_count;
     char key[CACHE_KEY_TEXT];
-    bool ptx; /* instead of machine code */
+    bool ptx; /* PTX instead of machine code */
 };
 
 static enum status prepare(struct job *job, const struct source_text *sources, int count,
@@ -142,8 +131,7 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
         return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, OPTIONS_MAX - 4);
     enum status st = compile_load(job->version);
     if (st) return st;
-    if (ptx)
-        snprintf(job->arch, sizeof job->arch, "compute_%d", arch); /* and all later ones; sm_90a is one */
+    if (ptx) snprintf(job->arch, sizeof job->arch, "compute_%d", arch); /* for later ones, unlike sm_90a */
     else gpu_arch_name(arch, job->arch);
     snprintf(job->arch_option, sizeof job->arch_option, "-arch=%s", job->arch);
     job->options[job->option_count++] = job->arch_option;
@@ -167,7 +155,7 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
     return OK;
 }
 
-/* The compiler's log; NULL out of memory. */
+/* The compiler's log; NULL if out of memory. */
 static char *take_log(nvrtcProgram program)
 {
     size_t size = 0;
@@ -177,8 +165,8 @@ static char *take_log(nvrtcProgram program)
     return log;
 }
 
-/* The line of the log that says what is wrong: the first with "error", else the first; printable, shortened.
- */
+/* The line of the log that tells the cause: the first with "error", else the first line; printable,
+ * shortened. */
 static void summarize(const char *log, const char *otherwise, char text[OUTCOME_DETAIL_MAX])
 {
     const char *line = log;
@@ -195,8 +183,8 @@ static void summarize(const char *log, const char *otherwise, char text[OUTCOME_
     text[length] = '\0';
 }
 
-/* What a result other than success means: nothing was built (OK, out->built false), or nothing ever will be.
- */
+/* The meaning of a result other than success: the source was refused (OK, out->built false), or the compiler
+ * is unusable. */
 static enum status refused(const struct job *job, nvrtcResult result, const char *log, struct compiled *out)
 {
     const char *name = nvrtc.GetErrorString(result);
@@ -222,7 +210,7 @@ static enum status refused(const struct job *job, nvrtcResult result, const char
     }
 }
 
-/* What the program was compiled to; *bytes malloc'ed. */
+/* The compiled code; *bytes malloc'ed. */
 static enum status take_code(const struct job *job, nvrtcProgram program, char **bytes, size_t *size)
 {
     const char *missing =
@@ -239,7 +227,7 @@ static enum status take_code(const struct job *job, nvrtcProgram program, char *
     return fail(E_COMPILER, "NVRTC %s gave no code: %s", job->version, nvrtc.GetErrorString(result));
 }
 
-/* What a compilation gave. */
+/* The result of a compilation. */
 struct code {
     char *bytes;
     size_t size;
@@ -271,8 +259,8 @@ static enum status keep_code(const struct job *job, const struct code *code, con
     return st;
 }
 
-/* NVRTC keeps a cache of its own where a driver is: what comes from it has no report, so no registers and no
- * spills are known. Versions without that cache do not know the option that passes it by. */
+/* NVRTC has a cache of its own where a driver is installed. A result from it has no report, so registers and
+ * spills would be unknown. Versions without that cache do not know the option that bypasses it. */
 static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
 {
     static _Atomic bool no_such_option;
@@ -302,7 +290,8 @@ static enum status build(const struct job *job, struct code *code, struct compil
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
     if (result != NVRTC_SUCCESS)
-        return fail(E_COMPILER, "NVRTC %s takes no program: %s", job->version, nvrtc.GetErrorString(result));
+        return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
+                    nvrtc.GetErrorString(result));
     result = compile_afresh(program, job);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;
@@ -345,7 +334,7 @@ enum status compile_sources(const struct source_text *sources, int count, const 
     return compile_texts(sources, count, definitions, definition_count, arch, false, cache, out);
 }
 
-/* What a kernel is compiled with. */
+/* Definitions for compiling a kernel. */
 struct definitions {
     const char *list[KERNEL_DEFINITIONS_MAX];
     char text[2048];
@@ -367,7 +356,8 @@ static enum status compile_for(const struct kernel_key *kernel, bool ptx, const 
     struct definitions d;
     enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(t->sources, t->source_count, d.list, d.count, kernel->arch, ptx, cache, out);
+    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache,
+                         out);
 }
 
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)
@@ -380,7 +370,7 @@ enum status compile_ptx(const struct kernel_key *kernel, const char *cache, stru
     return compile_for(kernel, true, cache, out);
 }
 
-/* E_ABSENT: not there, or not readable. */
+/* E_ABSENT: missing or not readable. */
 static enum status recall(const struct job *job, const char *cache, struct code *code, struct compiled *out)
 {
     struct cache_entry entry;
@@ -402,7 +392,7 @@ enum status compile_code(const struct kernel_key *kernel, const char *cache, cha
     struct code code = {.bytes = NULL};
     *out = (struct compiled){.built = false};
     enum status st = define(kernel, &d);
-    if (!st) st = prepare(&job, t->sources, t->source_count, d.list, d.count, kernel->arch, false);
+    if (!st) st = prepare(&job, t->sources, template_source_count(t), d.list, d.count, kernel->arch, false);
     if (!st) st = recall(&job, cache, &code, out);
     if (st != E_ABSENT) {
         *bytes = code.bytes;
@@ -431,7 +421,7 @@ enum status compile_cache_folder(char *path, size_t room)
     int length;
     if (user) home = user->pw_dir;
     if (chosen && chosen[0]) length = snprintf(path, room, "%s", chosen);
-    else if (xdg && xdg[0] == '/') /* the specification says that a relative one is to be ignored */
+    else if (xdg && xdg[0] == '/') /* the XDG specification says that a relative one is ignored */
         length = snprintf(path, room, "%s/gemmtune", xdg);
     else if (home && home[0]) length = snprintf(path, room, "%s/.cache/gemmtune", home);
     else return fail(E_IO, "no folder for compiled kernels: set GEMMTUNE_CACHE, XDG_CACHE_HOME or HOME");

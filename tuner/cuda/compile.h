@@ -21,35 +21,34 @@ struct compiled {
     struct kernel_facts facts;
     bool cached;
     bool built;         /* false: the compiler refused; log says why */
-    bool out_of_memory; /* for that reason: another time it may do */
+    bool out_of_memory; /* the compiler ran out of memory: it may succeed another time */
     char log[OUTCOME_DETAIL_MAX];
 };
 
 /* dlopen NVRTC: GEMMTUNE_LIBNVRTC, the toolkit this program was built with, then the usual names. Idempotent.
- * Errors: E_COMPILER with where it looked. version: "13.0". */
+ * Errors: E_COMPILER with the places that were searched. version: "13.0". */
 enum status compile_load(char version[16]);
 
-/* The file that NVRTC was loaded from, for people. Errors: those of compile_load. */
+/* The file from which NVRTC was loaded, for messages. Errors: those of compile_load. */
 enum status compile_library(char *path, size_t room);
 
-/* A refused text is an answer (built = false); errors are E_COMPILER, E_IO (cache unusable), E_MEMORY. */
+/* A refused source is a result (built = false). Errors: E_COMPILER, E_IO (cache unusable), E_MEMORY. */
 enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
                             int definition_count, int arch, const char *cache, struct compiled *out);
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out);
 
-/* The same, with the cubin in memory: *code malloc'ed if built. cache "": there is none. A cache that cannot
- * be used is no error: why ("" at first) then says what is wrong with it, and path is "". Errors:
- * E_COMPILER, E_MEMORY. */
+/* The same, with the cubin in memory: *code malloc'ed if built. cache "": no cache. An unusable cache is not
+ * an error: then `why` ("" at first) tells the reason, and path is "". Errors: E_COMPILER, E_MEMORY. */
 #define COMPILE_WHY_MAX 300
 enum status compile_code(const struct kernel_key *kernel, const char *cache, char **code,
                          struct compiled *out, char why[COMPILE_WHY_MAX]);
 
-/* The same as PTX, a text with a final NUL that counts, for this architecture and all later ones. Refused
- * where the kernel uses what only this one has. Its facts are those of no compiler: 0 registers. */
+/* The same as PTX, a text whose final NUL is counted, for this architecture and all later ones. Refused if
+ * the kernel uses features of this architecture only. Its facts contain 0 registers, because nothing was
+ * assembled. */
 enum status compile_ptx(const struct kernel_key *kernel, const char *cache, struct compiled *out);
 
-/* Read a cubin and check it against its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs).
- */
+/* Reads a cubin and compares its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs). */
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length);
 
 /* Default cache folder: GEMMTUNE_CACHE, $XDG_CACHE_HOME/gemmtune, ~/.cache/gemmtune. Created. Errors: E_IO.

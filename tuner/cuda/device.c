@@ -11,15 +11,15 @@
 struct cuda_api cuda;
 
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded; /* under the lock */
+static bool loaded; /* protected by the lock */
 static atomic_bool lost;
 static atomic_bool forked; /* this process is a child of the one that loaded the driver */
 static _Thread_local CUresult refused_last;
 static int driver_version;
 
 /* The exported name of each entry point is written out, not taken from cuda.h's macros: a macro names the
- * newest version, which an older driver of the same major release may lack. The conditional never takes its
- * second branch; it makes the compiler compare our prototype with the header's. */
+ * newest version, which an older driver of the same major release may lack. The second branch of the
+ * conditional is never taken; it makes the compiler compare our prototype with the header's. */
 #define ENTRY(member, exported) #exported, 1 ? &cuda.member : (__typeof__(&cu##member) *)0
 
 static const struct library_symbol entries[] = {
@@ -64,7 +64,7 @@ static const struct library_symbol entries[] = {
     {ENTRY(StreamSynchronize, cuStreamSynchronize)},
     {ENTRY(StreamGetId, cuStreamGetId)},
     {"cuStreamGetCaptureInfo_v2",
-     &cuda.StreamGetCaptureInfo}, /* toolkits differ in what the header names so */
+     &cuda.StreamGetCaptureInfo}, /* toolkits differ in what their header calls so */
     {ENTRY(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)},
     {ENTRY(StreamBeginCapture, cuStreamBeginCapture_v2)},
     {ENTRY(StreamEndCapture, cuStreamEndCapture)},
@@ -88,11 +88,11 @@ enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 static const struct library_symbol context_id = {ENTRY(CtxGetId, cuCtxGetId)};
 
-/* What only some kernels need. */
+/* Needed by some kernels only. */
 static const struct library_symbol launch_extended = {ENTRY(LaunchKernelEx, cuLaunchKernelEx)};
 static const struct library_symbol tensor_encode = {ENTRY(TensorMapEncodeTiled, cuTensorMapEncodeTiled)};
 
-/* Where the driver does not number contexts, an address has to do. */
+/* If the driver has no context ids, the address is used. */
 static CUresult id_by_address(CUcontext context, unsigned long long *id)
 {
     CUresult result = context ? CUDA_SUCCESS : cuda.CtxGetCurrent(&context);
@@ -108,7 +108,7 @@ static const char *error_name(CUresult result, char number[32])
     return number;
 }
 
-/* The context is whole after it. */
+/* Whether the context is still usable after this result. */
 static bool may_pass(CUresult result)
 {
     return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE ||
@@ -149,7 +149,7 @@ static void in_child(void)
     atomic_store(&forked, true);
 }
 
-/* What a person can do about a driver that does not start. */
+/* Advice about a driver that does not start. */
 static enum status init_failed(CUresult result)
 {
     char number[32];
@@ -194,7 +194,7 @@ static enum status load_once(void)
     if (version / 1000 < CUDA_VERSION / 1000 && version > 0)
         return fail(
             E_GPU,
-            "the NVIDIA driver serves CUDA %d.%d, but this program was built with the CUDA %d.%d toolkit: "
+            "the NVIDIA driver supports CUDA %d.%d, but this program was built with the CUDA %d.%d toolkit: "
             "update the driver, or build with a toolkit of CUDA %d",
             version / 1000, version % 1000 / 10, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10,
             version / 1000);
@@ -213,7 +213,7 @@ static enum status load_once(void)
 enum status device_load(void)
 {
     if (device_forked())
-        return fail(E_GPU, DEVICE_FORKED); /* the lock may be held by a thread that is not here */
+        return fail(E_GPU, DEVICE_FORKED); /* its lock may be held by a thread of the parent */
     pthread_mutex_lock(&load_lock);
     enum status st = load_once();
     pthread_mutex_unlock(&load_lock);
@@ -233,7 +233,7 @@ int device_driver_version(void)
 
 void device_short_id(const char *name, char *id, size_t room)
 {
-    /* Words that the makers put in names and that no two GPUs of different speed differ by. */
+    /* Words in the makers' names that never distinguish two GPUs of different speed. */
     static const char *const noise[] = {"nvidia", "geforce", "tesla", "gpu", "generation"};
     size_t used = 0;
     for (const char *at = name; *at;) {
@@ -253,8 +253,7 @@ void device_short_id(const char *name, char *id, size_t room)
     id[used] = '\0';
 }
 
-/* FP32 FMA lanes of a multiprocessor (CUDA C++ Programming Guide, arithmetic instructions by compute
- * capability). */
+/* FP32 FMA lanes of an SM (CUDA C++ Programming Guide, arithmetic instructions by compute capability). */
 static int fp32_lanes(int arch)
 {
     return arch == 60 || (arch >= 70 && arch <= 80) ? 64 : 128;
@@ -291,9 +290,9 @@ static enum status read_attributes(struct device *device)
     }
     gpu->arch = 10 * major + minor;
     gpu->l2_bytes = l2;
-    /* A virtual or integrated GPU may answer 0 for a clock: any positive figure keeps the model's order. */
+    /* A virtual or integrated GPU may report a clock of 0. Any positive figure keeps the model's order. */
     gpu->clock_mhz = clock_khz > 0 ? clock_khz / 1e3 : 1000;
-    /* Two transfers a clock and wire, in bytes. */
+    /* Two transfers per clock and wire, in bytes. */
     gpu->memory_gb_per_s = memory_khz > 0 && bus_bits > 0 ? 2e3 * memory_khz * (bus_bits / 8.0) / 1e9 : 100;
     gpu_set_rate(gpu, "fp32", gpu->sm_count * 2.0 * fp32_lanes(gpu->arch) * gpu->clock_mhz * 1e6 / 1e12);
     return OK;
@@ -329,14 +328,14 @@ enum status device_open(int ordinal, struct device *device)
     enum status st = device_count(&count);
     if (st) return st;
     if (ordinal < 0 || ordinal >= count)
-        return fail(E_GPU, "there is no GPU %d: the driver shows %d, numbered from 0", ordinal, count);
+        return fail(E_GPU, "there is no GPU %d: the driver lists %d, numbered from 0", ordinal, count);
     st = device_check(cuda.DeviceGet(&device->handle, ordinal), "open the GPU");
     if (!st) st = describe(device);
     if (!st)
         st = device_check(cuda.DevicePrimaryCtxRetain(&device->context, device->handle),
                           "create the GPU's context");
     if (!st) st = device_check(cuda.CtxSetCurrent(device->context), "use the GPU's context");
-    /* The legacy default stream would wait for whatever else the process does. */
+    /* The legacy default stream would wait for all other work of the process. */
     if (!st) st = device_check(cuda.StreamCreate(&device->stream, CU_STREAM_NON_BLOCKING), "create a stream");
     if (st) device_close(device);
     return st;
@@ -358,14 +357,14 @@ enum status device_of_context(struct device *device)
     if (st) return st;
     if (!device->context) return fail(E_ABSENT, "no CUDA context is current in this thread");
     st = device_check(cuda.CtxGetDevice(&device->handle), "find the GPU of the current context");
-    device->ordinal = device->handle; /* the driver numbers both alike */
+    device->ordinal = device->handle; /* CUdevice handles equal ordinals */
     return st ? st : describe(device);
 }
 
 enum status device_allocate(struct device_buffer *buffer, size_t bytes)
 {
     *buffer = (struct device_buffer){0};
-    /* The driver refuses to allocate nothing; an empty operand still wants an address. */
+    /* The driver refuses to allocate 0 bytes, but an empty operand also needs an address. */
     CUresult result = cuda.MemAlloc(&buffer->address, bytes ? bytes : 16);
     if (result == CUDA_SUCCESS) {
         buffer->bytes = bytes;

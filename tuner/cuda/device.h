@@ -1,7 +1,8 @@
 /* device.h — the CUDA driver API, opened at run time, and one GPU's context. Nothing else loads libcuda.
  *
- * After any driver result other than success, out of memory, invalid value, out of launch resources, no
- * current context and those of a broken capture, the process must be replaced; device_lost() remembers it.
+ * Some driver results leave the process usable: success, out of memory, invalid value, out of launch
+ * resources, no current context, and those of a broken capture. After any other the process must be replaced;
+ * device_lost() remembers it.
  */
 #ifndef GT_DEVICE_H
 #define GT_DEVICE_H
@@ -11,7 +12,7 @@
 #include <cuda.h>
 #include <stdbool.h>
 
-/* The entry points we use, by the driver's own names without version suffix: cuda.MemAlloc(&p, n). */
+/* The entry points that we use, by the driver's names without version suffix: cuda.MemAlloc(&p, n). */
 struct cuda_api {
     CUresult (*Init)(unsigned);
     CUresult (*DriverGetVersion)(int *);
@@ -27,7 +28,7 @@ struct cuda_api {
     CUresult (*CtxSetCurrent)(CUcontext);
     CUresult (*CtxGetCurrent)(CUcontext *);
     CUresult (*CtxGetDevice)(CUdevice *);
-    CUresult (*CtxGetId)(CUcontext, unsigned long long *); /* by address where the driver is old */
+    CUresult (*CtxGetId)(CUcontext, unsigned long long *); /* the address, where the driver is old */
     CUresult (*CtxPushCurrent)(CUcontext);
     CUresult (*CtxPopCurrent)(CUcontext *);
     CUresult (*CtxSynchronize)(void);
@@ -51,7 +52,7 @@ struct cuda_api {
     CUresult (*FuncSetAttribute)(CUfunction, CUfunction_attribute, int);
     CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              CUstream, void **, void **);
-    /* NULL where the driver lacks them: see launcher.h. */
+    /* NULL where the driver lacks it: see launcher.h. */
     CUresult (*LaunchKernelEx)(const CUlaunchConfig *, CUfunction, void **, void **);
     CUresult (*TensorMapEncodeTiled)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
                                      const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
@@ -60,7 +61,7 @@ struct cuda_api {
     CUresult (*StreamCreate)(CUstream *, unsigned);
     CUresult (*StreamDestroy)(CUstream);
     CUresult (*StreamSynchronize)(CUstream);
-    /* Asked during a capture that the stream takes part in, it breaks the capture. */
+    /* Calling it for a stream that is being captured breaks the capture. */
     CUresult (*StreamGetId)(CUstream, unsigned long long *);
     /* The form of CUDA 11.3: (stream, status, id of the capture, its graph or NULL, NULL, NULL). */
     CUresult (*StreamGetCaptureInfo)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
@@ -93,7 +94,7 @@ enum status device_load(void);
 
 enum status device_count(int *count);
 
-/* Driver's CUDA version, 13000 for 13.0. */
+/* The driver's CUDA version, 13000 for 13.0. */
 int device_driver_version(void);
 
 struct device {
@@ -102,11 +103,11 @@ struct device {
     CUcontext context; /* the primary one, current in this thread after device_open */
     CUstream stream;   /* all our work runs here */
     struct gpu
-        gpu; /* filled from attributes; memory_gb_per_s and the fp32 rate derived from clocks and width */
+        gpu; /* from attributes; memory_gb_per_s and the fp32 rate are derived from clocks and widths */
     char uuid[48];
 };
 
-/* A short id from the driver's name: lower case letters and digits without the maker's decorations; "NVIDIA
+/* A short id from the driver's name: lower case letters and digits, without words that makers add; "NVIDIA
  * H200" and "NVIDIA A100-SXM4-80GB" give "h200" and "a100". */
 void device_short_id(const char *name, char *id, size_t room);
 
@@ -114,28 +115,29 @@ void device_short_id(const char *name, char *id, size_t room);
 enum status device_open(int ordinal, struct device *device);
 void device_close(struct device *device); /* takes a zeroed struct too */
 
-/* Describe the GPU whose context is current in this thread, somebody else's perhaps: stream is NULL, and
- * there is nothing to close. E_ABSENT: no context is current. Errors: E_GPU. */
+/* Describes the GPU of the context that is current in this thread; it may belong to the calling program.
+ * stream is NULL, and there is nothing to close. E_ABSENT: no context is current. Errors: E_GPU. */
 enum status device_of_context(struct device *device);
 
-/* OK, or fail(E_GPU, "WHAT: CUDA_ERROR_NAME"). Remembers results that end the process. */
+/* OK, or fail(E_GPU, "WHAT: CUDA_ERROR_NAME"). Remembers results after which the process is unusable. */
 enum status device_check(CUresult result, const char *what);
 
-/* True in a child of the process that loaded the driver: CUDA does not work there, and locks may be held by
- * threads that were not copied. */
+/* True in a forked child of the process that loaded the driver: CUDA does not work there, and locks may be
+ * held by threads that do not exist in it. */
 bool device_forked(void);
 #define DEVICE_FORKED                                                                                        \
     "this process was forked from one that had started CUDA, where the GPU cannot be used: start a new "     \
     "program, or fork before CUDA is started"
 
-/* True if the last result that device_check refused in this thread was out of memory, which may pass.
- * Forgets it. */
+/* True if the last failure of device_check in this thread was out of memory, which may pass. Resets this
+ * state. */
 bool device_was_short_of_memory(void);
 
-/* True once a result was seen after which nothing in this process can be believed. */
+/* True after a result that makes everything in this process unreliable. */
 bool device_lost(void);
 
-/* Device memory with a size; free takes a zeroed struct. Errors: E_GPU (out of memory names the sizes). */
+/* Device memory with its size; free takes a zeroed struct. Errors: E_GPU (for out of memory with the
+ * sizes). */
 struct device_buffer {
     CUdeviceptr address;
     size_t bytes; /* as asked for; address is never null after OK, even for 0 */

@@ -8,7 +8,7 @@
 
 #define SMEM_WITHOUT_OPT_IN (48 << 10)
 
-/* A configuration on the device, planned for one problem. */
+/* A loaded configuration, planned for one problem. */
 struct loaded {
     struct device *device;
     CUmodule module;
@@ -29,7 +29,8 @@ static enum status check(CUresult result, const char *what)
     return st && kernel_refused(result) ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-/* Ask for the shared memory and make sure of the threads, so that a refusal comes before the first launch. */
+/* Allows the function its shared memory and checks its threads, so that a refusal comes before the first
+ * launch. */
 static enum status prepare_function(const struct gpu *gpu, CUfunction function,
                                     const struct kernel_launch *launch)
 {
@@ -41,19 +42,18 @@ static enum status prepare_function(const struct gpu *gpu, CUfunction function,
                    "read the kernel's threads");
     if (st) return st;
     if (launch->threads > (unsigned)threads)
-        return fail(E_ABSENT, "%s needs %u threads a block; with its registers %d are possible",
-                    launch->entry, launch->threads, threads);
+        return fail(E_ABSENT, "%s needs %u threads per block; its registers allow %d", launch->entry,
+                    launch->threads, threads);
     int64_t smem = (int64_t)launch->smem_bytes + static_smem;
     if (smem > gpu->smem_per_block_bytes)
-        return fail(E_ABSENT, "%s needs %lld bytes of shared memory a block; this GPU has %d", launch->entry,
-                    (long long)smem, gpu->smem_per_block_bytes);
-    /* All that a block may have: the function may be launched for other problems, too, some with more. */
+        return fail(E_ABSENT, "%s needs %lld bytes of shared memory per block; this GPU has %d",
+                    launch->entry, (long long)smem, gpu->smem_per_block_bytes);
+    /* The limit of a block: the function may be launched for other problems, too, some of which need more. */
     if (smem > SMEM_WITHOUT_OPT_IN)
         st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                          gpu->smem_per_block_bytes - static_smem),
                    "allow the kernel its shared memory");
-    /* A kernel that stages its tiles lives from shared memory, not from L1: as many blocks as fit shall fit.
-     */
+    /* A kernel that stages tiles in shared memory needs no L1: as many blocks as possible should fit. */
     if (!st && smem > 0)
         st = check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                          CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
@@ -88,7 +88,7 @@ static enum status make_workspace(struct loaded *self)
 {
     if (self->plan.workspace_bytes <= 0) return OK;
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
-    /* Out of memory is this configuration's fault: another with fewer splits may fit. */
+    /* Out of memory is a property of this configuration: another one with fewer splits may fit. */
     if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
     if (!st && self->plan.counters > 0)
         st = device_check(cuda.MemsetD8Async(self->workspace.address, 0, 4 * (size_t)self->plan.counters,

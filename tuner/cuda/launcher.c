@@ -12,10 +12,11 @@ enum status launcher_check(const struct launch_plan *plan, int arch)
     if (!extended && !views) return OK;
     if (arch < 90) return fail(E_ABSENT, "clusters, dependent launches and tensor maps need sm_90");
     if (extended && !cuda.LaunchKernelEx)
-        return fail(E_ABSENT, "the driver lacks cuLaunchKernelEx, by which clusters and dependent launches "
-                              "are asked for: update it");
+        return fail(
+            E_ABSENT,
+            "the driver lacks cuLaunchKernelEx, which clusters and dependent launches need: update it");
     if (views && !cuda.TensorMapEncodeTiled)
-        return fail(E_ABSENT, "the driver lacks cuTensorMapEncodeTiled, which makes tensor maps: update it");
+        return fail(E_ABSENT, "the driver lacks cuTensorMapEncodeTiled, which tensor maps need: update it");
     return OK;
 }
 
@@ -48,7 +49,7 @@ static CUresult encode_one(const struct tensor_view *view, struct launch *launch
                              : i == view->batch_axis ? launch->items
                                                      : view->extent[i];
         extent[i] = (cuuint64_t)(view->extent[i] < most ? view->extent[i] : most);
-        if (extent[i] == 0) extent[i] = 1; /* refused otherwise; nobody reads it */
+        if (extent[i] == 0) extent[i] = 1; /* 0 would be refused; nothing is read */
         box[i] = view->box[i];
         step[i] = 1;
         if (i > 0) stride[i - 1] = (cuuint64_t)view->stride_bytes[i];
@@ -56,7 +57,7 @@ static CUresult encode_one(const struct tensor_view *view, struct launch *launch
     const uintptr_t address = launch->operand[view->operand] + (uintptr_t)view->offset_bytes;
     return cuda.TensorMapEncodeTiled(
         (CUtensorMap *)(void *)(launch->argument + view->at), data_type(view->element),
-        (cuuint32_t)view->rank, (void *)address, /* NOLINT: only the device follows it */
+        (cuuint32_t)view->rank, (void *)address, /* NOLINT: a device address */
         extent, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(view->swizzle_bytes),
         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
@@ -69,7 +70,7 @@ CUresult launcher_encode(const struct launch_plan *plan, struct launch *launch)
     return result;
 }
 
-/* With cluster and dependency told. */
+/* With attributes for cluster and dependency. */
 static CUresult enqueue_extended(CUfunction function, const struct kernel_launch *kernel,
                                  const unsigned grid[3], void *argument, CUstream stream)
 {

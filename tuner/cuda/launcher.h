@@ -7,15 +7,15 @@
 #include "device.h"
 #include "launch_walk.h"
 
-/* Can this driver launch the plan on a GPU of this architecture? E_ABSENT: no, with what is missing. To be
- * asked when a kernel is loaded; launcher_enqueue believes the answer. */
+/* Can this driver launch the plan on a GPU of this architecture? E_ABSENT: no, with the missing feature. Call
+ * it when a kernel is loaded; launcher_enqueue does not check again. */
 enum status launcher_check(const struct launch_plan *plan, int arch);
 
-/* Encode the plan's views into the argument of a launch. CUDA_ERROR_INVALID_VALUE: the hardware has no such
- * view: an address or a stride that is not a multiple of 16 bytes, a box that is too large. */
+/* Encodes the plan's views into the argument of a launch. CUDA_ERROR_INVALID_VALUE: the hardware does not
+ * support a view: an address or a stride is not a multiple of 16 bytes, or a box is too large. */
 CUresult launcher_encode(const struct launch_plan *plan, struct launch *launch);
 
-/* One launch that has no attributes, whose argument is complete. Nothing is allocated and nothing waits. */
+/* One launch without attributes, whose argument is complete. Allocates nothing and does not wait. */
 static inline CUresult launcher_enqueue_plain(CUfunction function, const struct kernel_launch *kernel,
                                               const unsigned grid[3], void *argument, CUstream stream)
 {
@@ -24,8 +24,8 @@ static inline CUresult launcher_enqueue_plain(CUfunction function, const struct 
                              stream, parameters, NULL);
 }
 
-/* All launches of a call. functions: of the plan's kernels. *touched: whether something that writes C had
- * been enqueued before the one that was refused. */
+/* All launches of a call. functions: those of the plan's kernels. *touched: whether a launch that writes C
+ * was enqueued before the one that was refused. */
 CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *functions,
                           const struct launch_call *call, CUstream stream, bool *touched);
 

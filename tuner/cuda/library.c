@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include "env.h"
+#include "loaded_from.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static void add_folder(struct folders *folders, const char *path, size_t length)
     folders->path[folders->count++][length] = '\0';
 }
 
-/* The folders the build found its toolkit in: one, or a list with ':' or ';' between. */
+/* The folders in which the build found its toolkit: one, or a list separated by ':' or ';'. */
 static void add_built_with(struct folders *folders)
 {
     for (const char *at = GT_CUDA_LIBRARIES; *at;) {
@@ -85,8 +86,25 @@ const char *library_bind(void *library, const struct library_symbol *symbols, in
     for (int i = 0; i < count; i++) {
         void *address = dlsym(library, symbols[i].name);
         if (!address) return symbols[i].name;
-        /* ISO C has no cast from an object pointer to a function pointer; POSIX says their bytes agree. */
+        /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees the same
+         * representation. */
         memcpy(symbols[i].target, &address, sizeof address);
     }
     return NULL;
+}
+
+void library_file(const void *entry, char *path, size_t room)
+{
+    void *symbol;
+    memcpy(&symbol, entry, sizeof symbol);
+    loaded_from(symbol, path, room);
+}
+
+enum status library_load(struct library_once *once, char version[16])
+{
+    pthread_mutex_lock(&once->lock);
+    enum status st = once->version[0] ? OK : once->load(once->version);
+    if (!st) memcpy(version, once->version, sizeof once->version);
+    pthread_mutex_unlock(&once->lock);
+    return st;
 }

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The toolkit's headers do not always include nvml.h, so the few prototypes are written here. Every result is
- * an int, 0 means success; a device is an opaque pointer. */
+/* The toolkit's headers do not always include nvml.h, so the few prototypes are written out here. Every
+ * result is an int, 0 means success; a device is an opaque pointer. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
 static struct {
@@ -38,7 +38,7 @@ static void open_library(void)
         {"nvmlDeviceGetEnforcedPowerLimit", &nvml_api.PowerLimit},
         {"nvmlDeviceGetTemperature", &nvml_api.Temperature},
     };
-    /* Renamed in release 535; the old name stays in newer drivers for now. */
+    /* Renamed in release 535; newer drivers still have the old name. */
     const struct library_symbol reasons = {"nvmlDeviceGetCurrentClocksEventReasons", &nvml_api.Reasons};
     const struct library_symbol reasons_before = {"nvmlDeviceGetCurrentClocksThrottleReasons",
                                                   &nvml_api.Reasons};

@@ -15,25 +15,25 @@
 #define NVML_REASON_HW_THERMAL_SLOWDOWN 0x40ull
 #define NVML_REASON_HW_POWER_BRAKE      0x80ull
 
-/* A block timed under one of these says nothing of the kernel. The software power cap is not among them: it
- * is how a large GEMM runs. */
+/* A block timed under one of these says nothing about the kernel. The software power cap is not included:
+ * large GEMMs normally run under it. */
 #define NVML_REASONS_REJECTED                                                                                \
     (NVML_REASON_HW_SLOWDOWN | NVML_REASON_SW_THERMAL_SLOWDOWN | NVML_REASON_HW_THERMAL_SLOWDOWN |           \
      NVML_REASON_HW_POWER_BRAKE)
 
-/* One GPU as NVML knows it; zeroed: none. */
+/* One GPU in NVML; zeroed: none. */
 struct nvml {
     void *handle;
 };
 
-/* Open NVML (GEMMTUNE_LIBNVML names another library) and find the GPU with this UUID ("GPU-..." as in
- * device.h). False, and a zeroed *nvml, where there is no NVML or it does not know the GPU. */
+/* Opens NVML (GEMMTUNE_LIBNVML names another library) and finds the GPU with this UUID ("GPU-..." as in
+ * device.h). Returns false, and a zeroed *nvml, if NVML is missing or does not know the GPU. */
 bool nvml_open(struct nvml *nvml, const char *uuid);
 
-/* The state now; figures NVML does not give are 0. False, and all 0, without NVML. */
+/* The current state; figures that NVML does not give are 0. Without NVML: false, and all figures 0. */
 bool nvml_read(const struct nvml *nvml, struct gpu_state *state);
 
-/* Highest clocks in MHz and the enforced power limit in watts; 0 where unknown. */
+/* Highest clocks in MHz, and the enforced power limit in watts; 0 if unknown. */
 bool nvml_limits(const struct nvml *nvml, int *sm_clock_mhz, int *memory_clock_mhz, double *power_limit_w);
 
 /* "580.82.07", or "" and false without NVML. */

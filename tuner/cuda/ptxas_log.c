@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REGISTERS_MAX   65536      /* of a thread: all that an SM has */
-#define SPILL_BYTES_MAX 2000000000 /* of all functions together */
+#define REGISTERS_MAX   65536      /* per thread: all registers of an SM */
+#define SPILL_BYTES_MAX 2000000000 /* sum over all functions */
 
 struct log_parser {
     char entry[128];  /* being compiled; "" before the first */
@@ -20,13 +20,12 @@ struct log_parser {
 static enum status finish_entry(const struct log_parser *r)
 {
     if (!r->entry[0] || (r->seen_spills && r->seen_used)) return OK;
-    return fail(
-        E_COMPILER,
-        "the compiler's report does not say the %s of entry %s: this NVRTC is not known to this program",
-        r->seen_used ? "spills" : "registers", r->entry);
+    return fail(E_COMPILER,
+                "the compiler's report lacks the %s of entry %s: this program does not support this NVRTC",
+                r->seen_used ? "spills" : "registers", r->entry);
 }
 
-/* The number before " bytes smem" among the comma-separated parts; 0 when the kernel has none. */
+/* The number before " bytes smem" among the comma-separated parts; 0 if the kernel uses none. */
 static int shared_bytes(const char *line)
 {
     const char *at = strstr(line, " bytes smem");
@@ -53,7 +52,7 @@ static bool take_used(struct log_parser *r, const char *line)
 
 static bool take_spills(struct log_parser *r, const char *line)
 {
-    /* Nine digits each: what is longer is no report, and no sum is too large. */
+    /* At most nine digits each: a longer number is not from a report, and sums cannot overflow. */
     int stack, stores, loads, end = 0;
     if (sscanf(line, " %9d bytes stack frame, %9d bytes spill stores, %9d bytes spill loads%n", &stack,
                &stores, &loads, &end) != 3 ||
@@ -65,7 +64,7 @@ static bool take_spills(struct log_parser *r, const char *line)
     return true;
 }
 
-/* One line without its end; false if it is one of ours but not in the known form. */
+/* Parses one line without its end. Returns false if it belongs to the report but has an unknown form. */
 static bool take_line(struct log_parser *r, const char *line, enum status *st)
 {
     static const char info[] = "ptxas info    : ", more[] = "ptxas         . ";
@@ -98,8 +97,7 @@ enum status ptxas_log_parse(const char *log, struct kernel_facts *facts)
         snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), at);
         enum status st = OK;
         if (!take_line(&r, line, &st))
-            return fail(E_COMPILER, "the compiler's report has a line this program does not know: '%.200s'",
-                        line);
+            return fail(E_COMPILER, "the compiler's report has an unknown line: '%.200s'", line);
         if (st) return st;
         at += length + (at[length] == '\n');
     }

@@ -9,9 +9,9 @@
 #include "outcome.h"
 #include "status.h"
 
-/* Registers and static shared memory are those of the entry "gemm", or the largest of any entry where there
- * is none; spill_bytes is the sum over all functions of the module. The other facts are left alone. Errors:
- * E_COMPILER with what is missing and the line. */
+/* Registers and static shared memory are those of the entry "gemm" or, if there is none, the largest of any
+ * entry. spill_bytes is the sum over all functions of the module. Other facts are not changed. Errors:
+ * E_COMPILER with the line and what is missing. */
 enum status ptxas_log_parse(const char *log, struct kernel_facts *facts);
 
 #endif

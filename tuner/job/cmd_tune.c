@@ -5,6 +5,7 @@
 #include "field.h"
 #include "paths.h"
 #include "predict.h"
+#include "preferred.h"
 #include "print.h"
 #include "results.h"
 #include "session.h"
@@ -90,6 +91,27 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     return start_children(o, NULL, 0, &where->children);
 }
 
+/* All GPUs are judged before anything is stored. */
+static enum status take_preferences(const struct tune_options *o, struct db *db, const struct where *where)
+{
+    enum status st = OK;
+    for (int pass = 0; pass < 2 && !st; pass++) {
+        enum status (*take)(const struct tune_options *, struct db *, const struct gpu *) =
+            pass ? preferred_store : preferred_check;
+        if (where->predict) st = take(o, db, &where->described);
+        for (int i = 0; i < where->count && !st; i++) {
+            const struct gpu *gpu = &children_worker(where->children, where->workers[i])->gpu;
+            bool again = false; /* one of several alike */
+            for (int j = 0; j < i && !again; j++) {
+                const struct gpu *other = &children_worker(where->children, where->workers[j])->gpu;
+                again = strcmp(gpu->name, other->name) == 0 && gpu->sm_count == other->sm_count;
+            }
+            if (!again) st = take(o, db, gpu);
+        }
+    }
+    return st;
+}
+
 static void say_end(const struct session *s, bool predicted)
 {
     char took[32], busy[64] = "", line[256];
@@ -131,6 +153,7 @@ enum status cmd_tune(int argc, char **argv)
     if (!st) st = field_space(options.space, &space);
     if (!st) st = db_open(options.db, DB_WRITE, &session.db);
     if (!st) st = options.gpu ? use_named(&options, &where) : use_present(&options, &where);
+    if (!st) st = take_preferences(&options, session.db, &where);
     if (st) goto out;
 
     session.space = space;

@@ -43,6 +43,25 @@ void field_close(struct field *field)
     *field = (struct field){0};
 }
 
+void field_leave(struct field *field, const struct config *config, const struct problem *problem,
+                 const struct gpu *gpu)
+{
+    field->config[0] = *config;
+    field->predicted_us[0] = model_predict(config, problem, gpu, NULL).time_us;
+    field->count = 1;
+}
+
+void field_drop(struct field *field, const struct config *config)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < field->count; i++) {
+        if (config_equal(&field->config[i], config)) continue;
+        field->config[kept] = field->config[i];
+        field->predicted_us[kept++] = field->predicted_us[i];
+    }
+    field->count = kept;
+}
+
 /* ---- what earlier runs know ---- */
 
 struct keyed {

@@ -30,6 +30,12 @@ enum status field_open(const struct space *space, const struct problem *problem,
                        int64_t workspace_bytes, struct field *field);
 void field_close(struct field *field); /* takes a zeroed struct */
 
+/* Before anything has been told of it: leave this configuration alone, be it a candidate or not; or drop it.
+ */
+void field_leave(struct field *field, const struct config *config, const struct problem *problem,
+                 const struct gpu *gpu);
+void field_drop(struct field *field, const struct config *config);
+
 /* What earlier runs found out. */
 struct recalled {
     size_t usable, failed, stale; /* stale: of those, made with another driver */

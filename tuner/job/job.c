@@ -4,6 +4,7 @@
 #include "hints.h"
 #include "job_parts.h"
 #include "messages.h"
+#include "preferred.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,6 +52,11 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     job->ahead_limit = limit > AHEAD_MIN ? limit : AHEAD_MIN;
     job->ahead_waiting = AHEAD_WAITING * job->ahead_limit / AHEAD_PER_COMPILER;
     enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
+    if (!st)
+        st = preferred_apply(&job->field, env->db, &context->gpu, problem, options->workspace_bytes,
+                             options->pin.template ? &options->pin : NULL, &job->pinned);
+    if (!st && !job->pinned && options->transfer)
+        st = transfer_trials(&job->field, env->db, context, problem, &job->transferred);
     if (!st && !(job->ahead = calloc(job->ahead_waiting + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
@@ -90,7 +96,14 @@ enum status job_begin(struct job *job, int worker, double share_s)
     job->worker = worker;
     job->began_s = now_s();
     job->share_s = share_s;
-    return take_hints(job);
+    enum status st = OK;
+    if (job->transferred.trials) {
+        char text[256];
+        transfer_note(&job->transferred, text);
+        report_say(job->env->report, "%s: %s", job->text, text);
+        st = db_note(job->env->db, job->run_id, &job->problem, text);
+    }
+    return st ? st : take_hints(job);
 }
 
 bool job_half_done(const struct job *job)
@@ -202,19 +215,32 @@ static void prepare_answered(struct job *job, const json_t *answer)
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     const char *rival = json_string_value(json_object_get(answer, "rival"));
     snprintf(job->rival, sizeof job->rival, "%s", rival && job->anchor_us > 0 ? rival : "");
+    const bool wrong = json_is_false(json_object_get(answer, "anchor_right"));
     accuracy_from_json(json_object_get(answer, "anchor_errors"), &job->anchor_errors);
-    if (json_is_false(json_object_get(answer, "anchor_right"))) {
+    if (wrong) {
         const char *detail = json_string_value(json_object_get(answer, "anchor_detail"));
         report_say(job->env->report, "%s: cuBLAS's own result is beyond the error bound: %s", job->text,
                    detail ? detail : "");
     }
+    const bool compared = job->rival[0] && !wrong && accuracy_is_known(&job->anchor_errors);
+    if (gemm_type_has_limits(job->problem.type) && !compared)
+        job_end(job, JOB_FRUITLESS, "%s is judged by the errors of cuBLAS on the same data, and %s",
+                gemm_type_row(job->problem.type)->name,
+                wrong ? "they are beyond the error bound" : "there is no cuBLAS to measure");
+}
+
+/* What a person should know of the search is kept. */
+static enum status keep_note(const struct job *job)
+{
+    const char *note = search_note(job->search);
+    if (!note) return OK;
+    report_say(job->env->report, "%s: %s", job->text, note);
+    return db_note(job->env->db, job->run_id, &job->problem, note);
 }
 
 /* What a person would not expect of how the search ended. */
 static void say_end(const struct job *job)
 {
-    const char *note = search_note(job->search);
-    if (note) report_say(job->env->report, "%s: %s", job->text, note);
     if (job->env->options->budget_s == 0 && search_satisfied(job->search))
         report_say(job->env->report,
                    "%s: after %zu trials nothing more is expected of the search (--budget lets it go on)",
@@ -229,13 +255,13 @@ enum status job_step(struct job *job)
     if (job->stopping) {
         job_best(job, &job->result.winner);
         job_end(job, JOB_INTERRUPTED, "interrupted");
-        return OK;
+        return keep_note(job);
     }
     if (job->phase == PHASE_SEARCH && search_is_over(job)) {
         say_end(job);
         job->result.exhausted = search_is_exhausted(job);
         job->result.gain = search_gain(job->search);
-        st = race_call(job);
+        if (!(st = keep_note(job))) st = race_call(job);
     }
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
     if (st || job->phase == PHASE_ENDED || !children_worker_idle(job->env->children, job->worker)) return st;

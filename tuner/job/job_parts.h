@@ -6,6 +6,7 @@
 
 #include "final_race.h"
 #include "job.h"
+#include "transfer.h"
 
 enum job_phase {
     PHASE_SEARCH,
@@ -34,6 +35,8 @@ struct job {
     struct job_result result;
 
     struct field field;
+    bool pinned; /* the field is what a person wants */
+    struct transferred transferred;
     struct search *search;
     struct ahead *ahead;                            /* in the order asked for */
     size_t ahead_count, ahead_limit, ahead_waiting; /* limits: while searching; before the GPU is ready */
@@ -59,6 +62,7 @@ struct job {
     size_t gain_trials;      /* trials of this run until then */
     double trial_s;          /* what a trial takes, smoothed; 0: none yet */
     size_t failures[VERDICT_COUNT];
+    char trouble[256]; /* the last failure, for who has only one candidate */
 
     struct config defender; /* job_defend; template NULL: none */
     struct final_race final_race;

@@ -36,6 +36,11 @@ enum status race_call(struct job *job)
     size_t best[RACE_RUNNERS_MAX];
     job->plan = budget_race(job->share_s, job->best_us, check);
     int count = field_best(&job->field, best, job->plan.finalists);
+    if (count == 0 && job->pinned) {
+        job_end(job, JOB_FRUITLESS, "what is to be pinned is not usable here: %s",
+                *job->trouble ? job->trouble : "an earlier run found so (tune explain tells why)");
+        return OK;
+    }
     if (count == 0) {
         job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable", job->result.tried);
         return OK;
@@ -137,7 +142,10 @@ enum status check_send(struct job *job)
 {
     job->choice = final_race_choice(&job->final_race, &job->tied);
     if (job->choice < 0) {
-        job_end(job, JOB_FRUITLESS, "every finalist failed in the race or the last check");
+        if (job->pinned)
+            job_end(job, JOB_FRUITLESS, "what is to be pinned is not usable here: %s",
+                    *job->trouble ? job->trouble : "it failed in the race");
+        else job_end(job, JOB_FRUITLESS, "every finalist failed in the race or the last check");
         return OK;
     }
     const struct finalist *f = &job->final_race.finalist[job->choice];
@@ -162,6 +170,7 @@ static void describe(const struct job *job, size_t index, struct db_winner *w)
     w->trials = (int)job->result.tried;
     w->legal_count = (int64_t)job->field.count;
     w->model_rank = (int)(index + 1);
+    w->pinned = job->pinned;
     w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->base.time_us);
 }
 
@@ -217,6 +226,7 @@ static enum status refuse(struct job *job, enum verdict verdict, const char *det
     outcome.cold = job->context.cold;
     field_tell(&job->field, f->index, &outcome);
     job->failures[verdict]++;
+    snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
     if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;
     if (job->best_us > 0) job->best_us = job->field.time_us[job->best];
     int64_t attempt;
@@ -240,7 +250,7 @@ enum status check_answered(struct job *job, const json_t *answer)
         children_cancel(job->env->children, job->worker);
         return check_lost(job, false, status_text());
     }
-    if (verdict == VERDICT_MEASURED && accuracy_is_known(&errors) && accuracy_is_known(&job->anchor_errors) &&
+    if (verdict == VERDICT_MEASURED &&
         !accuracy_answers(gemm_type_row(job->problem.type), &errors, &job->anchor_errors))
         return refuse(job, VERDICT_WRONG, "the last check found it less accurate than its type allows");
     if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);

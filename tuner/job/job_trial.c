@@ -77,6 +77,9 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
     job->result.tried++;
     job->result.trials++;
     job->failures[outcome->verdict]++;
+    if (!outcome_usable(outcome))
+        snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(outcome->verdict),
+                 outcome->detail);
     if (outcome->verdict == VERDICT_MEASURED && (job->best_us == 0 || time_us < job->best_us)) {
         job->best = index;
         job->best_us = time_us;

@@ -3,7 +3,9 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
+#include "preferred.h"
 #include "template.h"
+#include "transfer.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +27,8 @@ struct forecast {
     const struct problem *problem;
     struct job_result *result;
     struct field field;
+    bool pinned; /* the field is what a person wants */
+    struct transferred transferred;
     struct built **built; /* of the first `wanted` candidates */
     bool *told;
     size_t wanted, done;
@@ -50,6 +54,14 @@ static enum status store_once(struct forecast *f, const struct config *config, c
     return st ? st : db_record(f->s->db, attempt, outcome);
 }
 
+/* By how much trials of other problems have corrected what the model says of a candidate. */
+static double correction(const struct forecast *f, size_t i)
+{
+    if (!f->transferred.trials) return 1;
+    return f->field.predicted_us[i] /
+           model_predict(&f->field.config[i], f->problem, &f->context.gpu, NULL).time_us;
+}
+
 /* What the compiled kernel says, put through the model again; stored like any trial. */
 static enum status tell(struct forecast *f, size_t i)
 {
@@ -58,7 +70,8 @@ static enum status tell(struct forecast *f, size_t i)
     struct outcome outcome = outcome_failed(built->verdict, "%s", built->detail);
     if (built->ok) {
         outcome = (struct outcome){.verdict = VERDICT_PREDICTED, .errors = accuracy_unknown()};
-        outcome.time_us = model_predict(config, f->problem, &f->context.gpu, &built->facts).time_us;
+        outcome.time_us =
+            model_predict(config, f->problem, &f->context.gpu, &built->facts).time_us * correction(f, i);
     }
     outcome.facts = built->facts;
     outcome.cold = f->context.cold;
@@ -160,6 +173,7 @@ static void describe(const struct forecast *f, struct db_winner *w)
     w->base.cold = f->context.cold;
     w->base.time_us = f->best_us;
     w->trials = (int)f->done;
+    w->pinned = f->pinned;
     w->legal_count = (int64_t)f->field.count;
     w->model_rank = (int)(f->best + 1);
     w->registers = f->built[f->best]->facts.registers;
@@ -206,6 +220,17 @@ static enum status look_up(struct forecast *f)
     return OK;
 }
 
+/* What trials of other problems say of the model's order. */
+static enum status learn_from_others(struct forecast *f, const char *problem)
+{
+    char text[256];
+    enum status st = transfer_trials(&f->field, f->s->db, &f->context, f->problem, &f->transferred);
+    if (st || !f->transferred.trials) return st;
+    transfer_note(&f->transferred, text);
+    report_say(f->report, "%s: %s", problem, text);
+    return db_note(f->s->db, f->run_id, f->problem, text);
+}
+
 static enum status predict_one(struct forecast *f, int ended)
 {
     char text[PROBLEM_TEXT_MAX];
@@ -222,10 +247,14 @@ static enum status predict_one(struct forecast *f, int ended)
     r->how = JOB_FRUITLESS;
     enum status st =
         field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes, &f->field);
+    if (!st)
+        st = preferred_apply(&f->field, f->s->db, &f->context.gpu, f->problem, f->s->options->workspace_bytes,
+                             f->s->options->pin.template ? &f->s->options->pin : NULL, &f->pinned);
     if (st == E_ABSENT) {
         snprintf(r->why, sizeof r->why, "%s", status_text());
         return OK;
     }
+    if (!st && !f->pinned && f->s->options->transfer) st = learn_from_others(f, text);
     if (!st) st = choose_kernels(f);
     if (st) return st;
     r->legal = f->field.count;

@@ -1,5 +1,6 @@
 #include "results.h"
 
+#include "race_cells.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +9,7 @@ static const struct column columns[] = {
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
     {"gpu", "GPU", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
     {"result", "result", COLUMN_TEXT, 0},
-    {"time_us", "time (us)", COLUMN_NUMBER, 2},
-    {"tflops", "TFLOPS", COLUMN_NUMBER | COLUMN_RANK(2), 2},
-    {"ratio", "x cuBLAS", COLUMN_NUMBER | COLUMN_RANK(1), 3},
-    {"ratio_low", "low", COLUMN_NUMBER | COLUMN_RANK(4), 3},
-    {"ratio_high", "high", COLUMN_NUMBER | COLUMN_RANK(4), 3},
+    RACE_COLUMNS,
     {"cublas_us", NULL, COLUMN_NUMBER, 2},
     {"tied", NULL, COLUMN_BOOL, 0},
     {"trials", "tried", COLUMN_NUMBER | COLUMN_RANK(5), 0},
@@ -30,6 +27,7 @@ static const char *result_name(const struct job_result *r)
 {
     switch (r->how) {
     case JOB_TUNED:
+        if (r->winner.pinned) return r->winner.base.predicted ? "pinned (predicted)" : "pinned";
         return r->winner.base.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
     case JOB_KNOWN:
         return r->winner.base.predicted ? "predicted" : "known";
@@ -40,11 +38,6 @@ static const char *result_name(const struct job_result *r)
     }
 }
 
-static double or_empty(double x)
-{
-    return x > 0 ? x : (double)NAN;
-}
-
 static void add_row(struct table *table, const struct job_result *r)
 {
     const struct db_winner *w = &r->winner;
@@ -52,21 +45,16 @@ static void add_row(struct table *table, const struct job_result *r)
     problem_format(&w->base.problem, problem);
     bool any = w->base.time_us > 0;
     table_text(table, problem);
-    table_text(table, w->gpu.name[0] ? w->gpu.name : NULL);
+    table_text(table, table_said(w->gpu.name));
     table_text(table, result_name(r));
-    table_number(table, or_empty(w->base.time_us));
-    table_number(table,
-                 any ? or_empty(problem_flop(&w->base.problem) / w->base.time_us * 1e-6) : (double)NAN);
-    table_number(table, or_empty(w->base.ratio));
-    table_number(table, or_empty(w->base.ratio_low));
-    table_number(table, or_empty(w->base.ratio_high));
-    table_number(table, or_empty(w->base.anchor_us));
+    race_cells(table, &w->base);
+    table_number(table, table_known(w->base.anchor_us));
     table_bool(table, w->tied);
     table_number(table, any ? w->trials : (double)r->tried);
     table_number(table, any ? (double)w->legal_count : (double)r->legal);
-    table_number(table, or_empty(r->raw));
-    table_number(table, or_empty(w->model_rank));
-    table_number(table, or_empty(w->model_first16_share));
+    table_number(table, table_known(r->raw));
+    table_number(table, table_known(w->model_rank));
+    table_number(table, table_known(w->model_first16_share));
     table_number(table,
                  w->config.template ? (double)workspace_of(&w->config, &w->base.problem) : (double)NAN);
     if (any && w->config.template) config_summary(&w->config, brief);

@@ -32,6 +32,11 @@ enum key {
     KEY_HOT,
     KEY_AGAIN,
     KEY_NO_PRETUNED,
+    KEY_NO_TRANSFER,
+    KEY_PIN,
+    KEY_UNPIN,
+    KEY_EXCLUDE,
+    KEY_INCLUDE,
     KEY_FORMAT
 };
 
@@ -62,8 +67,16 @@ static const struct argp_option rows[] = {
      "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)", 0},
     {"jobs", KEY_JOBS, "N", 0, "compiler processes (one per core)", 0},
     {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "start without the winners shipped with the program", 0},
+    {"no-transfer", KEY_NO_TRANSFER, NULL, 0, "start without what trials of other problems teach", 0},
     {"again", KEY_AGAIN, NULL, 0, "continue the search even if a winner is stored", 0},
-    {NULL, 0, NULL, 0, "Files and output", 4},
+    {NULL, 0, NULL, 0, "What you want for one problem (--shape) on its GPU", 4},
+    {"pin", KEY_PIN, "CONFIG", 0,
+     "make this configuration ('simt BM=128 ...') its winner, measured if the GPU is present, until --unpin",
+     0},
+    {"unpin", KEY_UNPIN, NULL, 0, "take that back, and search again", 0},
+    {"exclude", KEY_EXCLUDE, "CONFIG", 0, "never choose this configuration for it; may be repeated", 0},
+    {"include", KEY_INCLUDE, "CONFIG", 0, "take that back; may be repeated", 0},
+    {NULL, 0, NULL, 0, "Files and output", 5},
     {"db", KEY_DB, "FILE", 0, "database (GEMMTUNE_DB, else the user's)", 0},
     {"cache", KEY_CACHE, "DIR", 0, "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)", 0},
     {"format", KEY_FORMAT, "table|json|csv", 0, "format of the final table (table)", 0},
@@ -130,6 +143,24 @@ static enum status add_shape(struct option_parser *r, const char *text)
     return OK;
 }
 
+/* A configuration that could be searched. */
+static enum status parse_config(const char *option, const char *text, struct config *config)
+{
+    enum status st = config_parse(text, config);
+    if (st) return fail(E_INPUT, "%s: %.400s", option, status_text());
+    if (config->template->space) return OK;
+    return fail(E_INPUT, "%s: %s is never searched, so that it can be neither pinned nor excluded", option,
+                config->template->name);
+}
+
+static enum status add_config(const char *option, const char *text, struct config *list, int *count)
+{
+    if (*count == TUNE_PREFER_MAX)
+        return fail(E_USAGE, "%s can be given %d times in one command; repeat the command for more", option,
+                    TUNE_PREFER_MAX);
+    return parse_config(option, text, &list[(*count)++]);
+}
+
 static enum status take_option(int key, char *text, struct option_parser *r)
 {
     struct tune_options *o = r->o;
@@ -183,6 +214,18 @@ static enum status take_option(int key, char *text, struct option_parser *r)
     case KEY_NO_PRETUNED:
         o->pretuned = false;
         return OK;
+    case KEY_NO_TRANSFER:
+        o->transfer = false;
+        return OK;
+    case KEY_PIN:
+        return parse_config("--pin", text, &o->pin);
+    case KEY_UNPIN:
+        o->unpin = true;
+        return OK;
+    case KEY_EXCLUDE:
+        return add_config("--exclude", text, o->exclude, &o->exclude_count);
+    case KEY_INCLUDE:
+        return add_config("--include", text, o->include, &o->include_count);
     case KEY_AGAIN:
         o->again = true;
         return OK;
@@ -308,6 +351,17 @@ static enum status collect_problems(const struct option_parser *r)
     return st;
 }
 
+/* Whoever wants something else than what was found wants the search to go on. */
+static enum status check_preferences(struct tune_options *o)
+{
+    o->preferring = o->pin.template || o->unpin || o->exclude_count || o->include_count;
+    if (!o->preferring) return OK;
+    if (o->problem_count != 1)
+        return fail(E_USAGE, "--pin, --unpin, --exclude and --include are for one problem: name one --shape");
+    o->again = true;
+    return OK;
+}
+
 /* ---- what was not said ---- */
 
 static enum status fill_defaults(struct tune_options *o)
@@ -341,9 +395,11 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
                                .strategy = "ils",
                                .workspace_bytes = -1,
                                .cold = true,
-                               .pretuned = true};
+                               .pretuned = true,
+                               .transfer = true};
     keep_command(argc, argv, o->command, sizeof o->command);
-    static const int repeatable[] = {'s', 0}, excluding[][2] = {{KEY_COLD, KEY_HOT}, {0, 0}};
+    static const int repeatable[] = {'s', KEY_EXCLUDE, KEY_INCLUDE, 0},
+                     excluding[][2] = {{KEY_COLD, KEY_HOT}, {KEY_PIN, KEY_UNPIN}, {0, 0}};
     static const struct option_rules rules = {repeatable, excluding};
     struct option_parser reading = {.o = o};
     struct argp argp = {
@@ -356,6 +412,7 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
     enum status st = options_parse(&argp, &rules, argc, argv, &reading);
     if (reading.st) st = reading.st;
     if (!st) st = collect_problems(&reading);
+    if (!st) st = check_preferences(o);
     if (!st) st = fill_defaults(o);
     free(reading.shapes);
     if (st) tune_options_free(o);

@@ -3,12 +3,14 @@
 #define GT_TUNE_OPTIONS_H
 
 #include "children.h"
+#include "config.h"
 #include "problem.h"
 #include "table.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TUNE_PATH_MAX 4096
+#define TUNE_PATH_MAX   4096
+#define TUNE_PREFER_MAX 64 /* configurations that one command excludes or includes */
 
 struct tune_options {
     struct problem *problems; /* owned; in the order given, without repetitions */
@@ -26,6 +28,15 @@ struct tune_options {
     int64_t workspace_bytes; /* a kernel may take at most */
     bool cold, again;
     bool pretuned; /* begin from the winners that ship, too */
+    bool transfer; /* and from what trials of other problems teach */
+
+    /* What is wanted for the one problem of this command (db.h: preferences). */
+    bool preferring;   /* any of it */
+    struct config pin; /* template NULL: none */
+    bool unpin;
+    struct config exclude[TUNE_PREFER_MAX], include[TUNE_PREFER_MAX];
+    int exclude_count, include_count;
+
     enum table_format format;
     char space[TUNE_PATH_MAX]; /* "": those that ship */
     char db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];

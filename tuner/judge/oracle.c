@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is found goes to slots on the device, so that several checks share one wait. */
+/* Findings are collected in slots on the device, so that several checks need only one synchronisation. */
 enum slot { SLOT_VALUES, SLOT_GUARDS, SLOT_HASH, SLOT_REFERENCE, SLOT_COUNT };
 
-#define HASHES_MAX 64 /* further slots, one a set, for oracle_recheck */
+#define HASHES_MAX 64 /* further slots, one per set, for oracle_recheck */
 
 static struct finding *slot_address(const struct oracle *o, int slot)
 {
@@ -22,7 +22,7 @@ static enum status clear_findings(const struct oracle *o)
         "clearing the judge's findings");
 }
 
-/* Waits for all that was enqueued; the first place where a candidate's own failure shows. */
+/* Waits for everything that was enqueued. A failure of the candidate itself first shows here. */
 static enum status read_findings(const struct oracle *o, struct finding *findings, int count)
 {
     enum status st =
@@ -77,7 +77,7 @@ static enum status compute_set(struct oracle *o, int set, struct device_buffer v
     return st;
 }
 
-/* One line of words for the hash. */
+/* A matrix of one row of words, for the hash. */
 static struct matrices as_words(struct device_buffer buffer)
 {
     long long words = (long long)(buffer.bytes / 4);
@@ -102,7 +102,7 @@ enum status oracle_compute(struct oracle *oracle)
     struct device_buffer partial = {0};
     double mass = 0, exact_mass = 0, exact_value = 0;
     enum status st = device_allocate(&partial, (size_t)oracle->plan.partial_bytes);
-    /* The exact test needs no masses: the random test's overwrite them. */
+    /* The exact test needs no masses, so the random test may overwrite them. */
     if (!st)
         st = compute_set(oracle, WORKLOAD_EXACT, oracle->exact_value, partial, &exact_mass, &exact_value);
     if (!st) st = compute_set(oracle, 0, oracle->value, partial, &mass, &oracle->largest_value);
@@ -136,7 +136,7 @@ void oracle_close(struct oracle *oracle)
     *oracle = (struct oracle){0};
 }
 
-/* One judged call into a set whose C is poison, and the check of what lies around it. */
+/* Makes one judged call into a set whose C is poison, and checks the memory around C. */
 static enum status call_over_poison(struct oracle *o, const struct kernel *kernel, int set, unsigned poison)
 {
     double alpha, beta;
@@ -172,7 +172,7 @@ static void describe_guard(const struct oracle *o, const struct finding *f, char
 {
     const struct problem *p = &o->work->problem;
     int64_t span = problem_span_c(p);
-    /* Counted from the guard's start, or, of the band behind a C without padding, from C's end. */
+    /* Counted from the start of the guard band or, for the band after a C without padding, from C's end. */
     int64_t at = (int64_t)~f->not_first - workload_guard(o->work);
     bool dense = p->ldc == p->n && (p->batch == 1 || p->stride_c == p->m * p->n);
     const char *where = dense       ? "in the guard bands around C"
@@ -183,7 +183,7 @@ static void describe_guard(const struct oracle *o, const struct finding *f, char
              element_bytes(gemm_type_row(p->type)->c) == 4 ? "words" : "elements", where);
 }
 
-/* The first wrong element with what it is and what it should be. */
+/* Describes the first wrong element: its value and the correct one. */
 static enum status describe_value(const struct oracle *o, int set, const struct finding *f, char *detail)
 {
     bool exact = set == WORKLOAD_EXACT;
@@ -211,7 +211,7 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
     return st;
 }
 
-/* Findings of one call, as a judgement; right stays as it is when nothing is wrong. */
+/* Turns the findings of one call into a judgement; leaves `right` unchanged if nothing is wrong. */
 static enum status conclude(const struct oracle *o, int set, const struct finding *findings,
                             struct judgement *j)
 {
@@ -226,7 +226,7 @@ static enum status conclude(const struct oracle *o, int set, const struct findin
     return OK;
 }
 
-/* A call whose values are compared. */
+/* A call whose values are compared with the reference. */
 static enum status judge_values(struct oracle *o, const struct kernel *kernel, int set,
                                 struct finding *findings, struct judgement *j)
 {
@@ -238,7 +238,7 @@ static enum status judge_values(struct oracle *o, const struct kernel *kernel, i
     return st ? st : conclude(o, set, findings, j);
 }
 
-/* A call whose bits must be those of the judgement. */
+/* A call that must give the same bits as the judged one. */
 static enum status judge_again(struct oracle *o, const struct kernel *kernel, int set, struct judgement *j,
                                bool *same)
 {

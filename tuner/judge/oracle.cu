@@ -4,7 +4,7 @@
  * with the kernel templates. All are grid-stride: any grid serves any size.
  *
  *   fill         elements from a seed
- *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 a block, splits of K over the grid's y
+ *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 per block, splits of K over the grid's y
  *   finish       adds the splits, applies alpha and beta
  *   compare      |c - value| against its bound, and against |A||B| and the largest value
  *   fingerprint  a hash of all elements
@@ -12,7 +12,8 @@
  */
 #include "oracle_args.h"
 
-/* What A, B and C are made of (oracle_kernels.c says it), so that the inner loop need not ask. */
+/* The types of A, B and C are macros (oracle_kernels.c defines them), so that the inner loop has no branch on
+ * them. */
 #ifndef ORACLE_A
 #define ORACLE_A ORACLE_F32
 #define ORACLE_B ORACLE_F32
@@ -24,7 +25,7 @@ namespace
 
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE, THREADS = SIDE * SIDE };
 
-/* Visit every element: a warp takes a stretch of up to 1024 columns of one row at a time. */
+/* Visits every element: a warp takes up to 1024 columns of one row at a time. */
 template <typename Visit>
 __device__ void each_element(long long batch, long long rows, long long cols, Visit visit)
 {
@@ -55,14 +56,14 @@ template <int ELEMENT> __device__ double element_of(const struct matrices &x, lo
     return (double)oracle_widened(ELEMENT, oracle_load(ELEMENT, x.data, at));
 }
 
-/* Non-negative floats are ordered as their bits are, infinity above all. */
+/* Non-negative floats have the same order as their bits; infinity is the largest. */
 __device__ void keep_largest(unsigned &largest, float x)
 {
     if (oracle_bits(x) > largest) largest = oracle_bits(x);
 }
 
-/* to[kk][i] = the element (first + i, k + kk) of an operand whose depth runs along its rows or down its
- * columns; 0 beyond its ends. Neighbouring threads read neighbouring words in both cases. */
+/* to[kk][i] = the element (first + i, k + kk) of an operand whose k lies along its rows or its columns; 0
+ * beyond its edges. Neighbouring threads read neighbouring words in both cases. */
 template <int ELEMENT>
 __device__ void load_tile(double (*to)[TILE + 1], const struct matrices &from, long long item,
                           bool depth_in_row, long long first, long long end, long long k, long long k_end)
@@ -76,7 +77,7 @@ __device__ void load_tile(double (*to)[TILE + 1], const struct matrices &from, l
     }
 }
 
-/* Add to `total` what the threads of a block found, one atomic operation a block and kind. */
+/* Adds the findings of a block's threads to `total`, with one atomic operation per block and kind. */
 __device__ void merge(struct finding *total, const struct finding &mine)
 {
     __shared__ struct finding all[THREADS];
@@ -164,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p
     each_element(p.piece.items, p.piece.rows, n, [&](long long z, long long r, long long col) {
         long long at = (z * p.piece.rows + r) * n + col;
         double value = 0, mass = 0;
-        if (p.alpha != 0 && p.k > 0) { /* else A and B are not looked at */
+        if (p.alpha != 0 && p.k > 0) { /* else A and B are not read */
             for (int s = 0; s < p.splits; s++) {
                 value += p.partial[s * elements + at].sum;
                 mass += p.partial[s * elements + at].mass;
@@ -172,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p
             value *= p.alpha;
             mass *= fabs(p.alpha);
         }
-        if (p.beta != 0) { /* else C is not looked at */
+        if (p.beta != 0) { /* else C is not read */
             double c = element_of<ORACLE_C>(p.c, (p.piece.item + z) * p.c.stride +
                                                      (p.piece.row + r) * p.c.ld + col) *
                        p.beta;
@@ -192,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p
 namespace
 {
 
-/* How far c is from what is wanted, in units of what is allowed: at most 1 is right. */
+/* The error of c relative to the allowed one: at most 1 is right. */
 __device__ float judged(double got, double want, double allowed)
 {
     if (got == want || (got != got && want != want)) return 0.0f;
@@ -203,7 +204,7 @@ __device__ float judged(double got, double want, double allowed)
     return error > allowed && ratio <= 1.0f ? 1.0000002f : ratio;
 }
 
-/* How far it is from what is wanted, whatever is allowed. */
+/* Records the error of c, independent of the allowed one. */
 __device__ void measure(struct finding &mine, double got, double want, double mass)
 {
     if (got == want || (got != got && want != want)) return;
@@ -236,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(256) compare(struct compare_args p)
     merge(p.finding, mine);
 }
 
-/* A sum of mixed (place, bits) pairs: the order in which threads add does not matter. */
+/* A sum over hashes of (position, bits): the order in which threads add does not matter. */
 extern "C" __global__ void __launch_bounds__(256) fingerprint(struct scan_args p)
 {
     struct finding mine = {};

@@ -11,7 +11,7 @@
 
 typedef unsigned long long oracle_u64;
 
-/* What an element is made of, as enum element (gemm_type.h) counts them. */
+/* Element types, with the values of enum element (gemm_type.h). */
 enum { ORACLE_F32, ORACLE_F16, ORACLE_BF16 };
 
 /* A batch of row-major matrices in device memory, in elements. */
@@ -40,7 +40,7 @@ ORACLE_INLINE float oracle_number(unsigned bits)
     return word.number;
 }
 
-/* The nearest element, ties to even. */
+/* The nearest value of the element type, ties to even. */
 ORACLE_INLINE unsigned oracle_rounded(int element, float x)
 {
     const unsigned bits = oracle_bits(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
@@ -48,7 +48,7 @@ ORACLE_INLINE unsigned oracle_rounded(int element, float x)
     if (size > 0x7f800000u) return sign | (element == ORACLE_F16 ? 0x7e00u : 0x7fc0u); /* NaN */
     if (element == ORACLE_BF16) return (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     if (size >= 0x477ff000u) return sign | 0x7c00u; /* infinity from 65520 on */
-    /* Below 2^-14 an element is a multiple of 2^-24, as a float is from 0.5 to 1. */
+    /* Below 2^-14 an element is a multiple of 2^-24, like a float from 0.5 to 1. */
     if (size < 0x38800000u) return sign | (oracle_bits(oracle_number(size) + 0.5f) - 0x3f000000u);
     return sign | ((size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
 }
@@ -59,7 +59,7 @@ ORACLE_INLINE float oracle_widened(int element, unsigned bits)
     if (element == ORACLE_F32) return oracle_number(bits);
     if (element == ORACLE_BF16) return oracle_number(bits << 16);
     if (size >= 0x7c00u) return oracle_number(sign | 0x7f800000u | (size & 0x3ffu) << 13);
-    /* The bits are those of the number times 2^-112; subnormal ones, too. */
+    /* The bits are those of the number times 2^-112, also for subnormal numbers. */
     return oracle_number(sign | oracle_bits(oracle_number(size << 13) * 0x1p112f));
 }
 
@@ -75,11 +75,11 @@ ORACLE_INLINE void oracle_store(int element, void *data, long long at, unsigned 
     else ((unsigned short *)data)[at] = (unsigned short)bits;
 }
 
-/* What the elements of an operand are. An element depends on the seed and on where it lies, counted from the
- * first one, so that batch items that overlap agree. */
+/* How the elements of an operand are generated. An element depends on the seed and on its offset from the
+ * first one, so that overlapping batch items agree. */
 struct fill_rule {
     oracle_u64 seed;
-    int range;     /* whole numbers in -range..range; 0: uniform in [-1, 1) */
+    int range;     /* integers in -range..range; 0: uniform in [-1, 1) */
     unsigned keep; /* elements whose hash is above this are 0; ~0u keeps all */
 };
 
@@ -102,8 +102,8 @@ ORACLE_INLINE float oracle_value(struct fill_rule rule, oracle_u64 offset)
     return (float)((int)(bits >> 40) - (1 << 23)) * (1.0f / (1 << 23)); /* 24 bits: exact */
 }
 
-/* A rectangle of C's elements: batch items item .. item+items-1, in each the rows row .. row+rows-1, all
- * columns. Its answers are stored compactly, item by item, row by row. */
+/* A rectangle of C's elements: batch items item .. item+items-1, rows row .. row+rows-1 of each, all columns.
+ * Its answers are stored compactly, item by item, row by row. */
 struct piece {
     long long item, items, row, rows;
     long long offset; /* of its first answer among all answers */
@@ -130,10 +130,10 @@ struct reference_args {
 
 /* All zero: nothing found. */
 struct finding {
-    oracle_u64 wrong;     /* how many elements */
+    oracle_u64 wrong;     /* number of elements */
     oracle_u64 not_first; /* complement of the first one's index: of an answer, or of an element from
                              where a scan began */
-    oracle_u64 hash;      /* of all elements with their places; equal bits give equal hashes */
+    oracle_u64 hash;      /* of all elements and their positions; equal bits give equal hashes */
     unsigned worst;       /* bits of the largest error / bound as a float */
     /* Errors: bits of the largest |c - ref| / mass and of the largest |c - ref|, and the sum of their
      * squares. */
@@ -145,15 +145,15 @@ struct compare_args {
     struct matrices c;
     struct piece piece;
     const double *value;
-    const float *mass;      /* null: exactly equal is asked for, and errors are not measured */
+    const float *mass;      /* null: exact equality is required, and errors are not measured */
     double slope, rounding; /* bound = slope * mass + rounding * |c| */
     struct finding *finding;
 };
 
 struct scan_args {
     struct matrices c;
-    long long begin, end; /* elements, counted from C's first one; begin may be negative */
-    unsigned poison;      /* what everything that is no element must still be: bits of an element */
+    long long begin, end; /* elements from C's first one; begin may be negative */
+    unsigned poison;      /* required content of all memory that is not an element: bits of an element */
     struct finding *finding;
 };
 

@@ -83,14 +83,14 @@ enum status oracle_launch(const struct device *device, CUfunction function, unsi
                         what);
 }
 
-/* Blocks for a kernel that strides over its work: enough to fill the GPU, no more than there is work. */
+/* Blocks for a kernel with a grid-stride loop: enough to fill the GPU, but not more than there is work. */
 static unsigned grid_for(const struct oracle_kernels *kernels, double work, double each_block)
 {
     double wanted = work / each_block + 1, full = 8.0 * kernels->device->gpu.sm_count;
     return (unsigned)(wanted < full ? wanted : full);
 }
 
-/* Work of each_element in warps of up to 1024 columns; 8 warps a block. */
+/* For each_element, whose warps take up to 1024 columns each; 8 warps per block. */
 static unsigned grid_for_elements(const struct oracle_kernels *kernels, int64_t batch, int64_t rows,
                                   int64_t cols)
 {
@@ -157,7 +157,7 @@ enum status oracle_untouched(const struct oracle_kernels *kernels, struct matric
     int64_t span = empty ? 0 : (c.batch - 1) * c.stride + (c.rows - 1) * c.ld + c.cols;
     bool dense = c.cols == c.ld && (c.batch == 1 || c.stride == c.rows * c.ld);
     if (!empty && !dense) return scan(kernels, &args, -guard, span + guard);
-    /* No padding: only the bands need reading. */
+    /* No padding: only the guard bands are read. */
     enum status st = scan(kernels, &args, -guard, 0);
     return st ? st : scan(kernels, &args, span, span + guard);
 }

@@ -13,7 +13,7 @@
 
 struct oracle_kernels {
     struct device *device;
-    enum gemm_type type; /* whose elements they know */
+    enum gemm_type type; /* whose elements they are compiled for */
     CUmodule module;
     CUfunction fill, reference, finish, compare, fingerprint, untouched;
 };
@@ -21,31 +21,32 @@ struct oracle_kernels {
 /* cache: folder of compiled kernels. */
 enum status oracle_kernels_load(struct device *device, const char *cache, enum gemm_type type,
                                 struct oracle_kernels *kernels);
-/* Whether A, B and C of the type are made of what the kernels know. */
+/* Whether the kernels were compiled for the type's elements of A, B and C. */
 bool oracle_kernels_serve(const struct oracle_kernels *kernels, enum gemm_type type);
 void oracle_kernels_unload(struct oracle_kernels *kernels); /* takes a zeroed struct too */
 
 enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule);
 
-/* The answers of one piece: reference and finish. args->splits and k_per_split as planned. */
+/* Computes the answers of one piece by the kernels reference and finish. args->splits and k_per_split come
+ * from the plan. */
 enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args);
 
 enum status oracle_compare(const struct oracle_kernels *kernels, const struct compare_args *args);
 
-/* Hash of all elements, added to the finding. */
+/* Adds the hash of all elements to the finding. */
 enum status oracle_fingerprint(const struct oracle_kernels *kernels, struct matrices c,
                                struct finding *finding);
 
-/* `guard` elements before and after, and all padding in between, must still hold the poison. */
+/* `guard` elements before and after, and all padding, must still hold the poison. */
 enum status oracle_untouched(const struct oracle_kernels *kernels, struct matrices c, int64_t guard,
                              unsigned poison, struct finding *finding);
 
-/* Load an entry point of a module; used by other modules of ours too. */
+/* Loads an entry point of a module; used by other modules of ours, too. */
 enum status oracle_module_load(struct device *device, const char *cache, const char *name, const char *text,
                                CUmodule *module);
 enum status oracle_module_entry(CUmodule module, const char *name, CUfunction *function);
 
-/* A launch of 256 threads a block with one struct as argument. */
+/* Launches 256 threads per block with one struct as argument. */
 enum status oracle_launch(const struct device *device, CUfunction function, unsigned x, unsigned y,
                           unsigned z, const void *args, const char *what);
 

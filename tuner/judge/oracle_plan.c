@@ -5,9 +5,9 @@
 
 enum {
     TILE = 64,                /* of the reference kernel */
-    DEPTH = 16,               /* k_per_split is a multiple */
-    CHUNK_ELEMENTS = 1 << 26, /* partial sums of a piece at once: 1 GiB */
-    ANSWER_BYTES = 2 * 8 + 4, /* two values and a mass an element */
+    DEPTH = 16,               /* k_per_split is a multiple of it */
+    CHUNK_ELEMENTS = 1 << 26, /* partial sums of a piece: 1 GiB */
+    ANSWER_BYTES = 2 * 8 + 4, /* two values and a mass per element */
     PARTIAL_BYTES = sizeof(struct partial)
 };
 
@@ -50,7 +50,7 @@ struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed
     struct exact_test t = {.alpha = small_whole(problem->alpha, 1),
                            .beta = small_whole(problem->beta, 1),
                            .limit = 1 / fmax(row->sum_roundoff, row->c_roundoff)};
-    /* |alpha| K r^2 + |beta| RANGE_C < limit, each part rounded on its own */
+    /* |alpha| K r^2 + |beta| RANGE_C < limit, each term rounded separately */
     double room = (t.limit - 1 - fabs(t.beta) * RANGE_C) / fmax(fabs(t.alpha), 1);
     double each = room / (double)most(problem->k, 1);
     double widest = row->operand_roundoff > 0 ? fmin(1 / row->operand_roundoff, RANGE_MAX) : RANGE_MAX;
@@ -76,8 +76,8 @@ struct random_test oracle_random_test(uint64_t seed)
 
 struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
 {
-    /* FP64 units against FP32 ones: half on the data-centre parts, 1/64 elsewhere (1/32 before sm_80). Two
-     * FMAs a product, at 40 % of peak, for 20 s. */
+    /* Ratio of FP64 to FP32 units: 1/2 on data-centre GPUs, 1/64 on others (1/32 before sm_80). Two FMAs per
+     * product, at 40 % of peak, for 20 s. */
     bool full = gpu->arch == 60 || gpu->arch == 70 || gpu->arch == 80 || gpu->arch == 90 || gpu->arch == 100;
     double tflops = gpu_rate(gpu, "fp32") / (full ? 2 : 64);
     return (struct oracle_limits){
@@ -100,7 +100,7 @@ static int64_t rows_of_piece(const struct problem *p)
     return rows >= TILE ? rows / TILE * TILE : most(rows, 1);
 }
 
-/* All of C, cut so that the partial sums of a piece stay small: whole batch items, or rows of one. */
+/* All of C, in pieces whose partial sums stay small: whole batch items, or rows of one. */
 static void plan_all(const struct problem *p, struct oracle_plan *plan)
 {
     int64_t each = p->m * p->n;
@@ -124,7 +124,8 @@ static int64_t pieces_for_all(const struct problem *p)
     return a_item > ORACLE_PIECES_MAX ? a_item : a_item * p->batch;
 }
 
-/* Rows of some items: those at the edges, which break most easily, and random ones. Pieces may overlap. */
+/* Rows of some items: those at the edges, where errors are most likely, and random ones. Pieces may
+ * overlap. */
 static void plan_sample(const struct problem *p, double affordable, uint64_t seed, struct oracle_plan *plan)
 {
     int64_t rows = least(ORACLE_SAMPLE_ROWS, p->m);
@@ -143,7 +144,7 @@ static void plan_sample(const struct problem *p, double affordable, uint64_t see
     }
 }
 
-/* Enough blocks for the GPU: a small C with a long K is split along it. */
+/* Enough blocks for the GPU: for a small C with a long K, K is split. */
 static void plan_splits(const struct problem *p, const struct oracle_limits *limits, struct oracle_plan *plan)
 {
     int64_t blocks = INT64_MAX, largest = 0;
@@ -154,7 +155,7 @@ static void plan_splits(const struct problem *p, const struct oracle_limits *lim
     }
     int64_t wanted =
         plan->count ? least(divide_up(limits->blocks, most(blocks, 1)), divide_up(p->k, 256)) : 1;
-    /* The scratch of the splits stays below a piece's limit too. */
+    /* The scratch of the splits stays below the limit of a piece, too. */
     wanted = most(least(wanted, CHUNK_ELEMENTS / most(largest, 1)), 1);
     plan->k_per_split = most(divide_up(divide_up(p->k, wanted), DEPTH), 1) * DEPTH;
     plan->splits = (int)most(divide_up(p->k, plan->k_per_split), 1);

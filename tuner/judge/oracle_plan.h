@@ -13,16 +13,16 @@
 #define ORACLE_SAMPLE_ROWS 64
 
 /* |c - ref| <= slope * g + rounding * |c| with g = |alpha| |A||B| + |beta||C|. slope = 4 u K + 2 v, where u
- * is the roundoff of a sum in the problem's type and v that of an operand: the reference is of the operands
- * as they are stored, so that a kernel which does not round them is as right as one that does. */
+ * is the roundoff of a sum in the problem's type and v that of an operand. The reference is computed from the
+ * operands as stored, so a kernel that does not round them is as right as one that does. */
 struct error_bound {
     double slope, rounding;
 };
 struct error_bound oracle_bound(const struct problem *problem);
 
-/* The exact test: whole numbers so small that operands are not rounded, and that every partial sum in any
- * order is below `limit` and so exact: 2^24 where C and its sums are FP32. alpha and beta are the problem's
- * where they are small whole numbers; else alpha = 1, and beta = 1. */
+/* The exact test uses integers so small that operands are not rounded, and that every partial sum in any
+ * order is below `limit` and therefore exact: 2^24 where C and its sums are FP32. alpha and beta are the
+ * problem's if they are small integers; otherwise they are 1. */
 struct exact_test {
     double alpha, beta, limit;
     struct fill_rule a, b, c;
@@ -35,35 +35,35 @@ struct random_test {
 };
 struct random_test oracle_random_test(uint64_t seed);
 
-/* Which elements of C get a right answer. */
+/* The elements of C for which answers are computed. */
 struct oracle_plan {
     struct piece pieces[ORACLE_PIECES_MAX];
     int count;
-    bool sampled;           /* not all of C: some rows of some batch items */
-    int64_t elements;       /* answers in all pieces */
-    int64_t rows, rows_all; /* of C, all batch items */
+    bool sampled;           /* only some rows of some batch items */
+    int64_t elements;       /* number of answers in all pieces */
+    int64_t rows, rows_all; /* of C, over all batch items */
     int splits;             /* of K */
     int64_t k_per_split;
     int64_t partial_bytes; /* scratch, for the largest piece */
 };
 
-/* What the reference may cost. */
+/* Limits on the cost of the reference. */
 struct oracle_limits {
     double products; /* multiplications: about 20 s of the GPU's FP64 units */
     int64_t bytes;   /* device memory for answers and scratch */
-    int blocks;      /* fewer than this do not fill the GPU: K is split */
+    int blocks;      /* fewer do not fill the GPU: then K is split */
 };
 struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes);
 
-/* All of C if the limits allow; else its first and last rows and random ones, as many as they allow (always
- * some). */
+/* All of C if the limits allow; otherwise its first and last rows and random ones, as many as the limits
+ * allow (at least some). */
 void oracle_plan(const struct problem *problem, const struct oracle_limits *limits, uint64_t seed,
                  struct oracle_plan *plan);
 
-/* Device memory that the answers of a plan take: random and exact test, scratch excluded. */
+/* Device memory for the answers of a plan: random and exact test, without scratch. */
 int64_t oracle_answer_bytes(const struct oracle_plan *plan);
 
-/* Where the answer of that number lies in C; false if there is none. */
+/* The position in C of an answer, given by its number; false if there is no such answer. */
 bool oracle_place(const struct oracle_plan *plan, int64_t n, uint64_t answer, int64_t *item, int64_t *row,
                   int64_t *col);
 

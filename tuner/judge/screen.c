@@ -3,12 +3,12 @@
 #include "stats.h"
 #include <math.h>
 
-#define DROP_AT_SIGHT 3.0 /* one call this far over the best: not even three blocks */
+#define DROP_AT_SIGHT 3.0 /* dropped after one call if it is slower than the best by this factor */
 #define DROP_EARLY    1.25
 #define DROP_LATE     1.15
 #define SETTLED       0.003
 
-/* A block is then a call or two, and differs from the next by less than the thresholds by far. */
+/* From here on a block is one or two calls, and blocks differ by much less than the thresholds. */
 #define LONG_CALL_US 2e3
 
 enum { EARLY = 3, ENOUGH_OF_LONG = 5, ENOUGH = 10, CALLS_MAX = 1 << 20 };

@@ -8,16 +8,16 @@
 
 #include <stdbool.h>
 
-/* Samples (blocks) that a candidate gets when it is not dropped: 10, fewer when a call takes longer than 2
- * ms. */
+/* Samples (blocks) of a candidate that is not dropped: 10, fewer if a call takes more than 2 ms. */
 int screen_samples(double call_us);
 
-/* What to do after `count` samples; best_us is the best median so far, 0: none; call_us one call timed
- * roughly. Returns how many more samples to take, 0: enough. *drop: it is too slow to go on with. */
+/* What to do after `count` samples; best_us is the best median so far, 0: none; call_us a rough time of one
+ * call. Returns the number of further samples to take, 0: enough. *drop: the candidate is too slow to
+ * continue. */
 int screen_next(const double *samples_us, int count, double call_us, double best_us, bool *drop);
 
-/* Calls in a block: at least 1 ms of them, so that the resolution of events and gaps between launches vanish.
- */
+/* Calls in a block: at least 1 ms of them, so that the resolution of events and gaps between launches become
+ * negligible. */
 int screen_calls(double call_us, double block_us);
 
 /* True once the last three block medians lie within 0.3 %. */

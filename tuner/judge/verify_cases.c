@@ -4,7 +4,7 @@
 
 enum { SIZES = 7 };
 
-/* How leading dimensions and strides exceed what they must be. */
+/* By how much leading dimensions and strides exceed their minimum. */
 enum padding { PADDING_NONE, PADDING_FOUR, PADDING_ODD, PADDING_COUNT };
 
 static int64_t padded(int64_t x, enum padding padding)
@@ -45,7 +45,7 @@ static void add(struct verify_case *cases, int *count, struct problem problem, d
     cases[(*count)++] = (struct verify_case){.problem = problem, .data = data};
 }
 
-/* Every size of M with every size of N, of M with K and of N with K, in SIZES^2 shapes instead of SIZES^3. */
+/* All pairs of sizes of M and N, M and K, and N and K, in SIZES^2 shapes instead of SIZES^3. */
 static void add_square(struct verify_case *cases, int *count, const struct problem *tuned, const int64_t *m,
                        const int64_t *n, const int64_t *k, bool aligned)
 {
@@ -78,7 +78,7 @@ static void add_corners(struct verify_case *cases, int *count, const struct prob
 
 int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases)
 {
-    const struct tile tile = config->template->tile(config);
+    const struct tile tile = template_tile(config);
     int64_t bm = extent(tile.m, 32), bn = extent(tile.n, 32), bk = extent(tile.k, 16);
     const int64_t m[SIZES] = {1, 2, 3, 7, bm - 1, bm + 1, 61};
     const int64_t n[SIZES] = {1, 2, 3, 7, bn - 1, bn + 1, 67};

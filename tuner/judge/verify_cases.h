@@ -15,7 +15,7 @@
 
 enum verify_data {
     DATA_PLAIN,
-    DATA_NAN_OPERANDS, /* A and B are NaN throughout: with alpha = 0 nobody may notice */
+    DATA_NAN_OPERANDS, /* A and B are all NaN: with alpha = 0 it must not show in C */
     DATA_NOT_FINITE    /* one infinity in A, one NaN in B: both must reach C */
 };
 
@@ -24,8 +24,8 @@ struct verify_case {
     enum verify_data data;
 };
 
-/* Fill cases (VERIFY_CASES_MAX) for the op and type of the tuned problem and the tile of the configuration;
- * the number. */
+/* Fills cases (VERIFY_CASES_MAX) for the op and type of the tuned problem and the tile of the configuration.
+ * Returns their number. */
 int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases);
 
 #endif

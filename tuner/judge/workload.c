@@ -70,40 +70,37 @@ struct operands workload_operands(const struct workload *work, int set)
                              .c = base + (CUdeviceptr)(4 * work->layout.c)};
 }
 
+static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t rows, int64_t cols,
+                                   int64_t ld, int64_t batch, int64_t stride)
+{
+    return (struct matrices){.data = (void *)(uintptr_t)at,
+                             .element = element,
+                             .rows = rows,
+                             .cols = cols,
+                             .ld = ld,
+                             .batch = batch,
+                             .stride = stride};
+}
+
 struct matrices workload_a(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    return (struct matrices){.data = (void *)(uintptr_t)workload_operands(work, set).a,
-                             .element = gemm_type_row(p->type)->a,
-                             .rows = problem_rows_a(p),
-                             .cols = problem_cols_a(p),
-                             .ld = p->lda,
-                             .batch = p->batch,
-                             .stride = p->stride_a};
+    return matrices_at(workload_operands(work, set).a, gemm_type_row(p->type)->a, problem_rows_a(p),
+                       problem_cols_a(p), p->lda, p->batch, p->stride_a);
 }
 
 struct matrices workload_b(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    return (struct matrices){.data = (void *)(uintptr_t)workload_operands(work, set).b,
-                             .element = gemm_type_row(p->type)->b,
-                             .rows = problem_rows_b(p),
-                             .cols = problem_cols_b(p),
-                             .ld = p->ldb,
-                             .batch = p->batch,
-                             .stride = p->stride_b};
+    return matrices_at(workload_operands(work, set).b, gemm_type_row(p->type)->b, problem_rows_b(p),
+                       problem_cols_b(p), p->ldb, p->batch, p->stride_b);
 }
 
 struct matrices workload_c(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    return (struct matrices){.data = (void *)(uintptr_t)workload_operands(work, set).c,
-                             .element = gemm_type_row(p->type)->c,
-                             .rows = p->m,
-                             .cols = p->n,
-                             .ld = p->ldc,
-                             .batch = p->batch,
-                             .stride = p->stride_c};
+    return matrices_at(workload_operands(work, set).c, gemm_type_row(p->type)->c, p->m, p->n, p->ldc,
+                       p->batch, p->stride_c);
 }
 
 void workload_scalars(const struct workload *work, int set, double *alpha, double *beta)
@@ -113,7 +110,7 @@ void workload_scalars(const struct workload *work, int set, double *alpha, doubl
     *beta = exact ? work->exact.beta : work->problem.beta;
 }
 
-/* C starts as poison with values in it, so that every set is a copy of the first. */
+/* C starts as poison with the values written over it, so that every set is a copy of the first. */
 static enum status fill_set(const struct workload *work, int set)
 {
     const struct oracle_kernels *k = work->kernels;

@@ -15,19 +15,20 @@
 #define WORKLOAD_GUARD    1024 /* words before and after each operand */
 #define WORKLOAD_EXACT    (-1) /* the set of the exact test */
 
-/* What C holds before a judged call, where its elements are words: NaN, or about 1e7, which is larger than
- * any right answer to random data for K < 1e7. */
+/* Content of C before a judged call, for elements of one word: NaN, or about 1e7, which is larger than any
+ * right answer to random data for K < 1e7. */
 #define POISON_NAN    0x7fc0beefu
 #define POISON_NUMBER 0x4b1dbeefu
 
-/* Where things lie, in words of 4 bytes from the start of a set. */
+/* Offsets in words of 4 bytes from the start of a set. */
 struct workload_layout {
     int64_t a, b, c, set_words;
-    int sets; /* timed ones; the exact one comes after them */
+    int sets; /* timed sets; the exact one follows them */
 };
 
-/* Sets for the cache policy: cold wants 2x L2 in operands, at least 2 sets and at most WORKLOAD_SETS_MAX; hot
- * one. Fewer where room_bytes does not hold them. sets = 0: not even one fits beside the exact set. */
+/* Number of sets for the cache policy: cold needs 2x L2 in operands, at least 2 sets and at most
+ * WORKLOAD_SETS_MAX; hot needs one. Fewer if they do not fit in room_bytes. sets = 0: there is not even room
+ * for one beside the exact set. */
 struct workload_layout workload_layout(const struct problem *problem, bool cold, int64_t l2_bytes,
                                        int64_t room_bytes);
 
@@ -40,12 +41,12 @@ struct workload {
     struct device_buffer slab;
 };
 
-/* Allocate and fill. Errors: E_GPU, with the sizes when memory does not suffice. */
+/* Allocates and fills. Errors: E_GPU, with the sizes if memory does not suffice. */
 enum status workload_open(const struct oracle_kernels *kernels, const struct problem *problem, bool cold,
                           uint64_t seed, int64_t room_bytes, struct workload *work);
 void workload_close(struct workload *work); /* takes a zeroed struct too */
 
-/* Write all operands again: a candidate that wrote where it must not may have spoilt them. */
+/* Rewrites all operands: a candidate with stray writes may have changed them. */
 enum status workload_fill(const struct workload *work);
 
 struct operands workload_operands(const struct workload *work, int set);
@@ -53,17 +54,18 @@ struct matrices workload_a(const struct workload *work, int set);
 struct matrices workload_b(const struct workload *work, int set);
 struct matrices workload_c(const struct workload *work, int set);
 
-/* The set's alpha and beta: the problem's, or those of the exact test. */
+/* alpha and beta of a set: the problem's, or those of the exact test. */
 void workload_scalars(const struct workload *work, int set, double *alpha, double *beta);
 
 /* Elements of C in a guard band. */
 int64_t workload_guard(const struct workload *work);
 
-/* A poison as a word of C's elements: itself, or where they are halves of a word its upper half twice. */
+/* A poison value as a word of C's elements: the value itself, or its upper half twice if elements are half a
+ * word. */
 unsigned workload_poison_word(const struct workload *work, unsigned poison);
 
-/* Before a judged call: poison all of C with its guard bands and padding; where beta != 0, its elements get
- * the values that the reference was computed with. */
+/* Before a judged call: fills C with poison, including guard bands and padding; if beta != 0, its elements
+ * get the values used for the reference. */
 enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta);
 
 #endif

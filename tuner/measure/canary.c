@@ -10,7 +10,8 @@
 
 enum { CANARY_M = 67, CANARY_N = 131, CANARY_K = 83 };
 
-/* Ragged in every dimension, more than one tile of the judge's, leading dimensions above the row. */
+/* Sizes that are multiples of nothing, more than one tile of the judge's kernels, leading dimensions above
+ * the row length. */
 static struct problem canary_problem(bool trans_a, bool trans_b)
 {
     struct problem p = problem_make(CANARY_M, CANARY_N, CANARY_K);
@@ -32,7 +33,7 @@ static double element(const struct fill_rule *rule, int64_t at)
     return (double)oracle_value(*rule, (oracle_u64)at);
 }
 
-/* The answer at (row, col), by the definition. */
+/* The answer at (row, col) by the definition. */
 static double answer(const struct problem *p, const struct fill_rule rules[3], int64_t row, int64_t col)
 {
     double sum = 0;
@@ -65,7 +66,7 @@ static enum status check_answers(const struct trial_setup *setup, struct device_
     return st;
 }
 
-/* A kernel that is right but for one element: copies the answers in from the host. */
+/* A kernel that is right except for one element: it copies the answers from the host. */
 struct forger {
     const struct trial_setup *setup;
     int64_t wrong_at; /* element of C, -1: none */
@@ -81,7 +82,7 @@ static enum status forge(void *self, const struct operands *operands, double alp
     const struct fill_rule whole[3] = {w->exact.a, w->exact.b, w->exact.c};
     p.alpha = alpha;
     p.beta = beta;
-    /* Copies from the host do not queue on our stream: wait before them and after. */
+    /* Copies from the host are not ordered on our stream: synchronise before and after them. */
     enum status st = device_check(cuda.CtxSynchronize(), "running the canary");
     for (int64_t row = 0; row < p.m && !st; row++) {
         float c[CANARY_N];
@@ -94,7 +95,7 @@ static enum status forge(void *self, const struct operands *operands, double alp
     return st ? st : device_check(cuda.CtxSynchronize(), "writing the canary");
 }
 
-/* The judge must call a right C right, and find one planted error. */
+/* The judge must accept a right C, and find one planted error. */
 static enum status check_judge(struct trial_setup *setup)
 {
     const int64_t wrong_at = CANARY_M * CANARY_N - 1; /* the last element */
@@ -109,7 +110,7 @@ static enum status check_judge(struct trial_setup *setup)
         st = fail(E_GPU, "the judge on GPU %d refuses a right answer: %s", setup->device->ordinal, j.detail);
     if (!st) st = oracle_judge(&setup->oracle, &wrong, &j);
     if (!st && (j.right || !strstr(j.detail, expected)))
-        st = fail(E_GPU, "the judge on GPU %d does not see a planted error: '%s'", setup->device->ordinal,
+        st = fail(E_GPU, "the judge on GPU %d does not detect a planted error: '%s'", setup->device->ordinal,
                   j.detail);
     return st;
 }

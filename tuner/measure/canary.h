@@ -6,10 +6,10 @@
 
 #include "trial_setup.h"
 
-/* Operands are generated, multiplied and judged on the GPU and compared with the same done on the CPU:
- * operands and whole-number answers bit by bit, random answers within FP64 rounding; and a C with one planted
- * error must be found wrong at that place. Leaves the setup without a problem. Errors: E_GPU with what
- * differs where. */
+/* Operands are generated, multiplied and judged on the GPU, and compared with the same computation on the
+ * CPU: operands and integer answers bit for bit, random answers within FP64 rounding. A C with one planted
+ * error must be found wrong at that element. Leaves the setup without a problem. Errors: E_GPU with the
+ * difference and its place. */
 enum status canary_run(struct trial_setup *setup);
 
 #endif

@@ -37,7 +37,7 @@ static enum status find_architecture(int arch, struct gpu *gpu)
         if (architectures[i].arch != arch) continue;
         *gpu =
             (struct gpu){.arch = arch,
-                         .sm_count = INT_MAX, /* any: the cubin is right for all GPUs of the architecture */
+                         .sm_count = INT_MAX, /* any: the cubin is valid for all GPUs of the architecture */
                          .registers_per_sm = 64 << 10};
         snprintf(gpu->name, sizeof gpu->name, "any GPU of compute capability %d.%d", arch / 10, arch % 10);
         gpu->threads_per_sm = architectures[i].threads_per_sm;
@@ -47,8 +47,8 @@ static enum status find_architecture(int arch, struct gpu *gpu)
         gpu->smem_reserved_bytes = arch >= 80 ? 1 << 10 : 0;
         return OK;
     }
-    return fail(E_INPUT, "compute capability %d.%d is not one that kernels are compiled for", arch / 10,
-                arch % 10);
+    return fail(E_INPUT, "compute capability %d.%d is not supported: kernels are not compiled for it",
+                arch / 10, arch % 10);
 }
 
 static json_t *answer_hello(void)
@@ -61,7 +61,7 @@ static json_t *answer_hello(void)
 
 static json_t *unbuildable(const char *why, const struct kernel_facts *facts)
 {
-    char detail[OUTCOME_DETAIL_MAX]; /* the compiler's own words, cut to fit */
+    char detail[OUTCOME_DETAIL_MAX]; /* the compiler's message, cut to fit */
     utf8_copy(detail, sizeof detail, why);
     return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict",
                      verdict_name(VERDICT_UNBUILDABLE), "detail", detail, "facts", facts_to_json(facts));
@@ -77,7 +77,7 @@ static json_t *answer_compile(const json_t *request, const char *cache)
         key ? kernel_from_json(key, &kernel) : fail(E_CHILD, "malformed request to the compiler: no key");
     if (!st) st = find_architecture(kernel.arch, &gpu);
     if (st) return message_failure(st);
-    /* Whoever sent it should have checked. What reaches the compiler is checked here all the same. */
+    /* The sender should have checked the key, but nothing reaches the compiler unchecked. */
     const char *why = kernel_key_check(&kernel, &gpu);
     if (why) return unbuildable(why, &compiled.facts);
     st = compile_kernel(&kernel, cache, &compiled);
@@ -88,8 +88,9 @@ static json_t *answer_compile(const json_t *request, const char *cache)
                      facts_to_json(&compiled.facts));
 }
 
-static json_t *answer(const json_t *request, const char *cache)
+static json_t *answer(void *self, const json_t *request)
 {
+    const char *cache = *(const char **)self;
     const char *verb = json_string_value(json_object_get(request, "do"));
     if (verb && strcmp(verb, "hello") == 0) return answer_hello();
     if (verb && strcmp(verb, "compile") == 0) return answer_compile(request, cache);
@@ -101,14 +102,15 @@ static json_t *answer(const json_t *request, const char *cache)
     return message_failure(fail(E_CHILD, "the compiler does not know the request '%.40s'", verb ? verb : ""));
 }
 
-/* Live and die with the supervisor, and leave its terminal to it. */
+/* The process ends with the supervisor, and leaves the terminal's signals to it. */
 static void settle(void)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a compilation in progress would outlive a killed supervisor */
-    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the supervisor decides what it means */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* else a running compilation would outlive a killed supervisor */
+    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches the whole group; the supervisor handles it */
     signal(SIGPIPE, SIG_IGN);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    /* Where memory runs out, the kernel is to kill a compiler, which is restarted, and not the supervisor. */
+    /* If memory runs out, the system should kill a compiler, which can be restarted, and not the
+     * supervisor. */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
     (void)!write(fd, "500", 3);
@@ -131,15 +133,5 @@ enum status cmd_compiler_child(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &cache) || !cache)
         return fail(E_USAGE, "%s is started by tune itself, with --cache DIR", argv[0]);
     settle();
-    json_t *request;
-    enum status st;
-    while ((st = frame_receive(SUPERVISOR, &request)) == OK) {
-        json_t *reply = answer(request, cache);
-        json_decref(request);
-        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
-        st = frame_send(SUPERVISOR, reply);
-        json_decref(reply);
-        if (st) return st;
-    }
-    return st == E_ABSENT ? OK : st; /* the supervisor closed the socket */
+    return frame_serve(SUPERVISOR, answer, NULL, &cache);
 }

@@ -14,7 +14,7 @@ enum status contenders_open(struct trial_setup *setup, struct contenders *conten
     contenders->has_anchor = st == OK;
     if (!st) return OK;
     kernel_close(&contenders->anchor_kernel);
-    /* A problem that cuBLAS cannot take is one without an anchor. */
+    /* A problem that cuBLAS refuses has no anchor. */
     return st == E_ABSENT || (st == E_GPU && !device_lost()) ? OK : st;
 }
 
@@ -73,7 +73,7 @@ enum status contenders_find(struct contenders *contenders, const struct candidat
     return OK;
 }
 
-/* As with the anchor, a rival that cannot take the problem is one that is not there. */
+/* As for the anchor: a rival that refuses the problem counts as absent. */
 static enum status admit(struct contenders *contenders, const struct rival_row *row)
 {
     struct trial_setup *setup = contenders->setup;

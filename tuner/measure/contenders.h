@@ -10,19 +10,19 @@
 #define CONTENDERS_MAX 24 /* a race has at most 16 runners */
 
 struct contender {
-    char text[CONFIG_TEXT_MAX]; /* of the configuration; "" for an empty place */
+    char text[CONFIG_TEXT_MAX]; /* of the configuration; "": unused */
     char checksum[40];
     struct kernel kernel;
     struct timed timed;
-    uint64_t used; /* when, in requests; the longest unused makes room */
+    uint64_t used; /* request of its last use; the least recently used is replaced */
 };
 
-/* A rival beyond the anchor; opened when it is asked for, which may take as long as a few trials. */
+/* A rival besides the anchor. It is opened at its first use, which may take as long as a few trials. */
 struct contending_rival {
     bool asked;
-    enum status st; /* of opening it */
+    enum status st; /* of its opening */
     char detail[RIVAL_DETAIL_MAX];
-    char why[200]; /* it could not be opened */
+    char why[200]; /* why it could not be opened */
     struct kernel kernel;
     struct timed timed;
 };
@@ -38,19 +38,19 @@ struct contenders {
     uint64_t requests;
 };
 
-/* For the problem just prepared; the struct must stay where it is. Opens the anchor; where there is no
- * cuBLAS, or it does not take the problem, has_anchor stays false. Errors: E_GPU. */
+/* Prepares the contenders of the problem just prepared; the struct must not move. Opens the anchor;
+ * has_anchor stays false if there is no cuBLAS, or cuBLAS refuses the problem. Errors: E_GPU. */
 enum status contenders_open(struct trial_setup *setup, struct contenders *contenders);
 
-/* Before the setup's problem is forgotten; takes a zeroed struct too. */
+/* Call it before the setup's problem is cleared; takes a zeroed struct, too. */
 void contenders_close(struct contenders *contenders);
 
-/* The candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */
+/* Returns the candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */
 enum status contenders_find(struct contenders *contenders, const struct candidate *candidate,
                             struct timed **timed);
 
-/* The rival of this role, ready; *detail: what it is. Errors: E_ABSENT (there is none for this problem; asked
- * again, the same answer at once), E_GPU. */
+/* Returns the rival of this role, ready; *detail describes it. Errors: E_ABSENT (no such rival for this
+ * problem; a repeated call returns this at once), E_GPU. */
 enum status contenders_rival(struct contenders *contenders, const char *role, struct timed **timed,
                              const char **detail);
 

@@ -44,7 +44,7 @@ static enum status elapsed(struct timed *t, int from, int to, double *us)
     float ms = 0;
     enum status st = device_check(cuda.EventElapsedTime(&ms, t->watch->event[from], t->watch->event[to]),
                                   "reading the time between two events");
-    *us = fmax(1e3 * (double)ms, 1e-3); /* nothing takes no time at all */
+    *us = fmax(1e3 * (double)ms, 1e-3); /* never 0 */
     return st;
 }
 
@@ -57,7 +57,7 @@ static enum status call(struct timed *t)
     return t->kernel->launch(t->kernel->self, &operands, p->alpha, p->beta);
 }
 
-/* A graph of calls that visits all sets, each as often. */
+/* Captures a graph of calls that uses all sets equally often. */
 static enum status capture(struct timed *t)
 {
     CUstream stream = t->watch->device->stream;
@@ -78,7 +78,7 @@ static enum status capture(struct timed *t)
     return st;
 }
 
-/* Alone, a short call seems long, because its launch is timed with it; in the graph it is not. */
+/* Alone, a short call seems longer, because its launch is timed with it; in the graph it is not. */
 static enum status estimate_from_graph(struct timed *t)
 {
     CUstream stream = t->watch->device->stream;
@@ -96,7 +96,7 @@ enum status timed_start(struct stopwatch *watch, const struct workload *work, co
                         struct timed *timed)
 {
     struct timed t = {.watch = watch, .work = work, .kernel = kernel};
-    /* The first call pays for loading the code. */
+    /* The first call includes loading the code. */
     enum status st = call(&t);
     if (!st) st = record(&t, 0);
     if (!st) st = call(&t);
@@ -118,7 +118,7 @@ void timed_stop(struct timed *timed)
     *timed = (struct timed){0};
 }
 
-/* Timing with beta != 0 adds to C again and again: start from the values that the problem has. */
+/* With beta != 0, timing adds to C again and again: start from the problem's values. */
 static enum status reset_c(struct timed *t)
 {
     enum status st = OK;

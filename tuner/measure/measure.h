@@ -18,40 +18,40 @@
 struct stopwatch {
     struct device *device;
     struct nvml nvml;
-    bool one_by_one; /* short calls, too, are launched as most programs do, not through a captured graph: the
-                        host's time counts where it is longer than the GPU's */
+    bool one_by_one; /* short calls are launched one by one, too, as most programs do, not through a graph:
+                        the host's time counts where it is longer than the GPU's */
     CUevent event[MEASURE_BLOCKS_MAX + 1];
 };
 
 enum status stopwatch_open(struct device *device, struct stopwatch *watch);
 void stopwatch_close(struct stopwatch *watch); /* takes a zeroed struct too */
 
-/* One kernel on one workload, ready to be timed. */
+/* One kernel on one workload, ready for timing. */
 struct timed {
     struct stopwatch *watch;
     const struct workload *work;
-    const struct kernel *kernel; /* not owned; must stay where it is */
-    double call_us;              /* one call, roughly: the first one timed, then the last block's mean */
+    const struct kernel *kernel; /* not owned; must not move */
+    double call_us;              /* rough time of a call: the first one timed, then the last block's mean */
     CUgraphExec graph;           /* of graph_calls calls; NULL: launched one by one */
     int graph_calls;
     int next_set;
-    int sets_used; /* sets whose C was written so far: 0 .. sets_used-1 */
+    int sets_used; /* sets whose C has been written: 0 .. sets_used-1 */
 };
 
-/* Estimate a call's time (two calls) and capture the graph of a short one. Errors: E_ABSENT (launch refused),
- * E_GPU. */
+/* Estimates a call's time (two calls) and captures the graph of a short one. Errors: E_ABSENT (launch
+ * refused), E_GPU. */
 enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
                         struct timed *timed);
 void timed_stop(struct timed *timed); /* takes a zeroed struct too */
 
-/* Run `count` blocks (1 .. MEASURE_BLOCKS_MAX) of at least block_us each without a pause between them.
+/* Runs `count` blocks (1 .. MEASURE_BLOCKS_MAX) of at least block_us each, without a pause between them.
  * samples_us: mean time of a call in each; *calls: calls in a block; state (may be NULL): read while they
- * run. Blocks under hardware slowdown or thermal throttling are taken again, at most three times. */
+ * run. Blocks under hardware slowdown or thermal throttling are repeated, at most three times. */
 enum status timed_blocks(struct timed *timed, int count, double block_us, double *samples_us, int64_t *calls,
                          struct gpu_state *state);
 
-/* Run until block medians are steady, at most limit_s. medians: the last ones, at most room; *count: how
- * many. */
+/* Runs until block medians are steady, for at most limit_s. medians: the last ones, at most `room`; *count:
+ * their number. */
 enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, int room, int *count,
                           double *spent_s);
 

@@ -2,7 +2,6 @@
 #include "blas.h"
 #include "kernel.h"
 #include "library.h"
-#include "loaded_from.h"
 #include "rival_open.h"
 #include "trial_setup.h"
 
@@ -22,9 +21,7 @@ enum status rival_version(char version[16], char *path, size_t room)
     if (st)
         return st == E_ABSENT ? fail(E_ABSENT, "%s; without it the winner is not compared", status_text())
                               : st;
-    void *symbol;
-    memcpy(&symbol, &blas.Create, sizeof symbol);
-    loaded_from(symbol, path, room);
+    library_file(&blas.Create, path, room);
     return OK;
 }
 
@@ -35,8 +32,8 @@ struct rival {
     struct device_buffer workspace;
 };
 
-/* cuBLAS hides the driver's result; the next call on the device tells whether the context is whole. refused:
- * what the call's own failure amounts to. */
+/* cuBLAS hides the driver's result; the next driver call tells whether the context is usable. refused: the
+ * status for a failure of the call itself. */
 static enum status check(int result, enum status refused, const char *what)
 {
     if (result == BLAS_SUCCESS) return OK;
@@ -57,13 +54,14 @@ static int strict_mode(void)
     return rival_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
 }
 
-/* A handle on the setup's stream with a workspace of ours, so that nothing is allocated during a capture. */
+/* Creates a handle on the setup's stream with a workspace of ours, so that nothing is allocated during a
+ * capture. */
 static enum status start(struct rival *r, const struct trial_setup *setup, int mode, enum status refused)
 {
     enum status st = check(blas.Create(&r->handle), refused, "start");
     if (!st) st = check(blas.SetMathMode(r->handle, mode), refused, "set the math mode");
     if (!st) st = check(blas.SetPointerMode(r->handle, BLAS_HOST_SCALARS), refused, "set the pointer mode");
-    /* The stream first: setting it takes the workspace away again. */
+    /* The stream is set first, because that resets the workspace. */
     if (!st) st = check(blas.SetStream(r->handle, setup->device->stream), refused, "use our stream");
     if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
     if (!st)
@@ -100,7 +98,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
     enum status st = rival_version(version, path, sizeof path);
     if (st) return st;
     if (!blas_takes(&setup->problem))
-        return fail(E_ABSENT, "cuBLAS %s takes no leading dimension above %d", version, INT_MAX);
+        return fail(E_ABSENT, "cuBLAS %s supports no leading dimension above %d", version, INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     if ((st = start(r, setup, strict_mode(), E_GPU))) {
@@ -113,7 +111,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
 
 /* ---- cublasGemmEx ---- */
 
-/* Of the cuBLAS that blas.h has opened. */
+/* Entry points of the cuBLAS that blas.h has opened. */
 static struct {
     int (*GemmEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int,
                   int lda, const void *b, int, int ldb, const void *beta, void *c, int, int ldc, int compute,
@@ -147,24 +145,42 @@ static int at_least_1(int64_t ld)
     return ld > 1 ? (int)ld : 1;
 }
 
-/* The operands change places, as in blas.c. */
-static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+static void *item(CUdeviceptr base, int64_t number, int64_t stride)
 {
-    const struct rival *r = opaque;
+    return (void *)(uintptr_t)(base + (CUdeviceptr)(number * stride * (int64_t)sizeof(float)));
+}
+
+/* Computes items first to first + count of the batch. The operands are exchanged, as in blas.c. */
+static int run_ex(const struct rival *r, const struct operands *operands, int64_t first, int count,
+                  const float *alpha, const float *beta)
+{
     const struct problem *p = &r->problem;
     const int compute = r->row->compute, algorithm = r->row->algorithm;
-    const void *a = (const void *)(uintptr_t)operands->a, *b = (const void *)(uintptr_t)operands->b;
-    void *c = (void *)(uintptr_t)operands->c;
+    const void *a = item(operands->a, first, p->stride_a), *b = item(operands->b, first, p->stride_b);
+    void *c = item(operands->c, first, p->stride_c);
     int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
     int m = (int)p->m, n = (int)p->n, k = (int)p->k;
     int lda = at_least_1(p->lda), ldb = at_least_1(p->ldb), ldc = at_least_1(p->ldc);
-    float alpha_f = (float)alpha, beta_f = (float)beta;
-    if (m == 0 || n == 0) return OK;
-    int result = p->batch == 1 ? ex.GemmEx(r->handle, op_b, op_a, n, m, k, &alpha_f, b, R_32F, ldb, a, R_32F,
-                                           lda, &beta_f, c, R_32F, ldc, compute, algorithm)
-                               : ex.BatchedEx(r->handle, op_b, op_a, n, m, k, &alpha_f, b, R_32F, ldb,
-                                              p->stride_b, a, R_32F, lda, p->stride_a, &beta_f, c, R_32F, ldc,
-                                              p->stride_c, (int)p->batch, compute, algorithm);
+    if (p->batch == 1)
+        return ex.GemmEx(r->handle, op_b, op_a, n, m, k, alpha, b, R_32F, ldb, a, R_32F, lda, beta, c, R_32F,
+                         ldc, compute, algorithm);
+    return ex.BatchedEx(r->handle, op_b, op_a, n, m, k, alpha, b, R_32F, ldb, p->stride_b, a, R_32F, lda,
+                        p->stride_a, beta, c, R_32F, ldc, p->stride_c, count, compute, algorithm);
+}
+
+static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
+{
+    const struct rival *r = opaque;
+    const int algorithm = r->row->algorithm;
+    const int64_t batch = r->problem.batch;
+    const float alpha_f = (float)alpha, beta_f = (float)beta;
+    int result = BLAS_SUCCESS;
+    if (r->problem.m == 0 || r->problem.n == 0) return OK;
+    for (int64_t first = 0; first < batch && result == BLAS_SUCCESS; first += BLAS_BATCH_SLICE) {
+        const int64_t left = batch - first;
+        const int slice = left < BLAS_BATCH_SLICE ? (int)left : BLAS_BATCH_SLICE;
+        result = run_ex(r, operands, first, slice, &alpha_f, &beta_f);
+    }
     if (result == BLAS_SUCCESS) return OK;
     return check(result, E_ABSENT,
                  algorithm == RIVAL_ALGORITHM_AUTOTUNE ? "run the problem with CUBLAS_GEMM_AUTOTUNE"
@@ -174,10 +190,10 @@ static enum status ex_launch(void *opaque, const struct operands *operands, doub
 static bool fits_int(const struct problem *p)
 {
     return p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->lda <= INT_MAX && p->ldb <= INT_MAX &&
-           p->ldc <= INT_MAX && p->batch <= 65535;
+           p->ldc <= INT_MAX;
 }
 
-/* Its own choice is made in the first call; what it then runs is judged. */
+/* cuBLAS chooses its algorithm in the first call; what it runs afterwards is judged. */
 static enum status try_it(struct trial_setup *setup, const struct kernel *kernel)
 {
     struct judgement judgement;
@@ -187,10 +203,10 @@ static enum status try_it(struct trial_setup *setup, const struct kernel *kernel
     return st ? st : fail(E_ABSENT, "CUBLAS_GEMM_AUTOTUNE gives a wrong C: %s", judgement.detail);
 }
 
-/* Without it cuBLAS may decide for FP32 where emulating would be slower. */
+/* Otherwise cuBLAS may use FP32 where emulation would be slower. */
 static enum status emulate(const struct rival *r, const char *version)
 {
-    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s knows no emulation of FP32", version);
+    if (!ex.SetEmulationStrategy) return fail(E_ABSENT, "cuBLAS %s has no emulation of FP32", version);
     return check(ex.SetEmulationStrategy(r->handle, EMULATION_EAGER), E_ABSENT, "emulate FP32");
 }
 
@@ -202,13 +218,13 @@ enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row
     detail[0] = '\0';
     enum status st = load_ex(version);
     if (st) return st;
-    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx takes no size beyond %d", INT_MAX);
+    if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx supports no size above %d", INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
     *kernel = (struct kernel){r, ex_launch, rival_close};
     const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
     if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
-    /* The pedantic mode would forbid what other compute types are asked for. */
+    /* The pedantic mode would forbid other compute types. */
     st = start(r, setup, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
     if (!st && row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9) st = emulate(r, version);
     if (!st && autotune) st = try_it(setup, kernel);

@@ -17,12 +17,12 @@
 enum {
     ANSWERS_MAX = 32,
     GLANCE_BLOCKS = 3,
-    AGAIN = 4 /* of the fastest are timed again */,
+    AGAIN = 4 /* the fastest ones are timed again */,
     AGAIN_BLOCKS = 9
 };
 
-/* The few prototypes and values of cublasLt.h that are needed: a toolkit for compiling kernels need not have
- * the header. */
+/* The few prototypes and values of cublasLt.h that are needed: a toolkit for compiling kernels may lack the
+ * header. */
 typedef struct lt_context *lt_handle;
 typedef struct lt_opaque *lt_object;
 enum { LT_SUCCESS = 0, LT_R_32F = 0, LT_OP_N = 0, LT_OP_T = 1 };
@@ -106,7 +106,7 @@ struct lt_rival {
 static enum status check(int result, const char *what)
 {
     if (result == LT_SUCCESS) return OK;
-    /* The driver's result is hidden; the next call on the device tells whether the context is whole. */
+    /* cublasLt hides the driver's result; the next driver call tells whether the context is usable. */
     enum status st = device_check(cuda.CtxSynchronize(), what);
     return st ? st : fail(E_ABSENT, "cublasLt could not %s (status %d)", what, result);
 }
@@ -188,7 +188,7 @@ static enum status prefer(const struct lt_rival *r, const struct workload *work)
     return st;
 }
 
-/* Operands change places, as in blas.c. */
+/* Operands are exchanged, as in blas.c. */
 static enum status set_up(struct lt_rival *r, const struct trial_setup *setup, int compute)
 {
     const struct problem *p = &setup->problem;
@@ -229,7 +229,7 @@ static enum status time_answer(struct trial_setup *setup, const struct kernel *k
     if (!st) st = timed_blocks(&timed, blocks, block_us, samples, &calls, NULL);
     timed_stop(&timed);
     *time_us = st ? (double)INFINITY : stats_median(samples, (size_t)blocks);
-    return st == E_ABSENT ? OK : st; /* what it proposes and then refuses to run is no rival */
+    return st == E_ABSENT ? OK : st; /* a proposal that does not run is not a rival */
 }
 
 static enum status time_some(struct trial_setup *setup, struct kernel *kernel,
@@ -246,7 +246,7 @@ static enum status time_some(struct trial_setup *setup, struct kernel *kernel,
     return st;
 }
 
-/* The fastest that is right. */
+/* The fastest entrant that is right. */
 static enum status choose(struct trial_setup *setup, struct kernel *kernel, char *detail)
 {
     struct lt_rival *r = kernel->self;
@@ -272,7 +272,7 @@ static enum status choose(struct trial_setup *setup, struct kernel *kernel, char
         if (!st && judgement.right) return OK;
         if (!st) st = oracle_restore(&setup->oracle);
     }
-    return st ? st : fail(E_ABSENT, "none of the %d answers of cublasLt runs and is right", proposed);
+    return st ? st : fail(E_ABSENT, "none of the %d algorithms of cublasLt runs and is right", proposed);
 }
 
 enum status rival_lt_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,

@@ -5,7 +5,7 @@
 
 enum { RIVAL_COMPUTE_32F_FAST_TF32 = 77 };
 
-/* Of two rows of a role the first is taken where neither delivers exactly what is needed. */
+/* If no row of a role delivers exactly the needed type, the first one that satisfies it is taken. */
 const struct rival_row rivals[] = {
     {.name = "cublasSgemm",
      .role = "cublas",

@@ -2,9 +2,9 @@
  * a kernel. One of them is the anchor that every winner is raced against; the others are for tune bench.
  *
  * Each is asked for the arithmetic that it promises, by the mode of its handle or its compute type, and the
- * environment of this process is left alone. What would change the meaning of FP32 for a whole process
- * (children.h) the supervisor keeps from its children; where it is set nevertheless, strict FP32 is asked for
- * in cuBLAS's pedantic mode, which knows neither TF32 nor emulation.
+ * environment of this process is left alone. The supervisor removes variables that change the meaning of FP32
+ * for a whole process from its children's environment (children.h). If one is set nevertheless, strict FP32
+ * uses cuBLAS's pedantic mode, which has neither TF32 nor emulation.
  */
 #ifndef GT_RIVALS_H
 #define GT_RIVALS_H
@@ -21,13 +21,13 @@ struct kernel;
 
 struct rival_row {
     const char *name;        /* in decisions and reports: "cublasSgemm" */
-    const char *role;        /* "cublas", the anchor; "lt", "autotune", "bf16x9": tune bench --rival */
-    const char *what;        /* as a sentence speaks of it: "the best of cublasLt" */
-    enum gemm_type delivers; /* a rival for what it satisfies */
-    int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for those that take them */
+    const char *role;        /* "cublas" (the anchor), "lt", "autotune", "bf16x9": tune bench --rival */
+    const char *what;        /* for use in sentences: "the best of cublasLt" */
+    enum gemm_type delivers; /* it is a rival for the types that this satisfies */
+    int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for the rows that use them */
 
-    /* Ready for the setup's problem. detail: which of how many, or "". E_ABSENT: the library lacks it,
-     * refuses the problem, or what it offers is not right. Errors: E_GPU, E_MEMORY. */
+    /* Opens it for the setup's problem. detail: which algorithm of how many, or "". E_ABSENT: the library
+     * lacks it, refuses the problem, or its results are not right. Errors: E_GPU, E_MEMORY. */
     enum status (*open)(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                         char detail[RIVAL_DETAIL_MAX]);
 };
@@ -36,17 +36,17 @@ enum { RIVALS_MAX = 16 };
 extern const struct rival_row rivals[];
 extern const int rival_count;
 
-bool rival_is_known(const char *role); /* for problems of some type */
+bool rival_is_known(const char *role); /* whether a type has a rival of this role */
 
 /* The row of this role for problems that need this type: the one that delivers it, else the first that
  * satisfies it; NULL if there is none. */
 const struct rival_row *rival_for(const char *role, enum gemm_type needed);
 
-/* The row whose product every winner of this type is raced against. */
+/* The row that every winner of this type is raced against. */
 const struct rival_row *rival_anchor(enum gemm_type needed);
 
-/* Version of cuBLAS, "13.1.0", and where it was found, without opening a device. E_ABSENT when there is none,
- * with where it was looked for. */
+/* Version of cuBLAS, "13.1.0", and its file, without opening a device. E_ABSENT if there is none, with the
+ * places that were searched. */
 enum status rival_version(char version[16], char *path, size_t room);
 
 #endif

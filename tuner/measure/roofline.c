@@ -4,8 +4,8 @@ extern const char text_roofline_cu[];
 
 enum { THREADS = 256, REPEATS = 8, ROUNDS = 1 << 14, CHAINS = 16 };
 
-/* The best of several launches: a limit is what the machine reached once. parameters as for cuLaunchKernel.
- */
+/* The best of several launches, because a limit is the highest rate ever reached. parameters as for
+ * cuLaunchKernel. */
 static enum status best_launch_s(struct stopwatch *watch, CUfunction function, unsigned blocks,
                                  void **parameters, double *best_s)
 {
@@ -56,7 +56,7 @@ static enum status measure_triad(struct stopwatch *watch, CUfunction function, d
     size_t bytes = (size_t)512 << 20;
     if (bytes > free_bytes / 8) bytes = free_bytes / 8 / 4096 * 4096;
     if (bytes < (size_t)4 * (size_t)gpu->l2_bytes / 3)
-        return fail(E_GPU, "%zu MiB of free GPU memory are too few to measure its bandwidth",
+        return fail(E_GPU, "%zu MiB of free GPU memory are too little to measure its bandwidth",
                     free_bytes >> 20);
     struct device_buffer all = {0};
     if ((st = device_allocate(&all, 3 * bytes))) return st;

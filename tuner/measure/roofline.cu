@@ -1,10 +1,10 @@
-/* roofline.cu — the two limits of a machine, measured: FP32 FMAs a second and bytes a second to and from
+/* roofline.cu — measures the two limits of a machine: FP32 FMAs per second, and bytes per second to and from
  * memory. */
 
 enum { CHAINS = 16 };
 
-/* Independent chains of FMAs: 2 * CHAINS * rounds operations a thread. The sums are stored only if they equal
- * a value that they never have, which the compiler cannot know. */
+/* Independent chains of FMAs: 2 * CHAINS * rounds operations per thread. The sums are stored only if they
+ * have a value that never occurs, which the compiler cannot know. */
 extern "C" __global__ void __launch_bounds__(256) ffma(float *out, float x, float y, int rounds)
 {
     float sum[CHAINS];

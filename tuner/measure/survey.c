@@ -62,7 +62,7 @@ static void look_at_driver(json_t *findings)
         add(findings, "driver", false, "", status_text(),
             "without a GPU, tune --gpu NAME compiles and predicts for a named one");
     } else {
-        snprintf(detail, sizeof detail, "serves CUDA %d.%d; %d GPU%s", device_driver_version() / 1000,
+        snprintf(detail, sizeof detail, "supports CUDA %d.%d; %d GPU%s", device_driver_version() / 1000,
                  device_driver_version() % 1000 / 10, count, count == 1 ? "" : "s");
         nvml_driver_version(release, sizeof release);
         add(findings, "driver", true, release, detail, "");
@@ -72,10 +72,11 @@ static void look_at_driver(json_t *findings)
     add(findings, "NVML", nvml, nvml ? version : "",
         nvml ? "clocks, power and throttling are recorded" : "not found",
         nvml ? ""
-             : "it comes with the driver; without it clocks and throttling are not recorded, tuning works");
+             : "it comes with the driver; without it tuning works, but clocks and throttling are not "
+               "recorded");
 }
 
-/* Compile a kernel of one line into a folder that is removed again. */
+/* Compiles a kernel of one line into a folder that is removed afterwards. */
 static enum status try_compiler(double *ms)
 {
     static const struct source_text probe = {
@@ -123,7 +124,7 @@ static void look_at_rival(json_t *findings)
     else add(findings, "cuBLAS", true, version, path, "");
 }
 
-/* The child's side: look, write the findings as JSON text, end without the caller's exit handlers. */
+/* Runs in the child: collects findings, writes them as JSON text, ends without the caller's exit handlers. */
 static void run_part(void (*look)(json_t *findings), int fd)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -132,7 +133,7 @@ static void run_part(void (*look)(json_t *findings), int fd)
     _exit(json_dumpfd(findings, fd, JSON_COMPACT) == 0 ? 0 : 1);
 }
 
-/* Read until the other end closes; false when the time is up or memory out. */
+/* Reads until the other end closes; false at the deadline or out of memory. */
 static bool read_until_closed(int fd, char *text, size_t room)
 {
     double deadline = now_s() + PART_SECONDS;
@@ -151,7 +152,7 @@ static bool read_until_closed(int fd, char *text, size_t room)
     }
 }
 
-/* Append what a part finds; a part that crashed or hung is a finding itself. */
+/* Appends the findings of a part. A crash or a deadline is a finding, too. */
 static enum status survey_part(const char *item, void (*look)(json_t *findings), json_t *findings)
 {
     static char text[1 << 16];
@@ -184,8 +185,10 @@ static enum status survey_part(const char *item, void (*look)(json_t *findings),
     json_decref(found);
     if (!whole) snprintf(detail, sizeof detail, "gave no answer within %d s", PART_SECONDS);
     else if (WIFSIGNALED(how))
-        snprintf(detail, sizeof detail, "crashed the process that asked (%s)", strsignal(WTERMSIG(how)));
-    else snprintf(detail, sizeof detail, "ended the process that asked (exit status %d)", WEXITSTATUS(how));
+        snprintf(detail, sizeof detail, "crashed the process that checked it (%s)", strsignal(WTERMSIG(how)));
+    else
+        snprintf(detail, sizeof detail, "ended the process that checked it (exit status %d)",
+                 WEXITSTATUS(how));
     add(findings, item, false, "", detail, "install it again; see what nvidia-smi says");
     return OK;
 }

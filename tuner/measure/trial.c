@@ -5,8 +5,8 @@
 #include "stats.h"
 #include <stdio.h>
 
-/* Wrong, or the setup spoilt by a former candidate that wrote where it must not? Write everything again and
- * ask once more; when it was wrong indeed, write everything again for the next one. */
+/* A wrong result may be caused by an earlier candidate's stray writes. So everything is rewritten and the
+ * candidate judged again. If it is wrong again, everything is rewritten for the next candidate. */
 static enum status judge_fairly(struct oracle *oracle, const struct kernel *kernel,
                                 struct judgement *judgement)
 {
@@ -18,7 +18,7 @@ static enum status judge_fairly(struct oracle *oracle, const struct kernel *kern
     return st;
 }
 
-/* Take samples until the screen has seen enough. */
+/* Takes samples until the screen has enough. */
 static enum status screen(struct timed *timed, double best_us, struct outcome *o)
 {
     bool drop = false;
@@ -52,13 +52,6 @@ static enum status time_and_recheck(struct trial_setup *setup, const struct kern
     return oracle_restore(&setup->oracle);
 }
 
-/* An accuracy class asks for more than the bound: errors not far above the rival's on the same data. */
-static bool is_accurate(const struct trial_setup *setup, const struct accuracy *errors)
-{
-    return !accuracy_is_known(&setup->anchor_errors) ||
-           accuracy_answers(gemm_type_row(setup->problem.type), errors, &setup->anchor_errors);
-}
-
 static enum status judge_and_time(struct trial_setup *setup, const struct kernel *kernel, double best_us,
                                   struct outcome *o)
 {
@@ -69,13 +62,18 @@ static enum status judge_and_time(struct trial_setup *setup, const struct kernel
     o->worst_error = judgement.worst;
     o->errors = judgement.errors;
     snprintf(o->detail, sizeof o->detail, "%s", judgement.detail);
-    if (judgement.right && is_accurate(setup, &judgement.errors))
+    /* An accuracy class requires more than the bound: errors not far above the rival's on the same data. */
+    const struct gemm_type_row *type = gemm_type_row(setup->problem.type);
+    if (judgement.right && accuracy_answers(type, &judgement.errors, &setup->anchor_errors))
         return time_and_recheck(setup, kernel, &judgement, best_us, o);
     o->verdict = VERDICT_WRONG;
-    if (judgement.right)
+    if (judgement.right && !accuracy_is_known(&setup->anchor_errors))
+        snprintf(o->detail, sizeof o->detail, "no rival's errors are there to compare with, as %s demands",
+                 type->name);
+    else if (judgement.right)
         snprintf(o->detail, sizeof o->detail,
-                 "not accurate enough for %s: its error is %.2g rms, the rival's %.2g",
-                 gemm_type_row(setup->problem.type)->name, judgement.errors.rms, setup->anchor_errors.rms);
+                 "not accurate enough for %s: its error is %.2g rms, the rival's %.2g", type->name,
+                 judgement.errors.rms, setup->anchor_errors.rms);
     return OK;
 }
 

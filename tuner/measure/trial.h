@@ -9,13 +9,13 @@
 #include "trial_setup.h"
 
 struct candidate {
-    struct config config; /* has passed its template's check for the setup's problem and GPU */
+    struct config config; /* has passed its template's check for the setup */
     const char *cubin, *checksum;
     struct kernel_facts facts;
 };
 
 /* best_us: the best median so far, 0: none; much slower candidates are dropped early. Errors: E_IO, E_INPUT
- * (the cubin is gone or damaged), E_GPU (not the candidate's doing). */
+ * (the cubin is missing or damaged), E_GPU (not caused by the candidate). */
 enum status trial_run(struct trial_setup *setup, const struct candidate *candidate, double best_us,
                       struct outcome *outcome);
 

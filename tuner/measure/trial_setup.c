@@ -23,8 +23,8 @@ void trial_setup_clear(struct trial_setup *setup)
     setup->ready = false;
 }
 
-/* Memory is shared out before anything is allocated: at least two sets of operands, then answers, then more
- * sets. Some is left for the candidates' workspaces and the rival's. */
+/* Memory is divided before anything is allocated: at least two sets of operands, then answers, then more
+ * sets. Some is left for the workspaces of the candidates and the rival. */
 static enum status share_memory(const struct trial_setup *setup, const struct problem *problem,
                                 int64_t *for_answers, int64_t *for_sets)
 {
@@ -34,7 +34,7 @@ static enum status share_memory(const struct trial_setup *setup, const struct pr
     int64_t left = (int64_t)free_bytes, reserve = left / 16;
     if (reserve < INT64_C(256) << 20) reserve = INT64_C(256) << 20;
     int64_t room = left - reserve;
-    /* In floating point first: the largest legal operands overflow 64 bits when added. */
+    /* Computed in floating point, because the sum for the largest legal operands overflows 64 bits. */
     const struct gemm_type_row *row = gemm_type_row(problem->type);
     double wanted = 2.0 * ((double)problem_span_a(problem) * element_bytes(row->a) +
                            (double)problem_span_b(problem) * element_bytes(row->b) +
@@ -56,7 +56,7 @@ static enum status share_memory(const struct trial_setup *setup, const struct pr
     return OK;
 }
 
-/* The judge's kernels are compiled for what A, B and C are made of. */
+/* The judge's kernels are compiled for the element types of A, B and C. */
 static enum status load_judge(struct trial_setup *setup, enum gemm_type type)
 {
     if (oracle_kernels_serve(&setup->kernels, type)) return OK;

@@ -14,24 +14,24 @@ struct trial_setup {
     const char *cache; /* the caller's */
     struct oracle_kernels kernels;
     struct stopwatch watch;
-    bool ready; /* a problem is prepared: what follows is valid */
+    bool ready; /* a problem is prepared: the following members are valid */
     struct problem problem;
-    bool cold; /* cache policy asked for */
+    bool cold; /* requested cache policy */
     uint64_t seed;
     struct workload work;
     struct oracle oracle;
-    struct accuracy anchor_errors; /* on the same data; unknown until it was judged, and without an anchor */
+    struct accuracy anchor_errors; /* on the same data; unknown until it is judged, and without an anchor */
 };
 
-/* Load the judge's kernels and the clock. setup must stay where it is from then on. cache: folder of compiled
- * kernels; it must stay, too. */
+/* Loads the judge's kernels and measures the clock. setup must not move afterwards. cache: folder of compiled
+ * kernels; the text must outlive the setup. */
 enum status trial_setup_open(struct device *device, const char *cache, struct trial_setup *setup);
 void trial_setup_close(struct trial_setup *setup); /* takes a zeroed struct too */
 
-/* Free what the former problem held, then fill operands and compute references. Errors: E_GPU, with the sizes
- * when memory does not suffice. */
+/* Releases the former problem, then fills operands and computes references. Errors: E_GPU, with the sizes if
+ * memory does not suffice. */
 enum status trial_setup_prepare(struct trial_setup *setup, const struct problem *problem, bool cold,
                                 uint64_t seed);
-void trial_setup_clear(struct trial_setup *setup); /* forget the problem */
+void trial_setup_clear(struct trial_setup *setup); /* release the problem */
 
 #endif

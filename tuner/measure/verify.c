@@ -28,7 +28,7 @@ static enum status repeat_tuned(struct trial_setup *setup, const struct candidat
     v->shapes++;
     v->errors = judgement.errors;
     char why[80];
-    snprintf(why, sizeof why, "%d of %d runs gave other bits", different, RUNS);
+    snprintf(why, sizeof why, "%d of %d runs gave different bits", different, RUNS);
     if (!judgement.right || different) {
         set_wrong(v, &setup->problem, judgement.right ? why : judgement.detail);
         return oracle_restore(&setup->oracle);
@@ -44,7 +44,7 @@ static enum status set_words(const struct workload *work, struct matrices where,
                         "planting NaN or infinity");
 }
 
-/* Spoil the operands before the reference is computed from them. */
+/* Puts special values into the operands before the reference is computed. */
 static enum status plant(const struct workload *work, enum verify_data data)
 {
     const unsigned not_a_number = 0x7fc00000u, infinity = 0x7f800000u;

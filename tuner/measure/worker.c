@@ -1,7 +1,8 @@
-/* worker.c — the GPU worker process: owns the context of one GPU, does what the supervisor asks, answers.
+/* worker.c — the GPU worker process: owns the context of one GPU and executes the supervisor's requests.
  *
- * Holds nothing that is lost when it is killed. Checks every request before anything of it reaches the GPU.
- * When the context is lost it answers once more and ends: nothing in this process can be believed then.
+ * Its state can be rebuilt, so it may be killed at any time. It checks a request completely before using any
+ * of it. When the context is lost, it answers once more and ends, because its results would no longer be
+ * reliable.
  */
 #include "worker.h"
 #include "canary.h"
@@ -35,13 +36,13 @@ struct worker {
     int ordinal;
     const char *cache;
     struct device device;
-    bool open; /* the device is, the judge is loaded, and the canary sang */
+    bool open; /* the device is open, the judge loaded, and the canary passed */
     struct trial_setup setup;
     struct contenders contenders;
     char cublas[16], nvrtc[16];
 };
 
-/* ---- taking a request apart ---- */
+/* ---- parsing a request ---- */
 
 static enum status unpack_failed(const char *verb, const json_error_t *error)
 {
@@ -53,15 +54,15 @@ static json_t *writable(const json_t *json)
     return (json_t *)(uintptr_t)json;
 } /* jansson unpacks non-const only */
 
-/* A candidate in words, checked against the rules for the problem and GPU at hand. text fields stay the
- * request's. */
+/* Parses a candidate and checks it against the rules for the problem and the GPU. Its texts belong to the
+ * request. */
 static enum status take_candidate(const struct worker *w, const char *verb, const json_t *request,
                                   struct candidate *candidate)
 {
     const char *text;
     json_t *facts = NULL;
     json_error_t error;
-    if (!w->setup.ready) return fail(E_INPUT, "'%s' was asked before a problem was prepared", verb);
+    if (!w->setup.ready) return fail(E_INPUT, "'%s' was requested before a problem was prepared", verb);
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:s, s:s, s?o}", "config", &text, "cubin",
                        &candidate->cubin, "checksum", &candidate->checksum, "facts", &facts))
         return unpack_failed(verb, &error);
@@ -120,7 +121,7 @@ static json_t *answer_hello(struct worker *w)
                      "power_limit_w", power_limit_w);
 }
 
-/* The anchor is judged like any candidate, and brings the GPU to its steady state. */
+/* The anchor is judged like any candidate. It also brings the GPU to its steady state. */
 static enum status measure_anchor(struct worker *w, double warm_s, double *samples, int *count,
                                   double *spent_s, struct judgement *judgement)
 {
@@ -189,7 +190,7 @@ static json_t *answer_trial(struct worker *w, const json_t *request)
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&outcome));
 }
 
-/* Whose block it is. detail stays the contenders'. */
+/* Whose block is requested. `detail` belongs to the contenders. */
 static enum status find_runner(struct worker *w, const char *who, const json_t *request, struct timed **timed,
                                const char **detail)
 {
@@ -201,7 +202,7 @@ static enum status find_runner(struct worker *w, const char *who, const json_t *
     if (!w->setup.ready) return fail(E_ABSENT, "block: no problem was prepared");
     if (strcmp(who, "anchor") != 0) return contenders_rival(&w->contenders, who, timed, detail);
     if (!w->contenders.has_anchor)
-        return fail(E_ABSENT, "block: cuBLAS is not there or does not take the problem");
+        return fail(E_ABSENT, "block: cuBLAS is missing or does not support the problem");
     *timed = &w->contenders.anchor;
     return OK;
 }
@@ -257,8 +258,9 @@ static const struct {
     {"verify", answer_verify},   {"roofline", answer_roofline},
 };
 
-static json_t *answer(struct worker *w, const json_t *request)
+static json_t *answer(void *self, const json_t *request)
 {
+    struct worker *w = self;
     const char *verb = json_string_value(json_object_get(request, "do"));
     if (verb && env_text("GEMMTUNE_TEST")) {
         if (strcmp(verb, "crash") == 0) abort();
@@ -269,7 +271,7 @@ static json_t *answer(struct worker *w, const json_t *request)
     for (size_t i = 0; verb && i < sizeof requests / sizeof *requests; i++) {
         if (strcmp(requests[i].verb, verb) != 0) continue;
         if (w->open) return requests[i].answer(w, request);
-        return message_failure(fail(E_INPUT, "'%s' was asked before hello was answered", verb));
+        return message_failure(fail(E_INPUT, "'%s' was requested before hello was answered", verb));
     }
     return message_failure(
         fail(E_INPUT, "the GPU worker does not know the request '%.40s'", verb ? verb : ""));
@@ -277,13 +279,13 @@ static json_t *answer(struct worker *w, const json_t *request)
 
 /* ---- the process ---- */
 
-/* Live and die with the supervisor, and leave its terminal to it. */
+/* The process ends with the supervisor, and leaves the terminal's signals to it. */
 static void settle(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the supervisor decides what it means */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the supervisor handles it */
     signal(SIGPIPE, SIG_IGN);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a core of a CUDA process is many GiB of nothing */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a core file of a CUDA process has many useless GiB */
 }
 
 static error_t take_option(int key, char *argument, struct argp_state *state)
@@ -305,21 +307,10 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-static enum status serve(struct worker *w)
+/* Without exit handlers: closing a lost context may hang, and nothing is left to report. */
+static void leave_lost_device(void)
 {
-    json_t *request;
-    enum status st;
-    while ((st = frame_receive(SUPERVISOR, &request)) == OK) {
-        json_t *reply = answer(w, request);
-        json_decref(request);
-        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
-        st = frame_send(SUPERVISOR, reply);
-        json_decref(reply);
-        if (st) return st;
-        /* Not through main: closing a lost context may hang, and there is nothing to tell anybody. */
-        if (device_lost()) _exit(EXIT_LOST);
-    }
-    return st == E_ABSENT ? OK : st; /* the supervisor closed the socket */
+    if (device_lost()) _exit(EXIT_LOST);
 }
 
 enum status cmd_gpu_worker(int argc, char **argv)
@@ -333,7 +324,7 @@ enum status cmd_gpu_worker(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &w) || !w.cache || w.ordinal < 0)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
     settle();
-    enum status st = serve(&w);
+    enum status st = frame_serve(SUPERVISOR, answer, leave_lost_device, &w);
     contenders_close(&w.contenders);
     trial_setup_close(&w.setup);
     device_close(&w.device);

@@ -1,216 +1,13 @@
-#include "children.h"
+#include "children_slots.h"
 
 #include "clock.h"
 #include "messages.h"
-#include "utf8.h"
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPILER_NICE    10 /* a worker that waits for a core is a GPU that waits */
-#define GREETINGS_MAX    3  /* failed greetings or idle deaths in a row before a GPU is given up */
-#define COMPILER_RETRIES 1  /* a compiler that dies may have been killed for another's memory */
-
-enum stage { GREETING, READY, AT_WORK, LEAVING /* given up, not yet said */, GONE };
-
-/* A child, seen as what it does for us. */
-struct child_slot {
-    int child;
-    enum stage stage;
-    void *tag;
-    int failures; /* since it last did what it was asked */
-
-    struct worker_info info;         /* of a worker */
-    char reason[OUTCOME_DETAIL_MAX]; /* why it was given up */
-
-    struct kernel_key kernel; /* of a compiler at work, to ask again */
-    int retries;
-    bool again; /* ask again once greeted */
-};
-
-struct children {
-    struct pool *pool;
-    struct child_slot *compiler, *worker;
-    int compilers, workers;
-    char nvrtc[CHILDREN_VERSION_MAX];
-};
-
-/* ---- greeting ---- */
-
-static struct child_slot *slot_of(struct children *children, int child, bool *compiler)
-{
-    for (int i = 0; i < children->compilers; i++)
-        if (children->compiler[i].child == child) {
-            *compiler = true;
-            return &children->compiler[i];
-        }
-    *compiler = false;
-    for (int i = 0; i < children->workers; i++)
-        if (children->worker[i].child == child) return &children->worker[i];
-    return NULL;
-}
-
-static enum status greet(struct children *children, struct child_slot *slot)
-{
-    json_t *hello = json_pack("{s:s}", "do", "hello");
-    if (!hello) return fail(E_MEMORY, "out of memory for a greeting");
-    slot->stage = GREETING;
-    enum status st = pool_submit(children->pool, slot->child, hello, CHILDREN_DEADLINE_S, slot);
-    json_decref(hello);
-    /* It is ending already, or gone: that comes as an event, and it is greeted again or given up. */
-    return st == E_BUSY || st == E_CHILD ? OK : st;
-}
-
-static void copy_text(const json_t *answer, const char *key, char *to, size_t room)
-{
-    const char *text = json_string_value(json_object_get(answer, key));
-    snprintf(to, room, "%s", text ? text : "");
-}
-
-static enum status take_worker_hello(struct child_slot *slot, const json_t *answer)
-{
-    enum status st = message_check(answer);
-    struct worker_info info = {.device = slot->info.device};
-    if (!st) st = gpu_from_json(json_object_get(answer, "gpu"), &info.gpu);
-    if (st) return st;
-    if (json_is_false(json_object_get(answer, "canary")))
-        return fail(E_GPU, "GPU %d (%s) computes a known product wrongly: it cannot be trusted", info.device,
-                    info.gpu.name);
-    copy_text(answer, "uuid", info.uuid, sizeof info.uuid);
-    copy_text(answer, "driver", info.driver, sizeof info.driver);
-    copy_text(answer, "cublas", info.cublas, sizeof info.cublas);
-    copy_text(answer, "nvrtc", info.nvrtc, sizeof info.nvrtc);
-    info.power_limit_w = json_number_value(json_object_get(answer, "power_limit_w"));
-    slot->info = info;
-    return OK;
-}
-
-/* A child that dies at its start may have been killed for another's memory: it is greeted again. */
-static enum status greet_again(struct children *children, struct child_slot *slot, bool compiler,
-                               const struct pool_event *e)
-{
-    if (e->kind == POOL_DIED && !e->gone && ++slot->failures < GREETINGS_MAX) return greet(children, slot);
-    return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
-}
-
-/* Wait until every child has answered its first greeting. *devices: how many GPUs a worker says there are. */
-static enum status await_greetings(struct children *children, int *devices)
-{
-    for (;;) {
-        bool waiting = false;
-        for (int i = 0; i < children->compilers; i++) waiting |= children->compiler[i].stage == GREETING;
-        for (int i = 0; i < children->workers; i++) waiting |= children->worker[i].stage == GREETING;
-        if (!waiting) return OK;
-
-        struct pool_event e;
-        enum status st = pool_wait(children->pool, CHILDREN_DEADLINE_S, &e);
-        if (st) return st;
-        if (e.kind == POOL_INTERRUPT) return fail(E_INTERRUPTED, "interrupted before the first trial");
-        if (e.kind == POOL_TICK) continue;
-        bool compiler;
-        struct child_slot *slot = slot_of(children, e.child, &compiler);
-        if (e.kind != POOL_REPLY) {
-            if ((st = greet_again(children, slot, compiler, &e))) return st;
-            continue;
-        }
-        if (compiler) {
-            if (!(st = message_check(e.message)))
-                copy_text(e.message, "nvrtc", children->nvrtc, sizeof children->nvrtc);
-        } else {
-            st = take_worker_hello(slot, e.message);
-            json_int_t count = json_integer_value(json_object_get(e.message, "devices"));
-            if (devices) *devices = count > 0 ? (int)count : 1;
-        }
-        json_decref(e.message);
-        if (st) return st;
-        slot->stage = READY;
-        slot->failures = 0;
-    }
-}
-
-static int core_count(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? count : 1;
-}
-
-static enum status start_compilers(struct children *children, const struct children_options *options)
-{
-    int count = options->compilers > 0 ? options->compilers : core_count();
-    if (!(children->compiler = calloc((size_t)count, sizeof *children->compiler)))
-        return fail(E_MEMORY, "out of memory for %d compilers", count);
-    const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};
-    enum status st = OK;
-    for (int i = 0; i < count && !st; i++) {
-        struct child_slot *slot = &children->compiler[i];
-        children->compilers = i + 1;
-        st = pool_start(children->pool, argv, COMPILER_NICE, &slot->child);
-        if (!st) st = greet(children, slot);
-    }
-    return st;
-}
-
-static enum status start_worker(struct children *children, int device, const char *cache)
-{
-    if (children->workers == CHILDREN_WORKERS_MAX)
-        return fail(E_INPUT, "at most %d GPUs can be tuned at once", CHILDREN_WORKERS_MAX);
-    char ordinal[16];
-    snprintf(ordinal, sizeof ordinal, "%d", device);
-    const char *argv[] = {"tune", "_worker", "--device", ordinal, "--cache", cache, NULL};
-    struct child_slot *slot = &children->worker[children->workers++];
-    slot->info.device = device;
-    enum status st = pool_start(children->pool, argv, 0, &slot->child);
-    return st ? st : greet(children, slot);
-}
-
-/* NVIDIA's libraries read them once for a whole process, and then what was asked for as FP32 would be
- * something else, or TF32 would not be TF32. A user's program is not to be tuned for a setting of this shell.
- */
-static const char *const kept_from_children[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
-                                                 "CUBLAS_EMULATION_STRATEGY", NULL};
-
-enum status children_open(const struct children_options *options, struct children **out)
-{
-    if (!utf8_valid(options->cache)) /* messages name its files, and JSON has no other characters */
-        return fail(E_INPUT, "the name of the cache folder is not UTF-8: %.200s; choose another with --cache",
-                    options->cache);
-    struct children *children = calloc(1, sizeof *children);
-    if (!children) return fail(E_MEMORY, "out of memory for the child processes");
-    enum status st = OK;
-    int devices = 0;
-    if (!(children->worker = calloc(CHILDREN_WORKERS_MAX, sizeof *children->worker)))
-        st = fail(E_MEMORY, "out of memory for the GPU workers");
-    if (!st) st = pool_open(&children->pool);
-    if (!st) pool_keep_from_children(children->pool, kept_from_children);
-    if (!st) st = start_compilers(children, options);
-    for (int i = 0; i < options->device_count && !st; i++)
-        st = start_worker(children, options->devices[i], options->cache);
-    if (options->device_count == CHILDREN_ALL_DEVICES && !st) st = start_worker(children, 0, options->cache);
-    if (!st) st = await_greetings(children, &devices);
-    if (options->device_count == CHILDREN_ALL_DEVICES) {
-        for (int i = 1; i < devices && !st; i++) st = start_worker(children, i, options->cache);
-        if (!st) st = await_greetings(children, NULL);
-    }
-    if (st) {
-        children_close(children);
-        return st;
-    }
-    *out = children;
-    return OK;
-}
-
-void children_close(struct children *children)
-{
-    if (!children) return;
-    pool_close(children->pool);
-    free(children->compiler);
-    free(children->worker);
-    free(children);
-}
+#define COMPILER_RETRIES 1 /* the system may have killed it because another process used the memory */
 
 int children_workers(const struct children *children)
 {
@@ -245,7 +42,7 @@ bool children_worker_idle(const struct children *children, int worker)
     return slot->stage == READY && pool_idle(children->pool, slot->child);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static enum status ask_compiler(struct children *children, struct child_slot *slot)
 {
@@ -255,8 +52,9 @@ static enum status ask_compiler(struct children *children, struct child_slot *sl
     slot->stage = AT_WORK;
     enum status st = pool_submit(children->pool, slot->child, request, CHILDREN_DEADLINE_S, slot);
     json_decref(request);
-    return st == E_BUSY ? OK
-                        : st; /* as in greet: its end is that of this compilation, which is asked again */
+    return st == E_BUSY
+               ? OK
+               : st; /* as in children_greet: its end is reported for this compilation, which is repeated */
 }
 
 enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag)
@@ -291,12 +89,12 @@ void children_cancel(struct children *children, int worker)
 {
     struct child_slot *slot = &children->worker[worker];
     if (slot->stage >= LEAVING) return;
-    slot->stage = GREETING; /* its end comes without a job and makes us greet it */
+    slot->stage = GREETING; /* its end is reported without a job, and it is greeted again */
     slot->tag = NULL;
     pool_cancel(children->pool, slot->child);
 }
 
-/* ---- what comes back ---- */
+/* ---- answers ---- */
 
 static enum status parse_build(const json_t *answer, struct build *build)
 {
@@ -339,7 +137,7 @@ static int compilers_left(const struct children *children)
     return left;
 }
 
-/* *found says whether *event holds something for the caller. */
+/* *found tells whether *event holds an event for the caller. */
 static enum status from_compiler(struct children *children, struct child_slot *slot, struct pool_event *e,
                                  bool *found, struct children_event *event)
 {
@@ -367,10 +165,10 @@ static enum status from_compiler(struct children *children, struct child_slot *s
         slot->again = false;
         *found = true;
     }
-    if (!e->gone) return greet(children, slot);
+    if (!e->gone) return children_greet(children, slot);
     slot->stage = GONE;
     if (compilers_left(children)) return OK;
-    return fail(E_COMPILER, "every compiler process died again and again; the last one %s", e->reason);
+    return fail(E_COMPILER, "every compiler process died repeatedly; the last one %s", e->reason);
 }
 
 static void give_up(struct children *children, struct child_slot *slot, const char *reason)
@@ -401,19 +199,19 @@ static enum status from_worker(struct children *children, struct child_slot *slo
         e->message = NULL;
         return OK;
     }
-    if (e->kind == POOL_REPLY && take_worker_hello(slot, e->message) == OK) {
+    if (e->kind == POOL_REPLY && children_take_hello(slot, e->message) == OK) {
         slot->stage = READY;
         event->kind = CHILDREN_BACK;
         return OK;
     }
-    if (e->kind == POOL_REPLY) { /* it greets, but the GPU is not well */
+    if (e->kind == POOL_REPLY) { /* it answers, but the GPU failed its test */
         *found = false;
         if (++slot->failures >= GREETINGS_MAX) give_up(children, slot, status_text());
         else pool_cancel(children->pool, slot->child);
         return OK;
     }
 
-    /* It ended. Without a job during a greeting it was us who cancelled it. */
+    /* It ended. Without a job during a greeting, it was cancelled by us. */
     *found = slot->stage == AT_WORK || slot->stage == READY;
     event->kind = CHILDREN_LOST;
     event->hung = e->kind == POOL_TIMEOUT;
@@ -421,7 +219,7 @@ static enum status from_worker(struct children *children, struct child_slot *slo
     slot->tag = NULL;
     bool own_fault = slot->stage == READY || (slot->stage == GREETING && e->job);
     if ((own_fault && ++slot->failures >= GREETINGS_MAX) || e->gone) give_up(children, slot, e->reason);
-    else return greet(children, slot);
+    else return children_greet(children, slot);
     return OK;
 }
 
@@ -452,7 +250,7 @@ enum status children_wait(struct children *children, double timeout_s, struct ch
             return OK;
         }
         bool compiler, found = false;
-        struct child_slot *slot = slot_of(children, e.child, &compiler);
+        struct child_slot *slot = children_slot(children, e.child, &compiler);
         if (slot && compiler) st = from_compiler(children, slot, &e, &found, event);
         else if (slot) st = from_worker(children, slot, &e, &found, event);
         json_decref(e.message);
@@ -460,7 +258,7 @@ enum status children_wait(struct children *children, double timeout_s, struct ch
     }
 }
 
-/* ---- one thing at a time ---- */
+/* ---- synchronous calls ---- */
 
 enum status children_ask(struct children *children, int worker, json_t *request, double deadline_s,
                          json_t **answer)

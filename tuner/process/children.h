@@ -21,10 +21,10 @@ struct children;
 
 #define CHILDREN_WORKERS_MAX 64
 #define CHILDREN_DEADLINE_S  60.0  /* a compilation, a greeting */
-#define CHILDREN_PREPARE_S   180.0 /* reference results of a large problem and up to 30 s of warming up */
+#define CHILDREN_PREPARE_S   180.0 /* references of a large problem, and up to 30 s of warming up */
 #define CHILDREN_VERSION_MAX 64
 
-/* What a worker said of itself. Workers are numbered from 0 in the order of children_options.devices. */
+/* A worker's description of itself. Workers are numbered from 0 in the order of children_options.devices. */
 struct worker_info {
     int device;
     struct gpu gpu;
@@ -36,15 +36,16 @@ struct worker_info {
 
 struct children_options {
     const char *cache;  /* folder of cubins */
-    int compilers;      /* processes; 0: one a core */
+    int compilers;      /* number of processes; 0: one per core */
     const int *devices; /* CUDA ordinals */
-    int device_count;   /* 0: no worker; CHILDREN_ALL_DEVICES: every GPU there is */
+    int device_count;   /* 0: no worker; CHILDREN_ALL_DEVICES: all GPUs */
 };
 #define CHILDREN_ALL_DEVICES (-1)
 
-/* Start all children and wait until each has greeted. A GPU that fails its greeting is an error here (later
- * it is CHILDREN_GONE). Errors: E_GPU (no driver, no such GPU, canary wrong), E_COMPILER (no NVRTC), E_CHILD,
- * E_INTERRUPTED. The children do not inherit the variables that change the meaning of FP32. */
+/* Starts all children and waits until each has answered its greeting. A GPU that fails its greeting is an
+ * error here (later it is CHILDREN_GONE). Errors: E_GPU (no driver, no such GPU, canary wrong), E_COMPILER
+ * (no NVRTC), E_CHILD, E_INTERRUPTED. The children do not inherit the variables that change the meaning of
+ * FP32. */
 enum status children_open(const struct children_options *options, struct children **children);
 void children_close(struct children *children); /* takes NULL */
 
@@ -53,26 +54,26 @@ const struct worker_info *children_worker(const struct children *children, int w
 int children_compilers(const struct children *children);
 const char *children_nvrtc(const struct children *children); /* "13.0" */
 
-/* What became of one compilation. */
+/* Result of one compilation. */
 struct build {
     bool built;
-    enum verdict verdict; /* when not built */
+    enum verdict verdict; /* if not built */
     char detail[OUTCOME_DETAIL_MAX];
     char cubin[1024]; /* path in the cache */
     char checksum[40];
-    bool cached; /* it was there already */
+    bool cached; /* it was in the cache */
     struct kernel_facts facts;
 };
 
 int children_idle_compilers(const struct children *children);
 bool children_worker_idle(const struct children *children,
-                          int worker); /* greeted, alive, nothing outstanding */
+                          int worker); /* greeted, alive, no outstanding request */
 
-/* Ask an idle compiler; tag comes back with CHILDREN_BUILT. Errors: E_BUSY (none is idle). */
+/* Sends a request to an idle compiler; tag comes back with CHILDREN_BUILT. Errors: E_BUSY (none is idle). */
 enum status children_compile(struct children *children, const struct kernel_key *kernel, void *tag);
 
-/* Send a worker a request; its answer comes as CHILDREN_ANSWER with the tag. Takes over the reference of
- * request, also when it fails. Errors: E_BUSY (busy, restarting or gone), E_MEMORY. */
+/* Sends a request to a worker; its answer comes as CHILDREN_ANSWER with the tag. Takes over the reference to
+ * request, also on failure. Errors: E_BUSY (busy, restarting or gone), E_MEMORY. */
 enum status children_send(struct children *children, int worker, json_t *request, double deadline_s,
                           void *tag);
 
@@ -81,9 +82,9 @@ enum children_event_kind {
     CHILDREN_ANSWER, /* worker, tag, answer (owned by the caller; ok may be false: message_check) */
     CHILDREN_LOST,   /* worker died (hung: by its deadline) on tag (NULL: idle); reason. It is being restarted
                       */
-    CHILDREN_BACK,   /* worker is there again, greeted, its canary right; it must be prepared anew */
+    CHILDREN_BACK,   /* worker is back, greeted, its canary right; it must be prepared again */
     CHILDREN_GONE,   /* worker is given up after repeated failures; reason */
-    CHILDREN_TICK,   /* the time given passed */
+    CHILDREN_TICK,   /* the timeout passed */
     CHILDREN_INTERRUPT /* Ctrl-C or SIGTERM */
 };
 
@@ -97,30 +98,31 @@ struct children_event {
     char reason[OUTCOME_DETAIL_MAX];
 };
 
-/* Wait for one event. Errors: E_COMPILER, E_IO (the cache cannot be written), E_CHILD: no compiler can work.
- */
+/* Waits for one event. Errors: E_COMPILER, E_IO (the cache cannot be written), E_CHILD: no compiler can
+ * work. */
 enum status children_wait(struct children *children, double timeout_s, struct children_event *event);
 
-/* Kill what a worker is doing; it is restarted, CHILDREN_BACK follows, its tag brings nothing. */
+/* Kills a worker with its request; it is restarted and CHILDREN_BACK follows. There is no event for its
+ * tag. */
 void children_cancel(struct children *children, int worker);
 
-/* No more of this GPU: its process is ended; CHILDREN_GONE with the reason follows, its tag brings nothing.
- */
+/* Ends a worker for good: CHILDREN_GONE with the reason follows. There is no event for its tag. */
 void children_give_up(struct children *children, int worker, const char *reason);
 
-/* One request, waited for; *answer has ok = true and is owned by the caller. Errors: what the answer says,
- * E_CHILD when the worker died (it has been restarted and greeted: prepare again), E_INTERRUPTED. */
+/* Sends one request and waits for its answer; *answer has ok = true and is owned by the caller. Errors: those
+ * in the answer, E_CHILD if the worker died (it has been restarted and greeted: prepare again),
+ * E_INTERRUPTED. */
 enum status children_ask(struct children *children, int worker, json_t *request, double deadline_s,
                          json_t **answer);
 
-/* What the worker's GPU can do at most, measured. Errors: those of children_ask. */
+/* The measured peak rates of the worker's GPU. Errors: those of children_ask. */
 enum status children_roofline(struct children *children, int worker, double *fp32_tflops, double *gb_per_s);
 
-/* Compile many on all compilers and wait for all; builds[i] is that of kernels[i]. */
+/* Compiles `count` kernels on all compilers and waits for all; builds[i] is that of kernels[i]. */
 enum status children_build_all(struct children *children, const struct kernel_key *kernels, int count,
                                struct build *builds);
 
-/* Requests to a worker (messages.h says what each answers). New references; NULL only out of memory. */
+/* Requests to a worker (messages.h lists the answers). New references; NULL only if out of memory. */
 json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s);
 json_t *request_trial(const struct config *config, const struct build *build, double best_us);
 json_t *request_block(const struct config *config, const struct build *build, double block_ms);

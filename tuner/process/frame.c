@@ -10,7 +10,7 @@
 
 static const char magic[4] = {'G', 'T', 'F', '1'};
 
-/* Numbers travel little endian whatever the machine. */
+/* Integers are little endian on every machine. */
 static void put_little(char *to, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) to[i] = (char)(unsigned char)(value >> (8 * i));
@@ -45,11 +45,11 @@ enum status frame_encode(const json_t *message, char **bytes, size_t *length)
     return OK;
 }
 
-/* The payload's length from a whole header. */
+/* The payload's length, from a complete header. */
 static enum status read_header(const char *header, size_t *payload)
 {
     if (memcmp(header, magic, sizeof magic) != 0)
-        return fail(E_CHILD, "what a child process sent is not a frame of ours");
+        return fail(E_CHILD, "a child process sent bytes that are no message of this program");
     uint64_t length = get_little(header + 4, 4);
     if (length == 0 || length > FRAME_BYTES_MAX)
         return fail(E_CHILD, "a child process announced a frame of %llu bytes; the limit is %d",
@@ -74,10 +74,11 @@ enum status frame_decode(const char *bytes, size_t length, json_t **message, siz
 {
     *message = NULL;
     *used = 0;
-    /* Refuse what cannot become a frame at once: a child that prints text must not be waited for. */
+    /* Bytes that cannot become a frame are refused at once, so that we do not wait for more from a child that
+     * prints text. */
     size_t seen = length < sizeof magic ? length : sizeof magic;
     if (memcmp(bytes, magic, seen) != 0)
-        return fail(E_CHILD, "what a child process sent is not a frame of ours");
+        return fail(E_CHILD, "a child process sent bytes that are no message of this program");
     if (length < FRAME_HEADER) return OK;
     size_t payload = 0;
     enum status st = read_header(bytes, &payload);
@@ -102,7 +103,7 @@ enum status frame_send(int fd, const json_t *message)
     return st;
 }
 
-/* Read exactly length bytes. E_ABSENT if the stream ended before the first. */
+/* Reads exactly length bytes. E_ABSENT if the stream ends before the first. */
 static enum status read_all(int fd, char *bytes, size_t length)
 {
     size_t have = 0;
@@ -133,4 +134,21 @@ enum status frame_receive(int fd, json_t **message)
     if (!st) st = read_payload(header, text, payload, message);
     free(text);
     return st;
+}
+
+enum status frame_serve(int fd, json_t *(*answer)(void *self, const json_t *request), void (*after)(void),
+                        void *self)
+{
+    json_t *request;
+    enum status st;
+    while ((st = frame_receive(fd, &request)) == OK) {
+        json_t *reply = answer(self, request);
+        json_decref(request);
+        if (!reply) return fail(E_MEMORY, "out of memory for an answer");
+        st = frame_send(fd, reply);
+        json_decref(reply);
+        if (st) return st;
+        if (after) after();
+    }
+    return st == E_ABSENT ? OK : st;
 }

@@ -14,15 +14,19 @@
 #define FRAME_BYTES_MAX (4 << 20)
 #define FRAME_HEADER    16
 
-/* Encode into a malloc'ed buffer. Errors: E_MEMORY, E_CHILD (larger than the limit). */
+/* Encodes into a malloc'ed buffer. Errors: E_MEMORY, E_CHILD (larger than the limit). */
 enum status frame_encode(const json_t *message, char **bytes, size_t *length);
 
-/* Take one message out of the first bytes of a stream. *used = 0 and *message = NULL when more bytes are
- * needed. Errors: E_CHILD when the bytes are not a frame of ours. */
+/* Decodes one message from the first bytes of a stream. *used = 0 and *message = NULL if more bytes are
+ * needed. Errors: E_CHILD if the bytes are not a frame of ours. */
 enum status frame_decode(const char *bytes, size_t length, json_t **message, size_t *used);
 
-/* The child's side, blocking, on a file descriptor. receive: E_ABSENT at a clean end of the stream. */
+/* For the child: blocking, on a file descriptor. receive: E_ABSENT at a clean end of the stream. */
 enum status frame_send(int fd, const json_t *message);
 enum status frame_receive(int fd, json_t **message);
+/* Answers one message after the other until the other side closes. answer returns a new reference, NULL if
+ * out of memory; after (may be NULL) is called when an answer has been sent. */
+enum status frame_serve(int fd, json_t *(*answer)(void *self, const json_t *request), void (*after)(void),
+                        void *self);
 
 #endif

@@ -2,72 +2,15 @@
 
 #include "env.h"
 #include "frame.h"
-#include "print.h"
+#include "pool_child.h"
 #include "process_limits.h"
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-#include <uv.h>
 
-#define RESTARTS_MAX    5    /* deaths in a row without one answer between them */
-#define CLOSE_WAIT_MS   5000 /* a process that the GPU driver holds may be slow to die */
-#define CHILD_FD        3
-#define CHILD_ARGS_MAX  32
-#define LINE_MAX_LENGTH 120
+#define CLOSE_WAIT_MS 5000 /* the GPU driver may delay the end of a process */
 
-struct child {
-    struct pool *pool;
-    int number;
-    char *argv[CHILD_ARGS_MAX + 1];
-    int nice_level;
-
-    uv_process_t process;
-    uv_pipe_t channel; /* frames, both ways */
-    uv_pipe_t errors;  /* its standard error: the last line explains a death */
-    uv_timer_t deadline;
-    int open_handles; /* of process, channel, errors: a restart waits until all are closed */
-    bool running;     /* spawned and not yet seen to end */
-
-    bool outstanding; /* a request without its answer */
-    void *job;
-    char *bytes; /* received, not yet a whole frame */
-    size_t length, room;
-    char line[LINE_MAX_LENGTH]; /* last whole or partial line of errors */
-    size_t line_length;
-    bool line_ended;
-
-    bool ending; /* killed, or its socket is closed: takes no more requests */
-    bool timed_out, cancelled, stopped, gone;
-    int failures;     /* deaths since the last answer */
-    char reason[160]; /* why we killed it, or how it ended */
-};
-
-struct queued {
-    struct pool_event event;
-    struct queued *next;
-};
-
-struct pool {
-    uv_loop_t loop;
-    uv_signal_t interrupt[3];
-    int interrupts; /* of them, those that are watched for */
-    uv_timer_t tick;
-    bool ticked, closing;
-    const char *program;
-    const char *const *kept; /* variables that children do not get; NULL: none */
-    bool echo;               /* GEMMTUNE_DEBUG: what children print goes to our standard error */
-    struct child **children;
-    int count;
-    struct queued *first, **last;
-    bool out_of_memory;
-};
-
-static void spawn(struct child *c);
-
-static void push(struct pool *pool, struct pool_event event)
+void pool_push(struct pool *pool, struct pool_event event)
 {
     struct queued *q = malloc(sizeof *q);
     if (!q) {
@@ -80,253 +23,10 @@ static void push(struct pool *pool, struct pool_event event)
     pool->last = &q->next;
 }
 
-/* The first reason stands: what follows from a kill explains nothing. "" leaves it to the way the process
- * ends. */
-static void kill_child(struct child *c, const char *why)
-{
-    if (!c->running) return;
-    if (!c->reason[0]) snprintf(c->reason, sizeof c->reason, "%s", why);
-    c->ending = true;
-    uv_process_kill(&c->process, SIGKILL);
-}
-
-/* ---- what a child sends ---- */
-
-static void take_messages(struct child *c)
-{
-    size_t start = 0;
-    while (start < c->length) {
-        json_t *message;
-        size_t used;
-        if (frame_decode(c->bytes + start, c->length - start, &message, &used)) {
-            kill_child(c, status_text());
-            break;
-        }
-        if (!message) break;
-        start += used;
-        if (!c->outstanding) {
-            json_decref(message);
-            kill_child(c, "it answered without being asked");
-            break;
-        }
-        c->outstanding = false;
-        c->failures = 0;
-        uv_timer_stop(&c->deadline);
-        push(c->pool,
-             (struct pool_event){.kind = POOL_REPLY, .child = c->number, .job = c->job, .message = message});
-    }
-    if (start == 0) return;
-    memmove(c->bytes, c->bytes + start, c->length - start);
-    c->length -= start;
-}
-
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
-{
-    (void)suggested;
-    struct child *c = handle->data;
-    if (c->room - c->length < 4096) {
-        size_t room = c->room ? 2 * c->room : 16384;
-        char *grown = realloc(c->bytes, room);
-        if (grown) c->bytes = grown, c->room = room;
-    }
-    size_t left = c->room - c->length;
-    *buffer =
-        uv_buf_init(left ? c->bytes + c->length : NULL, (unsigned)left); /* no room ends in UV_ENOBUFS */
-}
-
-static void on_bytes(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
-{
-    (void)buffer;
-    struct child *c = stream->data;
-    if (count > 0) {
-        c->length += (size_t)count;
-        take_messages(c);
-    } else if (count < 0) {
-        uv_read_stop(stream);
-        /* A process that is ending closes its socket first: the kill does not change how it ends. */
-        bool closed = count == UV_EOF || count == UV_ECONNRESET;
-        kill_child(c, closed                ? ""
-                      : count == UV_ENOBUFS ? "no memory for its answer"
-                                            : uv_strerror((int)count));
-    }
-}
-
-static void take_line(struct child *c, const char *text, size_t count)
-{
-    if (c->pool->echo) print_text(stderr, text, count);
-    for (size_t i = 0; i < count; i++) {
-        if (text[i] == '\n') {
-            c->line_ended = true;
-            continue;
-        }
-        if (c->line_ended) c->line_length = 0, c->line_ended = false;
-        if (c->line_length + 1 < sizeof c->line && (unsigned char)text[i] >= ' ')
-            c->line[c->line_length++] = text[i];
-    }
-}
-
-/* Every stream has its own small buffer: only one read is in flight in a loop. */
-static void on_line_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
-{
-    (void)handle, (void)suggested;
-    static char text[4096];
-    *buffer = uv_buf_init(text, sizeof text);
-}
-
-static void on_line(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
-{
-    if (count > 0) take_line(stream->data, buffer->base, (size_t)count);
-    else if (count < 0) uv_read_stop(stream);
-}
-
-/* What a child wrote just before it ended is still in the pipes: an answer among it is an answer. */
-static void drain(struct child *c)
-{
-    char text[4096];
-    uv_os_fd_t fd;
-    ssize_t n;
-    if (uv_fileno((uv_handle_t *)&c->errors, &fd) == 0)
-        while ((n = read(fd, text, sizeof text)) > 0) take_line(c, text, (size_t)n);
-    if (uv_fileno((uv_handle_t *)&c->channel, &fd) == 0)
-        for (;;) {
-            uv_buf_t room;
-            on_room((uv_handle_t *)&c->channel, 0, &room);
-            if (room.len == 0 || (n = read(fd, room.base, room.len)) <= 0) break;
-            c->length += (size_t)n;
-        }
-    take_messages(c);
-}
-
-/* ---- how a child ends and is started again ---- */
-
-static void describe_end(struct child *c, int64_t status, int signal_number)
-{
-    if (!c->reason[0]) {
-        if (signal_number) snprintf(c->reason, sizeof c->reason, "ended by %s", strsignal(signal_number));
-        else snprintf(c->reason, sizeof c->reason, "ended with exit code %d", (int)status);
-    }
-    if (c->line_length == 0) return;
-    c->line[c->line_length] = '\0';
-    size_t used = strlen(c->reason);
-    snprintf(c->reason + used, sizeof c->reason - used, ": %s", c->line);
-}
-
-static void report_end(struct child *c)
-{
-    struct pool_event event = {.kind = c->timed_out ? POOL_TIMEOUT : POOL_DIED, .child = c->number};
-    if (c->outstanding) event.job = c->job;
-    memcpy(event.reason, c->reason, sizeof event.reason);
-    if (!c->cancelled) c->failures++;
-    c->outstanding = c->timed_out = c->cancelled = false;
-    c->gone = c->failures >= RESTARTS_MAX;
-    if (!c->gone) {
-        spawn(c);
-        if (c->gone) memcpy(event.reason, c->reason, sizeof event.reason);
-    }
-    event.gone = c->gone;
-    push(c->pool, event);
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct child *c = handle->data;
-    if (--c->open_handles == 0 && !c->pool->closing && !c->stopped) report_end(c);
-}
-
-static void on_exit_of_child(uv_process_t *process, int64_t status, int signal_number)
-{
-    struct child *c = process->data;
-    drain(c);
-    describe_end(c, status, signal_number);
-    c->running = false;
-    uv_timer_stop(&c->deadline);
-    uv_close((uv_handle_t *)&c->process, on_closed);
-    uv_close((uv_handle_t *)&c->channel, on_closed);
-    uv_close((uv_handle_t *)&c->errors, on_closed);
-}
-
-static void on_failed_closed(uv_handle_t *handle)
-{
-    struct child *c = handle->data;
-    c->open_handles--;
-}
-
-static bool is_kept_from_children(const struct pool *pool, const char *assignment)
-{
-    const size_t length = strcspn(assignment, "=");
-    for (const char *const *name = pool->kept; name && *name; name++)
-        if (strlen(*name) == length && strncmp(*name, assignment, length) == 0) return true;
-    return false;
-}
-
-/* The environment of a child: an array to be freed, of strings that are ours. */
-static char **environment_of_child(const struct pool *pool)
-{
-    size_t count = 0, kept = 0;
-    while (environ[count]) count++;
-    char **environment = calloc(count + 1, sizeof *environment);
-    for (size_t i = 0; environment && i < count; i++)
-        if (!is_kept_from_children(pool, environ[i])) environment[kept++] = environ[i];
-    return environment;
-}
-
-/* Run the program anew. A failure leaves the child gone, with the reason. */
-static void spawn(struct child *c)
-{
-    struct pool *pool = c->pool;
-    c->length = 0;
-    c->line_length = 0, c->line_ended = false;
-    c->reason[0] = '\0';
-    c->process.data = c->channel.data = c->errors.data = c;
-    uv_pipe_init(&pool->loop, &c->channel, 0);
-    uv_pipe_init(&pool->loop, &c->errors, 0);
-
-    uv_stdio_container_t stdio[CHILD_FD + 1] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-    stdio[2].flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE;
-    stdio[2].data.stream = (uv_stream_t *)&c->errors;
-    stdio[CHILD_FD].flags = UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE;
-    stdio[CHILD_FD].data.stream = (uv_stream_t *)&c->channel;
-    uv_process_options_t options = {
-        .exit_cb = on_exit_of_child,
-        .file = pool->program,
-        .args = c->argv,
-        .flags = UV_PROCESS_DETACHED, /* Ctrl-C in a terminal reaches the supervisor alone */
-        .stdio_count = CHILD_FD + 1,
-        .stdio = stdio,
-    };
-    options.env = environment_of_child(pool);
-    int error = options.env ? uv_spawn(&pool->loop, &c->process, &options) : UV_ENOMEM;
-    free(options.env);
-    c->open_handles = 3;
-    if (error) {
-        c->gone = true;
-        snprintf(c->reason, sizeof c->reason, "cannot run %s: %s", pool->program, uv_strerror(error));
-        uv_close((uv_handle_t *)&c->process, on_failed_closed);
-        uv_close((uv_handle_t *)&c->channel, on_failed_closed);
-        uv_close((uv_handle_t *)&c->errors, on_failed_closed);
-        return;
-    }
-    c->running = true;
-    c->ending = false;
-    if (c->nice_level > 0) /* the system takes 19, the most there is, for more */
-        setpriority(PRIO_PROCESS, (id_t)c->process.pid, getpriority(PRIO_PROCESS, 0) + c->nice_level);
-    uv_read_start((uv_stream_t *)&c->channel, on_room, on_bytes);
-    uv_read_start((uv_stream_t *)&c->errors, on_line_room, on_line);
-}
-
-static void on_deadline(uv_timer_t *timer)
-{
-    struct child *c = timer->data;
-    c->timed_out = true;
-    kill_child(c, "it did not answer before its deadline");
-}
-
-/* ---- the interface ---- */
-
 static void on_interrupt(uv_signal_t *handle, int number)
 {
     (void)number;
-    push(handle->data, (struct pool_event){.kind = POOL_INTERRUPT, .child = -1});
+    pool_push(handle->data, (struct pool_event){.kind = POOL_INTERRUPT, .child = -1});
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -334,7 +34,7 @@ static void on_tick(uv_timer_t *timer)
     ((struct pool *)timer->data)->ticked = true;
 }
 
-/* A signal that is ignored stays so: nohup means it. */
+/* A signal that is ignored stays ignored: nohup relies on it. */
 static int watch_interrupts(struct pool *p)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -352,7 +52,7 @@ static int watch_interrupts(struct pool *p)
 
 enum status pool_open(struct pool **pool)
 {
-    enum status st = limits_files(1); /* libuv aborts where it finds none */
+    enum status st = limits_files(1); /* libuv aborts if it can open no file */
     if (st) return st;
     struct pool *p = calloc(1, sizeof *p);
     if (!p) return fail(E_MEMORY, "out of memory for the child processes");
@@ -375,14 +75,6 @@ enum status pool_open(struct pool **pool)
     return fail(E_CHILD, "cannot watch for Ctrl-C: %s", uv_strerror(error));
 }
 
-static void free_child(struct child *c)
-{
-    if (!c) return;
-    for (int i = 0; c->argv[i]; i++) free(c->argv[i]);
-    free(c->bytes);
-    free(c);
-}
-
 void pool_keep_from_children(struct pool *pool, const char *const *variables)
 {
     pool->kept = variables;
@@ -399,7 +91,7 @@ enum status pool_start(struct pool *pool, const char *const *argv, int nice_leve
     for (int i = 0; memory && argv[i] && i < CHILD_ARGS_MAX; i++)
         memory = (c->argv[i] = strdup(argv[i])) != NULL;
     if (!memory) {
-        free_child(c);
+        child_free(c);
         return fail(E_MEMORY, "out of memory for a child process");
     }
     c->pool = pool;
@@ -408,7 +100,7 @@ enum status pool_start(struct pool *pool, const char *const *argv, int nice_leve
     pool->children[pool->count++] = c;
     uv_timer_init(&pool->loop, &c->deadline);
     c->deadline.data = c;
-    spawn(c);
+    child_spawn(c);
     if (c->gone) return fail(E_CHILD, "a child process %s", c->reason);
     *child = c->number;
     return OK;
@@ -421,7 +113,7 @@ struct sending {
 
 static void on_sent(uv_write_t *request, int status)
 {
-    (void)status; /* a child that cannot be written to has ended, which is seen elsewhere */
+    (void)status; /* a child that cannot be written to has ended, which is noticed elsewhere */
     struct sending *s = request->data;
     free(s->bytes);
     free(s);
@@ -443,11 +135,10 @@ enum status pool_submit(struct pool *pool, int child, const json_t *message, dou
     s->request.data = s;
     uv_buf_t buffer = uv_buf_init(s->bytes, (unsigned)length);
     int error = uv_write(&s->request, (uv_stream_t *)&c->channel, &buffer, 1, on_sent);
-    if (error) on_sent(&s->request, error); /* it is ending: its end is reported as that of this job */
+    if (error) on_sent(&s->request, error); /* it is ending: its end is reported for this job */
     c->outstanding = true;
     c->job = job;
-    uv_update_time(&pool->loop);
-    uv_timer_start(&c->deadline, on_deadline, (uint64_t)(deadline_s * 1000) + 1, 0);
+    child_set_deadline(c, deadline_s);
     return OK;
 }
 
@@ -503,7 +194,7 @@ void pool_cancel(struct pool *pool, int child)
     c->cancelled = true;
     c->job = NULL;
     uv_timer_stop(&c->deadline);
-    kill_child(c, "cancelled");
+    child_kill(c, "cancelled");
 }
 
 void pool_stop(struct pool *pool, int child)
@@ -518,7 +209,7 @@ static void on_close_wait(uv_timer_t *timer)
     struct pool *pool = timer->data;
     for (int i = 0; i < pool->count; i++) {
         struct child *c = pool->children[i];
-        if (c->running) on_exit_of_child(&c->process, 0, SIGKILL);
+        if (c->running) child_give_up(c);
     }
 }
 
@@ -535,10 +226,10 @@ void pool_close(struct pool *pool)
     for (int i = 0; i < pool->count; i++) {
         struct child *c = pool->children[i];
         close_handle((uv_handle_t *)&c->deadline);
-        kill_child(c, "the tuner ends");
+        child_kill(c, "the tuner ends");
     }
     uv_timer_start(&pool->tick, on_close_wait, CLOSE_WAIT_MS, 0);
-    uv_unref((uv_handle_t *)&pool->tick); /* waits only as long as a child lives */
+    uv_unref((uv_handle_t *)&pool->tick); /* does not keep the loop alive without children */
     uv_run(&pool->loop, UV_RUN_DEFAULT);
     close_handle((uv_handle_t *)&pool->tick);
     uv_run(&pool->loop, UV_RUN_DEFAULT);
@@ -546,7 +237,7 @@ void pool_close(struct pool *pool)
 
     struct pool_event event;
     while (pop(pool, &event)) json_decref(event.message);
-    for (int i = 0; i < pool->count; i++) free_child(pool->children[i]);
+    for (int i = 0; i < pool->count; i++) child_free(pool->children[i]);
     free(pool->children);
     free(pool);
 }

@@ -18,50 +18,50 @@ enum pool_event_kind {
     POOL_REPLY, /* message is the child's answer; owned by the caller (json_decref) */
     POOL_DIED, /* the child ended or broke the protocol; reason says how. It has been restarted unless gone */
     POOL_TIMEOUT,  /* its deadline passed; it was killed and has been restarted unless gone */
-    POOL_TICK,     /* nothing happened for the time given to pool_wait */
+    POOL_TICK,     /* nothing happened within the timeout of pool_wait */
     POOL_INTERRUPT /* SIGINT, SIGTERM or SIGHUP arrived (repeated ones too) */
 };
 
 struct pool_event {
     enum pool_event_kind kind;
     int child;
-    void *job; /* what pool_submit was given; NULL for an idle child */
+    void *job; /* as passed to pool_submit; NULL for an idle child */
     json_t *message;
     char reason[160];
-    bool gone; /* the child died RESTARTS_MAX times without a reply between and stays dead */
+    bool gone; /* the child died RESTARTS_MAX times without a reply between, and stays dead */
 };
 
-/* Installs the handlers of SIGINT, SIGTERM and SIGHUP but for those that are ignored, ignores SIGPIPE.
+/* Installs handlers for SIGINT, SIGTERM and SIGHUP, except for those that are ignored; ignores SIGPIPE.
  * Errors: E_CHILD. */
 enum status pool_open(struct pool **pool);
 
-/* Variables that children started from now on do not inherit; NULL-terminated, must stay. Ours stay as they
- * are. */
+/* Variables that children started from now on do not inherit; NULL-terminated; the array must outlive the
+ * pool. Our own environment does not change. */
 void pool_keep_from_children(struct pool *pool, const char *const *variables);
 
-/* Start a child: argv[0] is ignored (the program itself is run), NULL-terminated, copied. nice_level > 0
- * lowers its priority by so much below ours, so that compilers do not disturb the worker. *child is its
- * number from now on, also after restarts. */
+/* Starts a child: argv[0] is ignored (this program is run), NULL-terminated, copied. nice_level > 0 lowers
+ * its priority by that much below ours, so that compilers do not disturb the worker. *child is its number
+ * from now on, also after restarts. */
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child);
 
-/* Send a request; the answer comes as an event with the same job. deadline_s > 0. The message is only read.
- * Errors: E_BUSY (has a request outstanding), E_CHILD (gone). */
+/* Sends a request; the answer comes as an event with the same job. deadline_s > 0. The message is not changed
+ * or kept. Errors: E_BUSY (a request is outstanding), E_CHILD (gone). */
 enum status pool_submit(struct pool *pool, int child, const json_t *message, double deadline_s, void *job);
 
 bool pool_idle(const struct pool *pool, int child); /* alive with nothing outstanding */
 bool pool_gone(const struct pool *pool, int child);
 
-/* Process id, for tests that kill; -1 when it is not running. */
+/* Process id, for tests that kill children; -1 if it is not running. */
 int pool_pid(const struct pool *pool, int child);
 
-/* Wait for the next event, at most timeout_s (0: only what is there already). Always fills *event. */
+/* Waits for the next event, at most timeout_s (0: only events that are pending). Always fills *event. */
 enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *event);
 
-/* Kill a child (SIGKILL) and restart it; its job gives no event. POOL_DIED without a job follows once it is
- * there again; this death does not count towards gone. */
+/* Kills a child (SIGKILL) and restarts it; there is no event for its job. POOL_DIED without a job follows
+ * after the restart; this death does not count towards gone. */
 void pool_cancel(struct pool *pool, int child);
 
-/* Kill a child for good: it is gone, its job gives no event. */
+/* Kills a child for good: it is gone, and there is no event for its job. */
 void pool_stop(struct pool *pool, int child);
 
 /* SIGKILL all children and close. Takes NULL. */

@@ -5,7 +5,7 @@ json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed,
 {
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
-    /* JSON integers are signed: the seed keeps its low 63 bits, the same in every run. */
+    /* JSON integers are signed: of the seed the low 63 bits are used, the same in every run. */
     return json_pack("{s:s, s:s, s:b, s:I, s:f}", "do", "prepare", "problem", text, "cold", cold, "seed",
                      (json_int_t)(seed & INT64_MAX), "warm_s", warm_s);
 }

@@ -205,15 +205,21 @@ int neighbours_templates(const struct neighbours *n)
     return n->dimensions ? n->dimensions->number + 1 : 0;
 }
 
-int neighbours_place(const struct neighbours *n, size_t index, uint8_t level[CONFIG_PARAMS_MAX])
+int neighbours_place_config(const struct neighbours *n, const struct config *c,
+                            uint8_t level[CONFIG_PARAMS_MAX])
 {
-    const struct config *c = &n->candidates[index];
     const struct dimension *d = dimension_of(n, c->template);
     memset(level, 0, CONFIG_PARAMS_MAX);
-    if (!d) return 0; /* no template of a candidate is unknown */
+    if (!d) return -1;
     for (int p = 0; p < c->template->param_count; p++) {
         size_t at = value_at(&d->values[p], c->value[p]);
         level[p] = (uint8_t)(at < UINT8_MAX ? at : UINT8_MAX);
     }
     return d->number;
+}
+
+int neighbours_place(const struct neighbours *n, size_t index, uint8_t level[CONFIG_PARAMS_MAX])
+{
+    const int number = neighbours_place_config(n, &n->candidates[index], level);
+    return number < 0 ? 0 : number; /* no template of a candidate is unknown */
 }

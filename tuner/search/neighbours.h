@@ -47,4 +47,9 @@ int neighbours_templates(const struct neighbours *n);
  * those that occur; 0 beyond them. Returns the template's number, below neighbours_templates. */
 int neighbours_place(const struct neighbours *n, size_t index, uint8_t level[CONFIG_PARAMS_MAX]);
 
+/* The same of any configuration: a value that no candidate has counts as the next larger one that occurs. -1:
+ * no candidate has its template. */
+int neighbours_place_config(const struct neighbours *n, const struct config *config,
+                            uint8_t level[CONFIG_PARAMS_MAX]);
+
 #endif

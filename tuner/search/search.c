@@ -12,18 +12,20 @@ const struct search_strategy *const search_strategies[] = {&search_ils, &search_
                                                            &search_exhaustive};
 const size_t search_strategy_count = sizeof search_strategies / sizeof *search_strategies;
 
-/* When there is nothing more to expect: for the later half of all trials the gain has been little. A
+/* When there is nothing more to expect: for the later half of this search's trials the gain has been little. A
  * surrogate that is wrong expects nothing too early, and the trials that follow set it right: how many it
- * takes was replayed (docs/results/search-replay.md). */
+ * takes, and how few after a search that was resumed, was replayed (docs/results/search-replay.md). */
 #define LITTLE_GAIN  0.001
 #define TRIALS_LEAST 300
+#define QUIET_LEAST  50 /* of this search, however many an earlier one has made */
 
 /* Keeps the promise that no candidate is given twice, so that a strategy need not. */
 struct search {
     const struct search_strategy *strategy;
     void *self;
     size_t count, left; /* candidates neither given nor told */
-    size_t told, quiet; /* quiet: told in a row, while little gain was expected */
+    size_t told, own; /* own: without those that were told unasked, which an earlier search has made */
+    size_t quiet;     /* own ones in a row, while little gain was expected */
     bool *done;
     size_t *suggested; /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;
@@ -101,18 +103,21 @@ enum search_answer search_next(struct search *search, size_t *index)
 void search_tell(struct search *search, size_t index, double time_us)
 {
     if (index >= search->count) return;
-    if (!search->done[index]) {
+    const bool unasked = !search->done[index];
+    if (unasked) {
         search->done[index] = true;
         search->left--;
     }
     search->strategy->tell(search->self, index, time_us);
     search->told++;
+    if (unasked) return; /* what was to be gained then, nobody knows any more */
+    search->own++;
     search->quiet = search_gain(search) < LITTLE_GAIN ? search->quiet + 1 : 0; /* NAN is not little */
 }
 
 bool search_satisfied(const struct search *search)
 {
-    return search->told >= TRIALS_LEAST && 2 * search->quiet >= search->told;
+    return search->told >= TRIALS_LEAST && search->quiet >= QUIET_LEAST && 2 * search->quiet >= search->own;
 }
 
 const char *search_note(const struct search *search)

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     STARTS = 32,         /* the first candidates, far apart */
@@ -41,15 +40,20 @@ struct descent {
     size_t pending;           /* proposals of this walk without a time */
 };
 
+/* What is known of a candidate. */
+struct seen {
+    double time_us; /* NAN: not told */
+    int8_t owner;   /* walk that proposed it, -1 none */
+    bool asked;     /* proposed, or told unasked */
+    bool spent;     /* a local optimum whose neighbourhood is used up */
+};
+
 struct ils {
     const struct config *candidates;
     size_t count;
     struct neighbours *near;
     uint64_t random;
-    double *time_us; /* NAN: not told */
-    int8_t *owner;   /* walk that proposed it, -1 none */
-    bool *asked;     /* proposed, or told unasked */
-    bool *spent;     /* a local optimum whose neighbourhood is used up */
+    struct seen *seen;
     size_t start[STARTS];
     size_t starts, start_at;
     size_t best;     /* NEIGHBOURS_NONE before the first usable time */
@@ -73,10 +77,7 @@ static void stop(void *self)
 {
     struct ils *s = self;
     neighbours_free(s->near);
-    free(s->time_us);
-    free(s->owner);
-    free(s->asked);
-    free(s->spent);
+    free(s->seen);
     free(s);
 }
 
@@ -90,16 +91,12 @@ static void *start(const struct config *candidates, size_t count, const double *
     s->random = seed;
     s->best = NEIGHBOURS_NONE;
     s->near = neighbours_build(candidates, count);
-    s->time_us = malloc((count + 1) * sizeof *s->time_us);
-    s->owner = malloc(count + 1);
-    s->asked = calloc(count + 1, sizeof *s->asked);
-    s->spent = calloc(count + 1, sizeof *s->spent);
-    if (!s->near || !s->time_us || !s->owner || !s->asked || !s->spent) {
+    s->seen = malloc((count + 1) * sizeof *s->seen);
+    if (!s->near || !s->seen) {
         stop(s);
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) s->time_us[i] = NAN;
-    memset(s->owner, -1, count + 1);
+    for (size_t i = 0; i < count; i++) s->seen[i] = (struct seen){.time_us = (double)NAN, .owner = -1};
     for (int w = 0; w < WALKS; w++) s->walk[w].centre = NEIGHBOURS_NONE;
     choose_starts(s);
     return s;
@@ -107,8 +104,8 @@ static void *start(const struct config *candidates, size_t count, const double *
 
 static enum search_answer propose(struct ils *s, size_t candidate, int walk, size_t *index)
 {
-    s->asked[candidate] = true;
-    s->owner[candidate] = (int8_t)walk;
+    s->seen[candidate].asked = true;
+    s->seen[candidate].owner = (int8_t)walk;
     if (walk >= 0) s->walk[walk].pending++;
     *index = candidate;
     return SEARCH_TRY;
@@ -124,7 +121,7 @@ static void list_kind(struct ils *s, struct descent *w, enum neighbour_kind kind
 
 static bool is_faster(const struct ils *s, size_t candidate, size_t than)
 {
-    return s->time_us[candidate] < (1 - worth) * s->time_us[than];
+    return s->seen[candidate].time_us < (1 - worth) * s->seen[than].time_us;
 }
 
 static void move_to(struct ils *s, struct descent *w, size_t centre)
@@ -144,14 +141,14 @@ static size_t next_neighbour(struct ils *s, struct descent *w)
             continue;
         }
         size_t candidate = w->list[w->at++];
-        if (!s->asked[candidate]) return candidate;
+        if (!s->seen[candidate].asked) return candidate;
         if (is_faster(s, candidate, w->centre)) move_to(s, w, candidate);
     }
 }
 
 static size_t next_in_order(struct ils *s)
 {
-    while (s->in_order < s->count && s->asked[s->in_order]) s->in_order++;
+    while (s->in_order < s->count && s->seen[s->in_order].asked) s->in_order++;
     return s->in_order < s->count ? s->in_order : NEIGHBOURS_NONE;
 }
 
@@ -160,12 +157,12 @@ static size_t kicked(struct ils *s)
 {
     size_t list[NEIGHBOURS_MAX], at = s->best;
     size_t steps = KICKS_LEAST + (size_t)stats_random_below(&s->random, KICKS_MOST - KICKS_LEAST + 1);
-    for (size_t i = 0; i < steps || (s->asked[at] && i < 4 * steps); i++) {
+    for (size_t i = 0; i < steps || (s->seen[at].asked && i < 4 * steps); i++) {
         enum neighbour_kind kind = (i & 1) ? NEIGHBOUR_PAIR : NEIGHBOUR_SINGLE;
         size_t length = neighbours_of(s->near, at, kind, list);
         if (length) at = list[stats_random_below(&s->random, length)];
     }
-    return s->asked[at] ? NEIGHBOURS_NONE : at;
+    return s->seen[at].asked ? NEIGHBOURS_NONE : at;
 }
 
 /* Where a walk without a centre begins anew: kicks from the best, now and then the model's next favourite. */
@@ -179,23 +176,23 @@ static size_t new_start(struct ils *s)
 static enum search_answer follow_best(struct ils *s, size_t *index)
 {
     struct descent *w = &s->walk[0];
-    if (s->best == NEIGHBOURS_NONE || s->spent[s->best]) return SEARCH_WAIT;
+    if (s->best == NEIGHBOURS_NONE || s->seen[s->best].spent) return SEARCH_WAIT;
     if (w->centre != s->best) move_to(s, w, s->best);
     size_t candidate = next_neighbour(s, w);
     if (candidate != NEIGHBOURS_NONE) return propose(s, candidate, 0, index);
-    if (w->pending == 0) s->spent[s->best] = true;
+    if (w->pending == 0) s->seen[s->best].spent = true;
     return SEARCH_WAIT;
 }
 
 static enum search_answer explore(struct ils *s, int number, size_t *index)
 {
     struct descent *w = &s->walk[number];
-    if (w->centre != NEIGHBOURS_NONE && isnan(s->time_us[w->centre])) return SEARCH_WAIT;
-    if (w->centre != NEIGHBOURS_NONE && isfinite(s->time_us[w->centre]) && !s->spent[w->centre]) {
+    if (w->centre != NEIGHBOURS_NONE && isnan(s->seen[w->centre].time_us)) return SEARCH_WAIT;
+    if (w->centre != NEIGHBOURS_NONE && isfinite(s->seen[w->centre].time_us) && !s->seen[w->centre].spent) {
         size_t candidate = next_neighbour(s, w);
         if (candidate != NEIGHBOURS_NONE) return propose(s, candidate, number, index);
         if (w->pending > 0) return SEARCH_WAIT;
-        s->spent[w->centre] = true;
+        s->seen[w->centre].spent = true;
     }
     size_t candidate = new_start(s);
     if (candidate == NEIGHBOURS_NONE) return SEARCH_WAIT;
@@ -208,7 +205,7 @@ static enum search_answer next(void *self, size_t *index)
     struct ils *s = self;
     while (s->start_at < s->starts) {
         size_t candidate = s->start[s->start_at++];
-        if (!s->asked[candidate]) return propose(s, candidate, -1, index);
+        if (!s->seen[candidate].asked) return propose(s, candidate, -1, index);
     }
     enum search_answer answer = follow_best(s, index);
     for (int w = 1; answer == SEARCH_WAIT && w < WALKS && s->best != NEIGHBOURS_NONE; w++)
@@ -222,11 +219,11 @@ static void tell(void *self, size_t index, double time_us)
 {
     struct ils *s = self;
     if (isnan(time_us)) time_us = INFINITY;
-    bool first = isnan(s->time_us[index]);
-    s->asked[index] = true;
-    s->time_us[index] = time_us;
+    bool first = isnan(s->seen[index].time_us);
+    s->seen[index].asked = true;
+    s->seen[index].time_us = time_us;
     if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || is_faster(s, index, s->best))) s->best = index;
-    int owner = s->owner[index];
+    int owner = s->seen[index].owner;
     if (owner < 0 || !first) return;
     struct descent *w = &s->walk[owner];
     w->pending--;

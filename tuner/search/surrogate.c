@@ -11,7 +11,7 @@ enum {
 };
 
 /* Decided by replaying recorded spaces (docs/results/search-replay.md). */
-static const double nugget = 1e-4;        /* noise, as a share of the process's variance */
+static const double usual_noise = 1e-4;   /* as a share of the process's variance */
 static const double usual_weight = 0.06;  /* a priori weights are log-normal around it, with deviation 1 */
 static const double least_weight = 0.005; /* nearly all alike */
 static const double most_weight = 5;      /* nothing alike */
@@ -41,6 +41,7 @@ struct surrogate {
     size_t rows_max, slots_max, rows;
     int groups;
     double slope, deviation; /* assumed */
+    double noise;
     struct group *group;
     struct descent *descent; /* a group */
     struct surrogate_point *row, *slot;
@@ -96,7 +97,8 @@ struct surrogate *surrogate_build(int groups, size_t rows_max, size_t slots_max,
                             .slots_max = slots_max,
                             .groups = groups,
                             .slope = slope,
-                            .deviation = deviation};
+                            .deviation = deviation,
+                            .noise = usual_noise};
     s->group = calloc((size_t)groups, sizeof *s->group);
     s->descent = calloc((size_t)groups, sizeof *s->descent);
     s->row = calloc(rows_max, sizeof *s->row);
@@ -120,6 +122,11 @@ struct surrogate *surrogate_build(int groups, size_t rows_max, size_t slots_max,
     return s;
 }
 
+void surrogate_noise(struct surrogate *s, double share)
+{
+    s->noise = share;
+}
+
 size_t surrogate_rows(const struct surrogate *s)
 {
     return s->rows;
@@ -136,7 +143,7 @@ void surrogate_clear(struct surrogate *s)
 /* The factor's next row. */
 static bool grow(struct surrogate *s, const struct surrogate_point *point)
 {
-    double *row = s->factor + s->rows * s->rows_max, left = 1 + nugget;
+    double *row = s->factor + s->rows * s->rows_max, left = 1 + s->noise;
     for (size_t i = 0; i < s->rows; i++) {
         const double *other = s->factor + i * s->rows_max;
         double sum = (double)covariance(s, point, &s->row[i]);
@@ -289,6 +296,23 @@ bool surrogate_expect(struct surrogate *s, const double *value, float *mean, flo
     return true;
 }
 
+void surrogate_process(struct surrogate *s, const double *value, const struct surrogate_point *point,
+                       size_t count, double *process)
+{
+    double *share = s->scratch + 3 * s->rows_max;
+    fit_trend(s, value, share);
+    for (size_t r = s->rows; r-- > 0;) { /* backward substitution, in place */
+        const double *row = s->factor + r * s->rows_max;
+        share[r] /= row[r];
+        for (size_t i = 0; i < r; i++) share[i] -= row[i] * share[r];
+    }
+    for (size_t j = 0; j < count; j++) {
+        process[j] = 0;
+        for (size_t r = 0; r < s->rows; r++)
+            process[j] += share[r] * (double)covariance(s, &s->row[r], &point[j]);
+    }
+}
+
 /* ---- weights ---- */
 
 /* An even choice of the rows with a value, without the trend. */
@@ -363,7 +387,7 @@ static bool likelihood(struct surrogate *s, double *loss)
         for (size_t j = 0; j <= i; j++)
             f->covariance[i][j] = (double)covariance(s, &s->row[f->row[i]], &s->row[f->row[j]]);
         memcpy(f->inverse[i], f->covariance[i], (i + 1) * sizeof **f->inverse);
-        f->inverse[i][i] += nugget;
+        f->inverse[i][i] += s->noise;
     }
     if (!factorise(f->inverse, n)) return false;
     for (size_t i = 0; i < n; i++) *loss += log(f->inverse[i][i]);

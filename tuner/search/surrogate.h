@@ -35,6 +35,10 @@ struct surrogate *surrogate_build(int groups, size_t rows_max, size_t slots_max,
                                   double deviation);
 void surrogate_free(struct surrogate *s); /* takes NULL */
 
+/* How much noise the values have, as a share of the variance of the process; 1e-4 unless told, before there
+ * are rows. */
+void surrogate_noise(struct surrogate *s, double share);
+
 size_t surrogate_rows(const struct surrogate *s);
 
 /* A further row; there must be room. false: the covariance would not be positive definite; nothing is added.
@@ -55,5 +59,10 @@ bool surrogate_fit(struct surrogate *s, const double *value);
 /* What each slot is expected to give when the rows gave these values (NAN: awaited), and its standard
  * deviation. false: no value is known. */
 bool surrogate_expect(struct surrogate *s, const double *value, float *mean, float *deviation);
+
+/* What the process, without the trend, is expected to add for points that are in no slot: rows * count, after
+ * rows * rows. Every value must be known. */
+void surrogate_process(struct surrogate *s, const double *value, const struct surrogate_point *point,
+                       size_t count, double *process);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define COMMAND_NOT_FOUND 127 /* as the shell answers */
+#define COMMAND_NOT_FOUND 127 /* exit status of the shell */
 #define WIDTH             800 /* pixels */
 #define ROW_HEIGHT        20
 #define MARGINS           190 /* title, axis and legend */
@@ -31,7 +31,7 @@ enum status plot_check(const char *path)
     return OK;
 }
 
-/* A gnuplot string: in single quotes nothing is special but the quote itself, which is doubled. */
+/* A gnuplot string: in single quotes only the quote itself is special, and is doubled. */
 static void put_string(FILE *gnuplot, const char *text)
 {
     fputc('\'', gnuplot);
@@ -42,8 +42,8 @@ static void put_string(FILE *gnuplot, const char *text)
     fputc('\'', gnuplot);
 }
 
-/* No two alike, by hue and by lightness, also for most who do not see all hues: Okabe and Ito's eight
- * ("Color Universal Design", 2008) without yellow, which is lost on white, and five more between them. */
+/* Distinct in hue and lightness, also with most kinds of colour blindness: Okabe and Ito's eight ("Color
+ * Universal Design", 2008) without yellow, which is hard to see on white, and five more between them. */
 static const char *const colours[PLOT_SERIES_MAX] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                                      "#56b4e9", "#d55e00", "#000000", "#8c6d31",
                                                      "#7b4fa3", "#9e9e9e", "#a6d854", "#5a0f1c"};
@@ -61,7 +61,7 @@ static int rows_of(const struct plot *p)
     return is_turned(p) ? p->series : p->groups;
 }
 
-/* A line for each row: its number, and the values in it. */
+/* One line per row: its number, and its values. */
 static void put_data(FILE *gnuplot, const struct plot *p)
 {
     const int rows = rows_of(p), columns = is_turned(p) ? 1 : p->series;
@@ -128,13 +128,13 @@ static void put_script(FILE *gnuplot, const struct plot *p, const char *kind)
     fputc('\n', gnuplot);
 }
 
-/* What gnuplot prints goes into the file. Its exit status, -1 if it could not be started. */
+/* Writes gnuplot's output to the file. Returns its exit status, -1 if it could not be started. */
 static int draw(const struct plot *plot, const char *kind, int fd)
 {
     char command[80];
     snprintf(command, sizeof command, "exec gnuplot >/proc/self/fd/%d 2>/dev/null", fd);
     fcntl(fd, F_SETFD, 0);
-    /* A gnuplot that is missing or ends early must not end us by SIGPIPE. */
+    /* If gnuplot is missing or ends early, SIGPIPE must not end this process. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     FILE *gnuplot = popen(command, "w");
     int status = -1;

@@ -10,7 +10,7 @@
 #include "status.h"
 #include <stdbool.h>
 
-#define PLOT_SERIES_MAX 12 /* colours that can be told apart */
+#define PLOT_SERIES_MAX 12 /* number of distinct colours */
 
 struct plot {
     const char *title, *unit; /* unit: label of the axis, "TFLOPS" */
@@ -19,15 +19,15 @@ struct plot {
     const char *const *serie; /* names, [series] */
     const double *value;      /* [group * series + serie]; NAN: no point */
     double line;              /* drawn across all rows at this value; 0: none */
-    const char *line_name;    /* what the line stands for; unused without one */
-    bool ratios;              /* an axis of doublings: twice as fast is as far from 1 as half as fast */
+    const char *line_name;    /* label of the line */
+    bool ratios;              /* logarithmic axis: twice and half as fast are equally far from 1 */
 };
 
-/* OK if path ends in .svg or .png, which chooses the format. Errors: E_USAGE. Asked early, so that a long
- * measurement does not end in a wrong file name. */
+/* OK if path ends in .svg or .png, which selects the format. Errors: E_USAGE. Called early, so that a wrong
+ * file name does not show only after a long measurement. */
 enum status plot_check(const char *path);
 
-/* Draw to path: written beside it, then renamed. One group alone is drawn as bars, a row for each serie.
+/* Draws to path: written beside it, then renamed. A single group is drawn as bars, one row per series.
  * Errors: E_USAGE, E_ABSENT (no gnuplot), E_IO. */
 enum status plot_draw(const struct plot *plot, const char *path);
 

@@ -72,6 +72,14 @@ char *text_valid(const char *text)
     return valid;
 }
 
+json_t *text_json(const char *text)
+{
+    char *valid = text_valid(text);
+    json_t *json = valid ? json_string(valid) : NULL;
+    free(valid);
+    return json;
+}
+
 void table_text(struct table *table, const char *value)
 {
     table_text_brief(table, value, value);
@@ -96,6 +104,16 @@ void table_bool(struct table *table, int value)
     add(table, (struct cell){.number = value != 0});
 }
 
+double table_known(double value)
+{
+    return value > 0 ? value : (double)NAN;
+}
+
+const char *table_said(const char *value)
+{
+    return value[0] ? value : NULL;
+}
+
 static bool empty(const struct cell *cell)
 {
     return !cell->text && isnan(cell->number);
@@ -115,7 +133,7 @@ enum status table_written(FILE *stream)
     return fail(E_IO, "the table could not be written: %s", outfile_why(errno));
 }
 
-/* The shortest decimal text that gives the same double. Whole numbers have no point. */
+/* The shortest decimal text that reads back as the same double. Integers have no point. */
 static const char *exact_number(double value, char buffer[64])
 {
     if (value == floor(value) && fabs(value) < 9e15) {
@@ -129,8 +147,8 @@ static const char *exact_number(double value, char buffer[64])
     return buffer;
 }
 
-/* One value in JSON. Strings by jansson; numbers by exact_number, since jansson writes either 17 digits or
- * fewer than all. Infinity has no form in JSON. */
+/* One value in JSON. Strings are written by jansson; numbers by exact_number, since jansson writes either 17
+ * digits or too few. JSON has no form for infinity. */
 static bool put_json(const struct column *column, const struct cell *cell, FILE *stream)
 {
     char buffer[64];
@@ -178,7 +196,8 @@ static void put_quoted(const char *text, FILE *stream)
     fputc('"', stream);
 }
 
-/* The RFC has no escapes but quotes: what a terminal would obey is escaped for terminals alone. */
+/* RFC 4180 has no escapes except for quotes: terminal controls are escaped only if the stream is a
+ * terminal. */
 static void put_csv_text(const char *text, FILE *stream)
 {
     const bool terminal = isatty(fileno(stream));

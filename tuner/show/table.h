@@ -24,14 +24,14 @@ struct table;
 
 enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_BOOL };
 
-/* Ored to the kind: what becomes of a column in the table for people. */
+/* Flags added to the kind: how a column appears in the table for people. */
 #define COLUMN_KIND   0xf
-#define COLUMN_KEY    0x10 /* tells the rows apart: never cut or left out */
-#define COLUMN_COMMON 0x20 /* stands above the table where all rows have the same */
-#define COLUMN_LAST   0x40 /* long text: last, broken into lines; below its row where little room is left */
-/* Where room is short, the columns of the highest rank go first. For the last column to stand beside the
- * others those of a higher rank than its own go; for it to stand there in one line, those of a rank two
- * higher. */
+#define COLUMN_KEY    0x10 /* identifies the row: never cut or left out */
+#define COLUMN_COMMON 0x20 /* printed above the table if all rows have the same value */
+#define COLUMN_LAST   0x40 /* long text: last, broken into lines; below its row where room is short */
+/* Where room is short, columns of the highest rank are left out first. To keep the last column beside the
+ * others, columns of a higher rank than its own are left out; to keep it there in one line, only columns
+ * whose rank is at least two higher. */
 #define COLUMN_RANK(n) ((n) << 8)
 
 struct column {
@@ -41,34 +41,40 @@ struct column {
     int decimals; /* for numbers in the text table; JSON and CSV get all digits */
 };
 
-/* columns must outlive the table. NULL: out of memory. */
+/* columns must outlive the table. NULL if out of memory. */
 struct table *table_new(const struct column *columns, int count);
 
-/* Fill the current row cell by cell in column order; a row is complete after the last. NAN is an empty cell
- * (null). */
+/* Fills the current row cell by cell in column order; a row is complete after its last cell. NAN is an empty
+ * cell (null). */
 void table_text(struct table *table, const char *value); /* NULL: empty (null) */
 void table_number(struct table *table, double value);
 void table_bool(struct table *table, int value);
 
-/* A text that the table for people has in another form; brief NULL: in none (empty). */
+/* Values for cells of a number that is 0, or a text that is "", if unknown. */
+double table_known(double value);          /* NAN unless above 0 */
+const char *table_said(const char *value); /* NULL for "" */
+
+/* A text with another form in the table for people; brief NULL: empty there. */
 void table_text_brief(struct table *table, const char *value, const char *brief);
 
 int table_rows(const struct table *table);
 
-/* TABLE_TEXT fits the terminal's width when stream is one; TABLE_ALL is table_print_all. An empty table
- * prints its head (text, CSV) or [] (JSON). Errors: E_IO when the stream cannot be written, E_MEMORY. */
+/* TABLE_TEXT fits the terminal's width if stream is one; TABLE_ALL is table_print_all. An empty table prints
+ * its head (text, CSV) or [] (JSON). Errors: E_IO if the stream cannot be written, E_MEMORY. */
 enum status table_print(const struct table *table, enum table_format format, FILE *stream);
 
 /* The text form for a given width in characters; 0 leaves nothing out. */
 enum status table_print_text(const struct table *table, int width, FILE *stream);
 
-/* Every column of every row, a line each (or more, broken at the width), and an empty line between rows. */
+/* Every column of every row on a line of its own (broken at the width if needed), and an empty line between
+ * rows. */
 enum status table_print_all(const struct table *table, int width, FILE *stream);
 
 void table_free(struct table *table); /* takes NULL */
 
-/* A copy of text that is valid UTF-8 (what is not becomes U+FFFD); malloc'ed, NULL only out of memory. For
- * texts from a database that go into JSON. */
+/* A copy of text that is valid UTF-8 (invalid bytes become U+FFFD); malloc'ed, NULL only if out of memory.
+ * For texts from a database that go into JSON. */
 char *text_valid(const char *text);
+json_t *text_json(const char *text); /* as a new reference */
 
 #endif

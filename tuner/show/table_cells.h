@@ -1,4 +1,4 @@
-/* table_cells.h — the inside of a table, for the files that print it. */
+/* table_cells.h — the internal representation of a table, for the files that print it. */
 #ifndef GT_TABLE_CELLS_H
 #define GT_TABLE_CELLS_H
 
@@ -9,7 +9,7 @@
 
 struct cell {
     char *text;  /* owned, valid UTF-8; NULL: empty, or a number */
-    char *brief; /* owned, escaped: as the text table shows it; NULL: empty there */
+    char *brief; /* owned, escaped, for the text table; NULL: empty there */
     double number;
 };
 
@@ -18,7 +18,7 @@ struct table {
     int count;
     struct cell *cells; /* row by row */
     size_t used, room;
-    bool starved; /* a cell was lost for want of memory: told when the table is printed */
+    bool starved; /* a cell was lost, out of memory; reported when the table is printed */
 };
 
 static inline const struct cell *table_cell(const struct table *table, int row, int column)
@@ -26,10 +26,10 @@ static inline const struct cell *table_cell(const struct table *table, int row, 
     return &table->cells[(size_t)row * (size_t)table->count + (size_t)column];
 }
 
-/* E_MEMORY when a cell is missing. */
+/* E_MEMORY if a cell is missing. */
 enum status table_complete(const struct table *table);
 
-/* E_IO when what was printed did not get there. */
+/* E_IO if the output could not be written completely. */
 enum status table_written(FILE *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* table_text.c — a table for people: which columns there is room for, and where. */
+/* table_text.c — a table for people: chooses the columns that fit, and lays them out. */
 #include "table_cells.h"
 
 #include "print.h"
@@ -9,18 +9,18 @@
 
 #define GAP         2  /* blanks between columns */
 #define LAST_LEAST  40 /* columns that broken text needs beside the others; else it goes below */
-#define LAST_WHOLE  64 /* so long it shall stand in one line, at the cost of what matters little */
-#define LAST_INDENT 4  /* of what goes below its row */
+#define LAST_WHOLE  64 /* up to this length in one line; less important columns are left out */
+#define LAST_INDENT 4  /* of text below its row */
 #define VALUE_LEAST 20 /* columns that a value needs beside its name; else it goes below */
 
-/* What is shown of a table, and how wide. */
+/* The columns that are shown, and their widths. */
 struct layout {
     const struct table *table;
     int *width; /* of each column; 0: not shown in the rows */
     int last;   /* the column that is broken into lines; -1: none */
     int last_at;
     bool below; /* the last column stands below its row */
-    int limit;  /* of a line; 0: none */
+    int limit;  /* of a line; 0: no limit */
 };
 
 static int kind_of(const struct column *column)
@@ -43,7 +43,7 @@ static bool blank(const struct cell *cell)
     return !cell->brief && isnan(cell->number);
 }
 
-/* A cell as people read it; buffer holds numbers. */
+/* A cell as it is shown; buffer is for numbers. */
 static const char *shown(const struct column *column, const struct cell *cell, char buffer[64])
 {
     if (blank(cell)) return "-";
@@ -53,7 +53,7 @@ static const char *shown(const struct column *column, const struct cell *cell, c
     return buffer;
 }
 
-/* ---- which columns ---- */
+/* ---- choosing columns ---- */
 
 static bool all_blank(const struct table *table, int column)
 {
@@ -97,7 +97,7 @@ static int widest(const struct table *table, int column)
     return width > 0 ? width : 1;
 }
 
-/* Of the columns beside the last, with the gap behind each. */
+/* Width of the columns before the last one, including the gap after each. */
 static int total(const struct layout *l, int mark)
 {
     int sum = 0;
@@ -107,7 +107,7 @@ static int total(const struct layout *l, int mark)
     return sum;
 }
 
-/* Leave out the column of the highest rank above `least`; false if there is none. */
+/* Leaves out the column of the highest rank above `least`; false if there is none. */
 static bool leave_one_out(struct layout *l, int least)
 {
     int worst = -1;
@@ -156,7 +156,7 @@ static enum status lay_out(const struct table *table, int limit, struct layout *
 
 /* ---- printing ---- */
 
-/* What all rows have in common: "GPU NVIDIA H200, driver 580.1, cache cold". */
+/* Values that all rows share: "GPU NVIDIA H200, driver 580.1, cache cold". */
 static enum status put_common(const struct table *table, int limit, FILE *stream)
 {
     char *line = NULL;
@@ -179,7 +179,7 @@ static enum status put_common(const struct table *table, int limit, FILE *stream
     return OK;
 }
 
-/* One row; -1 is the head. No blanks at the end of a line. */
+/* Prints one row; -1 is the head. Lines have no trailing blanks. */
 static void put_row(const struct layout *l, int row, FILE *stream)
 {
     const struct table *table = l->table;
@@ -204,7 +204,7 @@ static void put_row(const struct layout *l, int row, FILE *stream)
     print_wrapped(stream, l->last_at, l->limit, text);
 }
 
-/* "time (us)  12.50": a name, and a value in as many lines as it takes. */
+/* "time (us)  12.50": a name and its value, broken into lines as needed. */
 static void put_field(const char *name, int names, const char *value, int limit, FILE *stream)
 {
     const bool beside = limit == 0 || names + GAP + VALUE_LEAST <= limit;
@@ -219,7 +219,7 @@ static void put_field(const char *name, int names, const char *value, int limit,
     print_wrapped(stream, indent, limit, value);
 }
 
-/* A row as lines. all: with what has no title and what is blank or common, and texts in full. */
+/* Prints a row as lines. all: also columns without title and blank or common values, and texts in full. */
 static void put_block(const struct table *table, int row, bool all, int limit, FILE *stream)
 {
     int names = 0;

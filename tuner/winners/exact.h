@@ -1,13 +1,14 @@
-/* exact.h — which winner is taken of those for one very problem. */
+/* exact.h — chooses among the winners for exactly one problem. */
 #ifndef GT_EXACT_H
 #define GT_EXACT_H
 
-#include "known.h"
+#include "winner_store.h"
 
-/* Measured on this GPU with the kernels of now, the user's before a pretuned one; else the fastest one
- * measured for the same problem of a type that answers this one's; else what a model predicted for it. config
- * is filled unless cuBLAS won. E_ABSENT: there is none. Errors: E_MEMORY. */
-enum status exact_find(struct known *known, const struct problem *problem, struct known_winner *winner,
-                       struct config *config);
+/* The choice, in this order: measured on this GPU with the current kernels, the user's before a pretuned one;
+ * the fastest one measured for the same problem with a type that answers this one's; predicted by a model for
+ * this problem. config.template NULL: cuBLAS won; else the configuration is added to the set. E_ABSENT: there
+ * is none. Errors: E_MEMORY. */
+enum status exact_find(struct winner_store *store, const struct problem *problem,
+                       struct stored_winner *winner, struct config *config);
 
 #endif

@@ -15,32 +15,63 @@
 #define NEAREST_KEPT 4
 #define MODEL_KEPT   2
 
-/* A choice of the model alone is believed to be as good as cuBLAS up to so many times what the machine allows
- * at best. */
+/* A choice by the model alone is assumed to be as good as cuBLAS if its time is at most this multiple of the
+ * machine's limit. */
 #define TRUSTED_SHARE 1.5
-/* Estimates differ by this much without meaning anything. */
+/* Differences of estimates below this factor are not significant. */
 #define CUBLAS_MARGIN 1.05
-/* Share lost for each unit of distance from what was measured, beside what the model sees. */
+/* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
-static void copy_text(char *to, size_t room, const char *from)
-{
-    snprintf(to, room, "%.*s", (int)room - 1, from);
-}
-
-static struct choice from_winner(enum choice_source source, const struct known_winner *w,
+static struct choice from_winner(enum choice_source source, const struct stored_winner *w,
                                  const struct config *config)
 {
     struct choice c = {.source = source,
-                       .cublas = w->config == KNOWN_CUBLAS,
+                       .cublas = w->config == CUBLAS_WON,
                        .pretuned = w->pretuned,
                        .stale = w->stale,
                        .time_us = w->base.time_us,
                        .ratio = w->base.ratio};
     if (!c.cublas) c.config = *config;
     problem_format(&w->base.problem, c.tuned_for);
-    copy_text(c.when, sizeof c.when, w->base.when);
+    snprintf(c.when, sizeof c.when, "%.23s", w->base.when);
     return c;
+}
+
+/* The user's own winner may have been tuned with a larger workspace than this program allows. */
+static void say_too_large(const struct winner_store *store, const struct stored_winner *winner,
+                          const struct config *config)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    if (winner->pretuned || !workspace_refuses(config, &winner->base.problem, store->workspace_bytes)) return;
+    problem_format(&winner->base.problem, problem);
+    notice(store->notices, NOTICE_WORKSPACE,
+           "the winner for %.200s is passed over: it takes %.1f MiB of workspace, and %.1f are allowed "
+           "(workspace_bytes of gt_options, or " WORKSPACE_VARIABLE ")",
+           problem, (double)workspace_of(config, &winner->base.problem) / (1 << 20),
+           (double)store->workspace_bytes / (1 << 20));
+}
+
+/* What the user has pinned, if it may be used for operands so aligned. found: what would be chosen otherwise,
+ * NULL if there is none; it is the same as a rule, and then tells how it was measured. */
+static bool take_pinned(const struct winner_store *store, const struct problem *problem, int alignment,
+                        const struct stored_winner *found, const struct config *its, struct choice *choice)
+{
+    struct config pin;
+    if (!winner_store_pinned(store, problem, &pin) || nearest_illegal(store, &pin, problem, alignment))
+        return false;
+    if (found && its->template && config_equal(its, &pin)) {
+        *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its);
+    } else {
+        *choice = (struct choice){.source = CHOICE_PREDICTED,
+                                  .config = pin,
+                                  .loss = -1,
+                                  .time_us = model_predict(&pin, problem, &store->gpu, NULL).time_us};
+        problem_format(problem, choice->tuned_for);
+    }
+    snprintf(choice->why, sizeof choice->why, "pinned for this problem%s",
+             choice->source == CHOICE_EXACT ? "" : ", not measured for it with this kernel");
+    return true;
 }
 
 /* With strides of 0 the text form would mean another problem. */
@@ -49,43 +80,28 @@ static bool has_text(const struct problem *p)
     return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
 }
 
-/* The user's own winner may have been tuned with more than this program allows. */
-static void say_too_large(const struct known *known, const struct known_winner *winner,
-                          const struct config *config)
+enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                         struct choice choices[CHOICES_MAX], int *count)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    if (winner->pretuned || !workspace_refuses(config, &winner->base.problem, known->workspace_bytes)) return;
-    problem_format(&winner->base.problem, problem);
-    notice(known->notices, NOTICE_WORKSPACE,
-           "the winner for %.200s is passed over: it takes %.1f MiB of workspace, and %.1f are allowed "
-           "(workspace_bytes of gt_options, or " WORKSPACE_VARIABLE ")",
-           problem, (double)workspace_of(config, &winner->base.problem) / (1 << 20),
-           (double)known->workspace_bytes / (1 << 20));
-}
-
-/* Raced in the arithmetic of a stricter type than cuBLAS may use for this one. */
-static bool loses_to_cublas(const struct known *known, const struct known_winner *winner,
-                            const struct problem *problem)
-{
-    if (winner->base.problem.type == problem->type) return false;
-    const double cublas_us = nearest_cublas_us(&known->gpu, winner, problem);
-    return cublas_us > 0 && winner->base.time_us > CUBLAS_MARGIN * cublas_us;
-}
-
-enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                         struct choice *choice)
-{
-    struct known_winner winner;
+    struct stored_winner winner;
     struct config config;
-    if (!has_text(problem)) return E_ABSENT;
-    enum status st = exact_find(known, problem, &winner, &config);
-    if (st) return st;
-    if (winner.base.predicted) return E_ABSENT;
-    if (loses_to_cublas(known, &winner, problem)) return E_ABSENT; /* cuBLAS is among the others */
-    if (winner.config != KNOWN_CUBLAS && nearest_illegal(known, &config, problem, alignment)) {
-        say_too_large(known, &winner, &config);
-        return E_ABSENT;
+    *count = 0;
+    enum status st = exact_find(store, problem, &winner, &config);
+    if ((!st || st == E_ABSENT) && has_text(problem) &&
+        take_pinned(store, problem, alignment, st ? NULL : &winner, &config, &choices[0])) {
+        *count = 1;
+        return OK;
     }
+    if (st || winner.base.predicted) return st == E_ABSENT ? OK : st;
+    /* It was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be allowed
+     * a less strict one here. */
+    const double cublas_us =
+        winner.base.problem.type == problem->type ? 0 : nearest_cublas_us(&store->gpu, &winner, problem);
+    const bool cublas_is_faster = cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us;
+    const bool illegal = config.template && nearest_illegal(store, &config, problem, alignment);
+    if (illegal && !cublas_is_faster) say_too_large(store, &winner, &config);
+    if (illegal || cublas_is_faster) return OK;
+    struct choice *choice = &choices[(*count)++];
     *choice = from_winner(CHOICE_EXACT, &winner, &config);
     snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
              choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
@@ -96,12 +112,12 @@ enum status lookup_exact(struct known *known, const struct problem *problem, int
 /* ---- everything else ---- */
 
 struct listing {
-    struct known *known;
+    struct winner_store *store;
     const struct problem *problem;
     int alignment;
     struct choice *choices;
     int count;
-    double model_best_us; /* the model's best among all configurations known; INFINITY if there is none */
+    double model_best_us; /* the model's best time of all known configurations; INFINITY if none */
 };
 
 static bool is_listed(const struct listing *l, const struct choice *c)
@@ -121,7 +137,7 @@ static void list(struct listing *l, const struct choice *c)
 
 static double model_us(const struct listing *l, const struct config *config)
 {
-    return model_predict(config, l->problem, &l->known->gpu, NULL).time_us;
+    return model_predict(config, l->problem, &l->store->gpu, NULL).time_us;
 }
 
 struct modelled {
@@ -129,14 +145,14 @@ struct modelled {
     double time_us;
 };
 
-/* The model's best few among all configurations that are legal here. */
+/* The model's few best among all configurations that are legal here. */
 static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
 {
-    const struct known *known = l->known;
+    const struct winner_store *store = l->store;
     int count = 0, asked = 0;
-    for (int i = 0; i < known->set.config_count && asked < MODELLED_MAX; i++) {
-        if (nearest_illegal(known, &known->set.configs[i], l->problem, l->alignment)) continue;
-        struct modelled m = {i, model_us(l, &known->set.configs[i])};
+    for (int i = 0; i < store->set.config_count && asked < MODELLED_MAX; i++) {
+        if (nearest_illegal(store, &store->set.configs[i], l->problem, l->alignment)) continue;
+        struct modelled m = {i, model_us(l, &store->set.configs[i])};
         asked++;
         int at = count < MODEL_KEPT ? count++ : MODEL_KEPT;
         for (; at > 0 && best[at - 1].time_us > m.time_us; at--)
@@ -154,24 +170,24 @@ static double estimated_loss(const struct listing *l, const struct choice *c, do
     return fmax(0, by_model) + LOSS_PER_DISTANCE * distance;
 }
 
-/* cuBLAS as the nearest race saw it, scaled to this problem; INFINITY if none did. */
+/* cuBLAS's time in the nearest race, scaled to this problem; INFINITY if there is none. */
 static struct neighbour expect_cublas(const struct listing *l, const struct neighbour *near, int count)
 {
-    const struct gpu *gpu = &l->known->gpu;
+    const struct gpu *gpu = &l->store->gpu;
     for (int i = 0; i < count; i++) {
-        const struct known_winner *w = near[i].winner;
-        if (w->config == KNOWN_CUBLAS) return near[i];
+        const struct stored_winner *w = near[i].winner;
+        if (w->config == CUBLAS_WON) return near[i];
         if (w->base.anchor_us <= 0) continue;
         return (struct neighbour){w, near[i].distance, nearest_cublas_us(gpu, w, l->problem)};
     }
     return (struct neighbour){NULL, 0, INFINITY};
 }
 
-/* cublas: not the winner's own configuration but what it was raced against. */
+/* cublas: list cuBLAS, which the winner was raced against, instead of the winner's configuration. */
 static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
 {
     int index = n->winner->config;
-    const struct config *config = index == KNOWN_CUBLAS ? NULL : &l->known->set.configs[index];
+    const struct config *config = index == CUBLAS_WON ? NULL : &l->store->set.configs[index];
     struct choice c = from_winner(CHOICE_NEAREST, n->winner, config);
     c.cublas = c.cublas || cublas;
     c.time_us = n->time_us;
@@ -199,14 +215,13 @@ static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], 
     }
 }
 
-/* What tune predicted for this very problem. */
+/* A prediction by tune for exactly this problem. */
 static void list_predicted(struct listing *l)
 {
-    struct known_winner winner;
+    struct stored_winner winner;
     struct config config;
-    if (!has_text(l->problem) || exact_find(l->known, l->problem, &winner, &config) ||
-        !winner.base.predicted || winner.config == KNOWN_CUBLAS ||
-        nearest_illegal(l->known, &config, l->problem, l->alignment))
+    if (exact_find(l->store, l->problem, &winner, &config) || !winner.base.predicted ||
+        winner.config == CUBLAS_WON || nearest_illegal(l->store, &config, l->problem, l->alignment))
         return;
     struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
     c.loss = estimated_loss(l, &c, 1);
@@ -218,12 +233,12 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
 {
     for (int i = 0; i < count; i++) {
         struct choice c = {.source = CHOICE_PREDICTED,
-                           .config = l->known->set.configs[best[i].config],
+                           .config = l->store->set.configs[best[i].config],
                            .time_us = best[i].time_us};
         c.loss = estimated_loss(l, &c, NEAREST_RADIUS);
         snprintf(c.why, sizeof c.why,
                  "nothing similar was measured: the model's choice among %d configurations",
-                 l->known->set.config_count);
+                 l->store->set.config_count);
         list(l, &c);
     }
 }
@@ -231,11 +246,11 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
 static void list_cublas(struct listing *l, const char *why)
 {
     struct choice c = {.source = CHOICE_FALLBACK, .cublas = true, .loss = -1};
-    copy_text(c.why, sizeof c.why, why);
+    snprintf(c.why, sizeof c.why, "%s", why);
     list(l, &c);
 }
 
-/* The widest accesses to the operands that are legal. */
+/* Sets the widest legal accesses to the operands. */
 static void widen(struct config *config, const struct listing *l)
 {
     const struct template *t = config->template;
@@ -243,11 +258,11 @@ static void widen(struct config *config, const struct listing *l)
         struct config wider = *config;
         if (t->params[p].role != ROLE_VECTOR) continue;
         for (wider.value[p] = t->params[p].most; wider.value[p] > config->value[p]; wider.value[p] /= 2)
-            if (!nearest_illegal(l->known, &wider, l->problem, l->alignment)) *config = wider;
+            if (!nearest_illegal(l->store, &wider, l->problem, l->alignment)) *config = wider;
     }
 }
 
-/* The plain configurations of all families, the model's best first. */
+/* The plain configurations of all families, in the order of the model's times. */
 static void list_plain(struct listing *l)
 {
     struct choice found[CHOICES_MAX];
@@ -255,12 +270,11 @@ static void list_plain(struct listing *l)
     int count = 0;
     for (size_t t = 0; t < template_count; t++)
         for (int i = 0; templates[t]->plain && templates[t]->plain(i, &plain); i++) {
-            if (nearest_illegal(l->known, &plain, l->problem, l->alignment)) continue;
+            if (nearest_illegal(l->store, &plain, l->problem, l->alignment)) continue;
             widen(&plain, l);
             struct choice c = {
                 .source = CHOICE_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
-            snprintf(c.why, sizeof c.why,
-                     "nothing is known of this GPU that could be used: a plain configuration");
+            snprintf(c.why, sizeof c.why, "no usable winner is known for this GPU: a plain configuration");
             if (count == CHOICES_MAX && found[count - 1].time_us <= c.time_us) continue;
             int at = count < CHOICES_MAX ? count++ : count - 1;
             for (; at > 0 && found[at - 1].time_us > c.time_us; at--) found[at] = found[at - 1];
@@ -269,28 +283,29 @@ static void list_plain(struct listing *l)
     for (int i = 0; i < count; i++) list(l, &found[i]);
 }
 
-enum status lookup_others(struct known *known, const struct problem *problem, int alignment,
+enum status lookup_others(struct winner_store *store, const struct problem *problem, int alignment,
                           struct choice choices[CHOICES_MAX], int *count)
 {
-    struct listing l = {.known = known, .problem = problem, .alignment = alignment, .choices = choices};
+    struct listing l = {.store = store, .problem = problem, .alignment = alignment, .choices = choices};
     *count = 0;
     struct neighbour near[NEAREST_MAX];
     struct modelled best[MODEL_KEPT];
     int near_count;
-    enum status st = known_load(known);
-    if (!st) st = nearest_find(known, problem, alignment, near, &near_count);
+    enum status st = winner_store_load(store);
+    if (!st) st = nearest_find(store, problem, alignment, near, &near_count);
     if (st) return st;
     int modelled = ask_model(&l, best);
     list_nearest(&l, near, near_count);
     list_predicted(&l);
     double least =
-        model_roofline_us(problem, gpu_peak_tflops(&known->gpu, problem->type), known->gpu.memory_gb_per_s);
+        model_roofline_us(problem, gpu_peak_tflops(&store->gpu, problem->type), store->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
-        list_cublas(&l, modelled ? "nothing similar was measured, and the model promises little: cuBLAS"
+        list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
                                  : "no winners are known for this GPU: cuBLAS");
-    list_modelled(&l, best, modelled);
-    list_cublas(&l, "what was known could not be used: cuBLAS");
-    list_plain(&l);
+    const bool measured_only = gemm_type_has_limits(problem->type); /* unknown errors may be too large */
+    if (!measured_only) list_modelled(&l, best, modelled);
+    list_cublas(&l, "no known winner could be used: cuBLAS");
+    if (!measured_only) list_plain(&l);
     *count = l.count;
     return OK;
 }

@@ -12,7 +12,7 @@
 #ifndef GT_LOOKUP_H
 #define GT_LOOKUP_H
 
-#include "known.h"
+#include "winner_store.h"
 
 #define CHOICES_MAX 16
 
@@ -28,12 +28,13 @@ struct choice {
     char why[200];
 };
 
-/* alignment: bytes, 4, 8 or 16. E_ABSENT: not measured, or not for operands so aligned. */
-enum status lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                         struct choice *choice);
+/* What is pinned for exactly this problem, else what was measured for it: one choice, or none (also where the
+ * operands are less aligned than its kernel needs). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
+enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                         struct choice choices[CHOICES_MAX], int *count);
 
-/* Everything else, best first; never empty, except that nothing in the list is legal. Errors: E_MEMORY. */
-enum status lookup_others(struct known *known, const struct problem *problem, int alignment,
+/* Everything else, best first. Empty only if nothing is legal. Errors: E_MEMORY. */
+enum status lookup_others(struct winner_store *store, const struct problem *problem, int alignment,
                           struct choice choices[CHOICES_MAX], int *count);
 
 #endif

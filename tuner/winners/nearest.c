@@ -10,7 +10,7 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
 {
     struct problem p = *problem;
     const bool batch =
-        p.batch > 1; /* then longer rows would make the items overlap, but longer strides do as well */
+        p.batch > 1; /* longer rows could make batch items overlap; longer strides have the same effect */
     int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,
                               batch ? &p.stride_c : &p.ldc};
     for (int i = 0; i < 3 && alignment < 16; i++) {
@@ -20,15 +20,16 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
     return p;
 }
 
-const char *nearest_illegal(const struct known *known, const struct config *config,
+const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment)
 {
+    if (winner_store_excludes(store, problem, config)) return "its user has excluded it for this problem";
     struct problem p = nearest_as_aligned(problem, alignment);
-    const char *why = config->template->check(config, &p, &known->gpu);
-    return why ? why : workspace_refuses(config, &p, known->workspace_bytes);
+    const char *why = config->template->check(config, &p, &store->gpu);
+    return why ? why : workspace_refuses(config, &p, store->workspace_bytes);
 }
 
-/* Insert by distance; the farthest falls out of a full list. */
+/* Inserts by distance; the farthest entry is dropped from a full list. */
 static int insert(struct neighbour *list, int count, int room, struct neighbour fresh)
 {
     int at = count < room ? count : room - 1;
@@ -44,84 +45,84 @@ static double fullness(double waves)
     return waves > 0 ? waves / ceil(waves) : 1;
 }
 
-double nearest_cublas_us(const struct gpu *gpu, const struct known_winner *w, const struct problem *problem)
+double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *w, const struct problem *problem)
 {
     const struct problem *q = &w->base.problem;
     const double there = model_roofline_us(q, gpu_peak_tflops(gpu, q->type), gpu->memory_gb_per_s);
     const double here = model_roofline_us(problem, gpu_peak_tflops(gpu, problem->type), gpu->memory_gb_per_s);
-    return (w->config == KNOWN_CUBLAS ? w->base.time_us : w->base.anchor_us) * here / there;
+    return (w->config == CUBLAS_WON ? w->base.time_us : w->base.anchor_us) * here / there;
 }
 
-/* What a winner would take for another problem: the model's time for it, corrected by how wrong the model was
- * about the winner's own problem, the less the farther away that is. cuBLAS scales with what the machine
- * allows at best. */
-static void transfer(const struct known *known, const struct problem *problem, struct neighbour *n)
+/* The expected time of a winner for another problem: the model's time, corrected by the model's error for the
+ * winner's own problem; the correction shrinks with the distance. cuBLAS scales with the machine's limits. */
+static void transfer(const struct winner_store *store, const struct problem *problem, struct neighbour *n)
 {
-    const struct known_winner *w = n->winner;
-    const struct gpu *gpu = &known->gpu;
-    if (w->config == KNOWN_CUBLAS) {
+    const struct stored_winner *w = n->winner;
+    const struct gpu *gpu = &store->gpu;
+    if (w->config == CUBLAS_WON) {
         n->time_us = nearest_cublas_us(gpu, w, problem);
         return;
     }
-    const struct config *config = &known->set.configs[w->config];
+    const struct config *config = &store->set.configs[w->config];
     struct prediction there = model_predict(config, &w->base.problem, gpu, NULL);
     struct prediction here = model_predict(config, problem, gpu, NULL);
     n->distance += fabs(fullness(here.waves) - fullness(there.waves));
     n->time_us = here.time_us * pow(w->base.time_us / there.time_us, exp(-n->distance));
 }
 
-/* Measured here, with the kernels of now, and good for other problems than its own. */
-static bool serves_others(const struct known_winner *w)
+/* Measured on this GPU with the current kernels, and valid for problems other than its own. */
+static bool serves_others(const struct stored_winner *w)
 {
     return !w->base.predicted && !w->changed && !w->other_gpu && w->base.time_us > 0 &&
-           (w->base.exact || w->config == KNOWN_CUBLAS);
+           (w->base.exact || w->config == CUBLAS_WON);
 }
 
-/* Some of which will be illegal, or farther than they look. */
+/* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
-static int list_read(const struct known *known, const struct shape *shape, struct neighbour list[LISTED])
+static int list_read(const struct winner_store *store, const struct shape *shape,
+                     struct neighbour list[LISTED])
 {
     int listed = 0;
-    for (size_t i = 0; i < known->set.count; i++) {
-        const struct known_winner *w = &known->set.winners[i];
+    for (size_t i = 0; i < store->set.count; i++) {
+        const struct stored_winner *w = &store->set.winners[i];
         if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
-        /* Of equals the user's own goes first. */
+        /* The user's own winner precedes an equal one. */
         if (w->pretuned) n.distance = nextafter(n.distance, INFINITY);
         listed = insert(list, listed, LISTED, n);
     }
     return listed;
 }
 
-/* Times that more is read, for one question: a part of the database that holds nothing but predictions, or
- * another GPU's winners, is not read to its end. */
+/* Limit of further reads for one lookup: a part of the database that contains only predictions, or another
+ * GPU's winners, is not read completely. */
 #define READINGS_MAX 8
 
-enum status nearest_find(struct known *known, const struct problem *problem, int alignment,
+enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,
                          struct neighbour neighbours[NEAREST_MAX], int *count)
 {
     struct neighbour list[LISTED];
     const struct shape shape = shape_of(problem);
-    int listed = list_read(known, &shape, list);
+    int listed = list_read(store, &shape, list);
     *count = 0;
     for (int reading = 0; reading < READINGS_MAX; reading++) {
         bool more;
-        enum status st = known_read_near(
-            known, &shape, listed == LISTED ? list[LISTED - 1].distance : NEAREST_RADIUS, &more);
+        enum status st = winner_store_read_near(
+            store, &shape, listed == LISTED ? list[LISTED - 1].distance : NEAREST_RADIUS, &more);
         if (st) return st;
         if (!more) break;
-        listed = list_read(known, &shape, list);
+        listed = list_read(store, &shape, list);
     }
     for (int i = 0; i < listed; i++) {
-        const struct known_winner *w = list[i].winner;
-        if (w->config != KNOWN_CUBLAS &&
-            (nearest_illegal(known, &known->set.configs[w->config], problem, alignment) ||
-             known->set.configs[w->config].template->check(&known->set.configs[w->config], &w->base.problem,
-                                                           &known->gpu)))
+        const struct stored_winner *w = list[i].winner;
+        if (w->config != CUBLAS_WON &&
+            (nearest_illegal(store, &store->set.configs[w->config], problem, alignment) ||
+             store->set.configs[w->config].template->check(&store->set.configs[w->config], &w->base.problem,
+                                                           &store->gpu)))
             continue;
-        transfer(known, problem, &list[i]);
+        transfer(store, problem, &list[i]);
         *count = insert(neighbours, *count, NEAREST_MAX, list[i]);
     }
     return OK;

@@ -1,41 +1,41 @@
-/* nearest.h — which measured problems are like a given one, and what their winners would take for it.
+/* nearest.h — finds measured problems that are similar to a given one, and estimates their winners' times for
+ * it.
  *
- * Plain arithmetic over struct known; knows neither GPU nor database.
+ * Plain arithmetic over struct winner_store; knows neither GPU nor database.
  */
 #ifndef GT_NEAREST_H
 #define GT_NEAREST_H
 
-#include "known.h"
+#include "winner_store.h"
 
 #define NEAREST_MAX    16
-#define NEAREST_RADIUS 1.5 /* farther ones say nothing: by then one size has nearly tripled */
+#define NEAREST_RADIUS 1.5 /* beyond it, winners are no guide: one size has nearly tripled */
 
 struct neighbour {
-    const struct known_winner *winner;
-    double distance; /* of their shapes, 0.1 more for times taken with a hot cache, waves included once known
-                      */
-    double time_us;  /* what its configuration, or cuBLAS, is expected to take for the problem */
+    const struct stored_winner *winner;
+    double distance; /* of the shapes, plus 0.1 for times with a hot cache; includes waves once known */
+    double time_us;  /* expected time of its configuration, or of cuBLAS, for the problem */
 };
 
-/* The measured and exactly judged winners of this GPU within the radius whose configuration is legal for the
- * problem and for operands aligned to so many bytes, nearest first, at most NEAREST_MAX. The distance grows
- * by the difference in how full the last wave is. Reads from the database what is near, and only that.
- * Errors: E_MEMORY. */
-enum status nearest_find(struct known *known, const struct problem *problem, int alignment,
+/* Finds the winners of this GPU within the radius that were measured and judged exactly, and whose
+ * configuration is legal for the problem and for operands aligned to `alignment` bytes; nearest first, at
+ * most NEAREST_MAX. The distance includes the difference in how full the last wave is. Reads only near
+ * winners from the database. Errors: E_MEMORY. */
+enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,
                          struct neighbour neighbours[NEAREST_MAX], int *count);
 
-/* The problem with leading dimensions, or strides of the batch, that admit no vector access wider than the
- * alignment in bytes: what a template's check says of it holds for the problem with such operands. */
+/* The problem with leading dimensions, or batch strides, that allow no vector access wider than the alignment
+ * in bytes. A template's check of it is then valid for the problem with operands of that alignment. */
 struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 
-/* NULL if the configuration may be used for the problem with such operands, else why not: its rules, or more
- * workspace than known->workspace_bytes. */
-const char *nearest_illegal(const struct known *known, const struct config *config,
+/* NULL if the configuration may be used for the problem with such operands, else why not: its rules, more
+ * workspace than store->workspace_bytes, or it is excluded. */
+const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment);
 
-/* What cuBLAS, as the winner's race saw it, is expected to take for another problem, in the arithmetic of
- * that problem's type. 0: there was no cuBLAS in the race. */
-double nearest_cublas_us(const struct gpu *gpu, const struct known_winner *winner,
+/* The expected time of cuBLAS for another problem, in the arithmetic of that problem's type, based on the
+ * winner's race. 0: there was no cuBLAS in the race. */
+double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *winner,
                          const struct problem *problem);
 
 #endif

@@ -21,10 +21,10 @@ struct notices {
     atomic_flag said[NOTICES];
 };
 
-/* quiet: asked for by the caller; GEMMTUNE_QUIET=1 asks for it, too. */
+/* quiet: requested by the caller; GEMMTUNE_QUIET=1 requests it, too. */
 void notices_start(struct notices *notices, bool quiet);
 
-/* One line, "gemmtune: ...", unless this kind of thing was said before. From any thread. */
+/* Prints one line, "gemmtune: ...", unless this kind of notice was printed before. Thread-safe. */
 void notice(struct notices *notices, enum notice kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -22,7 +22,7 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Beside the file that this function was loaded from: the library, or the program it was linked into. */
+/* Beside the file from which this code was loaded: the library, or the program that contains it. */
 static bool beside_library(char *path, size_t room)
 {
     char library[2048];
@@ -63,6 +63,11 @@ static enum status parse_config(struct fields *f, int arch, struct db_brief *bri
     const char *hash = field_text(f, "template_hash", true, 17);
     const struct kernel_key key = kernel_key_of(&brief->config, &brief->base.problem, arch);
     brief->changed = !kernel_hash_means(&key, hash);
+    struct accuracy own, rival;
+    if (!accuracy_from_json(json_object_get(f->object, "errors"), &own) ||
+        !accuracy_from_json(json_object_get(f->object, "rival_errors"), &rival))
+        return fail(E_INPUT, "errors are not three numbers from 0 on");
+    brief->unproven = !accuracy_answers(gemm_type_row(brief->base.problem.type), &own, &rival);
     return OK;
 }
 

@@ -11,18 +11,18 @@
 
 #define PRETUNED_FILE_MAX (64 << 20) /* bytes; a larger file is not read */
 
-/* Where the installed ones are: GEMMTUNE_CONFIGS/winners, else beside the library, else in the source tree it
- * was built from. E_ABSENT: nowhere. */
+/* The folder of the installed files: GEMMTUNE_CONFIGS/winners, else beside the library, else in the source
+ * tree from which it was built. E_ABSENT: none of them. */
 enum status pretuned_folder(char *path, size_t room);
 
-/* All winners in the folder's *.jsonl for GPUs of this architecture, file by file in the order of their
- * names. *broken counts lines that are no winners; the first is described in first_broken (file, line,
- * reason). Errors: E_IO, E_MEMORY. */
+/* Reads all winners for GPUs of this architecture from the folder's *.jsonl, file by file in the order of
+ * their names. *broken counts invalid lines; the first one is described in first_broken (file, line, reason).
+ * Errors: E_IO, E_MEMORY. */
 enum status pretuned_read(const char *folder, const struct gpu *gpu,
                           void (*visit)(void *self, const struct db_brief *brief), void *self,
                           int64_t *broken, char *first_broken, size_t room);
 
-/* One line. E_ABSENT: of another architecture. Errors: E_INPUT. */
+/* Parses one line. E_ABSENT: for another architecture. Errors: E_INPUT. */
 enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief);
 
 #endif

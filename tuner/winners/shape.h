@@ -1,4 +1,4 @@
-/* shape.h — the position of a problem among others, and the distance between two. Arithmetic alone. */
+/* shape.h — represents problems as points, and defines the distance between two. Arithmetic alone. */
 #ifndef GT_SHAPE_H
 #define GT_SHAPE_H
 
@@ -14,14 +14,13 @@ struct shape {
 
 struct shape shape_of(const struct problem *problem);
 
-/* How far apart two problems are, the only such measure here: the root of the summed squares of log2 of the
- * ratio of each size, 1 where one size has doubled. To that GT_SHAPE_ALIGNMENT for each operand whose
- * alignment differs, GT_SHAPE_DETAIL each for another type, for padding that only one of them has, and for
- * another alpha or beta. The op counts nothing. An exported header has the same formula
- * (gt_winner_distance). */
+/* The distance between two problems: the root of the summed squares of log2 of the ratio of each size, so 1
+ * if one size has doubled. Added to it are GT_SHAPE_ALIGNMENT for each operand whose alignment differs, and
+ * GT_SHAPE_DETAIL each for another type, for padding that only one of them has, and for another alpha or
+ * beta. The op does not count. An exported header has the same formula (gt_winner_distance). */
 double shape_distance(const struct shape *x, const struct shape *y);
 
-/* What won for the one may compute the other: of the same op, and of a type that answers the other's. */
+/* Whether the winner for one may compute the other: same op, and a type that answers the other's. */
 bool shape_answers(const struct shape *tuned, const struct shape *asked);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shape_weights.h — what counts in the distance of two problems beside their sizes, in octaves of one size
- * (shape.h has the formula). Exported headers carry it. C99 and C++.
- */
+/* shape_weights.h — weights of everything but sizes in the distance of two problems, in octaves of one size
+ * (shape.h has the formula). Exported headers contain this file. C99 and C++. */
 #ifndef GT_SHAPE_WEIGHTS
 #define GT_SHAPE_WEIGHTS
 

@@ -4,8 +4,8 @@
 
 #define CONFIGS_MAX (1 << 20)
 
-/* Of the values alone: cheaper than config_hash, which goes through the text form and is the same on every
- * machine. */
+/* Hashes only the values. This is cheaper than config_hash, which hashes the text form so that the result is
+ * the same on every machine. */
 static size_t hash_of(const struct config *config)
 {
     uint64_t hash = (uintptr_t)config->template;
@@ -53,11 +53,11 @@ enum status winner_set_config(struct winner_set *set, const struct config *confi
     return OK;
 }
 
-enum status winner_set_add(struct winner_set *set, const struct known_winner *winner)
+enum status winner_set_add(struct winner_set *set, const struct stored_winner *winner)
 {
     if (set->count == set->room) {
         size_t room = set->room ? 2 * set->room : 64;
-        struct known_winner *grown = realloc(set->winners, room * sizeof *grown);
+        struct stored_winner *grown = realloc(set->winners, room * sizeof *grown);
         if (!grown) return fail(E_MEMORY, "out of memory while reading winners");
         set->winners = grown;
         set->room = room;

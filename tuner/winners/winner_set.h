@@ -1,4 +1,5 @@
-/* winner_set.h — winners in memory, and their configurations, each once: many winners share few. */
+/* winner_set.h — winners in memory, with each configuration stored once: many winners share few
+ * configurations. */
 #ifndef GT_WINNER_SET_H
 #define GT_WINNER_SET_H
 
@@ -7,18 +8,18 @@
 #include "winner.h"
 #include <stddef.h>
 
-#define KNOWN_CUBLAS (-1)
+#define CUBLAS_WON (-1)
 
-struct known_winner {
+struct stored_winner {
     struct winner base; /* not exact: it serves its own problem only */
     struct shape shape; /* of the problem */
-    int config;         /* index into configs, or KNOWN_CUBLAS */
+    int config;         /* index into configs, or CUBLAS_WON */
     bool pretuned, stale;
-    bool other_gpu, changed; /* then only its configuration is of use */
+    bool other_gpu, changed; /* then only its configuration is used. changed: or unproven */
 };
 
 struct winner_set {
-    struct known_winner *winners;
+    struct stored_winner *winners;
     size_t count, room;
     struct config *configs;
     int config_count, config_room;
@@ -26,11 +27,12 @@ struct winner_set {
     size_t place_count;
 };
 
-/* The index of a configuration, which is added if it is new. Errors: E_MEMORY. */
+/* The index of a configuration; a new one is added. Errors: E_MEMORY. */
 enum status winner_set_config(struct winner_set *set, const struct config *config, int *index);
 
-/* Whose config is an index into this set. Earlier winners may move. Errors: E_MEMORY. */
-enum status winner_set_add(struct winner_set *set, const struct known_winner *winner);
+/* Adds a winner, whose config is an index into this set. Earlier winners may move in memory. Errors:
+ * E_MEMORY. */
+enum status winner_set_add(struct winner_set *set, const struct stored_winner *winner);
 
 void winner_set_free(struct winner_set *set); /* takes a zeroed struct */
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* mma.cu — C[m,n] = alpha * op(A) * op(B) + beta * C on tensor cores: operands are FP32 rounded to TF32
- * (to nearest, 10 bits of fraction), products exact, sums FP32.
+/* mma.cu — C[m,n] = alpha * op(A) * op(B) + beta * C on tensor cores: operands are FP32 rounded to TF32 (to
+ * nearest, 10 bits of fraction), products exact, sums FP32.
  *
  *             BN                    WN = 64, of mma 16 x 8 x 8         A lane's 4 rows x 4 columns of each
  *        +-----------+            +-----------------------+            32 x 32 at k = t, and t + 4:
  *        |     |     |            | 32 x 32   | 32 x 32   |
  *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: 16 bytes down a
- *        |     |warp |         64 | mma       |           |             t   t+4          column, or 4
- * matrices
- *        +-----------+            |-----------+-----------|         m   x   x            by ldmatrix
+ *        |     |warp |         64 | mma       |           |             t   t+4          column, or four
+ *        +-----------+            |-----------+-----------|         m   x   x            matrices by ldmatrix
  *     THREADS = 32 warps          | 32 x 32   |           |             x   x
  *                                 |           |           |             x   x
  *                                 +-----------------------+             x   x         B: the same across
@@ -16,15 +15,15 @@
  *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> sums in registers
  *       cp.async, STAGES - 1 tiles ahead                     8 k ahead, rounded before use
  *
- * Tiles lie in shared memory as they lie in memory: nothing is transposed on the way, since a fragment of
- * TF32 is whole registers and can be read along either side (mma_copy.cuh). Which rows of C an instruction's
- * 16 are, and which columns its 8, is chosen so that every load of shared memory brings four registers, and
- * every store to C four neighbouring columns. One barrier a tile. The main loop has no guard: a ragged end of
- * k is the first tile, filled up with zeros, and what lies beyond the edges of C is not stored. Blocks may
- * share a tile of C and cut k among them (SPLIT_K): their parts are added by a kernel behind this one
- * (gt_reduce.cuh).
+ * Tiles have the same layout in shared memory as in global memory. They need no transposing, since an element
+ * of a TF32 fragment is a whole register and can be read along either side (mma_copy.cuh). The 16 rows and 8
+ * columns of C that belong to an instruction are chosen so that every load from shared memory fills four
+ * registers, and every store to C covers four neighbouring columns. There is one barrier per tile. The main
+ * loop has no guard: the first tile takes the remainder of k and is filled up with zeros; sums beyond the
+ * edges of C are not stored. Blocks may share a tile of C and divide k among them (SPLIT_K); their parts are
+ * added by a kernel that runs after this one (gt_reduce.cuh).
  *
- * Parameters (-D), each against what: template_mma.c; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
+ * Parameters (-D), each against what: mma_params.def; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
  * or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -41,10 +40,10 @@
 
 #include "mma_copy.cuh"
 
-using tile_a = tile_of<ALONG_K_A, BM, VA>::type;
-using tile_b = tile_of<ALONG_K_B, BN, VB>::type;
+using tile_a = tile_of<true, ALONG_K_A, BM, VA>::type;
+using tile_b = tile_of<false, ALONG_K_B, BN, VB>::type;
 
-/* Both operands on their way to a stage. */
+/* The loaders of both operands. */
 struct operands {
     tile_a a;
     tile_b b;
@@ -61,7 +60,7 @@ struct sums {
     float of[WM / MMA_M][WN / MMA_N][4];
 };
 
-/* Two sets of 8 k: one is multiplied while the other comes. */
+/* Two sets of fragments for 8 k each: one is multiplied while the other is loaded. */
 struct fragments {
     float a[2][WM / 8][2], b[2][WN / 8][2];
 
@@ -76,14 +75,14 @@ struct fragments {
 #pragma unroll
         for (int i = 0; i < WM / 8; i++)
 #pragma unroll
-            for (int h = 0; h < 2; h++) a[set][i][h] = rounded_to_tf32(a[set][i][h]);
+            for (int h = 0; h < 2; h++) a[set][i][h] = tile_a::rounded(a[set][i][h]);
 #pragma unroll
         for (int j = 0; j < WN / 8; j++)
 #pragma unroll
-            for (int h = 0; h < 2; h++) b[set][j][h] = rounded_to_tf32(b[set][j][h]);
+            for (int h = 0; h < 2; h++) b[set][j][h] = tile_b::rounded(b[set][j][h]);
     }
 
-    /* Back and forth, so that one operand stays from each instruction to the next. */
+    /* Back and forth, so that consecutive instructions share one operand. */
     __device__ __forceinline__ void multiply(int set, struct sums &sum) const
     {
         const float(&x)[WM / 8][2] = a[set], (&y)[WN / 8][2] = b[set];
@@ -109,14 +108,15 @@ static __device__ __forceinline__ struct warp_place warp_place_of(int thread)
     return {warp / WARPS_N * WM, warp % WARPS_N * WN};
 }
 
-/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+/* Waits until the next stage is complete and all threads may read it; the one that was read before it is then
+ * free. */
 static __device__ __forceinline__ void next_stage_ready()
 {
     cp_async_wait<STAGES - 2>();
     __syncthreads();
 }
 
-/* sum += A * B over the block's range of k. */
+/* sum += the products over the block's range of k. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
                                                 struct k_range range, struct sums &sum)
 {
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     shared_place at_b = place_in_shared(stages + TILE_FLOATS(BM) + tile_b::corner(place.column, thread % 32));
     struct fragments f;
     f.load(0, at_a, at_b, 0);
-    int now = 0, free = (STAGES - 1) * STAGE_FLOATS; /* stages: the one that is read, the one to fill */
+    int now = 0, free = (STAGES - 1) * STAGE_FLOATS; /* offsets of the stages to read and to fill */
 #pragma unroll 1
     for (int left = range.tiles; left > 0; left--) {
         in.copy<false>(stages + free, left > STAGES - 1, 0);
@@ -159,7 +159,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     }
 }
 
-/* c[0..4) of row `row`, from column `column` on: four sums of a lane that are neighbours in C. */
+/* c[0..4) of row `row`, from column `column` on: four sums of a lane, neighbours in C. */
 template <bool BLEND>
 static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m, int n, int row, int column,
                                                   const struct sums &sum, float alpha, float beta)

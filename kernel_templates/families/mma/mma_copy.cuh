@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* mma_copy.cuh — an operand's tiles on their way to shared memory, as they lie, and from there to a warp's
- * fragments. Part of mma.cu.
+/* mma_copy.cuh — copies an operand's tiles to shared memory without transposing them, and loads a warp's
+ * fragments from there. Part of mma.cu.
  *
- * x is m for A and n for B. `fragment` says which floats of 32 neighbouring x and 8 neighbouring k a lane
- * has:
+ * x is m for A and n for B. Of 32 neighbouring x and 8 neighbouring k a lane's fragment has these floats:
  *
  *     value[4 (x / 32) + i][h] = operand at x / 32 * 32 + 4 place(g) + i and k = t + 4 h,     i in 0 .. 3
  *
- * with g = lane / 4, t = lane % 4: four neighbouring x, which are one load where x is contiguous, and become
- * four neighbouring columns of C. place() makes the lanes t of a store write C side by side:
+ * with g = lane / 4, t = lane % 4. Its four neighbouring x take one load where x is contiguous, and become
+ * four neighbouring columns of C. place() is chosen so that the lanes t of a store write neighbouring
+ * columns:
  *
  *     g          0   1   2   3   4   5   6   7         a lane's columns of C (d[0], d[1]) are those of
  *     place(g)   0   4   1   5   2   6   3   7         g = 2 t, 2 t + 1: places t and t + 4
@@ -21,10 +21,10 @@ static __device__ __forceinline__ int place(int g)
     return g / 2 + g % 2 * 4;
 }
 
-/* k contiguous: rows of BK floats, and 16 bytes of nothing after each four of them, so that rows 0, 4, 8 ..
- * 28 begin at eight different places in the 128 bytes of all banks. Rows beyond the edge are zeros. */
-template <int X, int V> struct tile_along_k {
-    static constexpr int VECTORS = BK / V; /* a row has */
+/* k contiguous: rows of BK floats, with a gap of 16 bytes after every four rows, so that rows 0, 4, 8 .. 28
+ * begin at eight different positions in the 128 bytes of all banks. Rows beyond the edge are zeros. */
+template <bool IS_A, int X, int V> struct tile_along_k {
+    static constexpr int VECTORS = BK / V; /* of a row */
     static constexpr int COLUMNS = VECTORS < THREADS ? VECTORS : THREADS;
     static constexpr int ROWS = THREADS / COLUMNS;
     static constexpr int PASSES_X = (X + ROWS - 1) / ROWS;
@@ -52,13 +52,15 @@ template <int X, int V> struct tile_along_k {
 #pragma unroll
         for (int i = 0; i < PASSES_X; i++) {
             const int x = row + i * ROWS;
+            /* Equal to offset(x), but i only adds a constant. */
+            const int line = ROWS % 4 == 0 ? offset(row) + i * offset(ROWS) : offset(x);
             const bool inside = valid && i * ROWS < left;
             if (X % ROWS == 0 || x < X)
 #pragma unroll
                 for (int j = 0; j < PASSES_K; j++) {
                     const int k = column + j * COLUMNS * V;
                     if ((ROWS * COLUMNS == THREADS || row < ROWS) && (VECTORS % COLUMNS == 0 || k < BK))
-                        cp_async<V>(place_in_shared(tile + offset(x) + k), from + j * COLUMNS * V,
+                        cp_async<V>(place_in_shared(tile + line + k), from + j * COLUMNS * V,
                                     inside && (!GUARD || k < count));
                 }
             from = moved(from, pass_bytes);
@@ -66,10 +68,17 @@ template <int X, int V> struct tile_along_k {
         from = moved(from, (GUARD ? count : BK) * 4 - rewind_bytes);
     }
 
-    /* Where this lane's row of four matrices begins. */
+    static __device__ __forceinline__ float rounded(float x)
+    {
+        return rounded_to_tf32(x);
+    }
+
+    /* Offset of this lane's row of four matrices: two x times two h, in the order of the registers that mma
+     * takes (gt_mma.cuh), so that a load brings an operand of A, or two of B, into the right registers. */
     static __device__ __forceinline__ int corner(int x, int lane)
     {
-        return offset(x + 4 * place(lane % 8)) + lane / 8 * BK;
+        const int matrix = lane / 8, i = IS_A ? matrix % 2 : matrix / 2, h = IS_A ? matrix / 2 : matrix % 2;
+        return offset(x + 4 * place(lane % 8)) + i * BK + 4 * h;
     }
 
     template <int WIDTH>
@@ -78,18 +87,22 @@ template <int X, int V> struct tile_along_k {
 #pragma unroll
         for (int x = 0; x < WIDTH; x += 32)
 #pragma unroll
-            for (int h = 0; h < 2; h++) {
+            for (int i = 0; i < 4; i += 2) {
                 float v[4];
-                load_matrices(v, at + (offset(x) + k + 4 * h));
+                load_matrices(v, at + (offset(x) + i * BK + k));
 #pragma unroll
-                for (int i = 0; i < 4; i++) value[x / 8 + i][h] = v[i];
+                for (int m = 0; m < 4; m++)
+                    value[x / 8 + i + (IS_A ? m % 2 : m / 2)][IS_A ? m / 2 : m % 2] = v[m];
             }
     }
 };
 
-/* x contiguous: rows of X floats and 16 bytes of nothing. Lanes of equal g read t = 0 .. 3 rows further down,
- * hence 4 t banks further on, and places that differ by 4 are 16 banks apart: eight lanes meet all 32. */
+/* x contiguous: rows of X floats with a gap of 16 bytes. Lanes of equal g read t = 0 .. 3 rows further
+ * down, hence 4 t banks further on, and places that differ by 4 are 16 banks apart: eight lanes cover all
+ * 32 banks. */
 template <int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREADS, false> {
+    static __device__ __forceinline__ float rounded(float x) { return moved_to_tf32(x); }
+
     static __device__ __forceinline__ int corner(int x, int lane)
     {
         return lane % 4 * (X + 4) + x + 4 * place(lane / 4);
@@ -110,11 +123,11 @@ template <int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREA
     }
 };
 
-template <bool ALONG_K, int X, int V> struct tile_of {
+template <bool IS_A, bool ALONG_K, int X, int V> struct tile_of {
     using type = tile_along_x<X, V>;
 };
-template <int X, int V> struct tile_of<true, X, V> {
-    using type = tile_along_k<X, V>;
+template <bool IS_A, int X, int V> struct tile_of<IS_A, true, X, V> {
+    using type = tile_along_k<IS_A, X, V>;
 };
 
 #endif

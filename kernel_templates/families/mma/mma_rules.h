@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mma_rules.h — derived sizes of the tensor-core kernel, and which configurations are correct.
  *
- * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_mma.c, which has
+ * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (family_template.h, which has
  * checked the range of each parameter by then). Each rule begins with the last parameter, in the template's
  * order, that it reads.
  */
@@ -12,17 +12,17 @@
 #define WARPS   ((BM / WM) * (BN / WN))
 #define THREADS (32 * WARPS)
 
-/* Rows of the products of a warp's instruction, columns, k. */
+/* Rows, columns and k of the product of one mma instruction. */
 #define MMA_M 16
 #define MMA_N 8
 #define MMA_K 8
 
-/* Contiguous along k in memory, and then in shared memory, too. */
+/* Contiguous along k in memory, and therefore in shared memory, too. */
 #define ALONG_K_A (!TRANS_A)
 #define ALONG_K_B TRANS_B
 
-/* An operand's tile in a stage, in floats: x is m for A and n for B. Along k four rows of BK and a gap of 16
- * bytes, else rows of x with such a gap: room for either. */
+/* An operand's tile in a stage, in floats: x is m for A and n for B. Along k: four rows of BK and a gap of 16
+ * bytes; otherwise rows of x with such a gap. The size has room for either. */
 #define TILE_FLOATS(x) ((x)*BK + ((x) > 4 * BK ? (x) : 4 * BK))
 #define STAGE_FLOATS   (TILE_FLOATS(BM) + TILE_FLOATS(BN))
 #define SMEM_BYTES     (4 * STAGES * STAGE_FLOATS)

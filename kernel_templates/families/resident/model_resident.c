@@ -1,9 +1,7 @@
 /* model_resident.c — the instructions of a resident kernel, for the model of streaming kernels. */
 #include "resident_host.h"
 
-#include "model_stream.h"
-
-#include <math.h>
+#include "stream_family.h"
 
 /* Issue slots of a thread's warp. */
 #define COPY_SLOTS  4.0  /* an asynchronous copy, its address and guard */
@@ -43,32 +41,13 @@ struct prediction resident_predict(const struct config *config, const struct pro
                                    const struct gpu *gpu, const struct kernel_facts *facts)
 {
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-    struct launch_plan plan;
-    config->template->plan(config, problem, &plan);
-    const double k = (double)problem->k, sums = TM * TN;
-    const double rows = ceil((double)(SIDE == 0 ? problem->m : problem->n) / (RESIDENT_X));
-    const double length = (double)(SIDE == 0 ? problem->n : problem->m);
-    const double step = sums + fragment_slots(TM, &stream_lds) + fragment_slots(TN, &stream_lds);
-    const double k_rows = ceil(k / (K_STEP)) * (K_STEP); /* with the zeros that fill them up */
-    const struct stream_kernel s = {
-        .threads = THREADS,
-        .min_blocks = MIN_BLOCKS,
-        .stages = STAGES,
-        .bk = BK,
-        .sums = sums,
-        .vc = VC,
-        .stays_x = RESIDENT_X,
-        .stream_x = STREAM_X,
-        .stream_length = length,
-        .rows = rows,
-        .walkers = plan.kernel[0].grid[0] / rows,
-        .tiles = ceil(length / (STREAM_X)),
-        .k = k,
-        .k_tiles = ceil(k / BK),
-        .k_l2 = BK,
-        .steps_slots = k_rows * fmax(step, sums * ffma_cycles(gpu)),
-        .stage_slots = stage_slots(config, STREAM_ALONG_K),
-        .code_slots = code_slots(config),
-    };
+    struct stream_kernel s = stream_kernel_of(config, problem);
+    const double step = s.sums + fragment_slots(TM, &stream_lds) + fragment_slots(TN, &stream_lds);
+    const double k_rows = ceil(s.k / (K_STEP)) * (K_STEP); /* with the zeros that fill them up */
+    s.rows = ceil((double)stays_length(config, problem) / (RESIDENT_X));
+    s.walkers /= s.rows;
+    s.steps_slots = k_rows * fmax(step, s.sums * ffma_cycles(gpu));
+    s.stage_slots = stage_slots(config, STREAM_ALONG_K);
+    s.code_slots = code_slots(config);
     return stream_predict(&s, problem, gpu, facts);
 }

@@ -2,8 +2,8 @@
 /* resident.cu — C[m,n] = alpha * op(A) * op(B) + beta * C in strict FP32 for a C that is long and low (or
  * narrow): one operand is so small that it stays in shared memory while the other is streamed past it, once.
  *
- *     SIDE 0                    n ->                         SIDE 1 is the same with A and B in each other's
- *                        k  +--------------------------+     place: B stays, A is streamed.
+ *     SIDE 0                    n ->                         SIDE 1 is the same with A and B exchanged:
+ *                        k  +--------------------------+     B stays, A is streamed.
  *                           | B streamed: BK x BN a    |
  *                           | stage, tile after tile   |     Block w walks tiles w, w + W, w + 2 W ... of
  *                           +--------------------------+     its row of tiles; k is walked within each:
@@ -16,11 +16,11 @@
  *     memory from the start                                  are on their way.
  *
  * Within a tile everything is as in simt.cu: warps, lanes, two sets of fragments. With LOADER 1 there is one
- * barrier a stage, and BK need not be even, so that it can divide a k like 27 or 147; with 2 and 3 warps wait
- * for stages one by one (resident_flow.cuh). Where BK does not divide k the first tile takes the remainder,
- * and zeros. C is stored past the caches: nobody reads it again.
+ * barrier per stage, and BK need not be even, so that it can divide a k like 27 or 147. With 2 and 3 each
+ * warp waits for stages on its own (resident_flow.cuh). Where BK does not divide k, the first tile takes the
+ * remainder and is filled up with zeros. C is stored past the caches, since it is not read again.
  *
- * Parameters (-D), each against what: template_resident.c; which go together: resident_rules.h; what limits
+ * Parameters (-D), each against what: resident_params.def; which go together: resident_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -31,19 +31,18 @@
 #include "gt_load.cuh"
 #include "gt_memory.cuh"
 #include "gt_schedule.cuh"
-#include "gt_store.cuh"
 
 #define RULE(last, holds, why)    static_assert(holds, why);
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "resident_rules.h"
 
-/* The problem by roles, and this block's share of it. */
+/* The problem by the operands' roles, resident and streamed, and this block's share of it. */
 struct view {
     const float *resident, *stream;
     long long resident_ld, stream_ld;
     int resident_end, stream_end; /* rows or columns of C */
-    int resident_x, stream_x;     /* the first of this block's first tile */
-    int step_x, tiles;            /* from one of its tiles to the next; how many it has */
+    int resident_x, stream_x;     /* first row or column of this block's first tile */
+    int step_x, tiles;            /* from one of its tiles to the next; number of its tiles */
     struct k_range k;
     int length; /* K */
     int first_rows,
@@ -76,24 +75,17 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 
 #include "resident_copy.cuh"
 
-/* The stage that comes next is complete and everybody may read it; the one that was read is free. */
+/* Waits until the next stage is complete and all threads may read it; the one that was read before it is then
+ * free. */
 static __device__ __forceinline__ void next_stage_ready()
 {
     cp_async_wait<STAGES - 2>();
     __syncthreads();
 }
 
-struct fragments {
-    float a[2][TM], b[2][TN];
+#include "gt_fragments.cuh"
 
-    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
-    {
-        load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
-        load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
-    }
-};
-
-/* Where the first piece of a thread's rows and columns lies within the block's tile. */
+/* Position of the first piece of a thread's rows and columns within the block's tile. */
 struct thread_place {
     int row, column;
 };
@@ -105,7 +97,7 @@ static __device__ __forceinline__ struct thread_place place_of(int thread)
     return {warp / WARPS_N * WM + lane.m * CHUNK_M, warp % WARPS_N * WN + lane.n * CHUNK_N};
 }
 
-/* The block's walk through the stages, in step with `stream`. */
+/* The block's iteration over the stages, in step with `stream`. */
 struct walk {
     struct stream in;
     struct fragments f;
@@ -137,7 +129,7 @@ struct walk {
         f.load(0, at_a, at_b, 0);
     }
 
-    /* On to the next stage, `resident_step` floats further in the resident operand. */
+    /* Advances to the next stage, `resident_step` floats further in the resident operand. */
     __device__ __forceinline__ void move_on(int resident_step)
     {
         at_a += SIDE == 0 ? resident_step : next - now;
@@ -147,8 +139,9 @@ struct walk {
         next = next == (STAGES - 1) * STAGE_FLOATS ? 0 : next + STAGE_FLOATS;
     }
 
-    /* sum += the products of one stage. The last step's fragments are in registers when the stage is left;
-     * the next stage's come to the other set, or after their use where BK is odd. */
+    /* sum += the products of one stage. When the stage is released, the fragments of its last step are in
+     * registers. The first fragments of the next stage are loaded into the other set or, where BK is odd,
+     * into the same set after its last use. */
     __device__ __forceinline__ void multiply_stage(float (&sum)[TM][TN], const struct view &v,
                                                    int resident_step)
     {
@@ -185,77 +178,10 @@ struct walk {
 
 #include "resident_flow.cuh"
 
-static __device__ __forceinline__ void store(const struct gemm_args &args, const struct view &v, int stream_x,
-                                             const float (&sum)[TM][TN], float alpha, float beta)
-{
-    const struct thread_place place = place_of(thread_index());
-    float *const c = args.c + blockIdx.z * args.stride_c;
-    const int row = (SIDE == 0 ? v.resident_x : stream_x) + place.row;
-    const int column = (SIDE == 0 ? stream_x : v.resident_x) + place.column;
-    const bool inside =
-        v.resident_end - v.resident_x >= RESIDENT_X && v.stream_end - stream_x >= STREAM_X; /* of C, wholly */
-    if (inside && beta == 0.0f)
-        store_inner_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, args.ldc, row, column, sum,
-                                                                               alpha);
-    else if (beta == 0.0f)
-        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false, true>(
-            c, args.ldc, args.m, args.n, row, column, sum, alpha, beta);
-    else
-        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true, true>(c, args.ldc, args.m, args.n,
-                                                                               row, column, sum, alpha, beta);
-}
-
-/* C = beta * C, where there are no products to add. */
-static __device__ __forceinline__ void scale(const struct gemm_args &args, const struct view &v, float beta)
-{
-    float *const c = args.c + blockIdx.z * args.stride_c;
-    int x = v.stream_x;
-#pragma unroll 1
-    for (int left = v.tiles; left > 0; left--) {
-#pragma unroll 1
-        for (int i = thread_index(); i < BM * BN; i += THREADS) {
-            const int row = (SIDE == 0 ? v.resident_x : x) + i / BN,
-                      column = (SIDE == 0 ? x : v.resident_x) + i % BN;
-            const float nothing = 0.0f;
-            float *const at = c + row * args.ldc + column;
-            if (row >= args.m || column >= args.n) continue;
-            if (beta == 0.0f) store_scaled<1, false>(at, &nothing, 0.0f, 0.0f);
-            else store_scaled<1, true>(at, &nothing, 0.0f, beta);
-        }
-        if (left > 1) x += v.step_x;
-    }
-}
-
 #if LOADER == 1
 typedef struct walk block_walk;
 #else
 typedef struct flow block_walk;
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
-{
-    const struct view v = view_of(args);
-    const float alpha = scalar_of(args.alpha_device, args.alpha);
-    const float beta = scalar_of(args.beta_device, args.beta);
-    if (alpha == 0.0f || v.k.tiles == 0) {
-        scale(args, v, beta);
-        return;
-    }
-    block_walk walk;
-    walk.start(v);
-
-    /* 0, which the assembler must not know (simt.cu says why). */
-    const float zero = args.k < 0 ? 1.0f : 0.0f;
-    int x = v.stream_x;
-#pragma unroll 1
-    for (int left = v.tiles; left > 0; left--) {
-        float sum[TM][TN];
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int j = 0; j < TN; j++) sum[i][j] = zero;
-        walk.multiply(sum, v);
-        store(args, v, x, sum, alpha, beta);
-        if (left > 1) x += v.step_x;
-    }
-}
+#include "gt_stream.cuh"

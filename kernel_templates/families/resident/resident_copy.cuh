@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* resident_copy.cuh — both operands of the resident kernel on their way to shared memory: by cp.async or, of
+/* resident_copy.cuh — copies both operands of the resident kernel to shared memory: by cp.async or, with
  * LOADER 3, by bulk copies of whole rows of k.
  *
- * In shared memory either is rows of k. Where it runs across k in memory, too, rows are copied as they are
- * (gt_load.cuh). Where it runs along k it is transposed on its way, float by float: lanes lie 8 along k and 4
- * across, so that sectors of memory are used whole, and what they bring meets 32 different banks; or, where
- * BK allows, all 32 along k, for one line of memory at a time.
+ * In shared memory each operand is rows of k. Where it is contiguous across k in memory, too, rows are copied
+ * as they are (gt_load.cuh). Where it is contiguous along k, it is transposed float by float while it is
+ * copied: the lanes of a warp lie 8 along k and 4 across, so that sectors of memory are used whole and the
+ * stores use 32 different banks; or, where BK allows, all 32 lie along k and read one line of memory at a
+ * time.
  */
 #ifndef GT_RESIDENT_COPY_CUH
 #define GT_RESIDENT_COPY_CUH
 
 #define ALONG (BK % 32 == 0 ? 32 : 8) /* lanes of a warp along k */
 
-/* Start copying the resident operand: rows of k as the stages have them, the first tile's remainder and its
- * zeros first. */
+/* Starts copying the resident operand: rows of k in the order of the stages, the first tile's remainder and
+ * its zeros first. */
 static __device__ __forceinline__ void copy_resident(float *to, const struct view &v)
 {
     constexpr int LANES_K = RESIDENT_ALONG_K ? ALONG : 1, LANES_X = 32 / LANES_K;
@@ -32,15 +33,15 @@ static __device__ __forceinline__ void copy_resident(float *to, const struct vie
     }
 }
 
-/* Tiles of an operand that runs along k, transposed on their way. Used as tile_loader is, but what lies
- * beyond the edge is zero. */
+/* Tiles of an operand that is contiguous along k, transposed while they are copied. Used like tile_loader,
+ * but elements beyond the edge are zero. */
 struct tile_transposer {
-    static constexpr int ROWS = THREADS / ALONG; /* of the matrix, side by side over the threads */
+    static constexpr int ROWS = THREADS / ALONG; /* rows of the matrix side by side over the threads */
     static constexpr int PASSES_X = (STREAM_X + ROWS - 1) / ROWS, PASSES_K = (BK + ALONG - 1) / ALONG;
 
     const float *from;
     long long pass_bytes;
-    int k, x, x_left; /* place in the tile; rows of the matrix from there to its end */
+    int k, x, x_left; /* position in the tile; rows of the matrix from there to its end */
 
     __device__ __forceinline__ void start(const float *matrix, long long leading, int x0, int x_end, int k0,
                                           int thread)
@@ -77,10 +78,10 @@ template <> struct stream_loader<true> {
     using type = tile_transposer;
 };
 
-/* The streamed operand on its way to the stages: its tiles, and k within each, as one sequence. */
+/* Copies the streamed operand to the stages: its tiles, and k within each, as one sequence. */
 struct stream {
     stream_loader<STREAM_ALONG_K>::type loader;
-    int x, tiles, k_left; /* first column of the tile; how many are left; stages left of this one */
+    int x, tiles, k_left; /* first column of the tile; tiles left; stages left of this tile */
 
     __device__ __forceinline__ void start(const struct view &v)
     {
@@ -104,7 +105,7 @@ struct stream {
     }
 };
 
-/* The same with two mbarriers for each stage: every thread copies its share. */
+/* The same with two mbarriers per stage: every thread copies its share. */
 struct shared_stream : stream {
     static constexpr int ARRIVALS = THREADS;
 
@@ -117,11 +118,11 @@ struct shared_stream : stream {
     }
 };
 
-/* By bulk copies, one for each row of k, which the warps start in turn: for each stage another one. */
+/* By bulk copies, one for each row of k. The warps take turns: each stage is copied by the next warp. */
 struct bulk_stream {
     static constexpr int ARRIVALS = 1;
 
-    int x, tiles, k, turn; /* place of the next stage; tiles left; stages until it is this warp's turn */
+    int x, tiles, k, turn; /* x and k of the next stage; tiles left; stages until it is this warp's turn */
 
     __device__ __forceinline__ void start(const struct view &v)
     {
@@ -131,7 +132,7 @@ struct bulk_stream {
         turn = __shfl_sync(0xffffffffu, thread_index() / 32, 0);
     }
 
-    /* Zeros after the first stage's rows. */
+    /* Zeros after the rows of the first stage. */
     __device__ __forceinline__ void fill_up(float *stage, const struct view &v)
     {
         const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* resident_flow.cuh — the walk through the stages without a barrier of the whole block: each stage has two
+/* resident_flow.cuh — iterates over the stages without a barrier of the whole block: each stage has two
  * mbarriers, one that says it is full and one that says it is free.
  *
- *     warp 0   k 0 | k 1 | k 2 | store C | k 0 | k 1 ...   A warp waits until the stage that it wants to
- *     warp 1    k 0 | k 1 | k 2 | store C | k 0 ...        read is full, and before it copies to another
- *     warp 2   k 0 | k 1 |  k 2 | store C | ...            one, until all warps have left what lay there.
+ *     warp 0   k 0 | k 1 | k 2 | store C | k 0 | k 1 ...   A warp waits until the stage that it is to
+ *     warp 1    k 0 | k 1 | k 2 | store C | k 0 ...        read is full. Before it copies to another
+ *     warp 2   k 0 | k 1 |  k 2 | store C | ...            one, it waits until all warps have left that.
  *
  * A stage is refilled LAG stages after it was left: one warp may store C while another still multiplies. A
- * tile of C is so many groups of UNROLL rows of k; the first stage ends with rows of zeros where k is not a
- * multiple of it.
+ * tile of C consists of groups of UNROLL rows of k; where k is not a multiple of UNROLL, the first stage ends
+ * with rows of zeros.
  */
 #ifndef GT_RESIDENT_FLOW_CUH
 #define GT_RESIDENT_FLOW_CUH
 
 #define LAG   (STAGES > 2 ? 2 : 1)
-#define AHEAD (STAGES - LAG) /* stages on their way while one is read */
+#define AHEAD (STAGES - LAG) /* stages in flight while one is read */
 
-/* A place in the ring of stages, and the parity of the round. */
+/* A position in the ring of stages, and the parity of the round. */
 struct ring_place {
     int stage;
     unsigned parity;
@@ -29,7 +29,7 @@ struct ring_place {
     }
 };
 
-/* The block's walk through the stages, in step with what is copied. */
+/* The block's iteration over the stages, in step with the copies. */
 struct flow {
     flow_stream in;
     struct fragments f;
@@ -37,7 +37,7 @@ struct flow {
     struct mbarrier *full, *empty;
     shared_place at_resident, at_stream;
     struct ring_place read, fill;
-    int rows_left, stages_left; /* of the stage, of the tile */
+    int rows_left, stages_left; /* left of the stage, left of the tile */
 
     __device__ __forceinline__ void start(const struct view &v)
     {
@@ -75,7 +75,7 @@ struct flow {
         f.load(set, SIDE == 0 ? at_resident : at_stream, SIDE == 0 ? at_stream : at_resident, k);
     }
 
-    /* The next copies, to a stage that all warps have left. */
+    /* Starts the next copies, into a stage that all warps have left. */
     __device__ __forceinline__ void copy(const struct view &v)
     {
         in.copy(stages + fill.stage * STAGE_FLOATS, full + fill.stage, empty + fill.stage, fill.parity ^ 1,
@@ -83,8 +83,8 @@ struct flow {
         fill.move_on();
     }
 
-    /* From the last group of a stage to the next stage, whose first row then lies UNROLL rows further on, as
-     * if the group were followed by another one. Whether that is still the same tile. */
+    /* From the last group of a stage to the next stage. Pointers are set so that its first row is UNROLL rows
+     * further on, as if another group followed. Returns whether the next stage belongs to the same tile. */
     __device__ __forceinline__ bool next_stage(const struct view &v)
     {
         const int rows = stages_left == v.k.tiles ? v.first_rows : BK;

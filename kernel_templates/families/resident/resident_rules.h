@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* resident_rules.h — derived sizes of the resident kernel, and which configurations are correct.
  *
- * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_resident.c, which
- * has checked the range of each parameter by then). Each rule begins with the last parameter, in the
- * template's order, that it reads.
+ * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (family_template.h, which has
+ * checked the range of each parameter by then). Each rule begins with the last parameter, in the template's
+ * order, that it reads.
  */
 #ifndef GT_RESIDENT_SIZES
 #define GT_RESIDENT_SIZES
@@ -25,13 +25,13 @@
 #define STREAM_ALONG_K   (SIDE == 0 ? TRANS_B : !TRANS_A)
 
 /* A row of k in shared memory, in floats: a multiple of 16 bytes, and one vector more where the operand may
- * be transposed on its way, so that what lanes bring side by side meets different banks. */
+ * be transposed while it is copied, so that the stores of neighbouring lanes use different banks. */
 #define STRIDE_RESIDENT ((RESIDENT_X + 3) / 4 * 4 + 4)
 #define STRIDE_STREAM   ((STREAM_X + 3) / 4 * 4 + (STREAM_ALONG_K ? 4 : 0))
 #define STRIDE_A        (SIDE == 0 ? STRIDE_RESIDENT : STRIDE_STREAM)
 #define STRIDE_B        (SIDE == 0 ? STRIDE_STREAM : STRIDE_RESIDENT)
 #define STAGE_FLOATS    (BK * STRIDE_STREAM)
-#define BARRIER_FLOATS  (LOADER == 1 ? 0 : 4 * STAGES) /* two mbarriers a stage */
+#define BARRIER_FLOATS  (LOADER == 1 ? 0 : 4 * STAGES) /* two mbarriers per stage */
 #define RESIDENT_FLOATS (BK * STRIDE_RESIDENT)         /* for each tile of k */
 #define K_STEP          (LOADER == 1 ? BK : UNROLL)    /* zeros fill k up to a multiple of it */
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_pack.cuh — the kernel before a product: an operand whose rows no vector fits, or which runs the other
- * way than shared memory, is copied into the workspace first.
+/* gt_pack.cuh — a kernel that runs before the product and copies an operand into the workspace: one whose
+ * rows are not aligned for vectors, or which is contiguous along k.
  *
- * There it is k rows of x (m for A, n for B), `row` floats apart, zeros behind the last x
- * (simt_workspace.h). Memory limits this kernel, if enough loads are on their way: each thread has 8. Single
- * floats, since vectors fit nowhere; a warp reads and writes 128 bytes side by side all the same.
+ * The copy is k rows of x (m for A, n for B), `row` floats apart, with zeros after the last x
+ * (simt_workspace.h). Memory bandwidth limits this kernel if enough loads are in flight: each thread has 8.
+ * It moves single floats, since vectors would not be aligned; a warp still reads and writes 128 contiguous
+ * bytes.
  *
  *     x contiguous: copied            k contiguous: through shared memory
  *
@@ -19,7 +20,7 @@
 #include "gt_memory.cuh"
 #include "simt_workspace.h"
 
-/* Where a matrix lies, and where it goes. */
+/* The matrix to pack, and its destination. */
 struct packing {
     const float *from;
     long long ld;
@@ -34,7 +35,7 @@ template <bool TRANSPOSE> static __device__ __forceinline__ void pack_tile(const
     constexpr int TILE_K = PACK_TILE_K(TRANSPOSE), TILE_X = PACK_TILE_X(TRANSPOSE);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if constexpr (TRANSPOSE) {
-        constexpr int STRIDE = TILE_K + 1; /* a column of it meets 32 banks */
+        constexpr int STRIDE = TILE_K + 1; /* a column covers all 32 banks */
         const int tiles_k = (p.k_end - 1) / TILE_K + 1;
         const int k0 = tile % tiles_k * TILE_K, x0 = tile / tiles_k * TILE_X;
         float value[TILE_X / PACK_WARPS][TILE_K / 32];

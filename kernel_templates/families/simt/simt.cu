@@ -8,24 +8,25 @@
  *        |     |     |          | 0 2 4..14 |
  *     BM |-----+-----|       WM | 1 3 5..15 |       TN        4 rows of A  x  4 columns of B
  *        |     |warp |          | 16 ..  30 |     +----+      read by one 16-byte load each,
- *        +-----------+          | 17 ..  31 |  TM |    |      so that a warp's loads meet every
- *         THREADS =             +-----------+     +----+      bank of shared memory alike
+ *        +-----------+          | 17 ..  31 |  TM |    |      so that a warp's loads use every
+ *         THREADS =             +-----------+     +----+      bank of shared memory equally
  *         32 BM/WM BN/WN WARPS_K
  *
  *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> TM x TN sums
  *       cp.async, STAGES - 1 tiles ahead, or              one k ahead
  *       registers, loaded two tiles ahead, stored one ahead
  *
- * A lies in shared memory as [k][m] and B as [k][n]; an operand that lies otherwise in memory is transposed
- * on its way through registers, or by a kernel before this one, which also mends rows that no vector fits
- * (PACK, gt_pack.cuh). Blocks may share a tile of C and cut k among them (SPLIT_K); their parts are added by
- * a kernel behind this one (REDUCE 0, gt_reduce.cuh), by the last of them to arrive (1, gt_arrive.cuh) or by
- * all of them, as a cluster (2 to 8, gt_cluster.cuh). Teams of warps may share out each tile's k (WARPS_K,
- * gt_teams.cuh). One barrier a tile, which with LOADER 2 threads pass in two steps. The main loop holds no
- * branch and no guard: a ragged end of k is the first tile and handled before the loop; rows and columns
- * beyond the edge of C read what lies at the edge, and are not stored.
+ * In shared memory A is stored as [k][m] and B as [k][n]. An operand with another layout in global memory is
+ * transposed: in registers while it is copied, or by a kernel that runs before this one and also aligns rows
+ * for vectors (PACK, gt_pack.cuh). Blocks may share a tile of C and divide k among them (SPLIT_K). Their
+ * parts are added by a kernel that runs after this one (REDUCE 0, gt_reduce.cuh), by the last block to arrive
+ * (1, gt_arrive.cuh), or by all of them as a cluster (2 to 8, gt_cluster.cuh). Teams of warps may divide the
+ * k of each tile (WARPS_K, gt_teams.cuh). There is one barrier per tile; with LOADER 2 its arrival and its
+ * wait are separate. The main loop has no branch and no guard: the first tile takes the remainder of k and is
+ * handled before the loop; rows and columns beyond the edge of C read the elements at the edge, and are not
+ * stored.
  *
- * Parameters (-D), each against what: template_simt.c; which go together: simt_rules.h; what limits speed:
+ * Parameters (-D), each against what: simt_params.def; which go together: simt_rules.h; what limits speed:
  * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -46,7 +47,7 @@
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "simt_rules.h"
 
-/* Where the block's item of the batch begins in the workspace, and what lies where in it. */
+/* Offsets in the workspace for the block's batch item. */
 static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
 {
     return workspace_item(PACK, LAST_BLOCK ? BM : 0, LAST_BLOCK ? BN : 0, args.m, args.n, args.k,
@@ -59,7 +60,7 @@ static __device__ __forceinline__ float *base_of(const struct gemm_args &args,
     return args.workspace + (LAST_BLOCK ? args.counters : 0) + blockIdx.z * item.floats;
 }
 
-/* What the main loop reads: an operand, or what gemm_pack made of it, whose rows no vector straddles. */
+/* What the main loop reads: an operand, or its packed copy (gemm_pack), whose rows are padded for vectors. */
 struct source {
     const float *matrix;
     long long ld;
@@ -81,14 +82,14 @@ static __device__ __forceinline__ struct source source_of_b(const struct gemm_ar
     return {base_of(args, item) + item.b, row, row};
 }
 
-/* The barrier of a stage (TWO_STEPS) lies in the gap behind A's first row. */
+/* The mbarrier of a stage (TWO_STEPS) is stored in the padding after A's first row. */
 static __device__ __forceinline__ struct mbarrier *barrier_of(float *stage)
 {
     return reinterpret_cast<struct mbarrier *>(stage + STRIDE_A - 4);
 }
 
-/* Where a warp arrives when it has stored what it had in registers, and so is done with the stage before the
- * one that it reads; and a thread, as soon as its copies have landed. */
+/* One mbarrier per stage. A warp arrives when it has stored the values that it held in registers, and so no
+ * longer reads the previous stage. A thread arrives as soon as its asynchronous copies have landed. */
 static __device__ __forceinline__ void start_barriers(float *stages, int thread)
 {
     if constexpr (!TWO_STEPS) return;
@@ -102,7 +103,8 @@ static __device__ __forceinline__ void start_barriers(float *stages, int thread)
     __syncthreads();
 }
 
-/* All threads have passed the last of them: their places may be used for something else. */
+/* Called when all threads have passed the last mbarrier. Afterwards the stages' memory may be used for
+ * something else. */
 static __device__ __forceinline__ void end_barriers(float *stages, int thread)
 {
     if constexpr (!TWO_STEPS) return;
@@ -112,13 +114,13 @@ static __device__ __forceinline__ void end_barriers(float *stages, int thread)
     __syncthreads();
 }
 
-/* Both operands on their way to a stage. */
+/* The loaders of both operands. */
 struct operands {
     operand<tile_loader<BM, BK, STRIDE_A, VA, THREADS, !ALONG_M>, ASYNC_A> a;
     operand<tile_loader<BN, BK, STRIDE_B, VB, THREADS, !ALONG_N>, ASYNC_B> b;
-    bool leads; /* its warp */
+    bool leads; /* the lane that arrives for its warp */
 
-    /* awaited: next_stage_ready() will ask for the stage. */
+    /* awaited: whether next_stage_ready() will wait for this stage. */
     template <bool GUARD>
     __device__ __forceinline__ void copy(float *stage, bool valid, bool awaited, int count)
     {
@@ -145,8 +147,8 @@ struct operands {
     }
 };
 
-/* The stage that comes next is complete and everybody may read it; the one that was read, or (TWO_STEPS) the
- * one before that, is free. parity: of the turns around all stages. */
+/* Waits until the next stage is complete and all threads may read it. The stage that was read before it, or
+ * (TWO_STEPS) the one before that, is then free. parity: of the rounds through all stages. */
 static __device__ __forceinline__ void next_stage_ready(float *stage, unsigned parity)
 {
     if constexpr (TWO_STEPS) {
@@ -157,8 +159,8 @@ static __device__ __forceinline__ void next_stage_ready(float *stage, unsigned p
     }
 }
 
-/* Nothing is on its way to shared memory any more, not even the zeros of copies beyond the last tile: after a
- * barrier it may be used for something else. */
+/* Waits until no copy to shared memory is in flight, including the zero fills beyond the last tile. After a
+ * barrier the memory may be used for something else. */
 static __device__ __forceinline__ void wait_for_copies()
 {
     if constexpr (!ASYNC_A && !ASYNC_B) return;
@@ -166,18 +168,10 @@ static __device__ __forceinline__ void wait_for_copies()
     cp_async_wait<0>();
 }
 
-struct fragments {
-    float a[2][TM], b[2][TN];
+#include "gt_fragments.cuh"
 
-    __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
-    {
-        load_fragment<TM, CHUNK_M, LANES_M>(a[set], at_a + k * STRIDE_A);
-        load_fragment<TN, CHUNK_N, LANES_N>(b[set], at_b + k * STRIDE_B);
-    }
-};
-
-/* Where the first piece of a thread's rows and columns lies within the block's tile, and which share of each
- * tile of k is its team's. */
+/* Position of the first piece of a thread's rows and columns within the block's tile, and its team's share of
+ * each tile of k. */
 struct thread_place {
     int row, column, team;
 };
@@ -201,8 +195,8 @@ static __device__ __forceinline__ int following(int stage)
     return stage == (STAGES - 1) * STAGE_BYTES ? 0 : stage + STAGE_BYTES;
 }
 
-/* To 0, which the assembler must not know: it clears registers two by two, and such pairs would keep it from
- * spreading the accumulators over the banks of the register file. */
+/* Sets the sums to a 0 that is hidden from the assembler: it clears registers known to be 0 in pairs, and
+ * such pairs would keep it from spreading the accumulators over the banks of the register file. */
 static __device__ __forceinline__ void clear(const struct gemm_args &args, float (&sum)[TM][TN])
 {
     const float zero = args.k < 0 ? 1.0f : 0.0f;
@@ -233,7 +227,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, i <= range.tiles, 0);
     in.put(stages);
     in.fetch<false>(range.tiles > 1, 0);
-    clear(args, sum); /* not before the first loads are on their way */
+    clear(args, sum); /* after the first loads have been issued */
     next_stage_ready(stages, 0);
 
     const struct thread_place place = place_of(thread);
@@ -277,11 +271,11 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         next = following(next);
     }
     if constexpr (TWO_STEPS)
-        __syncwarp(); /* lanes that waited by themselves; barriers of blocks want whole warps */
+        __syncwarp(); /* lanes may have diverged while they waited; block barriers need whole warps */
 }
 
-/* The block's sums go to its part of the tile, times alpha. True for the last block of the tile, whose sums
- * are then those of all of k. */
+/* Stores the block's sums, times alpha, as its part of the tile. Returns true for the last block of the tile;
+ * its sums are then those of all of k. */
 static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args, float (&sum)[TM][TN],
                                                    float alpha)
 {
@@ -301,7 +295,8 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
 using cluster = cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>;
 static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
 
-/* The sums of all teams of the block, and of all blocks of its cluster, to m x n elements of C from c on. */
+/* Adds the sums of all teams of the block, and of all blocks of its cluster, and stores them to m x n
+ * elements of C from c on. */
 static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], bool multiplied, float alpha,
                                                   float beta, float *c, long long ldc, int m, int n)
 {
@@ -327,15 +322,9 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], bo
     if constexpr (CLUSTER) cluster::add(inbox, c, ldc, m, n, beta);
 }
 
-/* Whether the registers hold more than sums, fragments and what the loaders need. */
+/* Whether the registers have room for more than sums, fragments and the loaders' state. */
 static constexpr int REGISTERS = 65536 / (THREADS * MIN_BLOCKS);
 static constexpr bool ROOMY = REGISTERS >= TM * TN + 2 * (TM + TN) + 80 && TM * TN + 2 * (TM + TN) <= 160;
-
-#if REDUCE > 1
-#define TOGETHER __cluster_dims__(1, REDUCE, 1)
-#else
-#define TOGETHER
-#endif
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
@@ -348,7 +337,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     if (range.tiles > 0) multiply(args, origin, range, sum);
     else clear(args, sum);
 
-    /* Two divisions, or two registers during the main loop. */
+    /* Recomputing this costs two divisions; keeping it would cost two registers in the main loop. */
     if constexpr (!ROOMY) origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     const struct thread_place place = place_of(thread_index());
     float *c = args.c + blockIdx.z * args.stride_c;

@@ -3,10 +3,10 @@
  *
  * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))
  * return why;` before compiling (template_simt.c, which has checked the range of each parameter by then, so
- * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. Each begins with
- * the last parameter, in the template's order, that it reads: with only the first values known, the host
- * tests those rules that need no more (check_prefix), and the kernel ignores it. A rule is about being
- * correct; opinions about being fast belong in configs/spaces.
+ * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. Each rule begins
+ * with the last parameter, in the template's order, that it reads: when only the first values are known, the
+ * host tests the rules that need no others (check_prefix). The kernel ignores this argument. Rules are only
+ * about correctness; values that are worth trying belong in configs/spaces.
  */
 #ifndef GT_SIMT_SIZES
 #define GT_SIMT_SIZES
@@ -14,7 +14,7 @@
 #define LANES_M (WM / TM) /* the lane grid of a warp */
 #define LANES_N (WN / TN)
 #define WARPS_N (BN / WN)
-#define WARPS   ((BM / WM) * (BN / WN)) /* that share out the tile of C; WARPS_K such teams share out k */
+#define WARPS   ((BM / WM) * (BN / WN)) /* that divide the tile of C; WARPS_K such teams divide k */
 #define THREADS (32 * WARPS * WARPS_K)
 #define TEAM_K  (BK / WARPS_K) /* k of a tile that each team multiplies */
 
@@ -23,15 +23,15 @@
 #define CHUNK_N (TN % 4 == 0 ? 4 : TN % 2 == 0 ? 2 : 1)
 
 /* A row of k of a tile in shared memory, in floats. Padded by one 16-byte vector: rows stay aligned, and a
- * transposing store, which walks down a column, meets different banks. */
+ * transposing store, which goes down a column, uses different banks. */
 #define STRIDE_A     ((BM + 3) / 4 * 4 + 4)
 #define STRIDE_B     ((BN + 3) / 4 * 4 + 4)
 #define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
 #define STAGE_BYTES  (4 * STAGE_FLOATS)
 
-/* Who adds the parts of a k that is cut: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
- * cluster of so many blocks. Teams hold a tile of C each where the stages were; the inbox of a cluster lies
- * behind them. */
+/* Who adds the parts when k is split: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
+ * cluster of that many blocks. Each team's tile of C uses the memory of the stages; the inbox of a cluster
+ * follows. */
 #define LAST_BLOCK   (REDUCE == 1)
 #define CLUSTER      (REDUCE > 1 ? REDUCE : 0)
 #define STRIDE_C     ((BN + 3) / 4 * 4 + 4)
@@ -46,16 +46,17 @@
 #define PACK_A (PACK % 2 == 1)
 #define PACK_B (PACK / 2 == 1)
 
-/* Whether an operand comes with the contiguous direction that it has in shared memory: m, n. */
+/* Whether an operand is contiguous along m or n when it is loaded, as it is in shared memory. */
 #define ALONG_M (TRANS_A || PACK_A)
 #define ALONG_N (!TRANS_B || PACK_B)
 
-/* Which operand reaches shared memory by cp.async. */
+/* Whether an operand reaches shared memory by cp.async. */
 #define ASYNC_A (LOADER == 3 || (LOADER > 0 && ALONG_M))
 #define ASYNC_B (LOADER == 3 || (LOADER > 0 && ALONG_N))
 
-/* Whether threads arrive within a tile at the barrier at its end. Who has passed that knows only that the
- * others are done with the tile before, so copies run one tile less ahead than stages would allow. */
+/* Whether threads arrive at a tile's barrier before they have finished the tile. A thread that has passed the
+ * barrier then only knows that the others have finished the tile before, so copies run one tile less ahead
+ * than the stages would allow. */
 #define TWO_STEPS   (LOADER == 2)
 #define TILES_AHEAD (TWO_STEPS ? STAGES - 2 : STAGES - 1)
 
@@ -94,4 +95,12 @@ RULE_OP(VB, LOADER != 3 || ALONG_N || VB == 1, "LOADER 3 transposes by single fl
 RULE_OP(PACK, LOADER != 3 || !ALONG_M || !ALONG_N, "LOADER 3 has nothing to transpose: that is LOADER 1")
 RULE_OP(PACK, LOADER == 0 || LOADER == 2 || ASYNC_A || ASYNC_B,
         "LOADER 1 has nothing to copy: both operands are transposed on the way")
+#endif
+
+/* Rules for the host alone: values that the kernel accepts but that have no effect, and launch-time
+ * parameters. */
+#ifdef HOST_RULES
+RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
+RULE_OP(STORE_AT, !ASYNC_A || !ASYNC_B || TWO_STEPS || STORE_AT == UNROLL / 2,
+        "STORE_AT means nothing where no operand takes registers: only UNROLL / 2 is taken")
 #endif

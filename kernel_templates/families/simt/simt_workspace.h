@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* simt_workspace.h — what a launch of simt keeps in the workspace, and where; read by host (C) and kernels
- * (CUDA C++).
+/* simt_workspace.h — the layout of the workspace of a simt launch; read by host (C) and kernels (CUDA C++).
  *
  *     counters | item 0: A packed, B packed, parts | item 1: ...
  *
- * A packed operand is k rows of x (m for A, n for B), whichever way it lies in memory: the order of shared
- * memory, so that nothing is transposed later. Rows begin at lines of 128 bytes, hence vectors of any width
- * fit, and end in zeros. Parts are the partial products of a k that is cut, one for each split:
+ * A packed operand is k rows of x (m for A, n for B), whatever the layout of the original. This is the order
+ * of shared memory, so that nothing is transposed later. Rows begin at 128-byte lines, so that vectors of any
+ * width are aligned, and end in zeros. Parts are the partial products when k is split, one for each split:
  *
  *   REDUCE 0        of all of C, row-major with leading dimension n; gemm_reduce adds them
  *   REDUCE 1        of each tile of C, in the order of threads; the last block of a tile to arrive adds them
@@ -18,13 +17,13 @@
 #define PACK_THREADS 256
 #define PACK_LINE    32 /* floats */
 
-/* The tile of a block that packs: wide where memory is contiguous. */
+/* Tile of a block of gemm_pack: wide along the contiguous direction. */
 #define PACK_TILE_K(transpose) ((transpose) ? 64 : 16)
 #define PACK_TILE_X(transpose) ((transpose) ? 32 : 128)
 
-#define PACK_SMEM_BYTES (4 * 32 * 65) /* a tile to transpose, a column of which meets 32 banks */
+#define PACK_SMEM_BYTES (4 * 32 * 65) /* a tile to transpose, a column of which covers 32 banks */
 
-#define COUNTERS_UNIT 64 /* the items behind the counters begin at a line, too */
+#define COUNTERS_UNIT 64 /* the items after the counters begin at a line, too */
 
 #ifdef __CUDACC__
 #define GT_DEVICE __device__ __forceinline__
@@ -38,20 +37,20 @@ static GT_DEVICE long long packed_row(long long x)
     return (x + PACK_LINE - 1) / PACK_LINE * PACK_LINE;
 }
 
-/* Blocks that pack an operand. */
+/* Number of blocks that pack an operand. */
 static GT_DEVICE long long pack_blocks(int transpose, long long x, long long k)
 {
     return ((x + PACK_TILE_X(transpose) - 1) / PACK_TILE_X(transpose)) *
            ((k + PACK_TILE_K(transpose) - 1) / PACK_TILE_K(transpose));
 }
 
-/* An item of the batch: where the packed B and the parts begin, A being at 0, and the step to the next item.
- * All in floats. */
+/* A batch item: the offsets of its packed B and of its parts (its packed A is at 0), and the step to the next
+ * item. All in floats. */
 struct workspace_item {
     long long b, parts, floats;
 };
 
-/* tile_m, tile_n: REDUCE 1, parts are tiles of that size; 0, 0: they are all of C. */
+/* tile_m, tile_n: size of the parts with REDUCE 1, which are tiles; 0, 0: the parts are all of C. */
 static GT_DEVICE struct workspace_item workspace_item(int pack, int tile_m, int tile_n, long long m,
                                                       long long n, long long k, int splits)
 {

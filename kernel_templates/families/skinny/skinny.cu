@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* skinny.cu — C[m,n] = alpha * op(A) * op(B) + beta * C for few rows or few columns, in strict FP32.
  *
- * One of the operands is large and read once: time is its bytes over the memory's speed, if enough of them
- * are on their way at any time. It is streamed from global memory to registers, past shared memory; the small
- * operand waits in shared memory. With few rows (SIDE 0) B is streamed. Few columns (SIDE 1) are the same
- * problem transposed, C^T = B^T A^T: A is streamed. Below, rows r are those of the small operand (m of SIDE
- * 0, n of SIDE 1), columns x those of the streamed one (n, m).
+ * One of the operands is large and read once: the time is its size divided by the bandwidth of the memory, if
+ * enough loads are in flight. It is streamed from global memory to registers, bypassing shared memory, which
+ * holds the small operand. With few rows (SIDE 0) B is streamed. Few columns (SIDE 1) are the same problem
+ * transposed, C^T = B^T A^T: A is streamed. Below, rows r are those of the small operand (m of SIDE 0, n of
+ * SIDE 1), columns x those of the streamed one (n, m).
  *
  *     STREAM_ALONG_K = 0                           STREAM_ALONG_K = 1
  *
@@ -24,9 +24,9 @@
  * All lanes of all WARPS_K warps that share columns divide k, and blocks divide it further (SPLIT_K). The
  * sums are added within a warp by shuffles, among warps through shared memory, and among blocks by a cluster
  * (REDUCE 2 to 8) or through the workspace by the last block of a tile to arrive (REDUCE 1): always in the
- * same order, so the same call gives the same bits, whoever is last.
+ * same order, so the same call gives the same bits, whichever block is last.
  *
- * Parameters (-D), each against what: template_skinny.c; which go together: skinny_rules.h; what limits
+ * Parameters (-D), each against what: skinny_params.def; which go together: skinny_rules.h; what limits
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
@@ -47,12 +47,12 @@ struct view {
     const float *small, *stream;
     long long small_ld, stream_ld;
     int rows, columns, first_column; /* of the block's tile */
-    /* Range of k; the first step takes the remainder, the others are whole. No steps (or less) for a block of
-     * a cluster that k does not reach. */
+    /* Range of k; the first step takes the remainder, the others are whole. steps <= 0 for a block of a
+     * cluster whose range begins beyond k. */
     int begin, end, first, steps;
 };
 
-/* Without `used` the operands are not touched. */
+/* If not `used`, the operands are not accessed. */
 static __device__ __forceinline__ struct view view_of(const struct gemm_args &args, bool used)
 {
     const float *a = args.a + blockIdx.z * args.stride_a, *b = args.b + blockIdx.z * args.stride_b;
@@ -80,9 +80,9 @@ static __device__ __forceinline__ struct view view_of(const struct gemm_args &ar
 /* Rows of the small operand that are multiplied together. */
 #define GROUP_ROWS 4
 
-/* sum += s[e] * stream for one k of a fragment and the rows from r on. The register file gives two values of
- * different banks a cycle and keeps those that the next instruction wants again: hence back and forth, so
- * that one factor stays. */
+/* sum += s[e] * stream for one k of a fragment and the rows from r on. The register file reads two values of
+ * different banks in a cycle and keeps those that the next instruction uses again. So the rows are walked
+ * back and forth, and one factor stays the same. */
 static __device__ __forceinline__ void add_rows(float (&sum)[ROWS_W][TX], int r, const float (&s)[GROUP_ROWS],
                                                 const struct fragment &stream, int i)
 {
@@ -99,7 +99,7 @@ static __device__ __forceinline__ void add_rows(float (&sum)[ROWS_W][TX], int r,
 static __device__ __forceinline__ void multiply(float (&sum)[ROWS_W][TX], const struct fragment &stream,
                                                 const float *small)
 {
-    constexpr int PIECE = STREAM_ALONG_K ? VX : K_LANE; /* k of a lane that follow each other */
+    constexpr int PIECE = STREAM_ALONG_K ? VX : K_LANE; /* consecutive k of a lane */
 #pragma unroll
     for (int r = 0; r < ROWS_W; r += GROUP_ROWS) {
         float s[K_LANE][GROUP_ROWS];
@@ -123,15 +123,16 @@ static __device__ __forceinline__ void multiply(float (&sum)[ROWS_W][TX], const 
     }
 }
 
-/* sum = the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand BUFFERS - 1 chunks
- * ahead. The loads come first: until they arrive there is time for all else. */
+/* sum = the products over the block's range of k. Fragments are fetched DEPTH steps ahead, the small operand
+ * BUFFERS - 1 chunks ahead. The first loads are issued before all other work, which then runs while they are
+ * in flight. */
 static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], const struct view &view)
 {
     const struct place place = place_of(threadIdx.x);
     float *const buffers = gt_shared_memory();
     struct stream stream;
     struct fragment f[DEPTH];
-    if constexpr (CLUSTER) join_cluster(); /* its fence would wait for copies on their way */
+    if constexpr (CLUSTER) join_cluster(); /* its fence would wait for copies in flight */
     stream.start(view, place);
     stream.fetch<true>(f[0], true, view.first);
 #pragma unroll
@@ -139,8 +140,8 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], 
     copy_chunk<true>(buffers, view, 0);
 #pragma unroll 1
     for (int chunk = 1; chunk < BUFFERS - 1; chunk++) copy_chunk<false>(buffers, view, chunk);
-    /* Known to be zero, they would be cleared in pairs, which fixes their banks; so would vectors that store
-     * them as they are, hence the product with alpha there. */
+    /* Registers known to be zero would be cleared in pairs, which fixes their banks. Vector stores of the
+     * unchanged sums would fix them, too, hence the product with alpha there. */
     const float zero = view.rows < 0 ? 1.0f : 0.0f;
 #pragma unroll
     for (int r = 0; r < ROWS_W; r++)
@@ -167,21 +168,15 @@ static __device__ __forceinline__ void multiply_range(float (&sum)[ROWS_W][TX], 
             small += offset_of(DEPTH * STEP_K);
         }
     }
-    if constexpr (LOADER > 0) cp_async_wait<0>(); /* a range without k has not waited */
+    if constexpr (LOADER > 0) cp_async_wait<0>(); /* an empty range has not waited */
 }
-
-#if REDUCE > 1
-#define TOGETHER __cluster_dims__(1, REDUCE, 1)
-#else
-#define TOGETHER
-#endif
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     const struct view view = view_of(args, scalar_of(args.alpha_device, args.alpha) != 0.0f);
     float sum[ROWS_W][TX];
     multiply_range(sum, view);
-    /* Not earlier: all the while they would take registers. */
+    /* Not loaded earlier: alpha and beta would occupy registers in the main loop. */
     const float alpha = args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
     const float beta = scalar_of(args.beta_device, args.beta);
     add_lanes_and_warps(args, view, sum, alpha, beta);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* skinny_rules.h — derived sizes of the skinny kernel, and which configurations are correct.
  *
- * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (template_skinny.c, which has
+ * Read twice, as simt_rules.h is: by the kernel (static_assert) and by the host (family_template.h, which has
  * checked the range of each parameter by then). Each rule begins with the last parameter, in the template's
  * order, that it reads.
  */
@@ -12,17 +12,17 @@
 #define LANES_K (32 / LANES_X) /* lanes of a warp that share columns and divide k */
 #define THREADS (32 * WARPS_X * WARPS_K * WARPS_R)
 #define ROWS_W  (ROWS / WARPS_R)             /* rows that a warp multiplies */
-#define TILE_X  (WARPS_X * LANES_X * TX)     /* columns of the streamed operand a block */
-#define STEP_K  (WARPS_K * LANES_K * K_LANE) /* k a block and step */
+#define TILE_X  (WARPS_X * LANES_X * TX)     /* columns of the streamed operand per block */
+#define STEP_K  (WARPS_K * LANES_K * K_LANE) /* k per block and step */
 #define CHUNK_K (STEPS * STEP_K)             /* k of the small operand in one of the BUFFERS */
 
-/* Shared memory: BUFFERS chunks of the small operand, rows of k, padded by one 16-byte vector so that stores
- * down a column meet different banks; afterwards the partial sums of all warps along k, all rows at once or
- * eight at a time.
- * As it lies (LOADER 2) the small operand is k of rows instead, four of them padded by one vector: lanes that
- * read the same row of every fourth k meet different banks.
- * With few columns C runs along the rows: their stride is padded for that reading. Blocks of a cluster have
- * an inbox besides, for the sums of all of them over their share of the tile. */
+/* Shared memory first holds BUFFERS chunks of the small operand: rows of k, padded by one 16-byte vector so
+ * that stores down a column use different banks. Afterwards it holds the partial sums of all warps along k,
+ * all rows at once or eight at a time. With LOADER 2 the small operand keeps its layout in memory, k times
+ * rows, with a vector of padding after every four k: lanes that read the same row of every fourth k use
+ * different banks. With few columns, C is contiguous along the rows, and the stride of the sums is padded for
+ * reads in that direction. Blocks of a cluster also have an inbox for the sums of all blocks over their share
+ * of the tile. */
 #define STRIDE_S      (CHUNK_K + 4)
 #define BUFFER_FLOATS (K_MAJOR ? CHUNK_K / 4 * GROUP_S : ROWS * STRIDE_S)
 #define STRIDE_SUM    (SIDE == 0 ? TILE_X : (TILE_X + 3) / 4 * 4 + 4)
@@ -37,9 +37,9 @@
 #define ROWS_S  ((ROWS + 3) / 4 * 4)
 #define GROUP_S (4 * ROWS_S + 4)
 
-/* Who adds the parts of a k that is cut: 1 the last block of a tile to arrive, from the workspace; 2 to 8 a
- * cluster of so many blocks, each of which adds SHARE vectors of the tile for all. Behind the inbox,
- * the mbarrier that counts its bytes. */
+/* Who adds the parts when k is split: 1 the last block of a tile to arrive, from the workspace; 2 to 8 a
+ * cluster of that many blocks, each of which adds SHARE vectors of the tile. The mbarrier that counts the
+ * inbox's bytes follows the inbox. */
 #define CLUSTER       (REDUCE > 1 ? REDUCE : 0)
 #define SHARE         ((PART_FLOATS / VC + REDUCE - 1) / REDUCE)
 #define INBOX_AT      ((WORK_FLOATS + 3) / 4 * 4)
@@ -74,4 +74,9 @@ RULE_OP(LOADER, LOADER != 2 || !SMALL_ALONG_K, "LOADER 2 needs a small operand t
 RULE_OP(LOADER, LOADER != 2 || !STREAM_ALONG_K || LANES_K * VX % 4 == 0,
         "with LOADER 2 the lanes along k must read at least four k at once")
 RULE_OP(VX, STREAM_ALONG_K || TX % VX == 0, "VX must divide TX where the streamed operand runs across k")
+#endif
+
+/* Rules for the host alone: launch-time parameters. */
+#ifdef HOST_RULES
+RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
 #endif

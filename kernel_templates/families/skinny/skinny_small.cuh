@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* skinny_small.cuh — the small operand on its way to shared memory, a chunk of k at a time.
+/* skinny_small.cuh — copies the small operand to shared memory, a chunk of k at a time.
  *
- * In shared memory a chunk is ROWS rows of CHUNK_K floats, STRIDE_S apart, whichever way the operand lies in
- * global memory, or with K_MAJOR CHUNK_K times ROWS_S rows; what lies beyond its rows or its k is zero. The
- * block's first step of k is the short one, so the places between its end and the second step stay empty:
+ * In shared memory a chunk is ROWS rows of CHUNK_K floats, STRIDE_S apart, whatever the operand's layout in
+ * global memory. With K_MAJOR it is CHUNK_K times ROWS_S rows. Elements beyond the operand's rows or k are
+ * zero. The block's first step of k is the short one, so the places between its end and the second step stay
+ * empty:
  *
  *     place in the chunks    0 .. first .. STEP_K ........ 2 STEP_K ..
  *     k - begin              0 .. first  |  first ........ first + STEP_K ..
@@ -11,7 +12,7 @@
 #ifndef GT_SKINNY_SMALL_CUH
 #define GT_SKINNY_SMALL_CUH
 
-/* The k that belongs to a place of a chunk; beyond the range: none. */
+/* The k at a place of a chunk; *valid tells whether it is inside the range. */
 template <bool FIRST>
 static __device__ __forceinline__ int k_of_place(const struct view &view, int chunk, int place, bool *valid)
 {
@@ -26,22 +27,23 @@ static __device__ __forceinline__ int k_of_place(const struct view &view, int ch
     return k;
 }
 
-/* A thread's loads that are on their way together, where they pass through registers. */
+/* Loads of a thread in flight at a time, where they pass through registers. */
 #define SMALL_AT_ONCE (LOADER > 0 ? 1 : 4)
 
-/* The FIRST chunk is copied without a loop if that is not longer than this: behind a loop the compiler would
- * move the first loads of the stream. Later there are fewer registers to spare, and a loop it is. */
+/* The FIRST chunk is copied without a loop if a thread makes at most this number of copies: the compiler
+ * would move the first loads of the stream behind a loop. Later chunks use a loop, because fewer registers
+ * are free. */
 #define COPIES_AT_FIRST 16
 
-/* The functions below ask for their thread anew (thread_index is not remembered, as threadIdx would be):
- * what follows from it would take registers from one chunk to the next. */
+/* The functions below read their thread index anew (thread_index is not kept in registers, as threadIdx would
+ * be): values derived from it would occupy registers from one chunk to the next. */
 
-/* One vector of WIDTH on its way: `fetch` and `put`, of which an asynchronous copy needs the first alone. */
+/* Copies one vector of WIDTH: `fetch`, then `put`. An asynchronous copy needs `fetch` only. */
 template <int WIDTH> struct small_vector {
     float value[WIDTH];
 
-    /* `to` is where it shall lie, `present` whether it is this thread's at all, `valid` whether it is not
-     * zero. */
+    /* `to` is the destination. `present`: this thread copies a vector. `valid`: the vector is read; else it
+     * is zero. */
     __device__ __forceinline__ void fetch(float *to, const float *from, bool present, bool valid)
     {
         if constexpr (LOADER == 1) {
@@ -54,8 +56,8 @@ template <int WIDTH> struct small_vector {
     }
 };
 
-/* Rows contiguous along k: vectors of VS k. LINE threads lie side by side along k, DOWN such lines below each
- * other, so that a thread's vectors differ by whole rows. */
+/* Rows contiguous along k: vectors of VS k. LINE threads lie side by side along k, and DOWN such lines below
+ * each other, so that a thread's vectors differ by whole rows. */
 template <bool FIRST>
 static __device__ __forceinline__ void copy_rows(float *buffer, const struct view &view, int chunk)
 {
@@ -93,8 +95,8 @@ static __device__ __forceinline__ void copy_rows(float *buffer, const struct vie
 }
 
 /* Rows side by side in memory: vectors of VS rows, transposed; an asynchronous copy moves single floats. A
- * warp takes 8 rows of a few k, so that it reads whole sectors of 32 bytes and its stores meet all banks.
- * LINE warps lie side by side along k, DOWN such lines below each other. */
+ * warp takes 8 rows of a few k, so that it reads whole sectors of 32 bytes and its stores use all banks. LINE
+ * warps lie side by side along k, and DOWN such lines below each other. */
 template <bool FIRST>
 static __device__ __forceinline__ void copy_transposed(float *buffer, const struct view &view, int chunk)
 {
@@ -140,15 +142,16 @@ static __device__ __forceinline__ void copy_transposed(float *buffer, const stru
     }
 }
 
-/* Where a place's first row lies. */
+/* Offset of a place's first row. */
 static constexpr __device__ __forceinline__ int offset_of(int place)
 {
     return K_MAJOR ? place / 4 * GROUP_S + place % 4 * ROWS_S : place;
 }
 
-/* Rows side by side in memory, as they lie: vectors of VS rows. LINE threads lie side by side along a k, DOWN
- * such lines below each other. No more k than the range still has, hence zeros in the first step alone; rows
- * beyond the operand's stay as they are, for their sums are not stored. */
+/* Rows side by side in memory, copied without transposing: vectors of VS rows. LINE threads lie side by
+ * side along one k, and DOWN such lines below each other. Nothing beyond the range of k is copied, so only
+ * the first step contains zeros. Rows beyond the operand's keep old contents, because their sums are not
+ * stored. */
 template <bool FIRST>
 static __device__ __forceinline__ void copy_as_it_lies(float *buffer, const struct view &view, int chunk)
 {
@@ -179,7 +182,7 @@ static __device__ __forceinline__ void copy_vectors(float *buffer, const struct 
     else copy_transposed<FIRST>(buffer, view, chunk);
 }
 
-/* To its buffer. A chunk behind the range, of which there are none to copy, is a group of copies, too. */
+/* Copies a chunk to its buffer. A chunk after the range copies nothing, but still commits a group. */
 template <bool FIRST>
 static __device__ __forceinline__ void copy_chunk(float *buffers, const struct view &view, int chunk)
 {
@@ -188,7 +191,7 @@ static __device__ __forceinline__ void copy_chunk(float *buffers, const struct v
     if constexpr (LOADER > 0) cp_async_commit();
 }
 
-/* The next chunk is complete for everybody, and the one before it is free. */
+/* Waits until the next chunk is complete and all threads may read it; the one before it is then free. */
 static __device__ __forceinline__ void chunk_ready()
 {
     if constexpr (LOADER > 0) cp_async_wait<BUFFERS - 2>();

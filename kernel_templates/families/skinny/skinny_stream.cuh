@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* skinny_stream.cuh — a lane's part of the streamed operand: which columns and k are its own, and fragments
- * of them on their way from global memory to registers. */
+/* skinny_stream.cuh — a lane's part of the streamed operand: its columns and k, and the loads of its
+ * fragments from global memory to registers. */
 #ifndef GT_SKINNY_STREAM_CUH
 #define GT_SKINNY_STREAM_CUH
 
-/* Vectors that a lane's TX columns consist of where the operand runs across k, LANES_X vectors apart. */
+/* Vectors that make up a lane's TX columns where the operand is contiguous across k. They are LANES_X vectors
+ * apart. */
 #define PIECES (STREAM_ALONG_K ? 1 : TX / VX)
 
 struct place {
@@ -24,22 +25,23 @@ static __device__ __forceinline__ struct place place_of(int thread)
     return p;
 }
 
-/* A lane's first column within the tile: of a piece across k, of all TX neighbours along k. */
+/* A lane's first column within the tile: of a piece where the operand runs across k, of all TX neighbours
+ * where it runs along k. */
 static __device__ __forceinline__ int column_of(const struct place &place, int piece)
 {
     if (STREAM_ALONG_K) return (place.warp_x * LANES_X + place.lane_x) * TX;
     return ((place.warp_x * PIECES + piece) * LANES_X + place.lane_x) * VX;
 }
 
-/* What several warps read had better stay in L1 until the last of them has. */
+/* Data that several warps read should stay in L1 until the last of them has read it. */
 static __device__ __forceinline__ void load_streamed(float *v, const float *from, bool valid)
 {
     if constexpr (WARPS_R > 1) load_global<VX>(v, from, valid);
     else load_stream<VX>(v, from, valid);
 }
 
-/* K_LANE k of TX columns. Across k: those that follow each other; along k: VX that follow each other, then
- * those LANES_K * VX further on. */
+/* K_LANE k of TX columns. Across k: consecutive k. Along k: VX consecutive k, the next ones LANES_K * VX
+ * further on. */
 struct fragment {
     float value[K_LANE * TX];
 
@@ -58,7 +60,7 @@ struct stream {
     {
         ld = view.stream_ld;
         k = place.warp_k * LANES_K * K_LANE + place.lane_k * (STREAM_ALONG_K ? VX : K_LANE);
-        /* Columns beyond the edge read what lies at the edge, and are not stored. */
+        /* Columns beyond the edge read the elements at the edge, and are not stored. */
         if constexpr (STREAM_ALONG_K) {
 #pragma unroll
             for (int x = 0; x < TX; x++) {
@@ -76,8 +78,8 @@ struct stream {
         }
     }
 
-    /* Fetch a step's fragment and move on. `valid` switches all of it off; GUARD is for a step of only
-     * `count` k: what lies beyond is zero. */
+    /* Fetches a step's fragment and advances. If not `valid`, nothing is read. GUARD is for a step of only
+     * `count` k: the rest is zero. */
     template <bool GUARD> __device__ __forceinline__ void fetch(struct fragment &f, bool valid, int count)
     {
         if constexpr (GUARD)

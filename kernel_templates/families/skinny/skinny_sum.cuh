@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* skinny_sum.cuh — from the sums of lanes to C: over the lanes of a warp, the warps of a block, the blocks of
- * a tile. Every addition has its place; who comes first changes nothing. */
+/* skinny_sum.cuh — adds the sums of the lanes of a warp, the warps of a block and the blocks of a tile, and
+ * stores C. The order of the additions is fixed; it does not depend on which thread or block is first. */
 #ifndef GT_SKINNY_SUM_CUH
 #define GT_SKINNY_SUM_CUH
 
-/* Rows of the tile that a lane holds after the lanes have been added. */
+/* Rows of the tile that a lane holds after the sums of the lanes have been added. */
 struct held {
     int row, count;
 };
 
-/* Lanes `MASK` apart add their sums of N rows: each keeps half of them and hands the other half over. */
+/* Lanes `MASK` apart add their sums of N rows: each keeps one half of the rows and sends the other half. */
 template <int N, int MASK>
 static __device__ __forceinline__ void add_neighbours(float (&sum)[ROWS_W][TX], int lane, struct held *held)
 {
@@ -36,7 +36,7 @@ static __device__ __forceinline__ void add_neighbours(float (&sum)[ROWS_W][TX], 
     }
 }
 
-/* From lanes MASK apart down to lanes LOWEST apart. */
+/* The same from lanes MASK apart down to lanes LOWEST apart. */
 template <int N, int MASK, int LOWEST>
 static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS_W][TX], int lane, struct held *held)
 {
@@ -46,7 +46,7 @@ static __device__ __forceinline__ void add_lanes(float (&sum)[ROWS_W][TX], int l
     }
 }
 
-/* The lane's rows of this pass times alpha, to where the block adds its warps. */
+/* Stores the lane's rows of this pass, times alpha, where the block adds its warps. */
 static __device__ __forceinline__ void store_rows(float *shared, const float (&sum)[ROWS_W][TX],
                                                   const struct place &place, const struct held &held,
                                                   int pass, float alpha)
@@ -69,8 +69,8 @@ static __device__ __forceinline__ void store_rows(float *shared, const float (&s
     }
 }
 
-/* Vector v of a pass over the tile: VC neighbours in C, which run along the columns of SIDE 0 and along the
- * rows of SIDE 1. */
+/* Vector v of a pass over the tile: VC neighbouring elements of C, along the columns with SIDE 0 and along
+ * the rows with SIDE 1. */
 struct spot {
     int row, x; /* within the pass */
 };
@@ -99,14 +99,14 @@ static __device__ __forceinline__ void store_spot(const struct gemm_args &args, 
     else store_scaled<VC, true>(c, sum, 1.0f, beta);
 }
 
-/* The tile's part of a split in the workspace, behind the counters. */
+/* The part of the tile for one split in the workspace, after the counters. */
 static __device__ __forceinline__ float *part_of(const struct gemm_args &args, int split)
 {
     const long long tile = (long long)blockIdx.z * gridDim.x + blockIdx.x;
     return args.workspace + args.counters + (tile * args.splits + split) * PART_FLOATS;
 }
 
-/* Vectors of a pass that a thread takes, `threads` at a time. */
+/* Vectors of a pass for each of `threads` threads. */
 static constexpr __device__ int turns_of(int threads)
 {
     return (PASS_VECTORS + threads - 1) / threads;
@@ -117,7 +117,7 @@ static __device__ __forceinline__ struct mbarrier *inbox_full()
     return reinterpret_cast<struct mbarrier *>(gt_shared_memory() + INBOX_FULL_AT);
 }
 
-/* Early, so that nobody waits when the sums are there. */
+/* Called early, so that the cluster's barrier is complete by the time the sums are ready. */
 static __device__ __forceinline__ void join_cluster()
 {
     const int left = PART_FLOATS / VC - (int)blockIdx.y * SHARE;
@@ -130,8 +130,8 @@ static __device__ __forceinline__ void join_cluster()
     cluster_arrive();
 }
 
-/* A vector of the block's part of the tile, to the block of the cluster whose share it belongs to. A
- * template, so that architectures without clusters need not know how. */
+/* Sends a vector of the block's part of the tile to the block of the cluster that adds it. A template, so
+ * that it is not compiled for architectures without clusters. */
 template <int BLOCKS> static __device__ __forceinline__ void send_vector(int vector, const float *sum)
 {
     if constexpr (BLOCKS > 1) {
@@ -141,7 +141,7 @@ template <int BLOCKS> static __device__ __forceinline__ void send_vector(int vec
     }
 }
 
-/* The block's share of C from its inbox: the parts of all blocks, in ascending order. */
+/* Adds the parts of all blocks in the inbox, in ascending order, and stores the block's share of C. */
 static __device__ __forceinline__ void add_cluster(const struct gemm_args &args, const struct view &view,
                                                    float beta)
 {
@@ -167,8 +167,8 @@ static __device__ __forceinline__ void add_cluster(const struct gemm_args &args,
     }
 }
 
-/* The block's sum over its lanes and warps, to C or, if blocks share the tile, to its cluster or to the
- * workspace: there all of the tile, whether inside C or not. */
+/* Adds the block's sums over its lanes and warps. The result goes to C or, if blocks share the tile, to the
+ * cluster or to the workspace; in the workspace the whole tile is stored, also beyond the edges of C. */
 static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
                                                            const struct view &view, float (&sum)[ROWS_W][TX],
                                                            float alpha, float beta)
@@ -212,7 +212,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
     }
 }
 
-/* Whether all other blocks of the tile have stored their parts. */
+/* Returns true in the block that is the last of its tile to store its part. */
 static __device__ __forceinline__ bool last_of_tile(const struct gemm_args &args)
 {
     unsigned *const counters = reinterpret_cast<unsigned *>(args.workspace);
@@ -220,8 +220,8 @@ static __device__ __forceinline__ bool last_of_tile(const struct gemm_args &args
                           gt_shared_memory());
 }
 
-/* Threads that share a vector of C when the parts are added: as many as there are, but no more than the
- * shared memory for the sums of WARPS_K warps holds. */
+/* Threads that share a vector of C when the parts are added: as many as there are, limited by the shared
+ * memory for the sums of WARPS_K warps. */
 static constexpr __device__ int join_ways()
 {
     int ways = 1;
@@ -229,8 +229,8 @@ static constexpr __device__ int join_ways()
     return ways;
 }
 
-/* What is on its way together when the parts are added: up to 4 vectors of a thread, and as many parts of
- * each as its registers hold. Every trip to L2 costs half a microsecond. */
+/* Loads in flight at a time when the parts are added: up to 4 vectors of a thread, and as many parts of each
+ * as its registers hold. Each round trip to L2 costs half a microsecond. */
 #define JOIN_WIDTH (THREADS / join_ways())
 #define JOIN_TURNS turns_of(JOIN_WIDTH)
 #define JOIN_GROUP (JOIN_TURNS < 4 ? JOIN_TURNS : 4)
@@ -243,7 +243,7 @@ static constexpr __device__ int join_at_once()
     return floats / (JOIN_GROUP * VC) > 1 ? floats / (JOIN_GROUP * VC) : 1;
 }
 
-/* total[t] = parts begin .. end - 1 of vectors JOIN_WIDTH apart, in ascending order. */
+/* total[t] = parts begin .. end - 1 of vectors JOIN_WIDTH apart, added in ascending order. */
 static __device__ __forceinline__ void add_parts(float (&total)[JOIN_GROUP][VC], const float *part, int begin,
                                                  int end, const bool (&mine)[JOIN_GROUP])
 {
@@ -275,7 +275,8 @@ static __device__ __forceinline__ void add_parts(float (&total)[JOIN_GROUP][VC],
     }
 }
 
-/* total of the first way += those of the others, which have added later splits; one vector a thread. */
+/* The first thread of a vector adds to its total the totals of the others, which cover later splits; one
+ * vector per thread. */
 static __device__ __forceinline__ void add_ways(float (&total)[JOIN_GROUP][VC], int v, int way)
 {
     constexpr int WAYS = join_ways();
@@ -293,8 +294,8 @@ static __device__ __forceinline__ void add_ways(float (&total)[JOIN_GROUP][VC], 
         }
 }
 
-/* C from the parts of all splits, in ascending order. Threads that a small tile leaves idle share the splits:
- * each adds a run of neighbours, and the first of them adds the runs. */
+/* C from the parts of all splits, in ascending order. Threads that a small tile would leave idle share the
+ * splits: each adds a run of neighbouring splits, and the first of them adds the runs. */
 static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, const struct view &view,
                                                   float beta)
 {

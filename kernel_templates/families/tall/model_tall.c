@@ -6,9 +6,7 @@
  */
 #include "tall_host.h"
 
-#include "model_stream.h"
-
-#include <math.h>
+#include "stream_family.h"
 
 /* Issue slots of a thread's warp. */
 #define COPY_SLOTS  3.0  /* an asynchronous copy of 16 bytes, and the next row's address */
@@ -20,7 +18,7 @@
  * the tall side each cycle, and of the small one four floats in two. */
 static double step_slots(const struct config *config, const struct gpu *gpu)
 {
-    double sums = TM * TN, small = SMALL_T, tall = TALL_T;
+    double sums = TM * TN, small = RESIDENT_T, tall = STREAM_T;
     double issued = sums + tall * stream_lds.one + fragment_slots(small, &stream_lds);
     return fmax(fmax(issued, sums * ffma_cycles(gpu)), 4 * (tall + small / 2));
 }
@@ -43,36 +41,16 @@ static double steps_slots(const struct config *config, const struct gpu *gpu, do
 static double stage_slots(const struct config *config)
 {
     double along = exp2(ceil(log2(VECTORS)));
-    return STAGE_SLOTS + ceil((TALL_X)*along / (THREADS)) * COPY_SLOTS;
+    return STAGE_SLOTS + ceil((STREAM_X)*along / (THREADS)) * COPY_SLOTS;
 }
 
 struct prediction tall_predict(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    struct launch_plan plan;
-    config->template->plan(config, problem, &plan);
-    const double k = (double)problem->k, k_tiles = ceil(k / BK), sums = TM * TN;
-    const double length = (double)(SIDE == 0 ? problem->n : problem->m);
-    const struct stream_kernel s = {
-        .threads = THREADS,
-        .min_blocks = MIN_BLOCKS,
-        .stages = STAGES,
-        .bk = BK,
-        .sums = sums,
-        .vc = VC,
-        .stays_x = SMALL_X,
-        .stream_x = TALL_X,
-        .stream_length = length,
-        .rows = 1,
-        .walkers = plan.kernel[0].grid[0],
-        .tiles = ceil(length / (TALL_X)),
-        .k = k,
-        .k_tiles = k_tiles,
-        .k_l2 = BK + 4, /* a row is a vector longer than its floats */
-        .steps_slots = steps_slots(config, gpu, k, k_tiles),
-        .stage_slots = stage_slots(config),
-        .code_slots = (UNROLL + 1) * (sums + (TALL_T) + (double)(SMALL_T) / 4) + STAGE_SLOTS,
-        .least_turns = 1,
-    };
+    struct stream_kernel s = stream_kernel_of(config, problem);
+    s.k_l2 = BK + 4; /* a row is a vector longer than its floats */
+    s.steps_slots = steps_slots(config, gpu, s.k, s.k_tiles);
+    s.stage_slots = stage_slots(config);
+    s.code_slots = (UNROLL + 1) * (s.sums + (STREAM_T) + (double)(RESIDENT_T) / 4) + STAGE_SLOTS;
     return stream_predict(&s, problem, gpu, facts);
 }

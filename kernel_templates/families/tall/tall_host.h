@@ -1,30 +1,14 @@
-/* tall_host.h — what the host's files of the tall family share: the places of its parameters in a
- * configuration, and the sizes that follow from them.
- */
+/* tall_host.h — shared by the host files of the tall family: the index of each parameter in a configuration,
+ * and the sizes derived from the parameters. */
 #ifndef GT_TALL_HOST_H
 #define GT_TALL_HOST_H
 
 #include "template.h"
 
-/* In the order of params. */
-enum { P_SIDE, P_BM, P_BN, P_BK, P_TM, P_TN, P_STAGES, P_VC, P_UNROLL, P_MIN_BLOCKS, P_SMS, P_COUNT };
-
-/* The parameters by the names that the rules use, in functions that call their configuration `config`. */
-#define SIDE       (config->value[P_SIDE])
-#define BM         (config->value[P_BM])
-#define BN         (config->value[P_BN])
-#define BK         (config->value[P_BK])
-#define TM         (config->value[P_TM])
-#define TN         (config->value[P_TN])
-#define STAGES     (config->value[P_STAGES])
-#define VC         (config->value[P_VC])
-#define UNROLL     (config->value[P_UNROLL])
-#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
-#define SMS        (config->value[P_SMS])
+#define PARAMS "tall_params.def"
+#include "family_params.h"
 #include "tall_rules.h"
 
-/* template.h: predict. */
-struct prediction tall_predict(const struct config *config, const struct problem *problem,
-                               const struct gpu *gpu, const struct kernel_facts *facts);
+template_predict tall_predict;
 
 #endif

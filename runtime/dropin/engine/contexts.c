@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 _Atomic(struct context *) contexts_first;
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* adding contexts; known of each */
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding contexts and using winners */
 
 enum { RETRY_CALLS = 256 };
-static atomic_int calls_to_pass; /* until a context is tried again that could not be opened */
+static atomic_int calls_to_pass; /* until a context that could not be opened is tried again */
 
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
@@ -16,13 +16,13 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
     return c->listed;
 }
 
-/* Every problem that is stored: more than have a winner, but none is missing. */
+/* Lists every stored problem: more than have a winner, but none is missing. */
 static void list_winners(struct context *c)
 {
-    c->listed = !known_is_held(&c->known); /* else there may be more later */
-    for (size_t i = 0; i < c->known.set.count && c->listed; i++)
-        add_problem(c, 0, &c->known.set.winners[i].base.problem);
-    if (c->listed && c->known.db && db_problems_each(c->known.db, add_problem, c)) c->listed = false;
+    c->listed = !c->store.held; /* else there may be more later */
+    for (size_t i = 0; i < c->store.set.count && c->listed; i++)
+        add_problem(c, 0, &c->store.set.winners[i].base.problem);
+    if (c->listed && c->store.db && db_problems_each(c->store.db, add_problem, c)) c->listed = false;
     if (!c->listed) problem_set_free(&c->winners);
 }
 
@@ -36,7 +36,7 @@ static struct context *open_context(uint64_t id)
     if (!started) notices_start(&notices, false);
     started = true;
     enum status st = device_of_context(&device);
-    if (!st) st = known_open(&c->known, &device.gpu, NULL, NULL, &notices);
+    if (!st) st = winner_store_open(&c->store, &device.gpu, NULL, NULL, &notices);
     if (st) {
         notice(&notices, NOTICE_KERNEL, "calls go to cuBLAS for now: %s", status_text());
         free(c);
@@ -79,14 +79,14 @@ struct context *contexts_get(uint64_t id)
 static bool choose(struct context *c, const struct problem *problem, int alignment, bool nearest,
                    struct choice *choice)
 {
-    struct choice others[CHOICES_MAX];
-    int count = 0;
-    if (!lookup_exact(&c->known, problem, alignment, choice)) return true;
-    if (!nearest || lookup_others(&c->known, problem, alignment, others, &count) || count == 0 ||
-        others[0].source != CHOICE_NEAREST)
-        return false;
-    *choice = others[0];
-    return true;
+    struct choice choices[CHOICES_MAX];
+    int count;
+    bool found = !lookup_exact(&c->store, problem, alignment, choices, &count) && count > 0;
+    if (!found && nearest)
+        found = !lookup_others(&c->store, problem, alignment, choices, &count) && count > 0 &&
+                choices[0].source == CHOICE_NEAREST;
+    if (found) *choice = choices[0];
+    return found;
 }
 
 bool contexts_choose(struct context *context, const struct problem *problem, int alignment, bool nearest,
@@ -94,7 +94,7 @@ bool contexts_choose(struct context *context, const struct problem *problem, int
 {
     pthread_mutex_lock(&contexts_lock);
     const bool found = choose(context, problem, alignment, nearest, choice);
-    *held = known_is_held(&context->known);
+    *held = context->store.held;
     pthread_mutex_unlock(&contexts_lock);
     return found;
 }

@@ -15,14 +15,14 @@
 
 #define SAVE_EVERY_S 30.0
 
-/* Reasons that are told of a route, a bit each. */
+/* Reasons that were logged for a route, one bit each. */
 enum { SAID_PASS = 1, SAID_TUNED = 2, SAID_MODE = 4, SAID_CAPTURED = 8, SAID_FAILED = 16, SAID_SHORT = 32 };
 
 static struct {
     bool on, log;
-    bool tf32_forbidden; /* NVIDIA_TF32_OVERRIDE=0: no mode of a handle allows it */
+    bool tf32_forbidden; /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
 } settings;
-static atomic_bool forked; /* this process is the child of one that used CUDA, and has no GPU */
+static atomic_bool forked; /* this process is a forked child of one that used CUDA, and has no GPU */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -33,7 +33,7 @@ static void say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    print_line(stderr, "gemmtune: %s", line); /* in one piece, whoever writes beside us */
+    print_line(stderr, "gemmtune: %s", line); /* in one write, since other threads may write, too */
 }
 
 static void say_text(const char *text)
@@ -43,7 +43,7 @@ static void say_text(const char *text)
 
 /* ---- settings ---- */
 
-/* The program has asked cuBLAS for something else than strict FP32, for all of its calls. */
+/* Whether the program has chosen something other than strict FP32 for all of its cuBLAS calls. */
 static const char *loosened(void)
 {
     if (is_set("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
@@ -60,16 +60,16 @@ static void start_recorder(void)
         char *end;
         every_s = number_double(seconds, &end);
         if (end == seconds || *end || !(every_s >= 0 && every_s <= 86400)) {
-            say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; it is saved every %g s", seconds,
-                SAVE_EVERY_S);
+            say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; the capture is saved every %g s",
+                seconds, SAVE_EVERY_S);
             every_s = SAVE_EVERY_S;
         }
     }
     recorder_start(file, every_s);
 }
 
-/* Threads that held locks of ours are not in the child: nothing there may take one. Its calls fail as the
- * real library's do. */
+/* Threads that held our locks do not exist in a forked child, so it must not take a lock. Its calls fail as
+ * those of the real library do. */
 static void leave_to_cublas(void)
 {
     atomic_store(&forked, true);
@@ -122,7 +122,7 @@ void dropin_refuse(struct refusal *refusal)
         say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
 
-/* Once for each route and reason. why NULL: the route's own. */
+/* Logs each route and reason once. why NULL: the route's own. */
 static void tell(const struct asked *asked, struct route *route, unsigned reason, const char *why)
 {
     char own[ROUTE_WHY_MAX];
@@ -137,7 +137,7 @@ static void tell(const struct asked *asked, struct route *route, unsigned reason
 struct modes {
     CUstream stream;
     const char
-        *loose; /* why less than strict FP32, or less than the whole GPU, is to compute it; NULL: no reason */
+        *loose; /* why not in strict FP32, or not on the whole GPU: then cuBLAS computes it; else NULL */
 };
 
 static bool is_strict(int math)
@@ -147,7 +147,7 @@ static bool is_strict(int math)
            (math == BLAS_TF32_MATH && settings.tf32_forbidden);
 }
 
-/* False: the handle is not one that cuBLAS knows. */
+/* False: cuBLAS does not know the handle. */
 static bool read_modes(const struct asked *asked, struct modes *modes)
 {
     const struct real_blas *real = asked->real;
@@ -160,16 +160,16 @@ static bool read_modes(const struct asked *asked, struct modes *modes)
     /* Versions before 11.5 have no such target. */
     if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
     if (!is_strict(math)) modes->loose = "its math mode allows less than strict FP32";
-    else if (multiprocessors) modes->loose = "its handle sets a number of multiprocessors";
+    else if (multiprocessors) modes->loose = "its handle limits the number of SMs";
     return true;
 }
 
 struct scalars {
     bool on_device;
-    bool adds; /* beta is known, and not 0; what is on the device counts as 0 */
+    bool adds; /* beta is known, and not 0; a beta on the device counts as 0 */
 };
 
-/* False: no kernel is worth it (alpha is 0), or the call is not one that cuBLAS accepts. */
+/* False: no kernel is needed (alpha is 0), or cuBLAS would refuse the call. */
 static bool read_scalars(const struct asked *asked, struct scalars *scalars)
 {
     int pointer = asked->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS;
@@ -184,7 +184,7 @@ static bool read_scalars(const struct asked *asked, struct scalars *scalars)
     return pointer == BLAS_HOST_SCALARS && *(const float *)asked->alpha != 0;
 }
 
-/* True: done. */
+/* True if the call is done. */
 static bool run_tuned(const struct asked *asked, struct route *route, const struct modes *modes,
                       const struct scalars *scalars, int *result)
 {
@@ -209,18 +209,18 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     route_give_up(route, launched, why);
     tell(asked, route, SAID_FAILED, NULL);
-    /* Part of C may be written: cuBLAS may still compute it where C is not read. */
+    /* Part of C may be written; cuBLAS may still compute it if C is not read. */
     *result = BLAS_EXECUTION_FAILED;
     return !untouched && (scalars->on_device || scalars->adds);
 }
 
-/* A route that is to be counted, or has a tuned kernel. */
+/* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
 static bool attend(const struct asked *asked, struct route *route, const struct scalars *scalars,
                    struct turn *turn, int *result)
 {
     struct modes modes;
     if (!read_modes(asked, &modes)) return false;
-    /* That takes long: not for the log's count alone. */
+    /* This check is slow: it is not made only to count calls for the log. */
     const bool matters = route_is_tuned(route) || recorder_on() ||
                          !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
     if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) return false;

@@ -1,5 +1,5 @@
-/* dropin.h — what happens to a call of the program: it is counted, and computed by a tuned kernel or passed
- * on to cuBLAS.
+/* dropin.h — handles a call of the program: it is counted, and computed by a tuned kernel or passed on to
+ * cuBLAS.
  *
  * Controlled by the environment:
  *     GEMMTUNE_DROPIN     exact (default): kernels measured for exactly this problem;
@@ -20,11 +20,10 @@ bool dropin_take(const struct asked *asked, struct turn *turn, int *result);
 void dropin_refuse(struct refusal *refusal);
 void dropin_end(struct turn *turn);
 
-/* False: everything goes to cuBLAS, as in a child that was forked since. The first call reads the
- * environment. */
+/* False: everything goes to cuBLAS, as in a forked child. The first call reads the environment. */
 bool dropin_on(void);
 
-/* Calls that pass are counted or told of. False: only those that a tuned kernel answers matter. */
+/* Whether calls that pass are counted or logged. False: only calls for a tuned kernel matter. */
 bool dropin_is_watched(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX (16 << 20)
-#define SAID_MAX       10 /* texts that are complained of */
+#define SAID_MAX       10 /* texts that are reported as invalid */
 
 static char **excluded; /* full texts and patterns */
 static size_t count, room;
@@ -30,7 +30,7 @@ static bool keep(const char *text)
     return excluded[count] && ++count;
 }
 
-/* A pattern that begins otherwise matches no problem. */
+/* A pattern with another beginning matches no problem. */
 static bool may_match(const char *pattern)
 {
     static const char type[] = "sgemm:";
@@ -38,7 +38,7 @@ static bool may_match(const char *pattern)
     return strncmp(pattern, type, plain < sizeof type - 1 ? plain : sizeof type - 1) == 0;
 }
 
-/* What is wrong with the text; NULL: it is kept. */
+/* Returns what is wrong with the text; NULL: it was added. */
 static const char *add(const char *text)
 {
     char full[PROBLEM_TEXT_MAX];
@@ -68,7 +68,7 @@ static void add_all(char *texts, void (*say)(const char *why))
     }
 }
 
-/* NULL: errno says why. */
+/* Returns NULL and errno on failure. */
 static char *read_file(const char *path)
 {
     struct stat info;

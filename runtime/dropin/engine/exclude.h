@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-/* Once, before the other. say is called for each text that cannot be understood, and for a file that cannot
- * be read; the rest counts. */
+/* Call it once, before exclude_has. say is called for each invalid text, and for a file that cannot be read;
+ * the other texts count. */
 void exclude_start(const char *value, void (*say)(const char *why));
 
-/* From any thread. text: the full form. */
+/* Thread-safe. text: the full form. */
 bool exclude_has(const char *text);
 
 #endif

@@ -1,7 +1,6 @@
-/* A call costs a dozen questions to cublasLt's descriptors; what the layouts mean is asked once and
- * remembered by their bytes. Where no tuned kernel is known for them, whatever the descriptor says, and
- * nobody wants to know of the call, it passes without a question.
- */
+/* A call needs a dozen queries of cublasLt's descriptors. The meaning of layouts is queried once and cached
+ * by their bytes. If no tuned kernel exists for the layouts, whatever the descriptor says, and calls are not
+ * logged or captured, the call passes without any query. */
 #include "lt_matmul.h"
 #include "dropin.h"
 #include "memo.h"
@@ -12,8 +11,8 @@
 #include <stdlib.h>
 
 struct form_key {
-    struct lt_layout a, b, d;   /* that of C is the same as D's */
-    const struct real_lt *real; /* whose bytes they are */
+    struct lt_layout a, b, d;   /* the layout of C equals D's */
+    const struct real_lt *real; /* the library that made them */
 };
 
 struct matrix {
@@ -21,28 +20,29 @@ struct matrix {
 };
 
 enum { OPS = 4 };    /* op_a + 2 * op_b */
-enum { PLACES = 3 }; /* an alignment each */
+enum { PLACES = 3 }; /* one per alignment */
 
-/* What the layouts of a call amount to. */
+/* The meaning of the layouts of a call. */
 struct form {
     struct memo_entry entry;
     struct form_key key;
-    bool plain; /* with some ops it is a product in FP32; else nothing of the rest is valid */
+    bool plain; /* a product in FP32 with some ops; else the members below are invalid */
     struct matrix a, b, d;
     _Atomic(struct route *) last[OPS];
-    atomic_bool tuned;                /* there was a tuned kernel, with some ops */
-    _Atomic uint64_t untuned[PLACES]; /* places (route_place) where there is none, with any ops */
+    atomic_bool tuned;                /* a tuned kernel was found, with some ops */
+    _Atomic uint64_t untuned[PLACES]; /* places (route_place) without any tuned kernel, whatever the ops */
 };
 
 static struct memo forms = {.key_bytes = sizeof(struct form_key)};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* adding forms */
-static atomic_bool full;                                 /* there is no room for another */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for adding forms */
+static atomic_bool full;                                 /* no room for more forms */
 
-/* Forms for which there was no room, with places where they are untuned; handles and algorithms that the real
- * library accepts. Two tables, so that neither crowds the other out. */
+/* `untuned`: places without tuned kernels of forms for which there was no room. `accepted`: handles and
+ * algorithms that the real library accepts. Two tables, so that neither displaces the other's entries. */
 static struct verdicts untuned, accepted;
 
-/* The form that layouts at these addresses had last. Others may lie there now, so its key is compared. */
+/* The form that was last found for layouts at these addresses. Other layouts may be there now, so its key is
+ * compared. */
 enum { HINTS_BITS = 8 };
 static _Atomic(struct form *) hints[1 << HINTS_BITS];
 
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct form_key) == 3 * 64 + sizeof(void *), "a key has no
 
 /* ---- what a layout means ---- */
 
-/* False: not FP32 by columns, or in a batch that has no stride. */
+/* False: not FP32 in column-major order, or a batch without a stride. */
 static bool read_layout(const struct real_lt *real, lt_layout layout, struct matrix *matrix)
 {
     uint32_t type = 0, mode = 0;
@@ -68,7 +68,7 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
         real->LayoutGet(layout, LT_LAYOUT_STRIDE, &matrix->stride, sizeof matrix->stride, &written) ||
         real->LayoutGet(layout, LT_LAYOUT_PLANE_OFFSET, &plane, sizeof plane, &written))
         return false;
-    /* Versions before 13 do not know the question: their batches have strides. */
+    /* Versions before 13 do not know this attribute: their batches have strides. */
     if (real->LayoutGet(layout, LT_LAYOUT_BATCH_MODE, &mode, sizeof mode, &written)) mode = 0;
     if (type != BLAS_R_32F || order != LT_ORDER_COL || plane || mode || rows > PROBLEM_DIM_MAX ||
         columns > PROBLEM_DIM_MAX)
@@ -79,7 +79,7 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
     return true;
 }
 
-/* False: the sizes do not fit each other. */
+/* False: the sizes do not match. */
 static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct asked *asked)
 {
     const struct matrix *a = &form->a, *b = &form->b, *d = &form->d;
@@ -113,14 +113,14 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
     return fits;
 }
 
-/* Kept until the process ends. NULL: there is no room. */
+/* The form is kept until the process ends. NULL: there is no room. */
 static struct form *make_form(const struct real_lt *real, const struct form_key *key, uint64_t hash)
 {
     struct form *form = calloc(1, sizeof *form);
     if (!form) return NULL;
     form->key = *key;
     form->plain = read_form(real, &key->a, &key->b, &key->d, form);
-    return memo_add(&forms, &form->entry, &form->key, hash); /* NOLINT: taken over, no leak */
+    return memo_add(&forms, &form->entry, &form->key, hash); /* NOLINT: takes ownership, no leak */
 }
 
 static struct form *find_form(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d,
@@ -160,7 +160,7 @@ static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b
     return form;
 }
 
-/* ---- calls that no descriptor makes ours ---- */
+/* ---- calls that pass whatever their descriptor ---- */
 
 static uint64_t hash_at(uint64_t hash, uint64_t place)
 {
@@ -173,8 +173,8 @@ static _Atomic uint64_t *untuned_at(struct form *form, uint64_t place)
     return &form->untuned[(place & 31) / 8]; /* 4, 8 or 16 bytes */
 }
 
-/* NULL: there is no tuned kernel for the layouts of the call at this place, whatever the descriptor says. A
- * form for which there is no room is read into spare. */
+/* NULL: there is no tuned kernel for the call's layouts at this place, whatever the descriptor says. A form
+ * for which there is no room is stored in spare. */
 static struct form *candidate(const struct matmul *x, uint64_t place, struct form *spare)
 {
     uint64_t hash = 0;
@@ -193,8 +193,8 @@ static struct form *candidate(const struct matmul *x, uint64_t place, struct for
     return NULL;
 }
 
-/* For a call that is ours, so that no others' problems fill the table of routes. Most layouts fit with one
- * pair of ops alone. */
+/* Called only for a call that could be answered, so that other calls' problems do not fill the table of
+ * routes. Most layouts fit only one pair of ops. */
 static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct asked asked)
 {
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
@@ -210,7 +210,7 @@ static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct
     else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
 }
 
-/* ---- what a descriptor asks for ---- */
+/* ---- attributes of a descriptor ---- */
 
 static int32_t get(const struct real_lt *real, lt_desc desc, int what)
 {
@@ -226,9 +226,9 @@ static bool is_null(const struct real_lt *real, lt_desc desc, int what)
     return real->DescGet(desc, what, &pointer, sizeof pointer, &written) || !pointer;
 }
 
-/* ---- what the real library would refuse ---- */
+/* ---- calls that the real library would refuse ---- */
 
-/* All that its answer depends on. */
+/* Everything that its answer depends on. */
 struct question {
     const struct matmul *matmul;
     const struct form *form;
@@ -249,7 +249,7 @@ static bool is_valid_handle(const struct matmul *x)
     return true;
 }
 
-/* Without one the library chooses. */
+/* Without an algorithm the library chooses. */
 static bool is_valid_algorithm(const struct question *q)
 {
     const struct matmul *x = q->matmul;
@@ -277,7 +277,7 @@ static bool is_valid_algorithm(const struct question *q)
     return true;
 }
 
-/* The rarer attributes of a descriptor have their defaults, and the real library would accept the call. */
+/* The rarer attributes of the descriptor have their defaults, and the real library would accept the call. */
 static bool is_usual(const void *of)
 {
     static const int pointers[] = {LT_DESC_A_SCALE_POINTER, LT_DESC_B_SCALE_POINTER, LT_DESC_C_SCALE_POINTER,
@@ -298,9 +298,9 @@ static struct refusal epilogue = {"cublasLtMatmul", "an epilogue follows (a bias
                                   ATOMIC_FLAG_INIT};
 static struct refusal types = {
     "cublasLtMatmul", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
-static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are of another form",
+static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are not supported",
                                      ATOMIC_FLAG_INIT};
-static struct refusal other_c = {"cublasLtMatmul", "it adds another matrix than it writes", ATOMIC_FLAG_INIT};
+static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D differ", ATOMIC_FLAG_INIT};
 
 static bool is_complete(const struct matmul *x)
 {
@@ -313,7 +313,7 @@ static bool is_strict(int compute)
            (compute == BLAS_COMPUTE_32F_FAST_TF32 && tf32_is_forbidden());
 }
 
-/* NULL: the call is as filled into asked and q; else why not. spare: room for a form. */
+/* NULL: asked and q describe the call; else the reason why not. spare: room for a form. */
 static struct refusal *understand(const struct matmul *x, struct form *spare, struct asked *asked,
                                   struct question *q)
 {
@@ -322,7 +322,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     const uint64_t place = route_place(asked);
     struct form *form = NULL;
     if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
-        return &forms_other; /* nobody asks why */
+        return &forms_other; /* the reason is not logged */
     if (get(real, x->desc, LT_DESC_EPILOGUE) != LT_EPILOGUE_DEFAULT) return &epilogue;
     q->compute = get(real, x->desc, LT_DESC_COMPUTE_TYPE);
     if (!is_strict(q->compute)) return &types;
@@ -335,7 +335,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     if (!form) form = candidate(x, place, spare);
     if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked) || !same(x->layout_c, x->layout_d))
         return &forms_other;
-    /* Where beta is 0, C is not read. */
+    /* If beta is 0, C is not read. */
     if (x->c != x->d && (q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0)) return &other_c;
     q->form = form;
     asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
@@ -344,7 +344,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     return NULL;
 }
 
-/* cublasLt takes memory of any alignment, unless an algorithm asks for more. */
+/* cublasLt accepts memory of any alignment, unless an algorithm requires more. */
 static void *workspace_of(const struct matmul *x)
 {
     enum { ALIGNMENT = 16 };

@@ -11,8 +11,8 @@ static void put(struct memo_table *table, struct memo_entry *entry)
     atomic_store_explicit(&table->slots[at], entry, memory_order_release);
 }
 
-/* Room for one more, at most half full. The former table is not freed: that would take knowing who reads it,
- * and all of them together are smaller than the last. */
+/* Makes room for one more entry, at most half full. The old table is not freed, because other threads may be
+ * reading it; all old ones together are smaller than the new one. */
 static bool make_room(struct memo *memo)
 {
     struct memo_table *old = atomic_load(&memo->table);

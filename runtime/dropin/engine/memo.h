@@ -15,17 +15,17 @@
 #define XXH_INLINE_ALL /* a call of the library would cost more than the hash */
 #include <xxhash.h>
 
-#define MEMO_ENTRIES_MAX 65536 /* unless the memo says something else */
+#define MEMO_ENTRIES_MAX 65536 /* unless the memo has another limit */
 
-/* The first member of what is remembered. */
+/* First member of every entry. */
 struct memo_entry {
-    struct memo_entry *older; /* of all entries */
+    struct memo_entry *older; /* the entry added before it */
     uint64_t hash;
     const void *key; /* in the entry */
 };
 
 struct memo_table {
-    struct memo_table *older; /* the one that this one replaced */
+    struct memo_table *older; /* the table that this one replaced */
     size_t mask;
     _Atomic(struct memo_entry *) slots[];
 };
@@ -42,13 +42,13 @@ static inline uint64_t memo_hash(const void *key, size_t bytes)
     return XXH3_64bits(key, bytes);
 }
 
-/* How many more there is room for. One thread at a time. */
+/* Number of entries that still fit. One thread at a time. */
 static inline size_t memo_room(const struct memo *memo)
 {
     return (memo->entries_max ? memo->entries_max : MEMO_ENTRIES_MAX) - memo->count;
 }
 
-/* NULL: not there. From any thread. */
+/* NULL: not found. Thread-safe. */
 static inline void *memo_find(struct memo *memo, const void *key, uint64_t hash)
 {
     const struct memo_table *table = atomic_load_explicit(&memo->table, memory_order_acquire);
@@ -60,8 +60,8 @@ static inline void *memo_find(struct memo *memo, const void *key, uint64_t hash)
     }
 }
 
-/* Takes over an entry that malloc made and returns it; NULL where there is no room for more. The key, in the
- * entry, must not be there. One thread at a time. */
+/* Takes over an entry that was malloc'ed, and returns it; NULL if there is no room. The key, which is in the
+ * entry, must not exist yet. One thread at a time. */
 void *memo_add(struct memo *memo, struct memo_entry *entry, const void *key, uint64_t hash);
 
 #endif

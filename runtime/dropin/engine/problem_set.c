@@ -25,7 +25,7 @@ uint64_t problem_set_hash(const struct problem *p)
     return hash ? hash : 1;
 }
 
-/* False: it is there already. */
+/* False: it exists already. */
 static bool put(uint64_t *slots, size_t mask, uint64_t hash)
 {
     size_t at = hash & mask;

@@ -8,13 +8,13 @@
 
 struct problem_set {
     size_t count, mask;
-    uint64_t *slots; /* 0: empty; NULL: no problem yet */
+    uint64_t *slots; /* 0: empty; NULL: no problems yet */
 };
 
-/* The same for problems of one text form; never 0. */
+/* Equal for problems with the same text form; never 0. */
 uint64_t problem_set_hash(const struct problem *problem);
 
-/* False: out of memory. */
+/* False if out of memory. */
 bool problem_set_add(struct problem_set *set, uint64_t hash);
 
 static inline bool problem_set_has(const struct problem_set *set, uint64_t hash)

@@ -26,9 +26,9 @@ struct sample {
 static atomic_bool on;
 static char path[PATH_MAX];
 static double every_s;
-static bool told;                                            /* that it cannot be saved */
-static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;   /* path, told, what the file has of each route */
-static pthread_mutex_t sampling = PTHREAD_MUTEX_INITIALIZER; /* the samples: held for moments */
+static bool told;                                            /* a failed save was reported */
+static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;   /* path, told, saved counts of routes */
+static pthread_mutex_t sampling = PTHREAD_MUTEX_INITIALIZER; /* protects the samples; held briefly */
 static struct sample samples[SAMPLES_AT_ONCE];
 
 bool recorder_on(void)
@@ -45,7 +45,7 @@ static void let_go(struct sample *s)
     *s = (struct sample){.route = NULL};
 }
 
-/* What has finished on the GPU; nothing waits. */
+/* Reads the samples that have finished on the GPU, without waiting. */
 static void harvest(void)
 {
     for (int i = 0; i < SAMPLES_AT_ONCE; i++) {
@@ -91,7 +91,7 @@ static struct sample *begin(struct route *route, CUstream stream)
 struct sample *recorder_begin(struct route *route, CUstream stream)
 {
     uint64_t before = atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    /* The first call waits for code to be loaded. */
+    /* The first call includes loading the code. */
     if (before == 0 || atomic_load_explicit(&route->samples, memory_order_relaxed) == ROUTE_SAMPLES)
         return NULL;
     return begin(route, stream);
@@ -121,7 +121,7 @@ static struct route *older(const struct route *route)
     return (struct route *)(void *)route->entry.older;
 }
 
-/* What the file does not have yet. Calls go on meanwhile: nothing of theirs is locked. */
+/* Collects what the file does not contain yet. Calls may go on meanwhile: they need no lock of ours. */
 static enum status collect(struct route *newest, struct capture *capture)
 {
     enum status st = OK;
@@ -142,7 +142,7 @@ void recorder_save(void)
     enum status st = collect(newest, &capture);
     if (!st && capture.count > 0) st = capture_save(path, &capture);
     for (struct route *r = newest; r && !st; r = older(r)) r->saved = r->seen;
-    /* Else it is tried again with all of it. */
+    /* On failure everything is saved again next time. */
     if (st && !told) print_line(stderr, "gemmtune: %s", status_text());
     told = st != OK;
     pthread_mutex_unlock(&saving);
@@ -178,7 +178,7 @@ void recorder_start(const char *file, double seconds)
     every_s = seconds;
     atomic_store(&on, true);
     if (!(seconds > 0)) return;
-    /* The program's signals are not for this thread. */
+    /* The program's signals must not be delivered to this thread. */
     sigset_t all, before;
     pthread_t thread;
     sigfillset(&all);

@@ -6,20 +6,21 @@
 
 #include "route.h"
 
-/* From now on. path: copied; a relative one is meant from the folder that is current now. seconds: between
- * two savings; 0: at the end only. */
+/* Starts recording. path: copied; a relative path is resolved now. seconds: interval between saves; 0: only
+ * at the end. */
 void recorder_start(const char *path, double seconds);
 bool recorder_on(void);
 
-/* A call is about to be enqueued: count it, and time a few of each problem. NULL: this one is not timed. */
+/* Call it before a call is enqueued: counts it, and times a few calls of each problem. NULL: this one is not
+ * timed. */
 struct sample;
 struct sample *recorder_begin(struct route *route, CUstream stream);
-void recorder_end(struct sample *sample, CUstream stream); /* it has been enqueued; takes NULL */
+void recorder_end(struct sample *sample, CUstream stream); /* call it after enqueueing; takes NULL */
 
-/* Save now. Calls are not held up by that. */
+/* Saves now, without blocking calls. */
 void recorder_save(void);
 
-/* In a forked child: it has neither the thread nor a GPU, and what it inherited is its parent's to save. */
+/* For a forked child: it has neither the thread nor a GPU, and its parent saves the inherited data. */
 void recorder_forget(void);
 
 #endif

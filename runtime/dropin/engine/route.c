@@ -6,27 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Room in the table of routes that is kept for problems that have a winner: they may show up late. */
+/* Part of the table of routes that is reserved for problems that have a winner, which may come late. */
 #define ROOM_FOR_TUNED(all) ((all) / 4)
 
-/* Calls that pass after a failure, before it is tried again: so many, then twice as many each time. */
+/* Number of calls that pass after a failure before the next attempt; it doubles each time. */
 enum { RETRY_CALLS = 256, RETRY_DOUBLINGS = 8 };
 
 struct route_rules route_rules;
 
 static struct memo routes = {.key_bytes = sizeof(struct route_key)};
 static pthread_mutex_t adding =
-    PTHREAD_MUTEX_INITIALIZER; /* adding routes; never held while one is prepared */
-static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* what changes in a route; held for moments */
+    PTHREAD_MUTEX_INITIALIZER; /* for adding routes; never held while one is prepared */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* for changes of a route; held briefly */
 static pthread_cond_t prepared = PTHREAD_COND_INITIALIZER;   /* a route is no longer preparing */
-static struct verdicts untuned; /* keys that the set of winners does not exclude, and that have none; there
-                                   was no room to remember them as routes */
-static atomic_bool crowded;     /* there is room for problems with a winner alone */
+static struct verdicts untuned; /* keys that the set of winners does not exclude but that have none, and
+                                   for which there was no room as routes */
+static atomic_bool crowded;     /* there is only room for problems with a winner */
 
 _Static_assert(sizeof(struct route_key) == 11 * sizeof(int64_t) + 2 * sizeof(int32_t),
                "a key has no bytes that are nobody's");
 
-/* ---- what is asked ---- */
+/* ---- the problem of a call ---- */
 
 enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4 };
 
@@ -50,9 +50,9 @@ static struct route_key make_key(const struct asked *x, bool adds, uint64_t cont
     };
 }
 
-/* Column-major C[m,n] = op(A) op(B) is row-major C^T[n,m] = op(B)^T op(A)^T, and what is stored column-major
- * is stored transposed row-major: operands and sizes change places, ops stay with their operand. False: the
- * text form cannot say it, or there is nothing to compute. */
+/* Column-major C[m,n] = op(A) op(B) is row-major C^T[n,m] = op(B)^T op(A)^T, and a column-major matrix is
+ * stored as its transpose in row-major order: operands and sizes are exchanged, ops stay with their operand.
+ * False: the problem has no text form, or there is nothing to compute. */
 static bool describe(const struct route_key *k, struct problem *p)
 {
     if (k->m < 1 || k->n < 1 || k->k < 1 || k->batch < 1) return false;
@@ -79,15 +79,15 @@ static bool describe(const struct route_key *k, struct problem *p)
     return true;
 }
 
-/* ---- deciding ---- */
+/* ---- decision ---- */
 
-/* Share of cuBLAS's time that is expected to be won; below 0 if it is lost. */
+/* Expected gain as a share of cuBLAS's time; below 0 for a loss. */
 static double expected_gain(const struct choice *c)
 {
     return c->ratio > 0 ? c->ratio * (1 - c->loss) - 1 : -1;
 }
 
-/* The lock of changes is held. */
+/* The lock `changing` is held. */
 static void give_up(struct route *r, enum tuned_result result, const char *why)
 {
     const int doublings = r->failures < RETRY_DOUBLINGS ? r->failures : RETRY_DOUBLINGS;
@@ -102,12 +102,12 @@ static void give_up(struct route *r, enum tuned_result result, const char *why)
     atomic_store(&r->state, result == TUNED_LATER ? ROUTE_LATER : ROUTE_PASS);
 }
 
-/* Why no tuned kernel is to answer; NULL: the chosen one is. *later: that may change. */
+/* Why no tuned kernel answers; NULL: the chosen one does. *later: that may change. */
 static const char *why_not(const struct route *r, struct context *context, struct choice *choice, bool *later)
 {
     bool held;
     *later = false;
-    if (!r->nameable) return "no winner can be known for such a call";
+    if (!r->nameable) return "no winner can exist for such a call";
     if (!contexts_choose(context, &r->problem, r->key.alignment, route_rules.nearest, choice, &held)) {
         *later = held;
         return held ? "another program holds the database of winners" : "no winner is known for this problem";
@@ -123,12 +123,12 @@ static void decide(struct route *r, struct context *context)
     struct choice choice = {.cublas = true};
     bool later;
     const char *why = why_not(r, context, &choice, &later);
-    if (why) give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* nobody else knows it yet */
+    if (why) give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* no other thread uses it yet */
     else snprintf(r->why, sizeof r->why, "%.3f times as fast as cuBLAS, %.200s", choice.ratio, choice.why);
     if (!why) atomic_store(&r->state, ROUTE_TUNED);
 }
 
-/* NULL: there is no memory, or no room, which is remembered. */
+/* NULL: no memory, or no room, which is remembered. */
 static struct route *make(const struct route_key *key, uint64_t hash, struct context *context)
 {
     if (route_rules.routes_max) routes.entries_max = route_rules.routes_max;
@@ -148,7 +148,7 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
     return memo_add(&routes, &r->entry, &r->key, hash);
 }
 
-/* There is no winner for it, as far as can be told at once. */
+/* There is no winner for it, as far as a quick check tells. */
 static bool is_hopeless(const struct route_key *key, uint64_t hash, const struct context *context)
 {
     struct problem problem;
@@ -168,7 +168,7 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
     return r;
 }
 
-/* Of the operands, in bytes; 0: no kernel takes them. */
+/* Alignment of the operands in bytes; 0: no kernel takes them. */
 static int alignment_of(const struct asked *asked)
 {
     const uintptr_t bits = (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c;
@@ -205,7 +205,7 @@ struct route *route_newest(void)
     return (struct route *)(void *)atomic_load(&routes.entries);
 }
 
-/* ---- preparing ---- */
+/* ---- preparation ---- */
 
 void route_give_up(struct route *route, enum tuned_result result, const char *why)
 {
@@ -249,7 +249,7 @@ static void prepare(struct route *r, bool scalars_on_device)
     struct choice choice;
     char why[TUNED_WHY_MAX];
     bool later;
-    /* It may have been decided without the database; nothing is built that is not wanted. */
+    /* The decision may have been made without the database; a kernel is built only if it is still wanted. */
     const char *other = why_not(r, wish.context, &choice, &later);
     enum tuned_result result = later ? TUNED_LATER : TUNED_NEVER;
     if (other) snprintf(why, sizeof why, "%s", other);

@@ -1,8 +1,10 @@
 #include "tuned.h"
 
+#include "public_problem.h"
+
 #include <stdio.h>
 
-/* What the library answered. After any other result of the driver nothing in this process can be believed. */
+/* Converts the library's status. After any other result of the driver nothing in this process is reliable. */
 static enum tuned_result refused(enum gt_status status, const char *what, char why[TUNED_WHY_MAX])
 {
     snprintf(why, TUNED_WHY_MAX, "%s: %.200s", what, gt_error_text());
@@ -21,8 +23,8 @@ static enum gt_status open_library(struct context *context)
     return status;
 }
 
-/* The library may find at last that the winner cannot be used, and have another answer: not ours to give,
- * then. */
+/* The library may find only now that the winner cannot be used, and choose another kernel; then cuBLAS is
+ * used instead. */
 static bool is_wanted(const struct tuned_wish *wish, const struct gt_plan_info *info)
 {
     return !info->uses_cublas && info->ratio > 0 &&
@@ -32,18 +34,9 @@ static bool is_wanted(const struct tuned_wish *wish, const struct gt_plan_info *
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan, char why[TUNED_WHY_MAX])
 {
     const struct problem *p = wish->problem;
-    struct gt_problem problem = gt_problem_make(p->m, p->n, p->k);
+    struct gt_problem problem = public_problem(p);
     struct gt_plan_info info = gt_plan_info_make();
     problem.flags = (wish->scalars_on_device ? GT_SCALARS_ON_DEVICE : 0) | (p->beta != 0 ? GT_ADDS_TO_C : 0);
-    problem.trans_a = p->trans_a;
-    problem.trans_b = p->trans_b;
-    problem.lda = p->lda;
-    problem.ldb = p->ldb;
-    problem.ldc = p->ldc;
-    problem.batch = p->batch;
-    problem.stride_a = p->stride_a;
-    problem.stride_b = p->stride_b;
-    problem.stride_c = p->stride_c;
     problem.alignment = wish->alignment;
     enum gt_status status = open_library(wish->context);
     if (status) return refused(status, "the library cannot be opened", why);
@@ -60,14 +53,14 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
     return info.provisional ? TUNED_LATER : TUNED_NEVER;
 }
 
-/* The operands change places: see route.c. */
+/* The operands are exchanged: see route.c. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
                                bool *untouched, char why[TUNED_WHY_MAX])
 {
     struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
     call.workspace = asked->workspace;
     call.workspace_bytes = asked->workspace_bytes;
-    call.flags = GT_AS_PLANNED; /* else it is cuBLAS's */
+    call.flags = GT_AS_PLANNED; /* otherwise cuBLAS computes it */
     enum gt_status status = gt_launch(plan, &call);
     *untouched = status == GT_INVALID || status == GT_UNAVAILABLE || status == GT_MEMORY;
     if (status == GT_OK) return TUNED_READY;

@@ -12,7 +12,7 @@
 enum { VERDICTS_BITS = 14 };
 
 struct verdicts {
-    _Atomic uint64_t slots[1 << VERDICTS_BITS]; /* 0: none */
+    _Atomic uint64_t slots[1 << VERDICTS_BITS]; /* 0: empty */
 };
 
 static inline _Atomic uint64_t *verdicts_slot(struct verdicts *verdicts, uint64_t hash)

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-/* A handle lies in any slot of the bucket that its address names. A full bucket takes no more. */
+/* A handle may be in any slot of the bucket that its address selects. A full bucket accepts no more. */
 enum { BUCKET_BITS = 6, BUCKET_SLOTS = 16 };
 
 struct slot {
@@ -19,7 +19,7 @@ static struct slot *bucket_of(blas_handle handle)
     return buckets[(uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15U >> (64 - BUCKET_BITS)];
 }
 
-/* NULL: not there. */
+/* NULL: not found. */
 static struct slot *find(blas_handle handle)
 {
     if (!handle || !atomic_load_explicit(&used, memory_order_relaxed)) return NULL;

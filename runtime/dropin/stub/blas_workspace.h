@@ -8,19 +8,19 @@
 #include "cublas_abi.h"
 
 struct blas_workspace {
-    void *memory; /* NULL: the program gave none, or its handles are too many to be remembered */
+    void *memory; /* NULL: the program gave none, or there are too many handles */
     size_t bytes;
 };
 
 struct blas_workspace blas_workspace_of(blas_handle handle);
 
-/* cuBLAS has taken it. */
+/* cuBLAS accepted it. */
 void blas_workspace_set(blas_handle handle, void *memory, size_t bytes);
 
 /* cuBLAS uses its own again. */
 void blas_workspace_reset(blas_handle handle);
 
-/* The handle is about to be destroyed: another may get its address. */
+/* The handle is about to be destroyed; another one may get its address. */
 void blas_workspace_forget(blas_handle handle);
 
 #endif

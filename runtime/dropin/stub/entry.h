@@ -21,10 +21,10 @@
 #define ENTRY_VERSION(library) "@@gemmtune_cublas"
 #endif
 
-/* The name of its definition here. */
+/* The name of an entry's definition. */
 #define ENTRY(name) ENTRY_NAME(name, ENTRY_MAJOR)
 
-/* Before its definition. */
+/* Precedes an entry's definition. */
 #define EXPORT(library, name)                                                                                \
     __typeof__(name) ENTRY(name);                                                                            \
     __asm__(".symver " ENTRY_TEXT(ENTRY(name)) ", " #name ENTRY_VERSION(library))

@@ -1,4 +1,4 @@
-/* entry_blas.c — the functions of cuBLAS that this library stands in for. Each says what it is asked, in one
+/* entry_blas.c — the functions of cuBLAS that this library replaces. Each describes its call in the same
  * form. */
 #include "blas_workspace.h"
 #include "entry.h"
@@ -10,7 +10,7 @@ static bool is_strict(int compute)
            (compute == BLAS_COMPUTE_32F_FAST_TF32 && tf32_is_forbidden());
 }
 
-/* A call with arguments that cuBLAS refuses is cuBLAS's to answer. */
+/* Calls with arguments that cuBLAS refuses are passed to cuBLAS. */
 static bool is_sound(blas_handle handle, int op_a, int op_b)
 {
     static struct refusal unsound = {"a call", "its handle or an op is not valid", ATOMIC_FLAG_INIT};
@@ -31,13 +31,13 @@ static bool take(struct asked *asked, blas_handle handle, int op_a, int op_b, st
     return stub_engine()->take(asked, turn, result);
 }
 
-/* The parameters' names, which are the same everywhere. */
+/* The parameters have the same names in all functions. */
 #define SIZES    .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc
 #define POINTERS .alpha = alpha, .a = a, .b = b, .beta = beta, .c = c
 #define ONE      .batch = 1
 #define MANY     .batch = batch, .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c
 
-/* Try a tuned kernel; else the real function, named as in struct real_blas. */
+/* Tries a tuned kernel; else calls the real function, named as in struct real_blas. */
 #define ANSWER(asked, function, arguments)                                                                   \
     do {                                                                                                     \
         const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
@@ -107,8 +107,8 @@ int ENTRY(cublasSgemmStridedBatched_64)(blas_handle handle, int op_a, int op_b, 
             batch));
 }
 
-/* ---- cublasSgemmBatched: the addresses of the matrices are in device memory, where nobody can look without
- * waiting for the GPU; and they follow no stride. ---- */
+/* ---- cublasSgemmBatched: the addresses of the matrices are in device memory, which cannot be read without
+ * waiting for the GPU; and they have no common stride. ---- */
 
 static struct refusal pointers = {
     "cublasSgemmBatched", "its matrices lie at addresses that only the GPU can read", ATOMIC_FLAG_INIT};
@@ -220,7 +220,7 @@ int ENTRY(cublasSetWorkspace_v2)(blas_handle handle, void *workspace, size_t byt
     return result;
 }
 
-/* It takes the program's workspace away again. */
+/* This resets the program's workspace. */
 EXPORT("libcublas", cublasSetStream_v2);
 int ENTRY(cublasSetStream_v2)(blas_handle handle, CUstream stream)
 {

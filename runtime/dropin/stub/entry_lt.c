@@ -1,4 +1,4 @@
-/* entry_lt.c — the function of cublasLt that this library stands in for. */
+/* entry_lt.c — the function of cublasLt that this library replaces. */
 #include "entry.h"
 
 EXPORT("libcublasLt", cublasLtMatmul);

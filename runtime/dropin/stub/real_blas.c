@@ -12,10 +12,10 @@ _Atomic(const struct real_lt *) real_lt_found[BLAS_MAJORS];
 
 struct symbol {
     const char *name;
-    size_t place; /* in the struct */
+    size_t place; /* offset in the struct */
 };
 
-/* The first is in every version. */
+/* The first one is in every version. */
 static const struct symbol blas_symbols[] = {
     {"cublasSgemm_v2", offsetof(struct real_blas, Sgemm)},
     {"cublasSgemm_v2_64", offsetof(struct real_blas, Sgemm64)},
@@ -56,7 +56,7 @@ static const struct library lt_library = {"libcublasLt", lt_symbols, sizeof lt_s
 
 enum { NAME_MAX_BYTES = 32 };
 
-/* The file's name, and the version of all its symbols. */
+/* The file's name, which is also the version of its symbols. */
 static void name_of(const struct library *library, enum blas_major major, char name[NAME_MAX_BYTES])
 {
     snprintf(name, NAME_MAX_BYTES, "%s.so.%d", library->name, major - BLAS_11 + 11);
@@ -68,8 +68,7 @@ static void *symbol(void *from, const char *name, const char *version)
     return version ? dlvsym(from, name, version) : dlsym(from, name);
 }
 
-/* One that is loaded already. A program may have loaded it for itself alone: then it is not in the scope that
- * RTLD_NEXT searches. */
+/* A library that is already loaded. If the program loaded it with local scope, RTLD_NEXT does not find it. */
 static void *loaded(const char *name)
 {
     return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
@@ -82,7 +81,7 @@ static bool is_ours(void *address)
 }
 
 struct visit {
-    int left; /* libraries to be passed over */
+    int left; /* number of libraries still to skip */
     char file[PATH_MAX];
 };
 
@@ -95,16 +94,16 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *of)
     return 1;
 }
 
-/* The file that the program has loaded as number n; NULL: there are not so many. They are not opened while
- * they are visited: the loader's locks are held then. */
+/* The n-th file that the program has loaded; NULL: there are fewer. Files are not opened during the visit,
+ * because it holds the loader's locks. */
 static const char *file_at(int n, struct visit *visit)
 {
     visit->left = n;
     return dl_iterate_phdr(visit_one, visit) ? visit->file : NULL;
 }
 
-/* Under a name of its own, as packages have it that bring their cuBLAS: some library that has the symbol, or
- * needs one that has it. */
+/* For packages that contain cuBLAS under another name: a library that has the symbol, or needs one that has
+ * it. */
 static void *loaded_with(const char *name, const char *version)
 {
     struct visit visit;
@@ -124,7 +123,7 @@ static void *loaded_major(const struct library *library, enum blas_major major, 
     return found ? found : loaded_with(library->symbols[0].name, version);
 }
 
-/* Where the symbols are searched, and by which version; NULL: there is no such library. It stays loaded. */
+/* The library in which symbols are searched, and their version; NULL: there is none. It stays loaded. */
 static void *locate(const struct library *library, enum blas_major major, char version[NAME_MAX_BYTES])
 {
     const bool any = major == BLAS_ANY;
@@ -133,7 +132,7 @@ static void *locate(const struct library *library, enum blas_major major, char v
     if (!any) name_of(library, major, version);
     address = symbol(RTLD_NEXT, library->symbols[0].name, any ? NULL : version);
     if (address) {
-        if (dladdr(address, &info) && info.dli_fname) loaded(info.dli_fname); /* a reference that is kept */
+        if (dladdr(address, &info) && info.dli_fname) loaded(info.dli_fname); /* keeps it loaded */
         return RTLD_NEXT;
     }
     if (!any) return loaded_major(library, major, version);
@@ -142,7 +141,7 @@ static void *locate(const struct library *library, enum blas_major major, char v
     return found;
 }
 
-/* The functions, bytes of them, in memory of their own; NULL: there is no such library, or no memory. */
+/* The functions, in allocated memory of `bytes` bytes; NULL: there is no such library, or no memory. */
 static void *find(const struct library *library, enum blas_major major, size_t bytes)
 {
     char version[NAME_MAX_BYTES];
@@ -155,8 +154,8 @@ static void *find(const struct library *library, enum blas_major major, size_t b
     return functions;
 }
 
-/* Without a lock of ours: a constructor that calls cuBLAS holds the loader's, which finding needs, too. Of
- * several threads the first counts. */
+/* Uses no lock of ours: a constructor that calls cuBLAS holds the loader's lock, which the search needs, too.
+ * Of several threads the first one's result is kept. */
 const struct real_blas *real_blas_find(enum blas_major major)
 {
     struct real_blas *functions = find(&blas_library, major, sizeof *functions);

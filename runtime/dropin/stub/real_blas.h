@@ -10,11 +10,12 @@
 #include "real_api.h"
 #include <stdatomic.h>
 
-/* Of which major a caller is. BLAS_ANY: its reference does not say. */
+/* The major version that a caller was linked with. BLAS_ANY: its reference does not say. */
 enum blas_major { BLAS_ANY, BLAS_11, BLAS_12, BLAS_13, BLAS_MAJORS };
 
-/* What the program has loaded of that major; NULL: nothing yet. For BLAS_ANY what the loader would have given
- * the caller, else the newest. Never loads one. From any thread. */
+/* The functions of the library of that major version that the program has loaded; NULL: none yet. For
+ * BLAS_ANY the library that the loader would have chosen for the caller, else the newest. Never loads one.
+ * Thread-safe. */
 const struct real_blas *real_blas_find(enum blas_major major);
 const struct real_lt *real_lt_find(enum blas_major major);
 

@@ -11,7 +11,7 @@
 __thread bool stub_inside __attribute__((tls_model("initial-exec")));
 _Atomic(const struct engine *) stub_engine_found;
 
-/* ---- where there is no engine ---- */
+/* ---- without an engine ---- */
 
 static bool take_nothing(const struct asked *asked, struct turn *turn, int *result)
 {
@@ -38,11 +38,11 @@ static void refuse_nothing(struct refusal *refusal)
 static const struct engine nothing = {
     .take = take_nothing, .take_matmul = take_no_matmul, .end = end_nothing, .refuse = refuse_nothing};
 
-/* ---- opening it ---- */
+/* ---- opening the engine ---- */
 
-static char engine_path[PATH_MAX]; /* "": not known */
+static char engine_path[PATH_MAX]; /* "": unknown */
 
-/* Early: the path of a preloaded library may be relative to the folder that is current now. */
+/* Early, because the path of a preloaded library may be relative to the current folder. */
 __attribute__((constructor)) static void find_own_folder(void)
 {
     Dl_info info;
@@ -79,7 +79,7 @@ static const struct engine *open_engine(void)
     memcpy(&entry, &address, sizeof entry);
     const struct engine *engine = entry(&terms);
     if (!engine || !engine_terms_equal(&engine->terms, &terms))
-        return without(engine_path, " is of another version than the preloaded library: install both anew");
+        return without(engine_path, " is of another version than the preloaded library: install both again");
     return engine;
 }
 
@@ -89,8 +89,8 @@ static bool is_switched_off(void)
     return way && strcmp(way, "off") == 0;
 }
 
-/* Without a lock of ours: a constructor that calls cuBLAS holds the loader's, which opening needs, too.
- * Threads that come at once open the same library and find the same engine. */
+/* Uses no lock of ours: a constructor that calls cuBLAS holds the loader's lock, which opening needs, too.
+ * Threads that arrive at the same time open the same library and find the same engine. */
 const struct engine *stub_engine_find(void)
 {
     const struct engine *engine = &nothing;
@@ -103,7 +103,7 @@ const struct engine *stub_engine_find(void)
 static bool is_logging(void)
 {
     enum { UNKNOWN, NO, YES };
-    static atomic_int known; /* the environment takes long to search */
+    static atomic_int known; /* searching the environment is slow */
     int logging = atomic_load_explicit(&known, memory_order_relaxed);
     if (logging == UNKNOWN) {
         logging = is_set("GEMMTUNE_LOG") ? YES : NO;

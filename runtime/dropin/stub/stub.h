@@ -1,4 +1,4 @@
-/* stub.h — the preloaded half of the drop-in: opens the engine when a call may need it, and tells the
+/* stub.h — the preloaded half of the drop-in: opens the engine when a call may need it, and distinguishes the
  * program's own calls from those inside cuBLAS.
  *
  *     struct turn turn;
@@ -13,21 +13,22 @@
 
 #include "engine.h"
 
-/* A call of the program is being answered in this thread: what arrives meanwhile are the real library's own
- * calls. The stub is there from the program's start, so its threads' memory has a fixed place for this. */
+/* A call of the program is being answered in this thread; calls that arrive meanwhile come from the real
+ * library. The stub is loaded at program start, so this thread-local variable may use the static TLS block
+ * (initial-exec). */
 extern __thread bool stub_inside __attribute__((tls_model("initial-exec")));
 
 extern _Atomic(const struct engine *) stub_engine_found;
 const struct engine *stub_engine_find(void);
 
-/* Never NULL; one that answers nothing where there is none, or it is switched off. */
+/* Never NULL. If there is no engine, or it is switched off, one that answers nothing. */
 static inline const struct engine *stub_engine(void)
 {
     const struct engine *engine = atomic_load_explicit(&stub_engine_found, memory_order_acquire);
     return engine ? engine : stub_engine_find();
 }
 
-/* A call begins. False: it is not the program's own. */
+/* Call it at the start of a call. False: the call is not the program's own. */
 static inline bool stub_enter(struct turn *turn)
 {
     turn->outer = stub_inside;
@@ -36,15 +37,15 @@ static inline bool stub_enter(struct turn *turn)
     return !turn->outer;
 }
 
-/* The real function is done, or need not be called. */
+/* Call it when the real function has returned, or need not be called. */
 static inline void stub_leave(struct turn *turn)
 {
     stub_inside = turn->outer;
     if (turn->sample) stub_engine()->end(turn);
 }
 
-/* No tuned kernel can answer the call of the program. The engine is not opened for that, unless somebody
- * wants to know. */
+/* No tuned kernel can answer the program's call. The engine is opened for this only if refusals are
+ * logged. */
 void stub_refuse(struct refusal *refusal);
 
 #endif

@@ -36,3 +36,29 @@ t tune replay one.json --seeds 1 --seeds 2
 t sh -c 'tune replay --help | head -3'
 t tune replay "$SOURCES/tests/data/kernel_tuner_cache.json" --seeds 1 --strategy exhaustive --at 24 --noise 1 --format csv
 t tune replay one.json --noise 99
+
+# What one file teaches another.
+t tune replay one.json --from-trials 3
+t tune replay one.json --from nowhere.json
+t tune replay one.json --from failures.json
+t tune replay one.json --seeds 2 --strategy ils --from one.json --format csv
+t tune replay "$data/kernel_tuner_cache.json" --order --format csv
+t tune replay "$data/kernel_tuner_cache.json" --order --from "$data/clblast_rtx2080ti.json.gz" --from-trials 60 --format csv
+t tune replay "$data/h200_square.json.gz" --order --from "$data/h200_nt.json.gz" --format csv
+t tune replay "$data/h200_square.json.gz" --order --from "$data/h200_skinny.json.gz" --format csv
+
+# Times that are none, and a file that ends in the middle of its compression.
+space negative.json '"1,1": {"A": 1, "B": 1, "time": -2}, "2,1": {"A": 2, "B": 1, "time": 2}'
+t tune replay negative.json --seeds 1 --strategy ils --format csv
+space negatives.json '"1,1": {"A": 1, "B": 1, "time": -2}, "2,1": {"A": 2, "B": 1, "time": -0.0}'
+t tune replay negatives.json
+space huge.json '"1,1": {"A": 1, "B": 1, "time": 1e999}'
+t tune replay huge.json
+space text.json '"1,1": {"A": 1, "B": 1, "time": "NaN"}, "2,1": {"A": 2, "B": 1, "time": 2}'
+t tune replay text.json --seeds 1 --strategy ils --format csv
+head -c 20000 "$data/h200_square.json.gz" >cut.json.gz
+t sh -c 'tune replay cut.json.gz --seeds 1 --strategy ils --format csv 2>&1 | tail -1'
+head -c 100 "$data/h200_square.json.gz" >stump.json.gz
+t tune replay stump.json.gz
+head -c 10 "$data/h200_square.json.gz" >header.json.gz
+t tune replay header.json.gz

@@ -1,38 +1,15 @@
 /* template_toy.c — the toy family on the host: parameters, which configurations are correct where, how they
  * are launched and how long they should take. */
-#include "gemm_block.h"
 #include "launch_limits.h"
 #include "model_tiled.h"
 
-extern const char text_toy_cu[], text_toy_rules_h[], text_gemm_args_h[];
-
-static const struct source_text sources[] = {
-    {"toy.cu", text_toy_cu},
-    {"toy_rules.h", text_toy_rules_h},
-    {"gemm_args.h", text_gemm_args_h},
-};
-
-/* In the order of params. */
-enum { P_BM, P_BN, P_TN, P_COUNT };
-
-static const struct param params[P_COUNT] = {
-    {"BM", PARAM_COMPILE, ROLE_TILE, 1, 128, "rows of C a block"},
-    {"BN", PARAM_COMPILE, ROLE_TILE, 1, 128, "columns of C a block"},
-    {"TN", PARAM_COMPILE, ROLE_THREAD, 1, 16, "columns a thread: fewer reads of A, but fewer threads"},
-};
-
-#define BM (config->value[P_BM])
-#define BN (config->value[P_BN])
-#define TN (config->value[P_TN])
-
-static const char *first_broken_rule(const struct config *config)
-{
-#define RULE(holds, why)                                                                                     \
-    if (!(holds)) return why;
+#define PARAMS "toy_params.def"
+#include "family_params.h"
 #include "toy_rules.h"
-#undef RULE
-    return NULL;
-}
+
+#define RULES    "toy_rules.h"
+#define COMPUTES "the toy family computes sgemm"
+#include "family_template.h"
 
 static struct resources toy_resources(const struct config *config)
 {
@@ -44,23 +21,24 @@ static int64_t tiles_of(const struct config *config, const struct problem *p)
     return ceil_div(p->m, BM) * ceil_div(p->n, BN);
 }
 
-static const char *toy_check(const struct config *config, const struct problem *problem,
-                             const struct gpu *gpu)
+static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
 {
-    const char *why = template_check_ranges(config, P_COUNT);
-    if (!why) why = first_broken_rule(config);
-    if (why) return why;
-    if (gpu && THREADS > gpu->threads_per_sm) return "an SM does not hold the threads of a block";
+    if (KNOWN(TN) && THREADS > gpu->threads_per_sm) return "an SM does not hold the threads of a block";
+    return NULL;
+}
+
+static const char *check_problem(const struct config *config, int known, const struct problem *problem,
+                                 const struct gpu *gpu)
+{
+    (void)gpu;
     if (!problem) return NULL;
-    if (!template_serves(config->template, problem)) return "the toy family computes sgemm";
-    if (tiles_of(config, problem) > GRID_X_MAX) return "C has more tiles than a grid has blocks";
+    if (KNOWN(BN) && tiles_of(config, problem) > GRID_X_MAX) return "C has more tiles than a grid has blocks";
     return NULL;
 }
 
 static void toy_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
 {
-    *plan = (struct launch_plan){.kernels = 0};
-    if (p->m == 0 || p->n == 0 || p->batch == 0) return;
+    if (!gemm_plan_begin(plan, p)) return;
     const struct gemm_args args = gemm_args_of(p);
     gemm_args_put(plan, p, &args);
     plan->batch_per_launch = GRID_Z_MAX;
@@ -68,11 +46,6 @@ static void toy_plan(const struct config *config, const struct problem *p, struc
         .entry = "gemm",
         .grid = {(unsigned)tiles_of(config, p), 1, (unsigned)smaller(p->batch, GRID_Z_MAX)},
         .threads = (unsigned)(THREADS)};
-}
-
-static struct tile toy_tile(const struct config *config)
-{
-    return (struct tile){.m = BM, .n = BN};
 }
 
 /* As a tiled kernel whose tiles of k are one k long and come through registers. */
@@ -100,21 +73,5 @@ static struct prediction toy_predict(const struct config *config, const struct p
     return tiled_predict(&t, problem, gpu, facts);
 }
 
-extern const struct template template_toy;
-const struct template template_toy = {
-    .name = "toy",
-    .summary = "strict FP32 straight from the definition, to show what a family consists of",
-    .source_name = "toy.cu",
-    .space = "toy.conf",
-    .delivers = GEMM_SGEMM,
-    .params = params,
-    .param_count = P_COUNT,
-    .sources = sources,
-    .source_count = sizeof sources / sizeof *sources,
-    .resources = toy_resources,
-    .check = toy_check,
-    .plan = toy_plan,
-    .tile = toy_tile,
-    .predict = toy_predict,
-    .block = &gemm_block,
-};
+FAMILY(toy, GEMM_SGEMM,
+       .summary = "strict FP32 straight from the definition, to show what a family consists of")

@@ -12,7 +12,7 @@
  */
 #include "gemm_args.h"
 
-#define RULE(holds, why) static_assert(holds, why);
+#define RULE(last, holds, why) static_assert(holds, why);
 #include "toy_rules.h"
 
 static __device__ __forceinline__ float element(const float *x, long long ld, int row, int column, bool across)

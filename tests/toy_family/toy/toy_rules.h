@@ -4,5 +4,7 @@
 #define LANES_N (BN / TN) /* threads side by side */
 #define THREADS (BM * LANES_N)
 
-RULE(BN % TN == 0, "BN must be a multiple of TN")
-RULE(THREADS <= 1024, "a block holds at most 1024 threads")
+#ifdef RULE
+RULE(TN, BN % TN == 0, "BN must be a multiple of TN")
+RULE(TN, THREADS <= 1024, "a block holds at most 1024 threads")
+#endif

@@ -2,6 +2,7 @@
  * column-major, sums in double. It refuses arguments that cuBLAS refuses. FAKE_CUBLAS_POOL=1: calls without a
  * workspace of the caller's are welcome, too. FAKE_CUBLAS_FAIL=STATUS: every call answers that.
  */
+#include "fake_blas.h"
 #include "fake_stream.h"
 
 #include <stddef.h>
@@ -19,23 +20,10 @@ struct blas {
     size_t workspace_bytes;
 };
 
-int cublasCreate_v2(struct blas **handle);
-int cublasDestroy_v2(struct blas *handle);
-int cublasGetProperty(int which, int *value);
-int cublasSetStream_v2(struct blas *handle, void *stream);
-int cublasSetWorkspace_v2(struct blas *handle, void *workspace, size_t bytes);
-int cublasSetMathMode(struct blas *handle, int mode);
-int cublasSetPointerMode_v2(struct blas *handle, int mode);
 int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
                                  const float *alpha, const float *a, int64_t lda, long long stride_a,
                                  const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
                                  int64_t ldc, long long stride_c, int64_t batch);
-int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k,
-                              const float *alpha, const float *a, int lda, long long stride_a, const float *b,
-                              int ldb, long long stride_b, const float *beta, float *c, int ldc,
-                              long long stride_c, int batch);
-int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
-                   const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
 
 int cublasCreate_v2(struct blas **handle)
 {

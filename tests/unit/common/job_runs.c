@@ -1,6 +1,7 @@
 #include "job_runs.h"
 
 #include "cmd_tune.h"
+#include "interrupts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,10 @@ pid_t start(const char *words)
     if (!getenv("GEMMTUNE_CONFIGS")) argv[argc++] = alone;
     snprintf(copy, sizeof copy, "%s", words);
     char *rest = copy;
-    for (char *word; argc < 47 && (word = strtok_r(rest, " ", &rest));) argv[argc++] = word;
+    for (char *word; argc < 47 && (word = strtok_r(rest, " ", &rest));) {
+        for (char *blank; (blank = strchr(word, '~'));) *blank = ' ';
+        argv[argc++] = word;
+    }
     redirect("out", STDOUT_FILENO, O_TRUNC);
     redirect("err", STDERR_FILENO, O_TRUNC);
     enum status st = cmd_tune(argc, argv);
@@ -188,6 +192,18 @@ int count_log(const char *verb)
     return count;
 }
 
+void wait_for_log(const char *verb, int times)
+{
+    while (count_log(verb) < times) usleep(5000);
+}
+
+pid_t start_until(const char *words, const char *verb, int times)
+{
+    const pid_t pid = start(words);
+    wait_for_log(verb, times);
+    return pid;
+}
+
 pid_t last_process(const char *verb)
 {
     char line[1024];
@@ -197,4 +213,12 @@ pid_t last_process(const char *verb)
         if (strncmp(line, verb, strlen(verb)) == 0) pid = atoi(line + strlen(verb));
     if (f) fclose(f);
     return pid;
+}
+
+int main(int argc, char **argv)
+{
+    accept_interrupts();
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return _cmocka_run_group_tests("job_tests", job_tests, job_test_count, NULL, NULL);
 }

@@ -18,16 +18,21 @@
 
 #define JOB_TEST(name) cmocka_unit_test_setup_teardown(name, fresh_folder, clean_up)
 
+/* The tests of a program whose main is here. Its argument, if there is one, names those that are run. */
+extern const struct CMUnitTest job_tests[];
+extern const size_t job_test_count;
+
 int fresh_folder(void **state);
 int clean_up(void **state); /* with the variables that tell the fake children what to do */
 
 /* The path of a file of the test's folder: t.db, out, err, log, cache. The next seven calls leave it be. */
 char *in_folder(const char *name);
 
-/* Words separated by blanks are added to what all runs share. tune waits, and gives the exit code; start and
+/* Words separated by blanks are added to what all runs share; ~ is a blank within a word. tune waits, and gives the exit code; start and
  * wait_exit are its two halves, minus the signal if one ended it. */
 int tune(const char *words);
 pid_t start(const char *words);
+pid_t start_until(const char *words, const char *verb, int times); /* waits for the log */
 int wait_exit(pid_t pid);
 
 /* Until the next call. */
@@ -55,6 +60,7 @@ void assert_clean_db(void);
 
 /* How often a child did this; the process that last did, 0 if none has. */
 int count_log(const char *verb);
+void wait_for_log(const char *verb, int times);
 pid_t last_process(const char *verb);
 
 #endif

@@ -6,12 +6,12 @@
 #include "trial_setup.h"
 
 /* The row that problems of this type are raced against. */
-static inline enum status open_anchor(struct device *device, const struct problem *problem,
+static inline enum status open_anchor(struct device *gpu, const struct problem *problem,
                                       struct kernel *kernel)
 {
     static struct trial_setup setup;
     char detail[RIVAL_DETAIL_MAX];
-    setup = (struct trial_setup){.device = device, .problem = *problem};
+    setup = (struct trial_setup){.device = gpu, .problem = *problem};
     const struct rival_row *row = rival_anchor(problem->type);
     return row->open(&setup, row, kernel, detail);
 }

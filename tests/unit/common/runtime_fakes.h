@@ -8,6 +8,7 @@
 #include "fake_gpu.h"
 #include "gemmtune.h"
 #include "kernel_hash.h"
+#include "least_config.h"
 #include "public_problem.h"
 #include "reference.h"
 #include "runtime_calls.h"
@@ -31,17 +32,9 @@ static inline const char *config_text(int place, const char *changes)
     static char texts[8][CONFIG_TEXT_MAX];
     static const char *const base =
         "BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8";
-    const char *const lists[] = {base, changes};
-    struct config config = {.template = template_find("simt")};
-    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
-    for (int i = 0; i < 2; i++)
-        for (const char *at = lists[i]; *at;) {
-            char name[32];
-            int value, length = 0;
-            assert_int_equal(sscanf(at, "%31[A-Z_]=%d %n", name, &value, &length), 2);
-            assert_true(config_set(&config, name, value));
-            at += length;
-        }
+    struct config config = least_config("simt");
+    config_change(&config, base);
+    config_change(&config, changes);
     config_format(&config, texts[place]);
     return texts[place];
 }
@@ -133,9 +126,30 @@ static inline int fakes_teardown(void **state)
     return store_teardown(state) || left != 0 || current != NULL;
 }
 
+/* As a program does that uses the GPU before it calls anything of ours, in each of its threads. */
+static inline CUdevice use_primary_context(void)
+{
+    CUdevice device;
+    CUcontext context;
+    cuda.DeviceGet(&device, 0);
+    cuda.DevicePrimaryCtxRetain(&context, device);
+    cuda.CtxSetCurrent(context);
+    return device;
+}
+
 #define ON_FAKES(test) cmocka_unit_test_setup_teardown(test, fakes_setup, fakes_teardown)
 
 /* ---- winners ---- */
+
+/* The winners' file as another program changes it, with SQL. */
+static inline sqlite3 *open_stored(const char *sql)
+{
+    sqlite3 *handle;
+    char *why = NULL;
+    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", sql, why);
+    return handle;
+}
 
 /* config NULL: cuBLAS won. */
 static inline void put_winner(const char *problem, const char *config, double time_us, bool predicted)
@@ -278,6 +292,12 @@ static inline struct gt_handle *open_handle(const struct gt_options *options)
     struct gt_handle *handle = NULL;
     assert_gt(gt_open(&handle, options));
     return handle;
+}
+
+static inline struct gt_handle *open_flagged(unsigned flags)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags};
+    return open_handle(&options);
 }
 
 static inline struct gt_plan *make_plan(struct gt_handle *handle, const char *text)

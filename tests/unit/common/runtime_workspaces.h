@@ -27,6 +27,16 @@ static inline CUstream new_stream(void)
     return made;
 }
 
+static inline void new_streams(CUstream *streams, int count)
+{
+    for (int i = 0; i < count; i++) streams[i] = new_stream();
+}
+
+static inline void destroy_streams(CUstream *streams, int count)
+{
+    for (int i = 0; i < count; i++) cuda.StreamDestroy(streams[i]);
+}
+
 static inline enum gt_status launch_on(struct gt_plan *plan, CUstream on)
 {
     return launch(plan, &zero, data[0], data[1], &zero, result, on);

@@ -1,12 +1,10 @@
-/* simt_configs.h — a legal configuration of simt, for family_checks.h. */
+/* simt_configs.h — a legal configuration of simt, for one_family.h. */
 #ifndef GT_SIMT_CONFIGS_H
 #define GT_SIMT_CONFIGS_H
 
-#include "family_checks.h"
+#include "one_family.h"
 
-static const char *const base_text =
-    "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=0 VA=4 VB=4 VC=4 "
-    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1";
+static const char *const base_text = SIMT_BASE;
 
 static inline struct problem square(int64_t n)
 {

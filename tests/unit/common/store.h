@@ -3,6 +3,7 @@
 #define GT_TEST_STORE_H
 
 #include "h200.h"
+#include "least_config.h"
 #include "unit.h"
 
 #include "db.h"
@@ -58,8 +59,7 @@ static inline struct db_context store_context(void)
 /* The number-th configuration of simt; all different. Not necessarily legal. */
 static inline struct config store_config(int number)
 {
-    struct config config = {.template = template_find("simt")};
-    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    struct config config = least_config("simt");
     for (int i = config.template->param_count - 1; i >= 0 && number > 0; i--) {
         int32_t range = config.template->params[i].most - config.template->params[i].least + 1;
         config.value[i] += number % range;
@@ -126,6 +126,21 @@ static inline int64_t store_run(struct db *db, const struct db_context *context)
     return run;
 }
 
+/* A run that has begun, and the problem that most trials here are of. */
+struct working {
+    struct db *db;
+    struct db_context context;
+    int64_t run;
+    struct problem problem;
+};
+
+static inline struct working store_begin(void)
+{
+    struct working w = {store_open(DB_WRITE), store_context(), 0, problem_make(64, 64, 64)};
+    w.run = store_run(w.db, &w.context);
+    return w;
+}
+
 /* A run with trials, which goes on. */
 static inline int64_t store_some(struct db *db, int trials)
 {
@@ -140,6 +155,29 @@ static inline int64_t store_some(struct db *db, int trials)
     return run;
 }
 
+/* A measured one, and what decided it. config: NULL for cuBLAS. */
+static inline struct db_winner store_winner(const struct problem *problem, const struct config *config)
+{
+    struct db_winner w = {.base.problem = *problem,
+                          .base.cold = true,
+                          .base.exact = true,
+                          .base.time_us = 2600,
+                          .base.ratio = 1.01,
+                          .base.ratio_low = 1.005,
+                          .base.ratio_high = 1.015,
+                          .base.anchor_us = 2626,
+                          .rival = "cublasSgemm",
+                          .tied = true,
+                          .rounds = 10,
+                          .trials = 12,
+                          .legal_count = 500,
+                          .model_rank = 3,
+                          .model_first16_share = 0.98,
+                          .registers = 40};
+    if (config) w.config = *config;
+    return w;
+}
+
 /* The file as it is: integrity, references, hashes, values. */
 static inline void store_assert_clean(void)
 {
@@ -149,6 +187,13 @@ static inline void store_assert_clean(void)
     assert_ok(db_check(db, text, sizeof text, &clean));
     if (!clean) fail_msg("%s", text);
     db_close(db);
+}
+
+/* The end of a test that has written. */
+static inline void store_close_clean(struct db *db)
+{
+    db_close(db);
+    store_assert_clean();
 }
 
 #endif

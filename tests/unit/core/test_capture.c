@@ -1,6 +1,8 @@
 /* What a program computes, as text: reading, joining, saving, and how its time is divided. */
 #include "budget.h"
 #include "capture.h"
+#include "files.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <math.h>
@@ -13,41 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64], path[96];
+static char path[96];
 
 static int setup(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-capture-XXXXXX");
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/program.txt", folder);
+    if (make_folder(state)) return -1;
+    snprintf(path, sizeof path, "%s", in_folder("program.txt"));
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[160];
-    snprintf(command, sizeof command, "chmod -R u+w '%s'; rm -rf '%s'", folder, folder);
-    return system(command);
-}
-
-static void put(const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static const char *get(void)
-{
-    static char text[4096];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
 }
 
 static void add(struct capture *c, const char *problem, uint64_t count, double time_us)
@@ -60,8 +34,8 @@ static void add(struct capture *c, const char *problem, uint64_t count, double t
 TEST(counts_and_times_are_read_and_the_heaviest_comes_first)
 {
     struct capture c = {0};
-    put("# a heading, with count=7 in it\n\n8x8x8  # count=1000 time_us=2.5\n"
-        "sgemm:nt:16x16x16:batch=3 # time_us=40 count=100\r\n 32x32x32 \n");
+    file_write(path, "# a heading, with count=7 in it\n\n8x8x8  # count=1000 time_us=2.5\n"
+                     "sgemm:nt:16x16x16:batch=3 # time_us=40 count=100\r\n 32x32x32 \n");
     assert_ok(capture_read(path, &c));
     assert_int_equal(c.count, 3);
     assert_string_equal(c.at[0].text, "sgemm:nt:16x16x16:batch=3");
@@ -96,8 +70,8 @@ TEST(what_is_saved_is_added_to_what_the_file_holds)
     add(&c, "sgemm:tn:5x6x7:lda=12", 2, 0);
     assert_ok(capture_save(path, &c));
     assert_ok(capture_save(path, &c));
-    assert_non_null(
-        strstr(get(), "\nsgemm:nn:8x8x8  # count=20 time_us=3\nsgemm:tn:5x6x7:lda=12  # count=4\n"));
+    assert_non_null(strstr(file_text(path),
+                           "\nsgemm:nn:8x8x8  # count=20 time_us=3\nsgemm:tn:5x6x7:lda=12  # count=4\n"));
     struct problem *suite;
     size_t count;
     assert_ok(problem_read_suite(path, GEMM_SGEMM, &suite, &count)); /* it is a suite, too */
@@ -122,9 +96,7 @@ TEST(processes_that_save_at_once_lose_nothing)
     assert_ok(capture_read(path, &c));
     assert_true(c.count == 1 && c.at[0].count == PROCESSES * TIMES);
     capture_free(&c);
-    char command[128];
-    snprintf(command, sizeof command, "test $(ls '%s' | wc -l) = 1", folder);
-    assert_int_equal(system(command), 0); /* nothing is left behind */
+    assert_int_equal(files_in(folder), 1); /* nothing is left behind */
 }
 
 TEST(a_file_that_is_no_capture_is_refused_and_left_as_it_is)
@@ -137,10 +109,10 @@ TEST(a_file_that_is_no_capture_is_refused_and_left_as_it_is)
                {"8x8x8 # my favourite\n", "'my'"},     {"#!/bin/sh\necho 1\n", ":2: "}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct capture c = {0};
-        put(bad[i].text);
+        file_write(path, bad[i].text);
         assert_fails(capture_read(path, &c), E_INPUT, bad[i].part);
         assert_int_equal(capture_save(path, &c), E_INPUT);
-        assert_string_equal(get(), bad[i].text);
+        assert_string_equal(file_text(path), bad[i].text);
         capture_free(&c);
     }
 }
@@ -271,25 +243,21 @@ TEST(the_budget_follows_the_weight_and_leaves_nobody_out)
     assert_true(fabs(spent - left) < 1e-6);
 }
 
+#define SAVED(name) cmocka_unit_test_setup_teardown(name, setup, remove_folder)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(counts_and_times_are_read_and_the_heaviest_comes_first, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(the_same_problem_twice_is_one_with_the_mean_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_saved_is_added_to_what_the_file_holds, setup, teardown),
-        cmocka_unit_test_setup_teardown(processes_that_save_at_once_lose_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_no_capture_is_refused_and_left_as_it_is, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(no_file_and_no_folder_are_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_name_that_can_be_foreseen_is_written_to_and_no_link_is_followed,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_pipe_or_a_folder_is_neither_waited_for_nor_replaced, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_capture_keeps_its_mode_and_a_new_one_is_its_owners_alone, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_child_that_was_forked_during_a_save_does_not_keep_the_lock, setup,
-                                        teardown),
+        SAVED(counts_and_times_are_read_and_the_heaviest_comes_first),
+        SAVED(the_same_problem_twice_is_one_with_the_mean_time),
+        SAVED(what_is_saved_is_added_to_what_the_file_holds),
+        SAVED(processes_that_save_at_once_lose_nothing),
+        SAVED(a_file_that_is_no_capture_is_refused_and_left_as_it_is),
+        SAVED(no_file_and_no_folder_are_told),
+        SAVED(no_name_that_can_be_foreseen_is_written_to_and_no_link_is_followed),
+        SAVED(a_pipe_or_a_folder_is_neither_waited_for_nor_replaced),
+        SAVED(a_capture_keeps_its_mode_and_a_new_one_is_its_owners_alone),
+        SAVED(a_child_that_was_forked_during_a_save_does_not_keep_the_lock),
         cmocka_unit_test(the_budget_follows_the_weight_and_leaves_nobody_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

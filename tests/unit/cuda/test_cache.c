@@ -1,4 +1,5 @@
 #include "cache.h"
+#include "files.h"
 #include "scratch_folder.h"
 #include "unit.h"
 
@@ -54,17 +55,6 @@ static void age(const char *path, int seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
 }
 
-static int files(void)
-{
-    char command[128], text[16] = "";
-    snprintf(command, sizeof command, "ls -A '%s' | wc -l", folder);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_non_null(fgets(text, sizeof text, pipe));
-    pclose(pipe);
-    return atoi(text);
-}
-
 TEST(keys_differ_where_the_border_between_texts_moves)
 {
     char x[CACHE_KEY_TEXT], y[CACHE_KEY_TEXT], z[CACHE_KEY_TEXT];
@@ -96,7 +86,7 @@ TEST(what_was_stored_is_found_whole)
     assert_int_equal(bytes[4999], 1);
     free(bytes);
     assert_false(has(2));
-    assert_int_equal(files(), 2);
+    assert_int_equal(files_in(folder), 2);
 }
 
 TEST(a_folder_is_made_with_its_parents_and_is_private)
@@ -147,10 +137,7 @@ TEST(a_damaged_or_incomplete_json_is_no_hit)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         store(5, 100);
         assert_true(has(5));
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fputs(bad[i], file);
-        fclose(file);
+        file_write(path, bad[i]);
         assert_false(has(5));
     }
     store(5, 100);
@@ -235,9 +222,7 @@ TEST(a_folder_that_cannot_be_written_is_named_with_what_to_do)
     struct cache_entry entry;
     key_of(1, key);
     snprintf(path, sizeof path, "%s/file", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fclose(file);
+    file_write(path, "");
     assert_fails(cache_store(path, key, "x", 1, &some_facts, &entry), E_IO, "GEMMTUNE_CACHE");
     assert_fails(cache_make_folder("/proc/gemmtune"), E_IO, "/proc/gemmtune");
     int64_t entries, bytes;
@@ -261,7 +246,7 @@ TEST(a_disk_that_fills_up_leaves_nothing_half_written)
     signal(SIGXFSZ, handler);
     assert_int_equal(st, E_IO);
     assert_non_null(strstr(status_text(), folder));
-    assert_int_equal(files(), 0);
+    assert_int_equal(files_in(folder), 0);
     assert_false(has(6));
 }
 
@@ -303,27 +288,25 @@ TEST(many_processes_share_a_cache_without_reading_half_an_entry)
     }
     int64_t kept;
     assert_ok(cache_trim(folder, 1 << 20, &kept));
-    assert_true(files() <= 14); /* no temporary file is left */
+    assert_true(files_in(folder) <= 14); /* no temporary file is left */
 }
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_differ_where_the_border_between_texts_moves),
-        IN_FOLDER(what_was_stored_is_found_whole),
-        IN_FOLDER(a_folder_is_made_with_its_parents_and_is_private),
-        IN_FOLDER(a_truncated_cubin_is_no_hit_and_is_replaced),
-        IN_FOLDER(a_changed_byte_is_no_hit_and_cache_read_says_damaged),
-        IN_FOLDER(a_damaged_or_incomplete_json_is_no_hit),
-        IN_FOLDER(least_recently_used_entries_go_first_until_seven_eighths_are_left),
-        IN_FOLDER(what_was_just_used_is_not_evicted),
-        IN_FOLDER(trimming_leaves_foreign_files_alone_and_sweeps_what_dead_writers_left),
-        IN_FOLDER(storing_keeps_the_folder_within_its_limit),
-        IN_FOLDER(a_folder_that_cannot_be_written_is_named_with_what_to_do),
-        IN_FOLDER(a_disk_that_fills_up_leaves_nothing_half_written),
-        IN_FOLDER(many_processes_share_a_cache_without_reading_half_an_entry),
+        FOLDER_TEST(what_was_stored_is_found_whole),
+        FOLDER_TEST(a_folder_is_made_with_its_parents_and_is_private),
+        FOLDER_TEST(a_truncated_cubin_is_no_hit_and_is_replaced),
+        FOLDER_TEST(a_changed_byte_is_no_hit_and_cache_read_says_damaged),
+        FOLDER_TEST(a_damaged_or_incomplete_json_is_no_hit),
+        FOLDER_TEST(least_recently_used_entries_go_first_until_seven_eighths_are_left),
+        FOLDER_TEST(what_was_just_used_is_not_evicted),
+        FOLDER_TEST(trimming_leaves_foreign_files_alone_and_sweeps_what_dead_writers_left),
+        FOLDER_TEST(storing_keeps_the_folder_within_its_limit),
+        FOLDER_TEST(a_folder_that_cannot_be_written_is_named_with_what_to_do),
+        FOLDER_TEST(a_disk_that_fills_up_leaves_nothing_half_written),
+        FOLDER_TEST(many_processes_share_a_cache_without_reading_half_an_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* test_cache_owner.c — the cache believes only its owner. */
 #include "cache.h"
+#include "files.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
-#include <ftw.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,28 +22,14 @@ int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
-static char folder[64], key[CACHE_KEY_TEXT];
+static char key[CACHE_KEY_TEXT];
 static struct cache_entry entry; /* stored, whole */
 
 static int make_entry(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-owner-XXXXXX");
     const struct kernel_facts facts = {.registers = 32};
     cache_key((const char *const[]){"x"}, 1, key);
-    return !mkdtemp(folder) || cache_store(folder, key, "cubin", 5, &facts, &entry) ? -1 : 0;
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
-{
-    (void)info, (void)kind, (void)place;
-    return remove(path);
-}
-
-static int remove_entry(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return make_folder(state) || cache_store(folder, key, "cubin", 5, &facts, &entry) ? -1 : 0;
 }
 
 static const char *file_of(const char *suffix)
@@ -165,28 +152,24 @@ TEST(a_killed_writer_leaves_no_temporary_file)
         killed_at_sync = true;
         _exit((int)cache_store(folder, key, "other", 5, &facts, &found));
     }
-    int status, files = 0;
+    int status;
     waitpid(child, &status, 0);
     assert_true(WIFSIGNALED(status));
-    char command[160];
-    snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
-    FILE *list = popen(command, "r");
-    assert_int_equal(fscanf(list, "%d", &files), 1);
-    pclose(list);
-    assert_int_equal(files, 2); /* the entry */
+    assert_int_equal(files_in(folder), 2); /* the entry */
     assert_int_equal(find_it(), OK);
 }
+
+#define STORED(name) cmocka_unit_test_setup_teardown(name, make_entry, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_fifo_makes_nobody_wait, make_entry, remove_entry),
-        cmocka_unit_test_setup_teardown(links_are_not_followed, make_entry, remove_entry),
-        cmocka_unit_test_setup_teardown(what_others_could_have_written_is_not_believed, make_entry,
-                                        remove_entry),
-        cmocka_unit_test_setup_teardown(a_folder_that_others_may_write_is_refused, make_entry, remove_entry),
-        cmocka_unit_test_setup_teardown(a_killed_writer_leaves_no_temporary_file, make_entry, remove_entry),
-        cmocka_unit_test_setup_teardown(folders_on_the_way_are_private_too, make_entry, remove_entry),
+        STORED(a_fifo_makes_nobody_wait),
+        STORED(links_are_not_followed),
+        STORED(what_others_could_have_written_is_not_believed),
+        STORED(a_folder_that_others_may_write_is_refused),
+        STORED(a_killed_writer_leaves_no_temporary_file),
+        STORED(folders_on_the_way_are_private_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

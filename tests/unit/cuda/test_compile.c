@@ -401,8 +401,6 @@ TEST(the_child_crashes_on_request_only_for_tests)
     assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--without-nvrtc") == 0) return without_nvrtc();
@@ -413,24 +411,24 @@ int main(int argc, char **argv)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_text_with_a_header_becomes_a_cubin_with_its_facts),
-        IN_FOLDER(the_second_time_it_comes_from_the_cache),
-        IN_FOLDER(another_definition_header_or_architecture_is_another_entry),
-        IN_FOLDER(a_damaged_entry_is_compiled_again_to_the_same_bytes),
-        IN_FOLDER(ptx_is_text_for_an_architecture_and_those_after_it),
-        IN_FOLDER(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
-        IN_FOLDER(every_architecture_of_the_project_compiles),
-        IN_FOLDER(a_refused_text_is_an_answer_with_the_line_that_says_why),
-        IN_FOLDER(spills_are_reported),
-        IN_FOLDER(an_unknown_architecture_is_the_compilers_fault),
+        FOLDER_TEST(a_text_with_a_header_becomes_a_cubin_with_its_facts),
+        FOLDER_TEST(the_second_time_it_comes_from_the_cache),
+        FOLDER_TEST(another_definition_header_or_architecture_is_another_entry),
+        FOLDER_TEST(a_damaged_entry_is_compiled_again_to_the_same_bytes),
+        FOLDER_TEST(ptx_is_text_for_an_architecture_and_those_after_it),
+        FOLDER_TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
+        FOLDER_TEST(every_architecture_of_the_project_compiles),
+        FOLDER_TEST(a_refused_text_is_an_answer_with_the_line_that_says_why),
+        FOLDER_TEST(spills_are_reported),
+        FOLDER_TEST(an_unknown_architecture_is_the_compilers_fault),
         cmocka_unit_test(registers_are_those_of_gemm_and_spills_the_sum_of_all_functions),
         cmocka_unit_test(without_gemm_the_largest_entry_counts),
         cmocka_unit_test(a_report_in_another_form_is_refused_not_believed),
-        IN_FOLDER(the_child_compiles_what_it_is_asked_and_ends_with_its_socket),
-        IN_FOLDER(the_child_answers_bad_requests_and_goes_on),
-        IN_FOLDER(the_child_crashes_on_request_only_for_tests),
+        FOLDER_TEST(the_child_compiles_what_it_is_asked_and_ends_with_its_socket),
+        FOLDER_TEST(the_child_answers_bad_requests_and_goes_on),
+        FOLDER_TEST(the_child_crashes_on_request_only_for_tests),
         cmocka_unit_test(without_nvrtc_one_sentence_says_what_to_do),
-        IN_FOLDER(the_cache_folder_follows_the_environment),
+        FOLDER_TEST(the_cache_folder_follows_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

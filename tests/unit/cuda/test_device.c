@@ -7,6 +7,7 @@
 #include "open_anchor.h"
 #include "reference.h"
 #include "rivals.h"
+#include "scratch_folder.h"
 #include "trial_setup.h"
 #include "unit.h"
 
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[64];
 static struct device device;
 
 /* What the fake remembers, once it is loaded. */
@@ -51,17 +51,14 @@ static int open_fake(void **state)
     *launch_count = 0;
     *open_count = 2; /* context and stream: one test's leak is not the next one's */
     memset(attributes_set, 0, 8 * sizeof *attributes_set);
-    snprintf(folder, sizeof folder, "/tmp/gemmtune-device-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return make_folder(state);
 }
 
 static int close_fake(void **state)
 {
     use_fake(state);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     device_close(&device);
-    return system(command) || *open_count != 0; /* nothing may be left open */
+    return remove_folder(state) || *open_count != 0; /* nothing may be left open */
 }
 
 TEST(without_a_driver_one_sentence_says_what_to_do)
@@ -195,6 +192,16 @@ static enum status load(const char *config_text, const struct problem *problem, 
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "        \
     "STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
 
+/* Load, and launch once with the problem's alpha and beta on operands at 0x10000, 0x20000 and 0x30000. */
+static void launch_once(const char *config_text, const char *problem_text, struct kernel *kernel)
+{
+    struct problem p;
+    const struct operands operands = {0x10000, 0x20000, 0x30000};
+    assert_ok(problem_parse(problem_text, &p));
+    assert_ok(load(config_text, &p, kernel));
+    assert_ok(kernel->launch(kernel->self, &operands, p.alpha, p.beta));
+}
+
 /* A launch over `count` items of a batch of 20x30x70, after `items` others. */
 static void check_slice(const struct fake_launch *l, bool is_gemm, unsigned items, unsigned count)
 {
@@ -218,12 +225,8 @@ static void check_slice(const struct fake_launch *l, bool is_gemm, unsigned item
 
 TEST(a_long_batch_is_launched_in_slices_with_moved_pointers)
 {
-    struct problem p;
     struct kernel kernel;
-    assert_ok(problem_parse("sgemm:nn:20x30x70:batch=70000:stride_a=1500:alpha=2:beta=0.5", &p));
-    assert_ok(load(SIMT "1", &p, &kernel));
-    struct operands operands = {0x10000, 0x20000, 0x30000};
-    assert_ok(kernel.launch(kernel.self, &operands, p.alpha, p.beta));
+    launch_once(SIMT "1", "sgemm:nn:20x30x70:batch=70000:stride_a=1500:alpha=2:beta=0.5", &kernel);
     assert_int_equal(*launch_count, 2);
     check_slice(&launches[0], true, 0, 65535);
     check_slice(&launches[1], true, 65535, 70000 - 65535);
@@ -233,12 +236,8 @@ TEST(a_long_batch_is_launched_in_slices_with_moved_pointers)
 
 TEST(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace)
 {
-    struct problem p;
     struct kernel kernel;
-    assert_ok(problem_parse("sgemm:nn:20x30x70:batch=10000:stride_a=1500:alpha=2:beta=0.5", &p));
-    assert_ok(load(SIMT "2", &p, &kernel));
-    struct operands operands = {0x10000, 0x20000, 0x30000};
-    assert_ok(kernel.launch(kernel.self, &operands, p.alpha, p.beta));
+    launch_once(SIMT "2", "sgemm:nn:20x30x70:batch=10000:stride_a=1500:alpha=2:beta=0.5", &kernel);
     assert_int_equal(*launch_count, 4);
     unsigned first = launches[0].grid[2]; /* as many as the workspace of a launch holds */
     assert_true(first > 0 && first < 10000);
@@ -253,12 +252,8 @@ TEST(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace)
 
 TEST(rungs_without_a_batch_dimension_are_launched_item_by_item)
 {
-    struct problem p;
     struct kernel kernel;
-    assert_ok(problem_parse("sgemm:nn:20x30x7:batch=3", &p));
-    assert_ok(load(NAIVE, &p, &kernel));
-    struct operands operands = {0x10000, 0x20000, 0x30000};
-    assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+    launch_once(NAIVE, "sgemm:nn:20x30x7:batch=3", &kernel);
     assert_int_equal(*launch_count, 3);
     for (uintptr_t i = 0; i < 3; i++) {
         assert_int_equal(launches[i].grid[2], 1);

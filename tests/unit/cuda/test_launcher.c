@@ -210,15 +210,16 @@ TEST(an_empty_axis_is_still_a_view)
     assert_int_equal(view_in(&fake.extended[0], AT_VIEW_A).extent[0], 1);
 }
 
+#define ON_FAKE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(attributes_and_views_arrive_with_every_piece, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_attributes_the_driver_is_asked_as_ever, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_refusal_says_whether_c_was_touched, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_driver_or_gpu_lack_is_refused_when_a_kernel_is_loaded, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(an_empty_axis_is_still_a_view, setup, teardown),
+        ON_FAKE(attributes_and_views_arrive_with_every_piece),
+        ON_FAKE(without_attributes_the_driver_is_asked_as_ever),
+        ON_FAKE(a_refusal_says_whether_c_was_touched),
+        ON_FAKE(what_driver_or_gpu_lack_is_refused_when_a_kernel_is_loaded),
+        ON_FAKE(an_empty_axis_is_still_a_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

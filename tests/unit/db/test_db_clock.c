@@ -21,8 +21,7 @@ static void assert_readable(int trials)
     struct db *db = store_open(DB_READ);
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.trials, trials);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(no_run_starts_by_a_clock_outside_1970_to_9999)

@@ -1,3 +1,4 @@
+#include "files.h"
 #include "store.h"
 
 #include <limits.h>
@@ -10,7 +11,8 @@ TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared)
         "DELETE FROM trials",
         "UPDATE trials SET time_us = 0",
         "DELETE FROM decisions",
-        "DELETE FROM winners",
+        "DELETE FROM preferences",
+        "DELETE FROM search_notes",
         "UPDATE decisions SET time_us = 0",
         "DELETE FROM runs",
         "UPDATE configs SET text=''",
@@ -22,11 +24,7 @@ TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared)
         "ATTACH '/tmp/x' AS x",
         "CREATE TEMP TRIGGER t AFTER INSERT ON trials BEGIN SELECT 1; END"};
     struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    struct problem problem = problem_make(64, 64, 64);
-    struct config config = store_config(1);
-    struct outcome outcome = store_outcome(1);
-    store_trial(db, store_run(db, &context), &problem, &config, &outcome);
+    store_some(db, 1);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         assert_int_equal(sqlite3_exec(db->handle, forbidden[i], NULL, NULL, NULL), SQLITE_AUTH);
     db_close(db);
@@ -35,17 +33,13 @@ TEST(no_statement_that_changes_or_drops_what_must_stay_can_be_prepared)
 /* The one way around the authorizer: a conflict that deletes the old row. */
 TEST(no_statement_replaces_rows_on_conflict)
 {
-    static const char *const files[] = {"db_open.c",    "db_schema.c", "db_sql.c",
-                                        "db_keys.c",    "db_runs.c",   "db_trials.c",
-                                        "db_winners.c", "db_list.c",   "db_migrate.c"};
+    static const char *const files[] = {"db_open.c",    "db_schema.c",      "db_sql.c",     "db_keys.c",
+                                        "db_runs.c",    "db_trials.c",      "db_winners.c", "db_list.c",
+                                        "db_migrate.c", "db_preferences.c", "db_notes.c"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX];
-        static char text[1 << 18];
         snprintf(path, sizeof path, "%s/db/%s", GT_SOURCE_DIR, files[i]);
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
+        const char *text = file_text(path);
         assert_non_null(strstr(text, "db_internal.h"));
         assert_null(strstr(text, " REPLACE"));
         assert_null(strstr(text, "\"REPLACE"));
@@ -85,8 +79,7 @@ TEST(readers_work_while_a_writer_writes)
     struct db_counts counts;
     assert_ok(db_count(reader, &counts));
     assert_int_equal(counts.trials, 5);
-    db_close(reader);
-    store_assert_clean();
+    store_close_clean(reader);
 }
 
 TEST(a_database_at_rest_is_one_plain_file)
@@ -130,8 +123,7 @@ TEST(safe_mode_uses_no_wal_and_stores_the_same)
     db = store_open(DB_WRITE); /* and back to WAL */
     store_run(db, &context);
     assert_int_equal(access(wal, F_OK), 0);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(network_file_systems_are_known_by_their_magic)

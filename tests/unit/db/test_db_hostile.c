@@ -1,4 +1,5 @@
 #include "db_files.h"
+#include "files.h"
 
 #include <limits.h>
 
@@ -12,14 +13,6 @@ static void assert_untouched(const char *path, struct look before)
         snprintf(name, sizeof name, "%s%s", path, beside[i]);
         assert_int_equal(access(name, F_OK), -1);
     }
-}
-
-static void write_file(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    fclose(file);
 }
 
 /* Neither reading nor writing opens it, both say the same, and nothing is changed. */
@@ -41,9 +34,9 @@ TEST(a_text_file_is_refused)
     static const char text[] =
         "BM=128 BN=128\nthis is no database, but long enough to be taken for a header of one\n"
         "this is no database, but long enough to be taken for a header of one\n";
-    write_file(store_path, text, sizeof text);
+    file_write_bytes(store_path, text, sizeof text);
     assert_refused(E_DB, "not a database");
-    write_file(store_path, "x", 1);
+    file_write_bytes(store_path, "x", 1);
     assert_refused(E_DB, "not a database");
 }
 
@@ -84,8 +77,8 @@ TEST(a_schema_with_code_or_other_tables_is_refused)
         make_database(2);
         meddle(changes[i]);
         struct db *db;
-        assert_fails(db_open(store_path, DB_READ, &db), E_DB, "its tables are others");
-        assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "its tables are others");
+        assert_fails(db_open(store_path, DB_READ, &db), E_DB, "its tables differ");
+        assert_fails(db_open(store_path, DB_WRITE, &db), E_DB, "its tables differ");
         unlink(store_path);
     }
 }
@@ -126,7 +119,7 @@ TEST(a_folder_or_a_pipe_is_refused)
 
 TEST(a_path_through_a_file_is_refused)
 {
-    write_file(store_path, "x", 1);
+    file_write_bytes(store_path, "x", 1);
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/below.db", store_path);
     struct db *db;
@@ -138,7 +131,7 @@ TEST(a_path_through_a_file_is_refused)
 TEST(an_empty_file_is_nothing_to_read_and_a_start_to_write)
 {
     struct db *db;
-    write_file(store_path, "", 0);
+    file_write_bytes(store_path, "", 0);
     assert_fails(db_open(store_path, DB_READ, &db), E_ABSENT, "is empty");
     make_database(1);
     store_assert_clean();
@@ -158,7 +151,7 @@ TEST(every_truncation_is_noticed)
     make_database(40);
     struct look whole = look_at(store_path);
     for (long size = 1; size < whole.size; size += whole.size / 23) {
-        write_file(store_path, whole.bytes, (size_t)size);
+        file_write_bytes(store_path, whole.bytes, (size_t)size);
         struct db *db = NULL;
         assert_int_equal(db_open(store_path, DB_READ, &db), E_DB);
         assert_int_equal(db_open(store_path, DB_WRITE, &db), E_DB);
@@ -207,7 +200,7 @@ TEST(flipped_bytes_never_do_more_than_an_error)
             state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
             copy[(state >> 33) % (uint64_t)whole.size] = (char)(state >> 20);
         }
-        write_file(store_path, copy, (size_t)whole.size);
+        file_write_bytes(store_path, copy, (size_t)whole.size);
         free(copy);
         struct db *db = NULL;
         if (db_open(store_path, i % 2 ? DB_READ : DB_WRITE, &db) == OK) {

@@ -166,6 +166,29 @@ TEST(a_reader_finds_the_defaults_of_what_is_missing)
     assert_int_equal(ask(store_path, "SELECT count(*) FROM sqlite_schema"), 1);
 }
 
+/* What a winner was measured to be wrong by decides whether it is used. */
+TEST(a_glance_takes_the_errors_of_winners_along)
+{
+    static const char *const tables[] = {
+        "PRAGMA application_id = 1735224677; CREATE TABLE winners (decision_id INTEGER) STRICT; "
+        "CREATE TABLE decision_errors (decision_id INTEGER, value REAL) STRICT"};
+    static const char *const grown[] = {"CREATE TABLE places (name TEXT) STRICT"};
+    const struct db_form before = {.version = 1, .schemas = tables, .steps = steps};
+    const struct db_form after = {
+        .version = 1, .schemas = tables, .steps = steps, .growth = grown, .growth_count = 1};
+    int64_t count = 0, decision = 0;
+    assert_ok(bring_up_to_date(&before));
+    meddle("INSERT INTO winners VALUES (2); INSERT INTO decision_errors VALUES (1, 0.5), (2, 0.25)");
+    sqlite3 *handle = connect_to_it(), *copy;
+    assert_ok(db_copy_up_to_date(handle, store_path, &after, 1, 1, true, &copy));
+    assert_int_equal(db_ask(copy, "SELECT count(*) FROM decision_errors", &count), SQLITE_OK);
+    assert_int_equal(db_ask(copy, "SELECT decision_id FROM decision_errors", &decision), SQLITE_OK);
+    sqlite3_close(copy);
+    sqlite3_close(handle);
+    assert_int_equal(count, 1);
+    assert_int_equal(decision, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +199,7 @@ int main(void)
         STORE_TEST(who_knows_less_takes_no_notice),
         STORE_TEST(growth_that_fails_adds_nothing),
         STORE_TEST(a_reader_finds_the_defaults_of_what_is_missing),
+        STORE_TEST(a_glance_takes_the_errors_of_winners_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,14 @@
 
 TEST(an_outcome_comes_back_with_every_field)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     struct config config = store_config(1);
     struct outcome stored = store_outcome(10.7), found;
     stored.worst_error = INFINITY;
     snprintf(stored.detail, sizeof stored.detail, "a ; 'b' \"c\" µ");
-    store_trial(db, run, &problem, &config, &stored);
+    store_trial(w.db, w.run, &w.problem, &config, &stored);
     bool stale = true;
-    assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+    assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
     assert_false(stale);
     assert_int_equal(found.verdict, stored.verdict);
     assert_string_equal(found.detail, stored.detail);
@@ -30,16 +27,12 @@ TEST(an_outcome_comes_back_with_every_field)
     assert_int_equal(found.state.temperature_c, 55);
     assert_true(found.state.throttle_reasons == UINT64_C(0x8000000000000004));
     assert_true(found.wall_ms == 12.5);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(w.db);
 }
 
 TEST(every_verdict_and_the_most_samples_come_back)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     for (int v = 0; v < VERDICT_COUNT; v++) {
         struct config config = store_config(v);
         struct outcome outcome = store_outcome(1 + v), found;
@@ -47,50 +40,61 @@ TEST(every_verdict_and_the_most_samples_come_back)
         outcome.sample_count = OUTCOME_SAMPLES_MAX;
         for (int i = 0; i < OUTCOME_SAMPLES_MAX; i++) outcome.samples_us[i] = 1.1 * i;
         outcome.worst_error = (double)NAN;
-        store_trial(db, run, &problem, &config, &outcome);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
         bool stale;
-        assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+        assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
         assert_int_equal(found.verdict, v);
         assert_int_equal(found.sample_count, OUTCOME_SAMPLES_MAX);
         assert_memory_equal(found.samples_us, outcome.samples_us, sizeof found.samples_us);
         assert_true(isnan(found.worst_error));
     }
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(w.db);
 }
 
 TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context), attempt;
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
+    int64_t attempt;
     struct config config = store_config(1);
     struct outcome outcome = store_outcome(1);
     outcome.facts.registers = -1;
-    assert_ok(db_attempt(db, run, &problem, &config, &attempt));
-    assert_fails(db_record(db, attempt, &outcome), E_INPUT, "registers");
+    assert_ok(db_attempt(w.db, w.run, &w.problem, &config, &attempt));
+    assert_fails(db_record(w.db, attempt, &outcome), E_INPUT, "registers");
     outcome.facts.registers = 1;
-    assert_ok(db_record(db, attempt, &outcome));
-    assert_fails(db_record(db, attempt, &outcome), E_ABSENT, "not under way");
-    db_close(db);
+    assert_ok(db_record(w.db, attempt, &outcome));
+    assert_fails(db_record(w.db, attempt, &outcome), E_ABSENT, "not under way");
+    db_close(w.db);
 }
 
 TEST(the_newest_outcome_is_found)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     struct config config = store_config(1);
     for (int i = 1; i <= 5; i++) {
         struct outcome outcome = store_outcome(i), found;
         bool stale;
-        store_trial(db, run, &problem, &config, &outcome);
-        assert_ok(db_find(db, &context, &problem, &config, &found, &stale));
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
+        assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
         assert_true(found.time_us == i);
     }
-    db_close(db);
+    db_close(w.db);
+}
+
+static void assert_unknown(struct db *db, const struct db_context *now, const struct problem *problem,
+                           const struct config *config)
+{
+    struct outcome found;
+    bool stale;
+    assert_int_equal(db_find(db, now, problem, config, &found, &stale), E_ABSENT);
+}
+
+static void assert_known(struct db *db, const struct db_context *now, const struct problem *problem,
+                         const struct config *config, bool expected_stale)
+{
+    struct outcome found;
+    bool stale;
+    assert_ok(db_find(db, now, problem, config, &found, &stale));
+    assert_int_equal(stale, expected_stale);
 }
 
 TEST(hard_keys_miss_and_soft_keys_make_stale)
@@ -100,61 +104,61 @@ TEST(hard_keys_miss_and_soft_keys_make_stale)
     int64_t run = store_run(db, &made);
     struct problem problem = problem_make(64, 64, 64), other = problem_make(64, 64, 65);
     struct config config = store_config(1), another = store_config(2);
-    struct outcome outcome = store_outcome(1), found;
-    bool stale;
+    struct outcome outcome = store_outcome(1);
     store_trial(db, run, &problem, &config, &outcome);
     struct db_context now = made;
-    assert_int_equal(db_find(db, &now, &other, &config, &found, &stale), E_ABSENT);
-    assert_int_equal(db_find(db, &now, &problem, &another, &found, &stale), E_ABSENT);
+    assert_unknown(db, &now, &other, &config);
+    assert_unknown(db, &now, &problem, &another);
     now.cold = false;
-    assert_int_equal(db_find(db, &now, &problem, &config, &found, &stale), E_ABSENT);
+    assert_unknown(db, &now, &problem, &config);
     now = made, now.gpu.sm_count = 131;
-    assert_int_equal(db_find(db, &now, &problem, &config, &found, &stale), E_ABSENT);
+    assert_unknown(db, &now, &problem, &config);
     now = made, now.gpu.arch = 100;
-    assert_int_equal(db_find(db, &now, &problem, &config, &found, &stale), E_ABSENT);
+    assert_unknown(db, &now, &problem, &config);
     now = made, now.gpu.clock_mhz = 1000, now.gpu_uuid[4] = '2'; /* another board of the same model */
-    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
-    assert_false(stale);
+    assert_known(db, &now, &problem, &config, false);
     now = made, now.driver[0] = '9';
-    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
-    assert_true(stale);
+    assert_known(db, &now, &problem, &config, true);
     now = made, now.power_limit_w = 400;
-    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
-    assert_true(stale);
+    assert_known(db, &now, &problem, &config, true);
     now = made, now.driver[0] = '\0', now.power_limit_w = 0; /* unknown is no difference */
-    assert_ok(db_find(db, &now, &problem, &config, &found, &stale));
-    assert_false(stale);
+    assert_known(db, &now, &problem, &config, false);
     db_close(db);
 }
 
 TEST(best_are_ascending_usable_and_newest)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
-    struct problem problem = problem_make(64, 64, 64);
+    struct working w = store_begin();
     for (int i = 0; i < 10; i++) {
         struct config config = store_config(i);
         struct outcome outcome = store_outcome(20 - i);
         if (i == 9) outcome.verdict = VERDICT_WRONG;
-        store_trial(db, run, &problem, &config, &outcome);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
     }
     struct config again = store_config(8); /* the fastest turns out slower */
     struct outcome slower = store_outcome(50);
-    store_trial(db, run, &problem, &again, &slower);
+    store_trial(w.db, w.run, &w.problem, &again, &slower);
     struct db_best best[16];
     int count;
-    assert_ok(db_best(db, &context, &problem, best, 16, &count));
+    assert_ok(db_best(w.db, &w.context, &w.problem, best, 16, &count));
     assert_int_equal(count, 9);
     assert_true(best[0].outcome.time_us == 13 && best[8].outcome.time_us == 50);
     for (int i = 1; i < count; i++) assert_true(best[i - 1].outcome.time_us <= best[i].outcome.time_us);
     assert_true(config_equal(&best[8].config, &again));
-    assert_ok(db_best(db, &context, &problem, best, 3, &count));
+    assert_ok(db_best(w.db, &w.context, &w.problem, best, 3, &count));
     assert_int_equal(count, 3);
-    db_close(db);
+    db_close(w.db);
 }
 
 /* --- attempts, recovery, quarantine --- */
+
+static void assert_quarantined(struct db *db, const struct db_context *context, const struct config *config,
+                               bool expected)
+{
+    bool quarantined;
+    assert_ok(db_quarantined(db, context, config, &quarantined));
+    assert_int_equal(quarantined, expected);
+}
 
 TEST(recovery_marks_exactly_the_unfinished_and_only_once)
 {
@@ -178,19 +182,17 @@ TEST(recovery_marks_exactly_the_unfinished_and_only_once)
     assert_int_equal(count, 1);
     assert_ok(db_recover(db, &count));
     assert_int_equal(count, 0);
-    bool stale, quarantined;
+    bool stale;
     assert_ok(db_find(db, &context, &problem, &done, &found, &stale));
     assert_int_equal(found.verdict, VERDICT_MEASURED);
     /* One cut-off trial does not condemn: it is tried again. */
     assert_int_equal(db_find(db, &context, &problem, &open, &found, &stale), E_ABSENT);
-    assert_ok(db_quarantined(db, &context, &open, &quarantined));
-    assert_false(quarantined);
+    assert_quarantined(db, &context, &open, false);
     struct db_counts counts;
     assert_ok(db_count(db, &counts));
     assert_int_equal(counts.trials, 2);
     assert_int_equal(counts.attempts, 0);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(two_crashes_quarantine_on_that_gpu_for_every_problem)
@@ -201,21 +203,16 @@ TEST(two_crashes_quarantine_on_that_gpu_for_every_problem)
     struct problem problems[2] = {problem_make(1, 2, 3), problem_make(4, 5, 6)};
     struct config config = store_config(1), other = store_config(2);
     int64_t run = store_run(db, &context);
-    bool quarantined;
     struct outcome crashed = outcome_failed(VERDICT_CRASHED, "died"),
                    hung = outcome_failed(VERDICT_HUNG, "slept");
     struct outcome wrong = outcome_failed(VERDICT_WRONG, "wrong");
     store_trial(db, run, &problems[0], &config, &crashed);
     store_trial(db, run, &problems[0], &config, &wrong);
-    assert_ok(db_quarantined(db, &context, &config, &quarantined));
-    assert_false(quarantined);
+    assert_quarantined(db, &context, &config, false);
     store_trial(db, run, &problems[1], &config, &hung);
-    assert_ok(db_quarantined(db, &context, &config, &quarantined));
-    assert_true(quarantined);
-    assert_ok(db_quarantined(db, &context, &other, &quarantined));
-    assert_false(quarantined);
-    assert_ok(db_quarantined(db, &elsewhere, &config, &quarantined));
-    assert_false(quarantined);
+    assert_quarantined(db, &context, &config, true);
+    assert_quarantined(db, &context, &other, false);
+    assert_quarantined(db, &elsewhere, &config, false);
     db_close(db);
 }
 
@@ -224,7 +221,6 @@ TEST(one_kill_counts_once_however_many_gpus_were_trying_it)
     struct db_context context = store_context();
     struct problem problem = problem_make(64, 64, 64), other = problem_make(1, 2, 3);
     struct config config = store_config(1);
-    bool quarantined;
     for (int kill = 1; kill <= 2; kill++) {
         struct db *db = store_open(DB_WRITE);
         int64_t attempt, count;
@@ -234,8 +230,7 @@ TEST(one_kill_counts_once_however_many_gpus_were_trying_it)
         db = store_open(DB_WRITE);
         assert_ok(db_recover(db, &count));
         assert_int_equal(count, 2);
-        assert_ok(db_quarantined(db, &context, &config, &quarantined));
-        assert_int_equal(quarantined, kill == 2);
+        assert_quarantined(db, &context, &config, kill == 2);
         db_close(db);
     }
 }

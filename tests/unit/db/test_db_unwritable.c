@@ -22,6 +22,15 @@ static int as_nobody(int (*body)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* Where nothing may be written, everything that the body says holds. */
+static void assert_in_a_read_only_folder(int (*body)(void))
+{
+    chmod(store_folder, 0555);
+    const int part = as_nobody(body);
+    chmod(store_folder, 0700);
+    assert_int_equal(part, 0);
+}
+
 /* Say which part does not hold, and what was said. */
 static int wrong(int part)
 {
@@ -45,9 +54,7 @@ TEST(a_read_only_file_in_a_read_only_folder_can_be_read_and_not_written)
 {
     make_database(3);
     chmod(store_path, 0444);
-    chmod(store_folder, 0555);
-    assert_int_equal(as_nobody(read_only_folder), 0);
-    chmod(store_folder, 0700);
+    assert_in_a_read_only_folder(read_only_folder);
 }
 
 static int writable_file_in_read_only_folder(void)
@@ -62,9 +69,7 @@ TEST(a_folder_that_may_not_be_written_is_named)
 {
     make_database(3);
     chmod(store_path, 0666);
-    chmod(store_folder, 0555);
-    assert_int_equal(as_nobody(writable_file_in_read_only_folder), 0);
-    chmod(store_folder, 0700);
+    assert_in_a_read_only_folder(writable_file_in_read_only_folder);
 }
 
 /* A file that its writer left in WAL mode (another reader was connected), its log empty. */
@@ -73,9 +78,7 @@ TEST(a_file_left_in_wal_mode_can_be_read_in_a_read_only_folder)
     make_database(3);
     meddle("PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE)");
     chmod(store_path, 0444);
-    chmod(store_folder, 0555);
-    assert_int_equal(as_nobody(read_only_folder), 0);
-    chmod(store_folder, 0700);
+    assert_in_a_read_only_folder(read_only_folder);
 }
 
 static int log_without_index(void)
@@ -109,14 +112,10 @@ TEST(a_file_with_a_log_left_by_a_kill_can_be_read_in_a_read_only_folder)
         snprintf(name, sizeof name, "%s%s", store_path, files[i]);
         assert_int_equal(chmod(name, 0444), 0);
     }
-    chmod(store_folder, 0555);
-    assert_int_equal(as_nobody(read_only_folder), 0);
-    chmod(store_folder, 0700);
+    assert_in_a_read_only_folder(read_only_folder);
     snprintf(name, sizeof name, "%s-shm", store_path); /* without its index the log cannot be read there */
     unlink(name);
-    chmod(store_folder, 0555);
-    assert_int_equal(as_nobody(log_without_index), 0);
-    chmod(store_folder, 0700);
+    assert_in_a_read_only_folder(log_without_index);
 }
 
 static int unreadable(void)
@@ -165,8 +164,7 @@ static void assert_stored(int stored)
     assert_int_equal(counts.trials, stored);
     assert_ok(db_recover(db, &lost));
     assert_in_range(lost, 0, 1); /* the attempt that the refusal hit */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(a_full_database_keeps_what_was_finished)

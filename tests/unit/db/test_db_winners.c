@@ -2,26 +2,16 @@
 
 static struct db_winner winner_of(const struct config *config)
 {
-    struct db_winner w = {.base.problem = problem_make(4096, 4096, 4096),
-                          .base.cold = true,
-                          .tied = true,
-                          .base.exact = true,
-                          .base.time_us = 2600.5,
-                          .base.ratio = 1.01,
-                          .base.ratio_low = 1.005,
-                          .base.ratio_high = 1.015,
-                          .rival = "a rival",
-                          .base.anchor_us = 2626.5,
-                          .errors = {true, 1.25e-7, 3e-8, 1.0 / 3},
-                          .rival_errors = {true, 2.5e-7, 0, 0.5},
-                          .rounds = 8,
-                          .trials = 120,
-                          .legal_count = INT64_C(5000000000),
-                          .model_rank = 7,
-                          .model_first16_share = 0.99,
-                          .registers = 128,
-                          .smem_bytes = 65536};
-    if (config) w.config = *config;
+    const struct problem problem = problem_make(4096, 4096, 4096);
+    struct db_winner w = store_winner(&problem, config);
+    w.base.time_us = 2600.5;
+    w.base.anchor_us = 2626.5;
+    snprintf(w.rival, sizeof w.rival, "a rival");
+    w.errors = (struct db_errors){true, 1.25e-7, 3e-8, 1.0 / 3};
+    w.rival_errors = (struct db_errors){true, 2.5e-7, 0, 0.5};
+    w.legal_count = INT64_C(5000000000);
+    w.model_rank = 7;
+    w.smem_bytes = 65536;
     return w;
 }
 
@@ -85,8 +75,7 @@ TEST(a_winner_comes_back_with_its_evidence)
     config_format(&runners[1], text);
     assert_string_equal(evidence.runner_text[1], text);
     db_evidence_free(&evidence);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(cublas_may_win)
@@ -100,35 +89,31 @@ TEST(cublas_may_win)
     assert_string_equal(found.first.config_text, "cublas");
     assert_false(found.first.unusable);
     assert_null(found.first.config.template);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 TEST(a_prediction_never_replaces_a_measurement)
 {
-    struct db *db = store_open(DB_WRITE);
-    struct db_context context = store_context();
-    int64_t run = store_run(db, &context);
+    struct working w = store_begin();
     struct config config = store_legal_config();
     struct db_winner predicted = winner_of(&config), measured = predicted;
     predicted.base.predicted = true;
     predicted.base.time_us = 1;
-    assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
-    assert_true(list(db, NULL, NULL, NULL).first.base.predicted);
-    assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
-    assert_false(list(db, NULL, NULL, NULL).first.base.predicted);
-    assert_ok(db_set_winner(db, run, &predicted, NULL, 0, NULL, 0));
-    assert_false(list(db, NULL, NULL, NULL).first.base.predicted);
+    assert_ok(db_set_winner(w.db, w.run, &predicted, NULL, 0, NULL, 0));
+    assert_true(list(w.db, NULL, NULL, NULL).first.base.predicted);
+    assert_ok(db_set_winner(w.db, w.run, &measured, NULL, 0, NULL, 0));
+    assert_false(list(w.db, NULL, NULL, NULL).first.base.predicted);
+    assert_ok(db_set_winner(w.db, w.run, &predicted, NULL, 0, NULL, 0));
+    assert_false(list(w.db, NULL, NULL, NULL).first.base.predicted);
     measured.base.time_us = 9999; /* a newer measurement does, also when slower */
-    assert_ok(db_set_winner(db, run, &measured, NULL, 0, NULL, 0));
-    struct winners found = list(db, NULL, NULL, NULL);
+    assert_ok(db_set_winner(w.db, w.run, &measured, NULL, 0, NULL, 0));
+    struct winners found = list(w.db, NULL, NULL, NULL);
     assert_int_equal(found.count, 1);
     assert_true(found.first.base.time_us == 9999);
     struct db_counts counts;
-    assert_ok(db_count(db, &counts));
+    assert_ok(db_count(w.db, &counts));
     assert_int_equal(counts.decisions, 3); /* earlier ones stay */
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(w.db);
 }
 
 TEST(winners_are_filtered_by_gpu_and_problem)

@@ -1,4 +1,5 @@
 /* The main job from command line to stored winner, with fake children: no GPU, no compiler. */
+#include "files.h"
 #include "job_runs.h"
 
 #include "clock.h"
@@ -116,10 +117,7 @@ TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own)
 {
     char path[160], words[400];
     snprintf(path, sizeof path, "%s", in_folder("suite.txt"));
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(SHAPE2 "\nsgemm:" SHAPE2 "\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    file_write(path, SHAPE2 "\nsgemm:" SHAPE2 "\n");
     snprintf(words, sizeof words, "--max-trials 8 --type tf32gemm --op nt --suite %s", path);
     assert_int_equal(tune(words), 0);
     assert_true(winner_of("tf32gemm:nt:" SHAPE2).base.time_us > 0);
@@ -134,12 +132,8 @@ TEST(a_decision_about_tf32_names_its_rival_and_both_errors)
 {
     char path[160], words[400];
     snprintf(path, sizeof path, "%s", in_folder("space.conf"));
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs("[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
-                      "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n",
-                      file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    file_write(path, "[mma]\nBM = 64 128\nBN = 64 128\nBK = 16 32\nWM = 32 64\nWN = 32 64\nSTAGES = 2 3\n"
+                     "VA = 4\nVB = 4\nVC = 4\nMIN_BLOCKS = 1\nGROUP = 1 8\nSPLIT_K = 1 2\n");
     snprintf(words, sizeof words, "--space %s --max-trials 12 --shape tf32gemm:nt:" SHAPE2, path);
     assert_int_equal(tune(words), 0);
     const struct db_winner w = winner_of("tf32gemm:nt:" SHAPE2);
@@ -176,6 +170,24 @@ TEST(what_is_less_accurate_than_its_type_allows_does_not_win)
     assert_true(accurate.errors.componentwise == 1e-7);
     assert_int_equal(census("sgemm_accurate:nn:" SHAPE, NULL)->verdict[VERDICT_WRONG], 1);
     unsetenv("FAKE_INACCURATE");
+    assert_clean_db();
+}
+
+/* Strict kernels among them: nobody knows how accurate they are for it. */
+TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival)
+{
+    setenv("FAKE_NO_CUBLAS", "1", 1);
+    assert_int_equal(tune("--max-trials 4 --shape sgemm_accurate:nn:" SHAPE), 1);
+    assert_said("there is no cuBLAS to measure");
+    unsetenv("FAKE_NO_CUBLAS");
+    setenv("FAKE_WRONG_CUBLAS", "1", 1);
+    assert_int_equal(tune("--max-trials 4 --shape sgemm_normwise:nn:" SHAPE), 1);
+    assert_said("they are beyond the error bound");
+    assert_int_equal(tune("--max-trials 4 --shape sgemm:nn:" SHAPE), 0);
+    unsetenv("FAKE_WRONG_CUBLAS");
+    assert_int_equal(count_log("trial"), 4);
+    assert_int_equal(tune("--max-trials 4 --shape sgemm_accurate:nn:" SHAPE), 0);
+    assert_true(winner_of("sgemm_accurate:nn:" SHAPE).rival_errors.measured);
     assert_clean_db();
 }
 
@@ -397,8 +409,7 @@ TEST(an_unknown_gpu_is_refused_with_the_known_ones)
 TEST(a_second_tuner_on_the_same_database_is_told_so)
 {
     setenv("FAKE_TRIAL_MS", "20", 1);
-    pid_t first = start("--shape " SHAPE);
-    while (count_log("trial") < 1) usleep(5000);
+    pid_t first = start_until("--shape " SHAPE, "trial", 1);
     pid_t second = start("--shape " SHAPE2);
     assert_int_equal(wait_exit(second), E_BUSY);
     kill(first, SIGINT);
@@ -433,35 +444,31 @@ TEST(a_wrong_command_line_says_what_is_wrong)
     }
 }
 
-int main(int argc, char **argv)
-{
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
-        JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
-        JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
-        JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
-        JOB_TEST(a_suite_shares_compiled_kernels),
-        JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
-        JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
-        JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
-        JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
-        JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
-        JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
-        JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
-        JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
-        JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
-        JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
-        JOB_TEST(however_short_the_budget_one_candidate_is_tried),
-        JOB_TEST(two_gpus_work_on_different_problems),
-        JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
-        JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
-        JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
-        JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
-        JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
-        JOB_TEST(a_second_tuner_on_the_same_database_is_told_so),
-        JOB_TEST(a_wrong_command_line_says_what_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
+    JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
+    JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
+    JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
+    JOB_TEST(a_suite_shares_compiled_kernels),
+    JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
+    JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
+    JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
+    JOB_TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival),
+    JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
+    JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
+    JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
+    JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
+    JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
+    JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
+    JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
+    JOB_TEST(however_short_the_budget_one_candidate_is_tried),
+    JOB_TEST(two_gpus_work_on_different_problems),
+    JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
+    JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
+    JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
+    JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
+    JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
+    JOB_TEST(a_second_tuner_on_the_same_database_is_told_so),
+    JOB_TEST(a_wrong_command_line_says_what_is_wrong),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

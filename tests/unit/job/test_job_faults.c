@@ -134,8 +134,7 @@ TEST(without_cublas_plain_times_decide)
 TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on)
 {
     setenv("FAKE_TRIAL_MS", "10", 1);
-    pid_t pid = start("--shape " SHAPE);
-    while (count_log("trial") < 20) usleep(5000);
+    pid_t pid = start_until("--shape " SHAPE, "trial", 20);
     kill(pid, SIGINT);
     assert_int_equal(wait_exit(pid), 130);
     int finished = census(SHAPE, NULL)->total;
@@ -153,8 +152,7 @@ TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on)
 TEST(a_second_ctrl_c_ends_at_once)
 {
     setenv("FAKE_TRIAL_MS", "5000", 1);
-    pid_t pid = start("--shape " SHAPE);
-    while (count_log("trial") < 1) usleep(5000);
+    pid_t pid = start_until("--shape " SHAPE, "trial", 1);
     double from = now_s();
     kill(pid, SIGINT);
     usleep(100000);
@@ -218,27 +216,20 @@ TEST(workers_killed_at_random_change_no_winner)
                 undisturbed.base.time_us < w.base.time_us * 1.006);
 }
 
-int main(int argc, char **argv)
-{
-    static const int expected[] = {SIGINT, SIGTERM, SIGHUP}; /* whoever started us may ignore them */
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) signal(expected[i], SIG_DFL);
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
-        JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
-        JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
-        JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
-        JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
-        JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
-        JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
-        JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
-        JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
-        JOB_TEST(without_cublas_plain_times_decide),
-        JOB_TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on),
-        JOB_TEST(a_second_ctrl_c_ends_at_once),
-        JOB_TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner),
-        JOB_TEST(workers_killed_at_random_change_no_winner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
+    JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
+    JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
+    JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
+    JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
+    JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
+    JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+    JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
+    JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
+    JOB_TEST(without_cublas_plain_times_decide),
+    JOB_TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on),
+    JOB_TEST(a_second_ctrl_c_ends_at_once),
+    JOB_TEST(twenty_kills_of_the_supervisor_lose_nothing_and_change_no_winner),
+    JOB_TEST(workers_killed_at_random_change_no_winner),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

@@ -18,7 +18,7 @@ static void assert_goes_on(int number)
     signal(number, SIG_IGN);
     pid_t pid = start("--shape " SHAPE);
     signal(number, SIG_DFL);
-    while (count_log("trial") < 5) usleep(5000);
+    wait_for_log("trial", 5);
     kill(pid, number);
     assert_int_equal(wait_exit(pid), 0);
     assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
@@ -37,8 +37,7 @@ TEST(an_ignored_interrupt_stays_ignored)
 TEST(without_nohup_a_hang_up_is_an_interrupt)
 {
     setenv("FAKE_TRIAL_MS", "10", 1);
-    pid_t pid = start("--shape " SHAPE);
-    while (count_log("trial") < 5) usleep(5000);
+    pid_t pid = start_until("--shape " SHAPE, "trial", 5);
     kill(pid, SIGHUP);
     assert_int_equal(wait_exit(pid), 130);
 }
@@ -88,8 +87,7 @@ static void assert_ended_by(int number)
 {
     char words[512];
     snprintf(words, sizeof words, "--suite %s --gpu b200 --budget 60m", suite_of(2000));
-    pid_t pid = start(words);
-    while (count_log("compile") < 20) usleep(5000);
+    pid_t pid = start_until(words, "compile", 20);
     usleep(200000);
     kill(pid, number);
     assert_int_equal(wait_exit(pid), 130);
@@ -107,20 +105,14 @@ TEST(a_prediction_obeys_sigint)
     assert_ended_by(SIGINT);
 }
 
-int main(void)
-{
-    static const int expected[] = {SIGINT, SIGTERM, SIGHUP}; /* whoever started us may ignore them */
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) signal(expected[i], SIG_DFL);
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(under_nohup_a_hang_up_ends_nothing),
-        JOB_TEST(an_ignored_interrupt_stays_ignored),
-        JOB_TEST(without_nohup_a_hang_up_is_an_interrupt),
-        JOB_TEST(children_killed_at_their_start_are_started_again),
-        JOB_TEST(a_child_that_always_dies_at_its_start_is_given_up),
-        JOB_TEST(the_budget_of_a_prediction_ends_it),
-        JOB_TEST(a_prediction_obeys_sigterm),
-        JOB_TEST(a_prediction_obeys_sigint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(under_nohup_a_hang_up_ends_nothing),
+    JOB_TEST(an_ignored_interrupt_stays_ignored),
+    JOB_TEST(without_nohup_a_hang_up_is_an_interrupt),
+    JOB_TEST(children_killed_at_their_start_are_started_again),
+    JOB_TEST(a_child_that_always_dies_at_its_start_is_given_up),
+    JOB_TEST(the_budget_of_a_prediction_ends_it),
+    JOB_TEST(a_prediction_obeys_sigterm),
+    JOB_TEST(a_prediction_obeys_sigint),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

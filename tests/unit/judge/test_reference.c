@@ -38,15 +38,21 @@ TEST(a_product_by_hand_is_right_in_every_op)
     }
 }
 
+/* One element, with c before and want after, by each of the references. */
+static void assert_element(const struct problem *p, float a, float b, float c, float want)
+{
+    float x = c, y = c;
+    double answer, magnitude;
+    reference_double(p, &a, &b, &x, &answer, &magnitude);
+    reference_ijk(p, &a, &b, &x);
+    reference_ikj(p, &a, &b, &y);
+    assert_true(x == want && y == want && answer == (double)want && magnitude == (double)want);
+}
+
 TEST(beta_zero_does_not_read_c)
 {
-    struct problem p = problem_make(1, 1, 1);
-    float a = 3, b = 4, x = NAN, y = NAN;
-    double answer, magnitude;
-    reference_double(&p, &a, &b, &x, &answer, &magnitude);
-    reference_ijk(&p, &a, &b, &x);
-    reference_ikj(&p, &a, &b, &y);
-    assert_true(x == 12 && y == 12 && answer == 12 && magnitude == 12);
+    const struct problem p = problem_make(1, 1, 1);
+    assert_element(&p, 3, 4, NAN, 12);
 }
 
 TEST(alpha_zero_and_k_zero_do_not_read_a_and_b)
@@ -55,12 +61,7 @@ TEST(alpha_zero_and_k_zero_do_not_read_a_and_b)
         struct problem p = problem_make(1, 1, k);
         p.alpha = k ? 0 : 5;
         p.beta = 2;
-        float nan = NAN, x = 4, y = 4;
-        double answer, magnitude;
-        reference_double(&p, &nan, &nan, &x, &answer, &magnitude);
-        reference_ijk(&p, &nan, &nan, &x);
-        reference_ikj(&p, &nan, &nan, &y);
-        assert_true(x == 8 && y == 8 && answer == 8 && magnitude == 8);
+        assert_element(&p, NAN, NAN, 4, 8);
     }
 }
 

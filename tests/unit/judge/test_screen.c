@@ -3,77 +3,68 @@
 
 static const double tens[16] = {10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10};
 
+/* After `count` blocks of a call that was expected to take first_us, the best being best_us, so many more
+ * follow; if none does, the candidate is dropped or not. */
+static void assert_next(const double *samples, int count, double first_us, double best_us, int more,
+                        bool drop)
+{
+    bool dropped = false;
+    assert_int_equal(screen_next(samples, count, first_us, best_us, &dropped), more);
+    assert_int_equal(dropped, drop);
+}
+
 TEST(three_blocks_come_first_then_ten_in_all)
 {
-    bool drop;
-    assert_int_equal(screen_next(tens, 0, 10, 0, &drop), 3);
-    assert_int_equal(screen_next(tens, 3, 10, 0, &drop), 7);
-    assert_int_equal(screen_next(tens, 10, 10, 0, &drop), 0);
-    assert_false(drop);
+    assert_next(tens, 0, 10, 0, 3, false);
+    assert_next(tens, 3, 10, 0, 7, false);
+    assert_next(tens, 10, 10, 0, 0, false);
 }
 
 TEST(above_125_percent_of_the_best_three_blocks_are_enough)
 {
-    bool drop;
-    assert_int_equal(screen_next(tens, 3, 10, 7.9, &drop), 0);
-    assert_true(drop);
-    assert_int_equal(screen_next(tens, 3, 10, 8.1, &drop), 7);
-    assert_false(drop);
+    assert_next(tens, 3, 10, 7.9, 0, true);
+    assert_next(tens, 3, 10, 8.1, 7, false);
 }
 
 TEST(above_115_percent_of_the_best_ten_blocks_are_enough)
 {
-    bool drop;
-    assert_int_equal(screen_next(tens, 10, 10, 8.6, &drop), 0);
-    assert_true(drop);
-    assert_int_equal(screen_next(tens, 10, 10, 8.7, &drop), 0);
-    assert_false(drop);
+    assert_next(tens, 10, 10, 8.6, 0, true);
+    assert_next(tens, 10, 10, 8.7, 0, false);
 }
 
 TEST(the_median_decides_so_one_disturbed_block_drops_nobody)
 {
     const double samples[3] = {10, 100, 10};
-    bool drop;
-    assert_int_equal(screen_next(samples, 3, 10, 9, &drop), 7);
-    assert_false(drop);
+    assert_next(samples, 3, 10, 9, 7, false);
 }
 
 TEST(three_times_the_best_is_dropped_after_one_block_that_confirms_it)
 {
     const double confirmed = 31, refuted = 11;
-    bool drop;
-    assert_int_equal(screen_next(tens, 0, 31, 10, &drop), 1);
-    assert_int_equal(screen_next(&confirmed, 1, 31, 10, &drop), 0);
-    assert_true(drop);
-    assert_int_equal(screen_next(&refuted, 1, 31, 10, &drop), 2);
-    assert_false(drop);
+    assert_next(tens, 0, 31, 10, 1, false);
+    assert_next(&confirmed, 1, 31, 10, 0, true);
+    assert_next(&refuted, 1, 31, 10, 2, false);
 }
 
 TEST(long_calls_get_fewer_samples)
 {
-    bool drop;
     const double long_ones[3] = {2e5, 2e5, 2e5};
     assert_int_equal(screen_samples(1900), 10);
     assert_int_equal(screen_samples(2700), 5);
     assert_int_equal(screen_samples(2e5), 3);
     assert_int_equal(screen_samples(3e6), 2);
-    assert_int_equal(screen_next(long_ones, 3, 2e5, 2e5, &drop), 0);
-    assert_false(drop);
-    assert_int_equal(screen_next(long_ones, 3, 2e5, 1.7e5, &drop), 0);
-    assert_true(drop); /* the late threshold holds where the last sample is an early one */
+    assert_next(long_ones, 3, 2e5, 2e5, 0, false);
+    /* the late threshold holds where the last sample is an early one */
+    assert_next(long_ones, 3, 2e5, 1.7e5, 0, true);
 }
 
 TEST(a_long_call_that_is_hopeless_costs_one_block)
 {
-    bool drop;
     const double hopeless[1] = {23100}, close[5] = {22900, 22900, 22900, 22900, 22900};
-    assert_int_equal(screen_next(hopeless, 0, 23100, 20000, &drop), 1);
-    assert_int_equal(screen_next(hopeless, 1, 23100, 20000, &drop), 0);
-    assert_true(drop);
-    assert_int_equal(screen_next(close, 1, 22900, 20000, &drop), 4);
-    assert_false(drop);
-    assert_int_equal(screen_next(close, 5, 22900, 20000, &drop), 0);
-    assert_false(drop);
+    assert_next(hopeless, 0, 23100, 20000, 1, false);
+    assert_next(hopeless, 1, 23100, 20000, 0, true);
+    assert_next(close, 1, 22900, 20000, 4, false);
+    assert_next(close, 5, 22900, 20000, 0, false);
 }
 
 TEST(a_block_lasts_at_least_as_long_as_asked)

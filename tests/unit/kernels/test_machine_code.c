@@ -4,6 +4,7 @@
 #include "machine_code.h"
 
 #include "compile.h"
+#include "nvrtc.h"
 #include "scratch_folder.h"
 #include "unit.h"
 
@@ -87,18 +88,13 @@ TEST(a_store_is_no_copy)
 
 int main(void)
 {
-    char version[16];
-    if (compile_load(version)) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
-#define AS_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    if (no_nvrtc()) return 77;
     const struct CMUnitTest tests[] = {
-        AS_TEST(a_store_before_its_warp_meets_and_one_lane_arrives),
-        AS_TEST(a_store_whose_warp_does_not_meet_is_none),
-        AS_TEST(a_store_behind_the_meeting_is_none),
-        AS_TEST(a_warp_that_may_be_divided_proves_nothing),
-        AS_TEST(a_store_is_no_copy),
+        FOLDER_TEST(a_store_before_its_warp_meets_and_one_lane_arrives),
+        FOLDER_TEST(a_store_whose_warp_does_not_meet_is_none),
+        FOLDER_TEST(a_store_behind_the_meeting_is_none),
+        FOLDER_TEST(a_warp_that_may_be_divided_proves_nothing),
+        FOLDER_TEST(a_store_is_no_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

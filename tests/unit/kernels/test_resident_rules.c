@@ -1,39 +1,16 @@
 /* The host's half of the resident family: which configurations it takes, and how it launches them. */
-#include "family_checks.h"
+#include "one_family.h"
 
-static const char *const base_text =
-    "resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VS=4 "
-    "VC=4 UNROLL=8 MIN_BLOCKS=2 SMS=132";
-
-/* The base with A and B in each other's place. */
-static struct config narrow(void)
-{
-    struct config config = with("SIDE", 1);
-    config_set(&config, "BM", 256);
-    config_set(&config, "BN", 64);
-    config_set(&config, "WM", 64);
-    config_set(&config, "WN", 32);
-    return config;
-}
+static const char *const base_text = RESIDENT_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct violation cases[] = {{"SIDE", 2, "outside its range"},
-                                             {"BM", 48, "BM must be a multiple of WM"},
-                                             {"BN", 96, "BN must be a multiple of WN"},
-                                             {"BM", 512, "1024 threads"},
-                                             {"TM", 5, "WM must be a multiple of TM"},
-                                             {"TN", 6, "WN must be a multiple of TN"},
-                                             {"WM", 64, "32 lanes"},
-                                             {"VS", 3, "VS must be 1, 2 or 4"},
-                                             {"VC", 3, "VC must be 1, 2 or 4"},
-                                             {"LOADER", 4, "outside its range"},
-                                             {"ORDER", 5, "outside its range"},
-                                             {"STAGES", 1, "outside its range"},
-                                             {"UNROLL", 7, "UNROLL must be even"},
-                                             {"UNROLL", 24, "UNROLL must not exceed BK"},
-                                             {"MIN_BLOCKS", 0, "outside its range"},
-                                             {"SMS", 0, "outside its range"}};
+    static const struct outside outside[] = {{"LOADER", 4}, {"ORDER", 5}};
+    static const struct violation cases[] = {{"BM", 512, "1024 threads"}};
+    assert_warp_tiles_are_checked();
+    assert_streams_are_checked();
+    assert_each_outside(outside, sizeof outside / sizeof *outside);
+    assert_vector_is_checked("VS");
     assert_each_refused(cases, sizeof cases / sizeof *cases);
 }
 
@@ -50,7 +27,7 @@ TEST(a_k_that_is_odd_or_divides_evenly_is_a_stage_like_any_other)
 
 TEST(vectors_follow_the_streamed_operand_and_c)
 {
-    const struct config low = base(), tall = narrow();
+    const struct config low = base(), tall = config_of(RESIDENT_NARROW);
     const struct problem odd_a = problem_of("64x4096x147"), odd_b = problem_of("64x4098x148");
     assert_taken(check(&low, &odd_a, &h200)); /* A is copied float by float */
     assert_refused(check(&low, &odd_b, &h200), "VS is wider than the streamed operand");
@@ -63,7 +40,7 @@ TEST(vectors_follow_the_streamed_operand_and_c)
 
 TEST(an_operand_streamed_along_k_comes_float_by_float)
 {
-    struct config low = base(), tall = narrow();
+    struct config low = base(), tall = config_of(RESIDENT_NARROW);
     const struct problem nn = problem_of("nn:4096x64x148"), nt = problem_of("nt:64x4096x148");
     assert_refused(check(&low, &nt, &h200), "VS must be 1");
     assert_refused(check(&tall, &nn, &h200), "VS must be 1");
@@ -82,11 +59,7 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
     p = problem_of("64x4096x148"); /* a tile more, most of it zeros */
     assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 4 * (stages + 8 * tile));
     assert_int_equal(config.template->resources(&config).smem_bytes, 4 * (stages + tile));
-    struct gpu gpu = h200;
-    gpu.smem_per_block_bytes = 4 * (stages + 8 * tile);
-    assert_taken(check(&config, &p, &gpu));
-    gpu.smem_per_block_bytes--;
-    assert_refused(check(&config, &p, &gpu), "do not fit in a block's shared memory");
+    assert_needs_smem(&config, &p, 4 * (stages + 8 * tile));
     p = problem_of("64x4096x100000");
     assert_refused(check(&config, &p, NULL), "do not fit in a block's shared memory");
     assert_taken(check(&config, NULL, NULL));
@@ -144,30 +117,14 @@ TEST(the_blocks_that_fill_an_sm_must_fit_it)
     config_set(&config, "MIN_BLOCKS", 6);
     assert_refused(check(&config, &p, &h200), "shared memory of MIN_BLOCKS blocks");
     config_set(&config, "MIN_BLOCKS", 16);
-    struct gpu small = h200;
-    small.blocks_per_sm = 15;
-    assert_refused(check(&config, &p, &small), "hold MIN_BLOCKS blocks");
-    small = h200;
-    small.threads_per_sm = 1023;
-    assert_refused(check(&config, &p, &small), "threads of MIN_BLOCKS");
-}
-
-TEST(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses)
-{
-    struct gpu gpu = h200;
-    const struct config config = base();
-    gpu.arch = 75;
-    assert_refused(check(&config, NULL, &gpu), "cp.async");
-    gpu = h200;
-    gpu.sm_count = 131;
-    assert_refused(check(&config, NULL, &gpu), "SMS is more than the GPU has");
+    assert_fills_an_sm(&config, &p, 16, 16 * 64);
 }
 
 TEST(every_row_of_tiles_has_as_many_blocks_as_the_others_and_none_is_idle)
 {
     uint64_t seed = 3;
     for (int i = 0; i < 20000; i++) {
-        struct config config = i % 2 ? narrow() : base();
+        struct config config = config_of(i % 2 ? RESIDENT_NARROW : RESIDENT_BASE);
         config_set(&config, "SMS", 1 + (int)stats_random_below(&seed, 200));
         const int64_t resident = 1 + (int64_t)stats_random_below(&seed, 2000);
         const int64_t stream = 1 + (int64_t)stats_random_below(&seed, 200000);
@@ -184,40 +141,6 @@ TEST(every_row_of_tiles_has_as_many_blocks_as_the_others_and_none_is_idle)
     }
 }
 
-TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
-{
-    struct config config = with("VS", 1);
-    config_set(&config, "VC", 1);
-    const struct problem empty[] = {problem_make(0, 8, 8), problem_make(8, 0, 8), problem_make(8, 8, 0)};
-    for (int i = 0; i < 3; i++) {
-        assert_taken(check(&config, &empty[i], &h200));
-        assert_int_equal(plan_of(&config, &empty[i]).kernels, i == 2);
-    }
-}
-
-TEST(long_batches_are_cut_by_the_grid)
-{
-    const struct config config = base();
-    const struct problem p = problem_of("64x64x64:batch=70000");
-    const struct launch_plan plan = plan_of(&config, &p);
-    assert_int_equal(plan.batch_per_launch, 65535);
-    assert_int_equal(plan.kernel[0].grid[2], 65535);
-}
-
-TEST(no_value_however_insane_breaks_the_check)
-{
-    const struct config first = base(), second = narrow();
-    assert_nothing_insane_is_taken(&first);
-    assert_nothing_insane_is_taken(&second);
-}
-
-/* Every header that a text includes by name must be handed to the compiler, except the one of the CPU
- * execution. */
-TEST(the_texts_include_only_each_other)
-{
-    assert_texts_include_only_each_other(template_find("resident"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,12 +153,7 @@ int main(void)
         cmocka_unit_test(bulk_copies_need_their_gpu_and_aligned_rows),
         cmocka_unit_test(a_text_from_before_loaders_and_orders_means_the_first_of_them),
         cmocka_unit_test(the_blocks_that_fill_an_sm_must_fit_it),
-        cmocka_unit_test(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses),
         cmocka_unit_test(every_row_of_tiles_has_as_many_blocks_as_the_others_and_none_is_idle),
-        cmocka_unit_test(an_empty_c_launches_nothing_and_an_empty_k_one_kernel),
-        cmocka_unit_test(long_batches_are_cut_by_the_grid),
-        cmocka_unit_test(no_value_however_insane_breaks_the_check),
-        cmocka_unit_test(the_texts_include_only_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
 /* The host's half of the skinny family: which configurations it takes, and how it launches them. */
-#include "family_checks.h"
+#include "one_family.h"
+
 #include "gemm_block.h"
 
-static const char *const base_text =
-    "skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=32 WARPS_X=1 WARPS_K=8 DEPTH=2 "
-    "STEPS=4 LOADER=1 MIN_BLOCKS=2 SPLIT_K=1";
+static const char *const base_text = SKINNY_BASE;
 
 static struct launch_plan legal_plan(const struct config *config, const struct problem *p)
 {
@@ -94,10 +93,6 @@ TEST(what_an_sm_does_not_hold_is_refused)
     assert_true(config_set(&config, "ROWS", 24));
     assert_true(config_set(&config, "MIN_BLOCKS", 1));
     assert_refused(check(&config, NULL, &h200), "shared memory");
-    struct gpu turing = h200;
-    turing.arch = 75;
-    config = base();
-    assert_refused(check(&config, NULL, &turing), "cp.async");
 }
 
 TEST(a_prefix_is_refused_only_if_the_whole_is)
@@ -239,37 +234,6 @@ TEST(a_workspace_beyond_64_mib_is_refused)
     assert_refused(check(&config, &p, &h200), "64 MiB");
 }
 
-TEST(empty_problems_launch_nothing)
-{
-    struct config config = with("VX", 1);
-    assert_true(config_set(&config, "VC", 1));
-    struct problem p = problem_make(0, 128, 64);
-    assert_int_equal(legal_plan(&config, &p).kernels, 0);
-    p = problem_make(8, 0, 64);
-    assert_int_equal(legal_plan(&config, &p).kernels, 0);
-}
-
-TEST(nothing_to_add_up_still_writes_c)
-{
-    struct config config = with("VS", 1);
-    assert_true(config_set(&config, "SPLIT_K", 4));
-    const struct problem p = problem_make(8, 128, 0);
-    const struct launch_plan plan = legal_plan(&config, &p);
-    assert_int_equal(plan.kernels, 1);
-    assert_int_equal(gemm_args_in(&plan).splits, 1);
-}
-
-TEST(no_value_however_insane_breaks_the_check)
-{
-    const struct config config = base();
-    assert_nothing_insane_is_taken(&config);
-}
-
-TEST(the_texts_include_only_each_other)
-{
-    assert_texts_include_only_each_other(template_find("skinny"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,10 +255,6 @@ int main(void)
         cmocka_unit_test(warps_that_divide_the_rows_leave_each_fewer_sums),
         cmocka_unit_test(long_batches_are_cut_by_the_workspace),
         cmocka_unit_test(a_workspace_beyond_64_mib_is_refused),
-        cmocka_unit_test(empty_problems_launch_nothing),
-        cmocka_unit_test(nothing_to_add_up_still_writes_c),
-        cmocka_unit_test(no_value_however_insane_breaks_the_check),
-        cmocka_unit_test(the_texts_include_only_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

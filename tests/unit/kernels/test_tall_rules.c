@@ -1,44 +1,26 @@
 /* The host's half of the tall family: which configurations it takes, and how it launches them. */
-#include "family_checks.h"
+#include "one_family.h"
 
-static const char *const base_text =
-    "tall SIDE=1 BM=256 BN=64 BK=21 TM=8 TN=8 STAGES=3 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=132";
-
-/* The base with A and B in each other's place. */
-static struct config low(void)
-{
-    struct config config = with("SIDE", 0);
-    config_set(&config, "BM", 64);
-    config_set(&config, "BN", 256);
-    config_set(&config, "VC", 1);
-    return config;
-}
+static const char *const base_text = TALL_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct violation cases[] = {{"SIDE", 2, "outside its range"},
-                                             {"BK", 126, "BK must not exceed 125"},
+    static const struct violation cases[] = {{"BK", 126, "BK must not exceed 125"},
                                              {"BM", 48, "must be a multiple of a warp's"},
-                                             {"TM", 32, ""},
                                              {"TM", 5, "must be a multiple of a warp's"},
                                              {"TN", 5, "must be a multiple of the thread's"},
-                                             {"TN", 4, "lanes must cover the small side"},
-                                             {"TM", 1, "1024 threads"},
-                                             {"BK", 120, "must copy 4 rows at once"},
-                                             {"VC", 3, "VC must be 1, 2 or 4"},
-                                             {"STAGES", 1, "outside its range"},
-                                             {"UNROLL", 7, "UNROLL must be even"},
-                                             {"UNROLL", 24, "UNROLL must not exceed BK"},
-                                             {"MIN_BLOCKS", 0, "outside its range"},
-                                             {"SMS", 0, "outside its range"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct config config = with(cases[i].name, cases[i].value);
-        if (strcmp(cases[i].name, "TM") == 0 && cases[i].value == 1) config_set(&config, "BM", 1024);
-        if (cases[i].value == 120) config_set(&config, "BM", 32); /* one warp, a row at once */
-        if (cases[i].part[0]) assert_refused(check(&config, NULL, NULL), cases[i].part);
-        else assert_taken(check(&config, NULL, NULL));
-    }
-    const struct config wide = low();
+                                             {"TN", 4, "lanes must cover the small side"}};
+    assert_streams_are_checked();
+    assert_each_refused(cases, sizeof cases / sizeof *cases);
+    struct config config = with("TM", 32);
+    assert_taken(check(&config, NULL, NULL));
+    config = with("TM", 1);
+    config_set(&config, "BM", 1024);
+    assert_refused(check(&config, NULL, NULL), "1024 threads");
+    config = with("BK", 120);
+    config_set(&config, "BM", 32); /* one warp, a row at once */
+    assert_refused(check(&config, NULL, NULL), "must copy 4 rows at once");
+    const struct config wide = config_of(TALL_LOW);
     struct config wider = wide;
     config_set(&wider, "VC", 2);
     assert_taken(check(&wide, NULL, NULL));
@@ -47,7 +29,7 @@ TEST(each_rule_refuses_its_violation_and_says_why)
 
 TEST(the_long_operand_runs_along_k_in_rows_that_no_vector_fits)
 {
-    const struct config narrow = base(), flat = low();
+    const struct config narrow = base(), flat = config_of(TALL_LOW);
     const struct problem nn = problem_of("nn:559104x64x147"), nt = problem_of("nt:64x559104x147"),
                          tn = problem_of("tn:559105x64x147"), flat_nn = problem_of("nn:64x559105x147"),
                          aligned = problem_of("nn:559104x64x148"),
@@ -95,11 +77,7 @@ TEST(shared_memory_holds_all_of_k_and_the_stages)
                          4 * (148 * 64 + 3 * 256 * strides[i].stride + 4));
     }
     config = base();
-    struct gpu gpu = h200;
-    gpu.smem_per_block_bytes = 4 * (148 * 64 + 3 * 256 * 28 + 4);
-    assert_taken(check(&config, &p, &gpu));
-    gpu.smem_per_block_bytes--;
-    assert_refused(check(&config, &p, &gpu), "do not fit in a block's shared memory");
+    assert_needs_smem(&config, &p, 4 * (148 * 64 + 3 * 256 * 28 + 4));
     const struct problem deep = problem_of("nn:559104x64x100001");
     assert_refused(check(&config, &deep, NULL), "do not fit in a block's shared memory");
     config_set(&config, "MIN_BLOCKS", 2);
@@ -117,23 +95,7 @@ TEST(the_blocks_that_fill_an_sm_must_fit_it)
     config_set(&config, "TN", 16);
     config_set(&config, "MIN_BLOCKS", 2); /* 128 threads of 8x16 */
     assert_taken(check(&config, &p, &h200));
-    struct gpu small = h200;
-    small.blocks_per_sm = 1;
-    assert_refused(check(&config, &p, &small), "hold MIN_BLOCKS blocks");
-    small = h200;
-    small.threads_per_sm = 255;
-    assert_refused(check(&config, &p, &small), "threads of MIN_BLOCKS");
-}
-
-TEST(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses)
-{
-    struct gpu gpu = h200;
-    const struct config config = base();
-    gpu.arch = 75;
-    assert_refused(check(&config, NULL, &gpu), "cp.async");
-    gpu = h200;
-    gpu.sm_count = 131;
-    assert_refused(check(&config, NULL, &gpu), "SMS is more than the GPU has");
+    assert_fills_an_sm(&config, &p, 2, 2 * 128);
 }
 
 /* As the kernel walks: block w of W has tiles w, w + W, w + 2 W ... below the number of tiles. */
@@ -141,7 +103,7 @@ TEST(every_row_belongs_to_one_block_and_no_block_is_idle)
 {
     uint64_t seed = 5;
     for (int i = 0; i < 2000; i++) {
-        struct config config = i % 2 ? low() : base();
+        struct config config = config_of(i % 2 ? TALL_LOW : TALL_BASE);
         const int sms = 1 + (int)stats_random_below(&seed, 40),
                   blocks = 1 + (int)stats_random_below(&seed, 3);
         config_set(&config, "SMS", sms);
@@ -163,27 +125,6 @@ TEST(every_row_belongs_to_one_block_and_no_block_is_idle)
     }
 }
 
-TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
-{
-    struct config config = with("VC", 1);
-    config_set(&config, "SMS", 1);
-    const struct problem empty[] = {problem_of("nn:0x8x7"), problem_of("nn:8x0x7"),
-                                    problem_of("nn:8x8x0:lda=1")};
-    for (int i = 0; i < 3; i++) {
-        assert_taken(check(&config, &empty[i], &h200));
-        assert_int_equal(plan_of(&config, &empty[i]).kernels, i == 2);
-    }
-}
-
-TEST(long_batches_are_cut_by_the_grid)
-{
-    const struct config config = with("SMS", 1);
-    const struct problem p = problem_of("nn:256x64x63:batch=70000");
-    const struct launch_plan plan = plan_of(&config, &p);
-    assert_int_equal(plan.batch_per_launch, 65535);
-    assert_int_equal(plan.kernel[0].grid[2], 65535);
-}
-
 /* What is refused with some values known is refused whatever the others are. */
 TEST(a_prefix_of_what_is_taken_is_never_refused)
 {
@@ -193,7 +134,7 @@ TEST(a_prefix_of_what_is_taken_is_never_refused)
     uint64_t seed = 1;
     int taken = 0;
     for (int i = 0; i < 400000; i++) {
-        struct config config = i % 2 ? low() : base();
+        struct config config = config_of(i % 2 ? TALL_LOW : TALL_BASE);
         const int count = config.template->param_count;
         const struct problem p = problem_of(shapes[i % 5]);
         config.value[count - 1] = 1 + (int32_t)stats_random_below(&seed, 132);
@@ -213,20 +154,6 @@ TEST(a_prefix_of_what_is_taken_is_never_refused)
     assert_true(taken > 1000);
 }
 
-TEST(no_value_however_insane_breaks_the_check)
-{
-    const struct config first = base(), second = low();
-    assert_nothing_insane_is_taken(&first);
-    assert_nothing_insane_is_taken(&second);
-}
-
-/* Every header that a text includes by name must be handed to the compiler, except the one of the CPU
- * execution. */
-TEST(the_texts_include_only_each_other)
-{
-    assert_texts_include_only_each_other(template_find("tall"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,13 +162,8 @@ int main(void)
         cmocka_unit_test(c_must_be_long_and_narrow),
         cmocka_unit_test(shared_memory_holds_all_of_k_and_the_stages),
         cmocka_unit_test(the_blocks_that_fill_an_sm_must_fit_it),
-        cmocka_unit_test(a_gpu_without_asynchronous_copies_or_with_fewer_sms_refuses),
         cmocka_unit_test(every_row_belongs_to_one_block_and_no_block_is_idle),
-        cmocka_unit_test(an_empty_c_launches_nothing_and_an_empty_k_one_kernel),
-        cmocka_unit_test(long_batches_are_cut_by_the_grid),
         cmocka_unit_test(a_prefix_of_what_is_taken_is_never_refused),
-        cmocka_unit_test(no_value_however_insane_breaks_the_check),
-        cmocka_unit_test(the_texts_include_only_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* The pool, with children that answer, die, hang and talk nonsense as they are told. */
+#include "interrupts.h"
 #include "unit.h"
 
 #include "children.h"
 #include "pool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -85,31 +85,30 @@ TEST(a_crash_is_told_with_its_signal_and_the_child_is_there_again)
     pool_close(pool);
 }
 
-TEST(a_child_that_hangs_is_killed_at_its_deadline)
+/* A child with this fault is asked for a trial, and another takes its place. */
+static void assert_replaced(const char *fault, double deadline_s, enum pool_event_kind kind,
+                            const char *reason)
 {
     struct pool *pool;
-    setenv("FAKE_HANG", "X=1", 1);
+    setenv(fault, "X=1", 1);
     int child = start(&pool);
-    ask(pool, child, "trial", 0.2, NULL);
+    ask(pool, child, "trial", deadline_s, NULL);
     struct pool_event e = wait_for(pool);
-    unsetenv("FAKE_HANG");
-    assert_int_equal(e.kind, POOL_TIMEOUT);
-    assert_non_null(strstr(e.reason, "deadline"));
+    unsetenv(fault);
+    assert_int_equal(e.kind, kind);
+    assert_non_null(strstr(e.reason, reason));
     assert_true(pool_idle(pool, child));
     pool_close(pool);
 }
 
+TEST(a_child_that_hangs_is_killed_at_its_deadline)
+{
+    assert_replaced("FAKE_HANG", 0.2, POOL_TIMEOUT, "deadline");
+}
+
 TEST(a_child_that_talks_nonsense_is_ended)
 {
-    struct pool *pool;
-    setenv("FAKE_GARBAGE", "X=1", 1);
-    int child = start(&pool);
-    ask(pool, child, "trial", 5, NULL);
-    struct pool_event e = wait_for(pool);
-    unsetenv("FAKE_GARBAGE");
-    assert_int_equal(e.kind, POOL_DIED);
-    assert_non_null(strstr(e.reason, "not a frame"));
-    pool_close(pool);
+    assert_replaced("FAKE_GARBAGE", 5, POOL_DIED, "not a frame");
 }
 
 TEST(a_child_that_dies_idle_is_told_without_a_job)
@@ -339,8 +338,7 @@ TEST(no_child_is_told_to_compute_something_else_than_fp32)
 
 int main(void)
 {
-    static const int expected[] = {SIGINT, SIGTERM, SIGHUP}; /* whoever started us may ignore them */
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) signal(expected[i], SIG_DFL);
+    accept_interrupts();
     setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_comes_back_with_its_job),

@@ -8,15 +8,15 @@
 
 static atomic_int lookups;
 
-enum status __wrap_lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                                struct choice *choice);
-enum status __real_lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                                struct choice *choice);
-enum status __wrap_lookup_exact(struct known *known, const struct problem *problem, int alignment,
-                                struct choice *choice)
+enum status __wrap_lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                                struct choice choices[CHOICES_MAX], int *count);
+enum status __real_lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                                struct choice choices[CHOICES_MAX], int *count);
+enum status __wrap_lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                                struct choice choices[CHOICES_MAX], int *count)
 {
     atomic_fetch_add(&lookups, 1);
-    return __real_lookup_exact(known, problem, alignment, choice);
+    return __real_lookup_exact(store, problem, alignment, choices, count);
 }
 
 static float memory[4] __attribute__((aligned(16)));
@@ -40,11 +40,7 @@ static struct route *ask(int n)
 
 static void *ask_elsewhere(void *n)
 {
-    CUcontext context;
-    CUdevice device;
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
+    use_primary_context();
     return ask(*(int *)n);
 }
 
@@ -61,8 +57,6 @@ enum { PROBLEMS = 70000, LATE = 400000, ROUTES_MAX = 256, STORED = 100, STORED_F
 
 static int group_setup(void **state)
 {
-    CUcontext context;
-    CUdevice device;
     char text[64];
     if (fakes_setup(state)) return -1;
     for (int i = 0; i < 4; i++) {
@@ -73,9 +67,7 @@ static int group_setup(void **state)
         snprintf(text, sizeof text, "sgemm:nn:16x%dx32", STORED_FIRST + i);
         put_winner(text, NULL, 5, false);
     }
-    cuda.DeviceGet(&device, 0);
-    cuda.DevicePrimaryCtxRetain(&context, device);
-    cuda.CtxSetCurrent(context);
+    use_primary_context();
     route_rules.routes_max = ROUTES_MAX;
     return 0;
 }

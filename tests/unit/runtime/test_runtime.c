@@ -37,6 +37,16 @@ static void right_for_all(const struct gt_options *options, const char *who)
     gt_close(handle);
 }
 
+/* The plan of a problem has this configuration, from there. */
+static struct gt_plan_info assert_planned(struct gt_handle *handle, const char *problem,
+                                          enum gt_source source, const char *config)
+{
+    const struct gt_plan_info info = info_of(make_plan(handle, problem));
+    assert_int_equal(info.source, source);
+    assert_string_equal(info.config, config);
+    return info;
+}
+
 TEST(kernels_give_the_right_answer_for_every_op_layout_and_batch)
 {
     for (size_t o = 0; o < 4; o++) {
@@ -144,9 +154,7 @@ TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
     assert_int_equal(fake.launches[0].threads, 128);
     operands_free(&set);
     assert_string_equal(info_of(make_plan(handle, "sgemm:nn:512x256x128")).config, SIMT);
-    info = info_of(make_plan(handle, "tf32gemm:nn:256x256x256"));
-    assert_int_equal(info.source, GT_EXACT);
-    assert_string_equal(info.config, SIMT);
+    assert_planned(handle, "tf32gemm:nn:256x256x256", GT_EXACT, SIMT);
     gt_close(handle);
 }
 
@@ -192,8 +200,7 @@ TEST(strict_problems_never_meet_tensor_cores)
         }
         snprintf(text, sizeof text, "tf32gemm:nn:%s", predicted ? "512x512x512" : "500x512x516");
         for (size_t f = 0; f < 2; f++) {
-            const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[f]};
-            struct gt_handle *handle = open_handle(&options);
+            struct gt_handle *handle = open_flagged(flags[f]);
             struct gt_plan_info info = info_of(make_plan(handle, text));
             assert_true(is_mma(&info));
             assert_int_equal(info.source, predicted ? GT_PREDICTED : GT_NEAREST);
@@ -293,9 +300,7 @@ TEST(a_similar_problem_s_winner_is_taken_with_an_estimate)
     put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
     put_winner("sgemm:nn:128x128x128", SIMT, 6, false);
     struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:4000x4096x4096"));
-    assert_int_equal(info.source, GT_NEAREST);
-    assert_string_equal(info.config, SIMT_LARGE);
+    struct gt_plan_info info = assert_planned(handle, "sgemm:nn:4000x4096x4096", GT_NEAREST, SIMT_LARGE);
     assert_string_equal(info.tuned_for, "sgemm:nn:4096x4096x4096");
     assert_true(info.time_us > 2000 && info.time_us < 3000);
     assert_true(info.loss > 0 && info.loss < 0.1);
@@ -308,12 +313,8 @@ TEST(a_prediction_comes_before_the_model_s_own_choice)
     put_winner("sgemm:nn:64x64x65536", SIMT_SPLIT, 50, true);
     put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
     struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan_info info = info_of(make_plan(handle, "sgemm:nn:64x64x65536"));
-    assert_int_equal(info.source, GT_PREDICTED);
-    assert_string_equal(info.config, SIMT_SPLIT);
-    info = info_of(make_plan(handle, "sgemm:nn:32768x32768x32768"));
-    assert_int_equal(info.source, GT_PREDICTED);
-    assert_string_equal(info.config, SIMT_LARGE);
+    struct gt_plan_info info = assert_planned(handle, "sgemm:nn:64x64x65536", GT_PREDICTED, SIMT_SPLIT);
+    info = assert_planned(handle, "sgemm:nn:32768x32768x32768", GT_PREDICTED, SIMT_LARGE);
     assert_non_null(strstr(info.why, "nothing similar"));
     gt_close(handle);
 }
@@ -330,8 +331,7 @@ TEST(a_winner_of_an_op_says_nothing_of_another)
 TEST(narrow_operands_never_meet_wide_loads)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x63"); /* rows of A are no multiple of 16 bytes */
     struct gt_plan_info info = info_of(plan);
     struct config config;
@@ -346,8 +346,7 @@ TEST(unaligned_addresses_are_noticed_at_the_launch)
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
     static const unsigned flags[] = {0, GT_NO_CUBLAS};
     for (int i = 0; i < 2; i++) {
-        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[i]};
-        struct gt_handle *handle = open_handle(&options);
+        struct gt_handle *handle = open_flagged(flags[i]);
         struct gt_plan *plan = make_plan(handle, "sgemm:nn:64x64x64");
         struct operand_set even = operands_make("sgemm:nn:64x64x64", 0),
                            odd = operands_make("sgemm:nn:64x64x64", 1);
@@ -373,8 +372,7 @@ TEST(unaligned_addresses_are_noticed_at_the_launch)
 TEST(a_plan_for_unaligned_operands_is_ready_for_them)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_problem p = problem_of("sgemm:nn:64x64x64");
     struct gt_plan *plan;
     p.alignment = 4;
@@ -394,8 +392,7 @@ TEST(a_plan_for_unaligned_operands_is_ready_for_them)
 TEST(gemm_tells_operands_apart_by_their_alignment)
 {
     put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_problem p = problem_of("sgemm:nn:64x64x64");
     for (int skew = 0; skew < 4; skew++) {
         struct operand_set set = operands_make("sgemm:nn:64x64x64", skew);

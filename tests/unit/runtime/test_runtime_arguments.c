@@ -78,8 +78,7 @@ TEST(a_matrix_may_be_shared_by_the_whole_batch)
 {
     static const unsigned flags[] = {0, GT_NO_CUBLAS};
     for (int f = 0; f < 2; f++) {
-        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = flags[f]};
-        struct gt_handle *handle = open_handle(&options);
+        struct gt_handle *handle = open_flagged(flags[f]);
         struct gt_problem p = gt_problem_make(4, 4, 4);
         struct operand_set set = operands_make("sgemm:nn:4x4x4:batch=3", 0);
         p.batch = 3;

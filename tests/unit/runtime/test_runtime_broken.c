@@ -1,6 +1,7 @@
 /* The runtime library without a GPU, when something is missing, damaged, foreign or hostile: a right answer
  * by another way, or an error code with a sentence; said once.
  */
+#include "files.h"
 #include "runtime_fakes.h"
 
 #include <sys/wait.h>
@@ -39,14 +40,6 @@ static void assert_said(const char *said, int lines, const char *part)
         fail_msg("'%s' is not %d lines with '%s'", said, lines, part);
 }
 
-static void put_bytes(const char *path, const void *bytes, size_t count)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, count, file), count);
-    fclose(file);
-}
-
 /* ---- the database ---- */
 
 TEST(a_database_that_is_not_there_is_no_trouble)
@@ -66,7 +59,7 @@ TEST(a_file_that_is_no_database_is_said_once_and_left_out)
     struct gt_plan_info info = gt_plan_info_make();
     char bytes[4096];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7 + i / 13);
-    put_bytes(store_path, bytes, sizeof bytes);
+    file_write_bytes(store_path, bytes, sizeof bytes);
     assert_said(compute(NULL, &info), 1, "tuned winners are not used");
     assert_true(info.uses_cublas);
 }
@@ -75,10 +68,7 @@ TEST(a_newer_database_is_left_alone)
 {
     struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT, 5, false);
-    sqlite3 *handle;
-    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(handle, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(handle);
+    sqlite3_close(open_stored("PRAGMA user_version = 99"));
     assert_said(compute(NULL, &info), 1, "99");
     assert_true(info.uses_cublas);
 }
@@ -87,10 +77,8 @@ TEST(a_database_that_is_being_changed_is_not_waited_for)
 {
     struct gt_plan_info info = gt_plan_info_make();
     put_winner(TEXT, SIMT, 5, false);
-    sqlite3 *handle;
+    sqlite3 *handle = open_stored("BEGIN EXCLUSIVE");
     struct timespec start, end;
-    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(handle, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
     clock_gettime(CLOCK_MONOTONIC, &start);
     const char *said = compute(NULL, &info);
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -119,7 +107,7 @@ TEST(wherever_a_byte_is_damaged_the_answer_is_right)
         memcpy(damaged, bytes, (size_t)file.st_size);
         for (int j = 0; j < 1 + i % 20; j++)
             damaged[((size_t)rand() * 31 + (size_t)rand()) % (size_t)file.st_size] = (char)rand();
-        put_bytes(store_path, damaged, (size_t)(i % 10 == 9 ? rand() % file.st_size : file.st_size));
+        file_write_bytes(store_path, damaged, (size_t)(i % 10 == 9 ? rand() % file.st_size : file.st_size));
         *fake.launch_count = 0;
         const char *said = compute(NULL, &info);
         if (lines_in(said) > 2) fail_msg("damage %d: %s", i, said);
@@ -131,12 +119,8 @@ TEST(wherever_a_byte_is_damaged_the_answer_is_right)
 /* A database with one statement run on it behind the program's back. */
 static void tamper(const char *sql)
 {
-    sqlite3 *handle;
-    char *why = NULL;
     put_winner(TEXT, SIMT, 5, false);
-    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
-    if (sqlite3_exec(handle, sql, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", sql, why);
-    sqlite3_close(handle);
+    sqlite3_close(open_stored(sql));
 }
 
 TEST(hostile_rows_never_reach_the_compiler_or_the_gpu)
@@ -226,7 +210,7 @@ TEST(pretuned_winners_of_another_kernel_text_or_gpu_are_not_exact)
             memmove(strstr(changed, "\"f") + 17, strstr(changed, "\"f") + 18,
                     strlen(strstr(changed, "\"f") + 18) + 1);
         snprintf(path, sizeof path, "%s/configs/winners/h200.jsonl", store_folder);
-        put_bytes(path, changed, strlen(changed));
+        file_write_bytes(path, changed, strlen(changed));
         *fake.launch_count = 0;
         compute(&options, &info);
         if (info.source == GT_EXACT) fail_msg("believed: %s", changed);
@@ -254,7 +238,7 @@ TEST(a_cache_that_cannot_be_written_is_replaced_for_the_moment)
     char path[128];
     put_winner(TEXT, SIMT, 5, false);
     cache_path(path, sizeof path);
-    put_bytes(path, "a file", 6);
+    file_write_bytes(path, "a file", 6);
     assert_said(compute(NULL, &info), 1, "compiled kernels are not kept");
     assert_string_equal(info.config, SIMT);
     assert_int_equal(
@@ -283,25 +267,30 @@ TEST(damaged_kernels_in_the_cache_are_compiled_again)
 
 /* ---- compiler, driver, cuBLAS ---- */
 
-TEST(a_kernel_that_the_compiler_refuses_is_replaced)
+/* With the variable set, the winner (NULL: cuBLAS) cannot be used: that is said once, and the kernel of a
+ * similar problem is. */
+static struct gt_plan_info assert_replaced(const char *winner, const char *variable, const char *value,
+                                           const char *said)
 {
     struct gt_plan_info info = gt_plan_info_make();
-    put_winner(TEXT, SIMT_LARGE, 5, false);
+    put_winner(TEXT, winner, 5, false);
     put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
-    setenv("FAKE_NVRTC_REFUSES", "-DBM=128", 1);
-    assert_said(compute(NULL, &info), 1, "the compiler refuses");
-    assert_int_equal(info.source, GT_NEAREST);
+    setenv(variable, value, 1);
+    assert_said(compute(NULL, &info), 1, said);
     assert_string_equal(info.config, SIMT);
+    return info;
+}
+
+TEST(a_kernel_that_the_compiler_refuses_is_replaced)
+{
+    const struct gt_plan_info info =
+        assert_replaced(SIMT_LARGE, "FAKE_NVRTC_REFUSES", "-DBM=128", "the compiler refuses");
+    assert_int_equal(info.source, GT_NEAREST);
 }
 
 TEST(a_kernel_that_the_driver_refuses_to_load_is_replaced)
 {
-    struct gt_plan_info info = gt_plan_info_make();
-    put_winner(TEXT, SIMT_LARGE, 5, false);
-    put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
-    setenv("FAKE_GPU_THREADS", "128", 1); /* SIMT_LARGE wants 256 */
-    assert_said(compute(NULL, &info), 1, "needs 256 threads");
-    assert_string_equal(info.config, SIMT);
+    assert_replaced(SIMT_LARGE, "FAKE_GPU_THREADS", "128", "needs 256 threads"); /* SIMT_LARGE does */
 }
 
 TEST(a_launch_that_is_refused_is_computed_by_cublas)
@@ -317,43 +306,35 @@ TEST(a_launch_that_is_refused_is_computed_by_cublas)
     }
 }
 
-TEST(a_launch_that_is_refused_everywhere_is_an_error_with_a_sentence)
+/* The launch fails with the sentence, nothing else is tried, and C is as it was. */
+static void assert_not_computed(unsigned flags, const char *failure, const char *part)
 {
     put_winner(TEXT, SIMT, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_NO_CUBLAS | GT_QUIET};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(flags);
     struct gt_plan *plan = make_plan(handle, TEXT);
     struct operand_set set = operands_make(TEXT, 0);
-    setenv("FAKE_GPU_FAIL", "cuLaunchKernel=701", 1);
-    assert_gt_fails(launch_set(plan, &set), GT_DEVICE, "nothing here can compute");
+    setenv("FAKE_GPU_FAIL", failure, 1);
+    assert_gt_fails(launch_set(plan, &set), GT_DEVICE, part);
     unsetenv("FAKE_GPU_FAIL");
+    assert_int_equal(*fake.blas_calls, 0);
     operands_check(&set, 0, "untouched");
     operands_free(&set);
     gt_close(handle);
 }
 
+TEST(a_launch_that_is_refused_everywhere_is_an_error_with_a_sentence)
+{
+    assert_not_computed(GT_NO_CUBLAS | GT_QUIET, "cuLaunchKernel=701", "nothing here can compute");
+}
+
 TEST(a_lost_gpu_is_an_error_and_nothing_else_is_tried)
 {
-    put_winner(TEXT, SIMT, 5, false);
-    struct gt_handle *handle = open_handle(NULL);
-    struct gt_plan *plan = make_plan(handle, TEXT);
-    struct operand_set set = operands_make(TEXT, 0);
-    setenv("FAKE_GPU_FAIL", "cuLaunchKernel=700", 1);
-    assert_gt_fails(launch_set(plan, &set), GT_DEVICE, "CUDA_ERROR_ILLEGAL_ADDRESS");
-    unsetenv("FAKE_GPU_FAIL");
-    assert_int_equal(*fake.blas_calls, 0);
-    operands_free(&set);
-    gt_close(handle);
+    assert_not_computed(0, "cuLaunchKernel=700", "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
 TEST(where_cublas_does_not_take_the_problem_a_kernel_does)
 {
-    struct gt_plan_info info = gt_plan_info_make();
-    put_winner(TEXT, NULL, 5, false);
-    put_winner("sgemm:nn:64x64x68", SIMT, 5, false);
-    setenv("FAKE_CUBLAS_FAIL", "15", 1);
-    assert_said(compute(NULL, &info), 1, "status 15");
-    assert_string_equal(info.config, SIMT);
+    assert_replaced(NULL, "FAKE_CUBLAS_FAIL", "15", "status 15");
     setenv("FAKE_CUBLAS_FAIL", "13", 1); /* it failed in the middle */
     struct gt_handle *handle = open_handle(NULL);
     struct operand_set set = operands_make(TEXT, 0);
@@ -365,7 +346,7 @@ TEST(where_cublas_does_not_take_the_problem_a_kernel_does)
 TEST(quiet_means_quiet)
 {
     struct gt_plan_info info = gt_plan_info_make();
-    put_bytes(store_path, "nonsense", 8);
+    file_write_bytes(store_path, "nonsense", 8);
     put_text("a.jsonl", "nonsense\n");
     const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
     assert_string_equal(compute(&options, &info), "");

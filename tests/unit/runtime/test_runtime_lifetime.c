@@ -223,15 +223,18 @@ TEST(a_graph_outlives_the_plan_that_it_was_captured_from)
 
 /* ---- trouble that passes ---- */
 
-/* Launches until the winner is used; 0: it never is. */
-static int launches_until_used(struct gt_plan *plan)
+/* After less than two thousand launches the winner is used. */
+static void assert_used_again(struct gt_plan *plan, const char *after)
 {
-    for (int i = 1; i <= 100000; i++) {
+    int launches = 0;
+    bool used = false;
+    for (; !used && launches < 2000; launches++) {
         *fake.launch_count = 0;
         assert_gt(launch_it(plan));
-        if (*fake.launch_count > 0 && fake.launches[0].threads == 256) return i;
+        used = *fake.launch_count > 0 && fake.launches[0].threads == 256;
     }
-    return 0;
+    print_message("%s: used again after %d launches\n", after, launches);
+    assert_true(used);
 }
 
 TEST(a_lack_of_memory_is_not_for_ever)
@@ -239,16 +242,13 @@ TEST(a_lack_of_memory_is_not_for_ever)
     static const char *const failures[] = {"cuModuleLoadData=2", "cuModuleGetFunction=2", "cuLaunchKernel=2"};
     put_winner(TEXT, SIMT_LARGE, 5, false);
     for (int i = 0; i < 3; i++) {
-        const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
-        struct gt_handle *handle = open_handle(&options);
+        struct gt_handle *handle = open_flagged(GT_QUIET);
         setenv("FAKE_GPU_FAIL", failures[i], 1);
         struct gt_plan *plan = make_plan(handle, TEXT);
         for (int k = 0; k < 500; k++) assert_gt(launch_it(plan)); /* by cuBLAS */
         assert_int_equal(info_of(plan).uses_cublas, 1);
         unsetenv("FAKE_GPU_FAIL");
-        const int used = launches_until_used(plan);
-        print_message("%s: used again after %d launches\n", failures[i], used);
-        assert_true(used > 0 && used < 2000);
+        assert_used_again(plan, failures[i]);
         assert_string_equal(info_of(plan).config, SIMT_LARGE);
         gt_close(handle);
     }
@@ -257,8 +257,7 @@ TEST(a_lack_of_memory_is_not_for_ever)
 TEST(a_cublas_without_memory_is_asked_again)
 {
     put_winner(TEXT, NULL, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_QUIET);
     struct gt_plan *plan = make_plan(handle, TEXT);
     setenv("FAKE_CUBLAS_FAIL", "3", 1); /* CUBLAS_STATUS_ALLOC_FAILED */
     for (int i = 0; i < 300; i++) assert_gt(launch_it(plan));
@@ -274,22 +273,17 @@ TEST(a_cublas_without_memory_is_asked_again)
 
 TEST(a_database_that_was_being_written_is_read_later)
 {
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
     put_winner(TEXT, SIMT_LARGE, 5, false);
     for (int late = 0; late < 2; late++) { /* held when it is opened, or when it is asked */
-        sqlite3 *writer;
-        struct gt_handle *handle = late ? open_handle(&options) : NULL;
-        assert_int_equal(sqlite3_open(store_path, &writer), SQLITE_OK);
-        assert_int_equal(sqlite3_exec(writer, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
-        if (!handle) handle = open_handle(&options);
+        struct gt_handle *handle = late ? open_flagged(GT_QUIET) : NULL;
+        sqlite3 *writer = open_stored("BEGIN EXCLUSIVE");
+        if (!handle) handle = open_flagged(GT_QUIET);
         struct gt_plan *plan = make_plan(handle, TEXT);
         assert_gt(launch_it(plan));
         assert_string_not_equal(info_of(plan).config, SIMT_LARGE);
         sqlite3_exec(writer, "ROLLBACK", NULL, NULL, NULL);
         sqlite3_close(writer);
-        const int used = launches_until_used(plan);
-        print_message("read after %d launches\n", used);
-        assert_true(used > 0 && used < 2000);
+        assert_used_again(plan, "a database that was being written");
         assert_int_equal(info_of(plan).source, GT_EXACT);
         gt_close(handle);
     }
@@ -299,8 +293,7 @@ TEST(a_database_that_was_being_written_is_read_later)
 TEST(a_refusal_for_good_is_remembered)
 {
     put_winner(TEXT, SIMT_LARGE, 5, false);
-    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
-    struct gt_handle *handle = open_handle(&options);
+    struct gt_handle *handle = open_flagged(GT_QUIET);
     setenv("FAKE_NVRTC_REFUSES", "-DBM=128", 1);
     struct gt_plan *plan = make_plan(handle, TEXT);
     for (int i = 0; i < 1000; i++) assert_gt(launch_it(plan));

@@ -3,6 +3,7 @@
  */
 #include "compile.h"
 #include "lookup.h"
+#include "nvrtc.h"
 #include "runtime_fakes.h"
 
 TEST(every_plain_configuration_is_built_without_spilling)
@@ -10,11 +11,11 @@ TEST(every_plain_configuration_is_built_without_spilling)
     static const char *const ops[] = {"nn", "nt", "tn", "tt"};
     struct db_context context = store_context();
     struct notices quiet = {.quiet = true};
-    struct known known;
+    struct winner_store store;
     char cache[160];
     int built = 0;
     snprintf(cache, sizeof cache, "%s/kernels", store_folder);
-    assert_ok(known_open(&known, &context.gpu, "", "", &quiet));
+    assert_ok(winner_store_open(&store, &context.gpu, "", "", &quiet));
     for (int o = 0; o < 4; o++)
         for (int alignment = 4; alignment <= 16; alignment *= 4) {
             struct choice choices[CHOICES_MAX];
@@ -23,7 +24,7 @@ TEST(every_plain_configuration_is_built_without_spilling)
             int count;
             snprintf(text, sizeof text, "sgemm:%s:1024x1024x1024", ops[o]);
             assert_ok(problem_parse(text, &p));
-            assert_ok(lookup_others(&known, &p, alignment, choices, &count));
+            assert_ok(lookup_others(&store, &p, alignment, choices, &count));
             for (int i = 0; i < count; i++) {
                 struct compiled out;
                 if (choices[i].cublas) continue;
@@ -34,16 +35,12 @@ TEST(every_plain_configuration_is_built_without_spilling)
             }
         }
     assert_true(built >= 4 * 2 * 3);
-    known_close(&known);
+    winner_store_close(&store);
 }
 
 int main(void)
 {
-    char version[16];
-    if (compile_load(version)) {
-        printf("skipped: %s\n", status_text());
-        return 77;
-    }
+    if (no_nvrtc()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_plain_configuration_is_built_without_spilling, fakes_setup,
                                         fakes_teardown),

@@ -1,5 +1,6 @@
 /* How long the runtime takes to open and to plan over 100,000 winners, or over a database of
  * tests/store_many.c that GT_MANY names. */
+#include "many_winners.h"
 #include "runtime_fakes.h"
 
 #include <time.h>
@@ -33,15 +34,7 @@ static void put_many(void)
         sqlite3_exec(db->handle, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY", NULL, NULL, NULL),
         SQLITE_OK);
     for (int i = 0; i < WINNERS; i++) {
-        struct db_winner w = {.base.problem =
-                                  problem_make(64 + 4 * (i % 317), 64 + 4 * (i / 317), 256 + 64 * (i % 7)),
-                              .config = configs[i % 50],
-                              .base.time_us = 10 + 1e-3 * i,
-                              .base.anchor_us = 11,
-                              .base.ratio = 1.1,
-                              .base.cold = true,
-                              .base.exact = true,
-                              .rounds = 8};
+        const struct db_winner w = many_winner(i, &configs[i % 50]);
         assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
     }
     db_close(db);

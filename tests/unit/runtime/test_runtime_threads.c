@@ -207,7 +207,7 @@ static void *take_often(void *opaque)
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < 500; i++) {
         const int number = rand_r(&x->seed) % (PLANS_TURNED + PLANS_TURNED / 4);
-        const struct plan_key key = {.m = number};
+        const struct plan_key key = {.context = (uint64_t)number};
         const uint64_t hash = plan_hash(&key);
         struct turned_plan *taken = plan_turnover_take(x->turnover, &key, hash);
         if (!taken) {

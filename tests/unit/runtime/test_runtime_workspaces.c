@@ -24,7 +24,7 @@ TEST(a_winner_runs_as_it_was_measured_on_any_number_of_streams)
     assert_int_equal(*fake.blas_calls, 0);
     assert_int_equal(info_of(plan).source, GT_EXACT);
     assert_int_equal(info_of(plan).without_workspace, 0);
-    for (int i = 0; i < 40; i++) cuda.StreamDestroy(streams[i]);
+    destroy_streams(streams, 40);
     gt_close(handle);
 }
 
@@ -60,7 +60,7 @@ TEST(streams_that_share_a_workspace_wait_for_each_other_on_the_device)
         CUstream streams[24];
         *fake.waits = 0;
         assert_int_equal(info_of(plan).workspaces, count);
-        for (int i = 0; i < 24; i++) streams[i] = new_stream();
+        new_streams(streams, 24);
         for (int round = 0; round < 10; round++)
             for (int i = 0; i < 24; i++) {
                 const int on = round % 2 ? i : 23 - i;
@@ -69,7 +69,7 @@ TEST(streams_that_share_a_workspace_wait_for_each_other_on_the_device)
         assert_int_equal(*fake.overlaps, 0);
         assert_int_equal(*fake.buffers, count);
         assert_true(*fake.waits > 0);
-        for (int i = 0; i < 24; i++) cuda.StreamDestroy(streams[i]);
+        destroy_streams(streams, 24);
         gt_close(handle);
     }
 }
@@ -97,7 +97,7 @@ TEST(streams_that_stay_have_a_workspace_of_their_own_and_record_nothing)
     streams[0] = new_stream();
     assert_ptr_not_equal(workspace_on(plan, streams[0]), own[0]);
     assert_int_equal(*fake.overlaps, 0);
-    for (int i = 0; i < 4; i++) cuda.StreamDestroy(streams[i]);
+    destroy_streams(streams, 4);
     gt_close(handle);
 }
 
@@ -110,7 +110,7 @@ static void *launch_on_many(void *opaque)
         streams[i] = new_stream();
         for (int again = 0; again < 3; again++) wrong |= launch_on(plan, streams[i]) != GT_OK;
     }
-    for (int i = 0; i < 12; i++) cuda.StreamDestroy(streams[i]);
+    destroy_streams(streams, 12);
     return (void *)wrong;
 }
 
@@ -385,7 +385,7 @@ TEST(memory_is_given_back_when_it_is_asked_for)
     CUstream streams[3];
     CUgraph graph;
     *fake.busy = 1;
-    for (int i = 0; i < 3; i++) streams[i] = new_stream();
+    new_streams(streams, 3);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 30; i++) assert_non_null(workspace_on(plan, streams[i / 10]));
         assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
@@ -401,7 +401,7 @@ TEST(memory_is_given_back_when_it_is_asked_for)
         assert_int_equal(*fake.bytes, 0);
     }
     assert_int_equal(*fake.dirty_counters + *fake.overlaps + *fake.stale_launches, 0);
-    for (int i = 0; i < 3; i++) cuda.StreamDestroy(streams[i]);
+    destroy_streams(streams, 3);
     gt_close(handle);
     assert_gt_fails(gt_trim(NULL), GT_INVALID, "handle");
 }

@@ -1,30 +1,10 @@
 /* test_model.c — predictions against what was measured on an H200, and the claims of arithmetic. */
 #include "ladder.h"
-#include "model.h"
+#include "model_checks.h"
 #include "model_registers.h"
-#include "space.h"
-#include "template.h"
-#include "unit.h"
-#include "workspace.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-static struct gpu gpu_of(const char *id)
-{
-    struct gpu gpu;
-    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", id, &gpu));
-    return gpu;
-}
-
-static struct problem problem(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
 
 static struct config config(const char *text)
 {
@@ -35,12 +15,8 @@ static struct config config(const char *text)
 
 static struct candidates sorted(const char *shape, const struct gpu *gpu)
 {
-    struct space *space;
-    struct candidates c;
-    struct problem p = problem(shape);
-    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
-    assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, &c));
-    space_free(space);
+    struct problem p = problem_of(shape);
+    struct candidates c = candidates_for(NULL, &p, gpu);
     assert_ok(model_sort(c.config, c.count, &p, gpu, NULL));
     return c;
 }
@@ -49,19 +25,11 @@ static struct candidates sorted(const char *shape, const struct gpu *gpu)
     "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 "      \
     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1"
 
-static double predicted(const char *text, const char *shape, const char *gpu_id)
-{
-    struct gpu gpu = gpu_of(gpu_id);
-    struct problem p = problem(shape);
-    struct config c = config(text);
-    return model_predict(&c, &p, &gpu, NULL).time_us;
-}
-
 /* A text like H88 with one parameter changed. */
 static double changed(const char *name, int value, const char *shape)
 {
-    struct gpu gpu = gpu_of("h200");
-    struct problem p = problem(shape);
+    struct gpu gpu = h200();
+    struct problem p = problem_of(shape);
     struct config c = config(H88);
     assert_true(config_set(&c, name, value));
     return model_predict(&c, &p, &gpu, NULL).time_us;
@@ -104,10 +72,10 @@ static bool has_tile(const struct config *c, size_t i)
 
 TEST(known_good_tiles_rank_among_the_first_five_percent_and_are_predicted_within_a_quarter)
 {
-    struct gpu gpu = gpu_of("h200");
+    struct gpu gpu = h200();
     for (size_t i = 0; i < KNOWN; i += SANITIZED ? 8 : 1) {
         struct candidates c = sorted(known[i].shape, &gpu);
-        struct problem p = problem(known[i].shape);
+        struct problem p = problem_of(known[i].shape);
         size_t rank = 0;
         while (rank < c.count && !has_tile(&c.config[rank], i)) rank++;
         if (rank * 20 >= c.count) fail_msg("%s: rank %zu of %zu", known[i].shape, rank + 1, c.count);
@@ -119,8 +87,8 @@ TEST(known_good_tiles_rank_among_the_first_five_percent_and_are_predicted_within
 
 TEST(eighty_thousand_candidates_are_sorted_in_less_than_a_second)
 {
-    struct gpu gpu = gpu_of("h200");
-    struct problem p = problem("4096x4096x4096");
+    struct gpu gpu = h200();
+    struct problem p = problem_of("4096x4096x4096");
     struct candidates c = sorted("4096x4096x4096", &gpu);
     double *predicted_us = calloc(c.count, sizeof *predicted_us);
     clock_t begin = clock();
@@ -137,12 +105,8 @@ TEST(eighty_thousand_candidates_are_sorted_in_less_than_a_second)
 TEST(sorting_orders_by_predicted_time_and_loses_no_candidate)
 {
     struct gpu gpu = gpu_of("t4"); /* the smallest space */
-    struct problem p = problem("512x512x512");
-    struct candidates c = sorted("512x512x512", &gpu), plain;
-    struct space *space;
-    assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
-    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &plain));
-    space_free(space);
+    struct problem p = problem_of("512x512x512");
+    struct candidates c = sorted("512x512x512", &gpu), plain = candidates_for(NULL, &p, &gpu);
     assert_int_equal(plain.count, c.count);
     uint64_t before = 0, after = 0;
     double last = 0;
@@ -168,7 +132,7 @@ TEST(no_prediction_beats_the_roofline)
                  {"t4", "4096x4096x4096"},   {"t4", "33x65x7"},         {"rtx3090", "64x64x65536"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gpu gpu = gpu_of(cases[i].gpu);
-        struct problem p = problem(cases[i].shape);
+        struct problem p = problem_of(cases[i].shape);
         struct candidates c = sorted(cases[i].shape, &gpu);
         double least = model_roofline_us(&p, gpu_rate(&gpu, "fp32"), gpu.memory_gb_per_s);
         assert_true(model_predict(&c.config[0], &p, &gpu, NULL).time_us >= least);
@@ -178,7 +142,7 @@ TEST(no_prediction_beats_the_roofline)
 
 TEST(the_roofline_is_the_larger_of_arithmetic_and_memory)
 {
-    struct problem square = problem("4096x4096x4096"), flat = problem("32x1605632x27");
+    struct problem square = problem_of("4096x4096x4096"), flat = problem_of("32x1605632x27");
     assert_true(fabs(model_roofline_us(&square, 66.9, 4800) - 2 * 4096.0 * 4096 * 4096 / 66.9e6) < 5);
     assert_true(fabs(model_roofline_us(&flat, 66.9, 4800) - problem_bytes(&flat) / 4.8e6) < 5);
 }
@@ -186,7 +150,7 @@ TEST(the_roofline_is_the_larger_of_arithmetic_and_memory)
 TEST(a_tile_more_than_full_waves_costs_a_wave)
 {
     /* 132 SMs with two blocks each: 264 tiles are one wave, 272 are two. */
-    double full = predicted(H88, "1408x3072x4096", "h200"), more = predicted(H88, "2176x2048x4096", "h200");
+    double full = predicted_us(H88, "1408x3072x4096"), more = predicted_us(H88, "2176x2048x4096");
     assert_true(more > 1.2 * full);
 }
 
@@ -198,11 +162,11 @@ TEST(ragged_edges_cost_as_much_as_whole_tiles)
 
 TEST(scalar_loads_cost_more_than_vectors)
 {
-    double vector = predicted(H88, "4096x4096x4096", "h200");
-    double scalar = predicted(
+    double vector = predicted_us(H88, "4096x4096x4096");
+    double scalar = predicted_us(
         "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 "
         "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1",
-        "4096x4096x4096", "h200");
+        "4096x4096x4096");
     assert_true(scalar > 1.04 * vector && scalar < 1.3 * vector); /* 1.17 was measured */
 }
 
@@ -222,8 +186,8 @@ TEST(kernels_that_must_spill_rank_behind)
  * 128. */
 TEST(a_deep_tile_spills_where_two_blocks_share_an_sm_and_not_where_one_has_it)
 {
-    struct gpu gpu = gpu_of("h200");
-    struct problem p = problem("4096x4096x4096");
+    struct gpu gpu = h200();
+    struct problem p = problem_of("4096x4096x4096");
     struct config c = config(H88);
     config_set(&c, "BK", 32);
     config_set(&c, "UNROLL", 8);
@@ -235,7 +199,7 @@ TEST(a_deep_tile_spills_where_two_blocks_share_an_sm_and_not_where_one_has_it)
 
 TEST(registers_go_to_whole_warps_of_a_scheduler)
 {
-    struct gpu gpu = gpu_of("h200");
+    struct gpu gpu = h200();
     assert_int_equal(registers_limit(&gpu, 256, 2), 128);
     assert_int_equal(registers_limit(&gpu, 128, 3), 168);
     assert_int_equal(registers_limit(&gpu, 192, 3), 96);  /* 18 warps: 5 on two of the schedulers */
@@ -257,8 +221,8 @@ TEST(spilling_is_even_odds_at_the_need_and_certain_far_below)
 
 TEST(facts_of_the_compiler_replace_the_estimate)
 {
-    struct gpu gpu = gpu_of("h200");
-    struct problem p = problem("4096x4096x4096");
+    struct gpu gpu = h200();
+    struct problem p = problem_of("4096x4096x4096");
     struct config c = config(H88);
     struct kernel_facts lean = {.registers = 128}, fat = {.registers = 200},
                         spilling = {.registers = 128, .spill_bytes = 64};
@@ -270,8 +234,8 @@ TEST(facts_of_the_compiler_replace_the_estimate)
 
 TEST(occupancy_is_the_least_that_registers_shared_memory_and_threads_allow)
 {
-    struct gpu gpu = gpu_of("h200");
-    struct problem p = problem("4096x4096x4096");
+    struct gpu gpu = h200();
+    struct problem p = problem_of("4096x4096x4096");
     struct config c = config(H88);
     struct kernel_facts facts = {.registers = 32};
     /* 3 stages of 16 x (132 + 132) floats are 50,688 bytes: four blocks in 228 KiB, with 1 KiB reserved for
@@ -285,15 +249,18 @@ TEST(occupancy_is_the_least_that_registers_shared_memory_and_threads_allow)
 
 TEST(half_the_lanes_take_twice_the_time)
 {
-    double a100 = predicted(H88, "4096x4096x4096", "a100");
+    struct gpu gpu = gpu_of("a100");
+    struct problem p = problem_of("4096x4096x4096");
+    struct config c = config(H88);
+    double a100 = model_predict(&c, &p, &gpu, NULL).time_us;
     assert_true(a100 > 2 * 4096.0 * 4096 * 4096 / 19.5e6);
     assert_true(a100 < 1.3 * 2 * 4096.0 * 4096 * 4096 / 19.5e6);
 }
 
 TEST(the_ladder_is_estimated_from_its_resources)
 {
-    struct gpu gpu = gpu_of("h200");
-    struct problem p = problem("4096x4096x4096");
+    struct gpu gpu = h200();
+    struct problem p = problem_of("4096x4096x4096");
     double time[LADDER_RUNGS];
     for (int i = 0; i < LADDER_RUNGS; i++) {
         struct config c;
@@ -306,7 +273,7 @@ TEST(the_ladder_is_estimated_from_its_resources)
 
 TEST(empty_problems_cost_a_launch_at_most)
 {
-    struct gpu gpu = gpu_of("h200");
+    struct gpu gpu = h200();
     struct config c = config(H88);
     const struct problem empty[] = {problem_make(0, 64, 64), problem_make(64, 0, 64),
                                     problem_make(64, 64, 0)};

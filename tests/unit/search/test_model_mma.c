@@ -1,14 +1,6 @@
 /* The model of the tensor-core family against what was measured on an H200 (2026-11-22), and against what no
  * kernel can beat. */
-#include "described_gpu.h"
-#include "model.h"
-#include "space.h"
-#include "template.h"
-#include "unit.h"
-#include "workspace.h"
-
-#include <math.h>
-#include <string.h>
+#include "model_checks.h"
 
 /* BM BN BK WM WN STAGES MIN_BLOCKS SPLIT_K, and us. Rows of a problem stand together. */
 static const struct row {
@@ -43,30 +35,24 @@ static const struct row {
 };
 enum { MEASURED = sizeof measured / sizeof *measured };
 
-static double predicted_us(const struct row *row, const struct gpu *gpu)
+static double predicted_row_us(const struct row *row)
 {
     char text[CONFIG_TEXT_MAX], problem_text[64];
-    struct config config;
-    struct problem p;
     snprintf(problem_text, sizeof problem_text, "tf32gemm:%s", row->problem);
-    assert_ok(problem_parse(problem_text, &p));
+    const struct problem p = problem_of(problem_text);
     const int vector = p.k % 4 ? 1 : 4, group = p.m > 2048 ? 8 : 1;
     snprintf(
         text, sizeof text,
         "mma BM=%d BN=%d BK=%d WM=%d WN=%d STAGES=%d VA=%d VB=%d VC=%d MIN_BLOCKS=%d GROUP=%d SPLIT_K=%d",
         row->tile[0], row->tile[1], row->tile[2], row->warp[0], row->warp[1], row->stages, vector, vector,
         vector, row->blocks, group, row->splits);
-    assert_ok(config_parse(text, &config));
-    const char *why = config.template->check(&config, &p, gpu);
-    if (why) fail_msg("%s: %s", text, why);
-    return model_predict(&config, &p, gpu, NULL).time_us;
+    return predicted_us(text, problem_text);
 }
 
 TEST(measured_times_are_predicted_within_a_third)
 {
-    const struct gpu gpu = h200();
     for (int i = 0; i < MEASURED; i++) {
-        const double ratio = predicted_us(&measured[i], &gpu) / measured[i].measured_us;
+        const double ratio = predicted_row_us(&measured[i]) / measured[i].measured_us;
         if (ratio < 1 / 1.35 || ratio > 1.35)
             fail_msg("%s, row %d: predicted %.2f of measured", measured[i].problem, i, ratio);
     }
@@ -75,13 +61,12 @@ TEST(measured_times_are_predicted_within_a_third)
 /* Of each problem the first row is the fastest, and the last the slowest. */
 TEST(the_fastest_is_near_the_model_s_first_choice_and_the_slowest_far_from_it)
 {
-    const struct gpu gpu = h200();
     for (int i = 0, end; i < MEASURED; i = end) {
         double least_us = (double)INFINITY;
         for (end = i; end < MEASURED && strcmp(measured[end].problem, measured[i].problem) == 0; end++)
-            least_us = fmin(least_us, predicted_us(&measured[end], &gpu));
-        const double first = predicted_us(&measured[i], &gpu) / least_us,
-                     last = predicted_us(&measured[end - 1], &gpu) / least_us;
+            least_us = fmin(least_us, predicted_row_us(&measured[end]));
+        const double first = predicted_row_us(&measured[i]) / least_us,
+                     last = predicted_row_us(&measured[end - 1]) / least_us;
         if (first > 1.05 || last < 1.25)
             fail_msg("%s: first %.3f, last %.3f of the least", measured[i].problem, first, last);
     }
@@ -91,24 +76,10 @@ TEST(no_candidate_is_faster_than_tensor_cores_and_memory_allow)
 {
     static const char *const problems[] = {"tf32gemm:nn:4096x4096x4096", "tf32gemm:tt:1023x1025x1027",
                                            "tf32gemm:nt:64x64x65536", "tf32gemm:tn:16384x64x64:batch=4"};
-    const struct gpu gpu = h200();
-    struct space *space;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/mma.conf", &space));
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-        struct candidates all;
-        struct problem p;
-        assert_ok(problem_parse(problems[i], &p));
-        assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
-        assert_true(all.count > 50);
-        const double tensor_us = problem_flop(&p) / (gpu_rate(&gpu, "tf32") * 1e6);
-        const double memory_us = problem_bytes(&p) / (gpu.memory_gb_per_s * 1e3);
-        for (size_t j = 0; j < all.count; j++) {
-            const double us = model_predict(&all.config[j], &p, &gpu, NULL).time_us;
-            assert_true(isfinite(us) && us > tensor_us && us > memory_us);
-        }
-        candidates_free(&all);
-    }
-    space_free(space);
+    const struct counted counted =
+        assert_none_beats_the_gpu(GT_SOURCE_DIR "/configs/spaces/mma.conf", "tf32", (double)INFINITY,
+                                  problems, sizeof problems / sizeof *problems);
+    assert_true(counted.least > 50);
 }
 
 int main(void)

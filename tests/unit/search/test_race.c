@@ -55,9 +55,24 @@ static struct race *start(int count, uint64_t seed)
     return race;
 }
 
+/* Of kernels with these times on the plant. */
+static struct race *start_on(struct plant *p, int count, const double *true_us, uint64_t seed)
+{
+    memcpy(p->true_us, true_us, (size_t)count * sizeof *true_us);
+    return start(count, seed);
+}
+
 static void run(struct race *race, struct plant *p)
 {
     for (int who; (who = race_next(race)) != RACE_DONE;) race_tell(race, block(p, who));
+}
+
+/* Whether it has a winner that no other equals. */
+static void assert_won(const struct race *race, int who)
+{
+    bool tied;
+    assert_int_equal(race_winner(race, &tied), who);
+    assert_false(tied);
 }
 
 /* Share of races between two kernels in which a claim holds. */
@@ -66,9 +81,8 @@ static double share_of_races(double slower, int races, bool (*claim)(const struc
     int held = 0;
     for (int i = 0; i < races; i++) {
         struct plant p = plant((uint64_t)i + 1, i % 2 ? 0.003 : 0.005);
-        p.true_us[0] = 990;
-        p.true_us[1] = 990 * (1 + slower);
-        struct race *race = start(2, (uint64_t)i);
+        const double true_us[] = {990, 990 * (1 + slower)};
+        struct race *race = start_on(&p, 2, true_us, (uint64_t)i);
         run(race, &p);
         held += claim(race);
         race_free(race);
@@ -156,9 +170,7 @@ TEST(a_drifting_clock_does_not_favour_anyone)
     for (int k = 0; k < 4; k++) p.true_us[k] = 900 + 18 * (3 - k);
     struct race *race = start(4, 3);
     run(race, &p);
-    bool tied;
-    assert_int_equal(race_winner(race, &tied), 3);
-    assert_false(tied);
+    assert_won(race, 3);
     assert_true(fabs(race_result(race, 3).ratio - 1000.0 / 900) < 0.003);
     race_free(race);
 }
@@ -166,9 +178,8 @@ TEST(a_drifting_clock_does_not_favour_anyone)
 TEST(one_disturbed_block_does_not_decide)
 {
     struct plant p = plant(9, 0.002);
-    p.true_us[0] = 900;
-    p.true_us[1] = 915;
-    struct race *race = start(2, 9);
+    const double true_us[] = {900, 915};
+    struct race *race = start_on(&p, 2, true_us, 9);
     int disturbed = 0;
     for (int who; (who = race_next(race)) != RACE_DONE;) {
         double us = block(&p, who);
@@ -217,9 +228,7 @@ TEST(slow_finalists_leave_after_the_least_rounds_and_the_race_ends_with_one_left
     for (int k = 1; k < 6; k++) p.true_us[k] = 900 * (1 + 0.05 * k);
     struct race *race = start(6, 11);
     run(race, &p);
-    bool tied;
-    assert_int_equal(race_winner(race, &tied), 0);
-    assert_false(tied);
+    assert_won(race, 0);
     assert_int_equal(race_rounds(race), 8);
     for (int k = 1; k < 6; k++) assert_true(race_result(race, k).dropped);
     race_free(race);
@@ -228,8 +237,8 @@ TEST(slow_finalists_leave_after_the_least_rounds_and_the_race_ends_with_one_left
 TEST(equals_run_all_rounds_and_no_more)
 {
     struct plant p = plant(12, 0.002);
-    p.true_us[0] = p.true_us[1] = 900;
-    struct race *race = start(2, 12);
+    const double true_us[] = {900, 900};
+    struct race *race = start_on(&p, 2, true_us, 12);
     run(race, &p);
     assert_int_equal(race_rounds(race), 30);
     assert_int_equal(race_result(race, 0).blocks, 30);
@@ -239,10 +248,8 @@ TEST(equals_run_all_rounds_and_no_more)
 TEST(a_failing_runner_leaves_at_once_and_cannot_win)
 {
     struct plant p = plant(13, 0.002);
-    p.true_us[0] = 500; /* the fastest, until it fails */
-    p.true_us[1] = 900;
-    p.true_us[2] = 905;
-    struct race *race = start(3, 13);
+    const double true_us[] = {500, 900, 905}; /* the fastest, until it fails */
+    struct race *race = start_on(&p, 3, true_us, 13);
     int asked_after = 0;
     bool failed = false;
     for (int who; (who = race_next(race)) != RACE_DONE;) {
@@ -272,18 +279,15 @@ TEST(when_all_fail_there_is_no_winner)
 TEST(without_an_anchor_plain_times_decide)
 {
     struct plant p = plant(15, 0.002);
-    p.true_us[0] = 930;
-    p.true_us[1] = 900;
-    struct race *race = start(2, 15);
+    const double true_us[] = {930, 900};
+    struct race *race = start_on(&p, 2, true_us, 15);
     int anchors = 0;
     for (int who; (who = race_next(race)) != RACE_DONE;) {
         anchors += who == RACE_ANCHOR;
         race_tell(race, who == RACE_ANCHOR && anchors == 3 ? INFINITY : block(&p, who));
     }
-    bool tied;
     assert_int_equal(anchors, 3); /* it worked twice and failed in the second round */
-    assert_int_equal(race_winner(race, &tied), 1);
-    assert_false(tied);
+    assert_won(race, 1);
     assert_true(isnan(race_result(race, 1).ratio));
     assert_true(isnan(race_anchor_us(race)));
     race_free(race);
@@ -292,9 +296,8 @@ TEST(without_an_anchor_plain_times_decide)
 TEST(cut_by_the_budget_only_complete_rounds_count)
 {
     struct plant p = plant(16, 0.001);
-    p.true_us[0] = 900;
-    p.true_us[1] = 950;
-    struct race *race = start(2, 16);
+    const double true_us[] = {900, 950};
+    struct race *race = start_on(&p, 2, true_us, 16);
     for (int i = 0; i < 1 + 3 * 3 + 1; i++) { /* three rounds and one block of the fourth */
         int who = race_next(race);
         race_tell(race, race_rounds(race) == 3 ? 1.0 : block(&p, who));

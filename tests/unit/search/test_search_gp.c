@@ -1,22 +1,13 @@
 /* The strategy with a surrogate: what the tests of all strategies (test_search.c) do not ask of it. */
+#include "cube.h"
 #include "search.h"
 #include "stats.h"
-#include "template.h"
 #include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define DIMS 6
-
-static const struct param params[DIMS] = {
-    {"A", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"B", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
-    {"C", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"D", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
-    {"E", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}, {"F", PARAM_LAUNCH, ROLE_NAMED, 0, 64, ""},
-};
-static const struct template cube = {.name = "cube", .params = params, .param_count = DIMS};
 
 /* Every combination of `values` values. */
 static struct config *make_cube(int values, size_t *count)
@@ -259,6 +250,37 @@ static double cpu_ms(void)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
+/* Trials until nothing more is expected, those of an earlier search of `before` trials included. */
+static size_t end_after(const struct config *c, size_t count, size_t before)
+{
+    size_t *order = calloc(count, sizeof *order), made = 0;
+    assert_non_null(order);
+    struct search *search = start(c, count, NULL, 4);
+    made = drive(search, c, time_of, before, order);
+    search_stop(search);
+    search = start(c, count, NULL, 4);
+    for (size_t i = 0; i < made; i++) search_tell(search, order[i], time_of(&c[order[i]]));
+    for (; !search_satisfied(search) && search_next(search, &order[made]) == SEARCH_TRY; made++)
+        search_tell(search, order[made], time_of(&c[order[made]]));
+    search_stop(search);
+    free(order);
+    return made;
+}
+
+TEST(a_resumed_search_ends_about_when_it_would_have_without_the_interruption)
+{
+    size_t count;
+    struct config *c = make_cube(5, &count);
+    const size_t whole = end_after(c, count, 0), early = end_after(c, count, 150),
+                 late = end_after(c, count, whole - 10), over = end_after(c, count, whole + 200);
+    print_message("ends after %zu trials; resumed: %zu, %zu, %zu\n", whole, early, late, over);
+    assert_int_equal(whole, 300);
+    assert_true(early <= whole + 50);
+    assert_true(late > whole && late <= whole + 60); /* what it was told unasked, it has to believe first */
+    assert_true(over <= whole + 200 + 60);
+    free(c);
+}
+
 TEST(half_a_million_candidates_cost_a_millisecond_a_proposal)
 {
 #ifdef __OPTIMIZE__
@@ -293,6 +315,7 @@ int main(void)
         cmocka_unit_test(suggestions_that_are_told_late_are_proposed_once),
         cmocka_unit_test(more_trials_than_the_surrogate_holds_are_no_harm),
         cmocka_unit_test(what_is_left_to_gain_vanishes_as_the_search_goes_on),
+        cmocka_unit_test(a_resumed_search_ends_about_when_it_would_have_without_the_interruption),
         cmocka_unit_test(half_a_million_candidates_cost_a_millisecond_a_proposal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

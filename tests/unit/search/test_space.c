@@ -1,5 +1,7 @@
 #include "described_gpu.h"
+#include "files.h"
 #include "gemm_block.h"
+#include "scratch_folder.h"
 #include "space.h"
 #include "template.h"
 #include "unit.h"
@@ -186,30 +188,14 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
     space_free(space);
 }
 
-/* A folder with the given files, of which text NULL means none; the caller removes it. */
-static void make_folder(char folder[64], const char *const names[2], const char *const texts[2])
+/* The folder with the given texts, NULL means none, as its files; until the next call. */
+static const char *folder_with(const char *skinny, const char *simt)
 {
-    strcpy(folder, "/tmp/gemmtune_spaces_XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    for (int i = 0; i < 2; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        FILE *file = texts[i] ? fopen(path, "w") : NULL;
-        if (!texts[i]) continue;
-        assert_non_null(file);
-        fputs(texts[i], file);
-        fclose(file);
-    }
-}
-
-static void remove_folder(const char *folder, const char *const names[2])
-{
-    for (int i = 0; i < 2; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    if (skinny) file_write(in_folder("skinny.conf"), skinny);
+    else unlink(in_folder("skinny.conf"));
+    if (simt) file_write(in_folder("simt.conf"), simt);
+    else unlink(in_folder("simt.conf"));
+    return folder;
 }
 
 #define ONE_SIMT                                                                                             \
@@ -224,20 +210,16 @@ static void remove_folder(const char *folder, const char *const names[2])
 
 TEST(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched)
 {
-    static const char *const names[] = {"skinny.conf", "simt.conf"};
-    const char *const both[] = {ONE_SKINNY, ONE_SIMT}, *const one[] = {ONE_SKINNY, NULL},
-                      *const none[] = {NULL, NULL};
-    const char *const *const texts[] = {both, one, none};
+    static const char *const texts[][2] = {{ONE_SKINNY, ONE_SIMT}, {ONE_SKINNY, NULL}, {NULL, NULL}};
     struct gpu gpu = h200();
     struct problem p = problem_of("8x4096x4096");
     for (size_t i = 0; i < 3; i++) {
-        char folder[64];
         struct space *space;
         struct candidates c;
-        make_folder(folder, names, texts[i]);
-        if (i == 2) assert_fails(space_load_all(folder, &space), E_IO, "holds no space file");
+        const char *of = folder_with(texts[i][0], texts[i][1]);
+        if (i == 2) assert_fails(space_load_all(of, &space), E_IO, "holds no space file");
         else {
-            assert_ok(space_load_all(folder, &space));
+            assert_ok(space_load_all(of, &space));
             assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
             assert_int_equal(c.count, 2 - i);
             assert_string_equal(c.config[0].template->name,
@@ -245,23 +227,16 @@ TEST(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched
             candidates_free(&c);
             space_free(space);
         }
-        remove_folder(folder, names);
     }
 }
 
 TEST(of_a_folder_the_file_that_is_wrong_is_named)
 {
-    static const char *const names[] = {"skinny.conf", "simt.conf"};
-    const char *const twice[] = {ONE_SKINNY ONE_SIMT, ONE_SIMT}, *const lacks[] = {"[skinny]\nSIDE = 0\n",
-                                                                                   ONE_SIMT};
-    char folder[64];
     struct space *space;
-    make_folder(folder, names, twice);
-    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:17: [simt] is given twice");
-    remove_folder(folder, names);
-    make_folder(folder, names, lacks);
-    assert_fails(space_load_all(folder, &space), E_INPUT, "skinny.conf:2: [skinny] lacks a line for ROWS");
-    remove_folder(folder, names);
+    assert_fails(space_load_all(folder_with(ONE_SKINNY ONE_SIMT, ONE_SIMT), &space), E_INPUT,
+                 "skinny.conf:17: [simt] is given twice");
+    assert_fails(space_load_all(folder_with("[skinny]\nSIDE = 0\n", ONE_SIMT), &space), E_INPUT,
+                 "skinny.conf:2: [skinny] lacks a line for ROWS");
 }
 
 static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct candidates *c)
@@ -415,8 +390,8 @@ int main(void)
         cmocka_unit_test(a_line_that_the_library_would_cut_is_refused),
         cmocka_unit_test(a_missing_file_names_itself),
         cmocka_unit_test(when_nothing_is_legal_the_commonest_reason_is_told),
-        cmocka_unit_test(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched),
-        cmocka_unit_test(of_a_folder_the_file_that_is_wrong_is_named),
+        FOLDER_TEST(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched),
+        FOLDER_TEST(of_a_folder_the_file_that_is_wrong_is_named),
         cmocka_unit_test(the_shipped_space_is_enumerated_in_time_and_memory_for_any_shape),
         cmocka_unit_test(the_shipped_space_has_candidates_on_every_gpu),
         cmocka_unit_test(no_two_candidates_run_alike),

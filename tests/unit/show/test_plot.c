@@ -1,4 +1,6 @@
+#include "files.h"
 #include "plot.h"
+#include "scratch_folder.h"
 #include "unit.h"
 
 #include <math.h>
@@ -8,24 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/gemmtune-plot-XXXXXX", path[128];
-
-static int folder_make(void **state)
+static int no_file_is_left(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int folder_remove(void **state)
-{
-    (void)state;
-    return rmdir(folder); /* fails if a test left a file */
-}
-
-static const char *in_folder(const char *name)
-{
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
+    return rmdir(folder);
 }
 
 static const char *const shapes[] = {"4096x4096x4096", "32x1605632x27"};
@@ -33,35 +21,29 @@ static const char *const rungs[] = {"naive", "it's tuned", "cuBLAS"};
 static const double tflops[] = {0.3, 48, 51, 0.1, NAN, 20};
 static const struct plot plot = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 40, "the rival", false};
 
-/* The whole file as text; zeros as blanks. */
-static void read_back(const char *name, char *text, size_t room)
-{
-    FILE *file = fopen(name, "rb");
-    assert_non_null(file);
-    size_t length = fread(text, 1, room - 1, file);
-    fclose(file);
-    for (size_t i = 0; i < length; i++)
-        if (!text[i]) text[i] = ' ';
-    text[length] = '\0';
-}
-
 static bool have_gnuplot(void)
 {
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
 
+/* What gnuplot makes of it, where there is one; the file is removed again. */
+static const char *drawn(const struct plot *what, const char *name)
+{
+    if (!have_gnuplot()) skip();
+    assert_ok(plot_draw(what, in_folder(name)));
+    const char *text = file_text(in_folder(name));
+    assert_int_equal(unlink(in_folder(name)), 0);
+    return text;
+}
+
 TEST(svg_shows_every_name)
 {
-    static char text[200000];
-    if (!have_gnuplot()) skip();
-    assert_ok(plot_draw(&plot, in_folder("a.svg")));
-    read_back(path, text, sizeof text);
+    const char *text = drawn(&plot, "a.svg");
     for (int i = 0; i < 2; i++) assert_non_null(strstr(text, shapes[i]));
     assert_non_null(strstr(text, "naive"));
     assert_non_null(strstr(text, "s tuned"));
     assert_non_null(strstr(text, "TFLOPS"));
     assert_non_null(strstr(text, "the rival"));
-    unlink(path);
 }
 
 /* How often a text stands in another. */
@@ -76,15 +58,12 @@ static int count_of(const char *text, const char *part)
  * data. */
 TEST(no_two_series_have_one_colour)
 {
-    static char text[200000];
     static const char *const names[PLOT_SERIES_MAX] = {"a", "b", "c", "d", "e", "f",
                                                        "g", "h", "i", "j", "k", "l"};
     double values[2 * PLOT_SERIES_MAX];
     for (int i = 0; i < 2 * PLOT_SERIES_MAX; i++) values[i] = i;
     const struct plot many = {"", "", 2, PLOT_SERIES_MAX, shapes, names, values, 0, NULL, false};
-    if (!have_gnuplot()) skip();
-    assert_ok(plot_draw(&many, in_folder("c.svg")));
-    read_back(path, text, sizeof text);
+    const char *text = drawn(&many, "c.svg");
     static const char *const rgb[PLOT_SERIES_MAX] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                                      "#56b4e9", "#d55e00", "#000000", "#8c6d31",
                                                      "#7b4fa3", "#9e9e9e", "#a6d854", "#5a0f1c"};
@@ -95,7 +74,6 @@ TEST(no_two_series_have_one_colour)
         snprintf(shown, sizeof shown, "rgb(%3u, %3u, %3u)", r, g, b);
         if (!count_of(text, shown)) fail_msg("no point is %s", shown);
     }
-    unlink(path);
 }
 
 TEST(more_series_than_colours_are_refused)
@@ -103,51 +81,39 @@ TEST(more_series_than_colours_are_refused)
     struct plot many = plot;
     many.series = PLOT_SERIES_MAX + 1;
     assert_fails(plot_draw(&many, in_folder("d.svg")), E_USAGE, "12 colours");
-    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(files_in(folder), 0);
 }
 
 /* gnuplot's SVG begins with its size. */
 TEST(many_groups_are_no_wider)
 {
-    static char text[200000];
     enum { MANY = 40 };
     const char *names[MANY];
     double values[MANY];
     for (int i = 0; i < MANY; i++) names[i] = shapes[i % 2], values[i] = 1 + i;
     const struct plot tall = {"", "ratio", MANY, 1, names, rungs, values, 1, "cuBLAS", true};
-    if (!have_gnuplot()) skip();
-    assert_ok(plot_draw(&tall, in_folder("e.svg")));
-    read_back(path, text, sizeof text);
+    const char *text = drawn(&tall, "e.svg");
     assert_non_null(strstr(text, "width=\"800\""));
-    unlink(path);
 }
 
 TEST(one_group_names_its_bars_on_the_axis)
 {
-    static char text[200000];
-    if (!have_gnuplot()) skip();
     struct plot one = plot;
     one.groups = 1;
-    assert_ok(plot_draw(&one, in_folder("b.svg")));
-    read_back(path, text, sizeof text);
+    const char *text = drawn(&one, "b.svg");
     assert_non_null(strstr(text, "cuBLAS"));
-    unlink(path);
 }
 
 TEST(png_is_a_png)
 {
-    static char text[200000];
-    if (!have_gnuplot()) skip();
-    assert_ok(plot_draw(&plot, in_folder("a.png")));
-    read_back(path, text, sizeof text);
+    const char *text = drawn(&plot, "a.png");
     assert_memory_equal(text, "\x89PNG", 4);
-    unlink(path);
 }
 
 TEST(another_suffix_is_refused_before_drawing)
 {
     assert_fails(plot_draw(&plot, in_folder("a.jpg")), E_USAGE, ".svg or .png");
-    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(files_in(folder), 0);
 }
 
 TEST(a_folder_that_is_not_there_is_told)
@@ -165,7 +131,7 @@ TEST(a_missing_gnuplot_is_told)
     setenv("PATH", before, 1);
     assert_int_equal(st, E_ABSENT);
     assert_non_null(strstr(status_text(), "gnuplot is not installed"));
-    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(files_in(folder), 0);
 }
 
 int main(void)
@@ -181,5 +147,5 @@ int main(void)
         cmocka_unit_test(a_folder_that_is_not_there_is_told),
         cmocka_unit_test(a_missing_gnuplot_is_told),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, make_folder, no_file_is_left);
 }

@@ -125,14 +125,21 @@ TEST(what_all_rows_share_stands_above_them_once)
     table_free(table);
 }
 
-TEST(what_tells_rows_apart_stands_in_each)
+/* Rows of two GPUs, printed so wide. */
+static char *two_gpus(int width)
 {
     struct table *table = two_rows("A100", 1.5);
-    char *text = printed(table, TABLE_TEXT, 60);
+    char *text = printed(table, TABLE_TEXT, width);
+    table_free(table);
+    return text;
+}
+
+TEST(what_tells_rows_apart_stands_in_each)
+{
+    char *text = two_gpus(60);
     assert_non_null(strstr(text, "H200  " LONG));
     assert_non_null(strstr(text, "A100  " SHORT));
     free(text);
-    table_free(table);
 }
 
 TEST(a_column_that_is_empty_in_all_rows_is_left_out)
@@ -202,12 +209,10 @@ TEST(long_text_comes_last_broken_at_blanks_or_below_its_row)
 
 TEST(where_not_even_the_keys_fit_a_row_becomes_lines)
 {
-    struct table *table = two_rows("A100", 1.5);
-    char *text = printed(table, TABLE_TEXT, 28);
+    char *text = two_gpus(28);
     assert_non_null(strstr(text, "problem\n    " LONG "\n"));
     assert_true(longest(text) <= 28);
     free(text);
-    table_free(table);
 }
 
 TEST(all_has_every_column_and_texts_in_full)

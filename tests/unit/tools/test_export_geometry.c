@@ -7,6 +7,7 @@
 #include "unit.h"
 #include "workspace.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -225,9 +226,83 @@ TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
     assert_int_equal(geometry_needs(&config, &p, &gpu), 0x411); /* a row of C is read four at a time */
 }
 
+/* ---- a family with an argument of its own ---- */
+
+struct own_args {
+    const float *a;
+    float *c;
+    int32_t group;
+    int64_t k_per_split;
+    int32_t splits;
+};
+
+#define OWN(member)                                                                                          \
+    {                                                                                                        \
+        offsetof(struct own_args, member), sizeof((struct own_args *)0)->member                              \
+    }
+static const struct launch_block own_block = {.bytes = sizeof(struct own_args),
+                                              .field = {[VALUE_A] = OWN(a),
+                                                        [VALUE_C] = OWN(c),
+                                                        [VALUE_SPLITS] = OWN(splits),
+                                                        [VALUE_GROUP] = OWN(group),
+                                                        [VALUE_K_PER_SPLIT] = OWN(k_per_split)}};
+static const struct launch_block no_split_block = {.bytes = sizeof(struct own_args),
+                                                   .field = {[VALUE_A] = OWN(a), [VALUE_C] = OWN(c)}};
+
+/* Kernels and grids of simt. */
+static void own_plan(const struct config *config, const struct problem *problem, struct launch_plan *plan)
+{
+    const struct own_args args = {.group = 3, .k_per_split = 512, .splits = 8};
+    template_find("simt")->plan(config, problem, plan);
+    plan->argument_bytes = sizeof args;
+    memcpy(plan->argument, &args, sizeof args);
+}
+
+TEST(a_plan_is_told_from_an_argument_of_any_layout)
+{
+    const struct gpu gpu = h200();
+    const struct problem p = problem_make(4096, 4096, 4096);
+    struct config config;
+    struct gt_winner_plan plan;
+    const char *entries[3];
+    assert_ok(config_parse(UNALIGNED, &config));
+    struct template odd = *config.template;
+    odd.geometry = NULL;
+    odd.plan = own_plan;
+    odd.block = &own_block;
+    config.template = &odd;
+    assert_true(geometry_is_told(&config, &p, &gpu));
+    geometry_plan(&config, &p, &plan, entries);
+    assert_int_equal(plan.splits, 8);
+    assert_int_equal(plan.k_per_split, 512);
+    assert_int_equal(plan.group, 3);
+    odd.block = &no_split_block; /* kernels that are not told do not cut k */
+    geometry_plan(&config, &p, &plan, entries);
+    assert_int_equal(plan.splits, 1);
+    assert_int_equal(plan.k_per_split, 4096);
+    assert_int_equal(plan.group, 1);
+}
+
+TEST(a_template_that_tells_nothing_of_its_argument_is_not_told)
+{
+    const struct gpu gpu = h200();
+    const struct problem p = problem_make(4096, 4096, 4096);
+    struct config config;
+    assert_ok(config_parse(UNALIGNED, &config));
+    struct template odd = *config.template;
+    odd.block = NULL;
+    config.template = &odd;
+    assert_true(geometry_is_told(&config, &p, &gpu)); /* by its geometry */
+    odd.geometry = NULL;
+    assert_false(geometry_is_told(&config, &p, &gpu));
+    for (size_t i = 0; i < template_count; i++) assert_true(templates[i]->geometry || templates[i]->block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_is_told_from_an_argument_of_any_layout),
+        cmocka_unit_test(a_template_that_tells_nothing_of_its_argument_is_not_told),
         cmocka_unit_test(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would),
         cmocka_unit_test(products_on_tensor_cores_are_launched_for_any_shape_as_their_template_would),
         cmocka_unit_test(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would),

@@ -361,8 +361,7 @@ TEST(spoiled_trials_never_spoil_the_database)
         free(copy);
     }
     free(text);
-    db_close(db);
-    store_assert_clean();
+    store_close_clean(db);
 }
 
 int main(void)

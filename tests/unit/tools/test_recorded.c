@@ -20,12 +20,19 @@ static struct recorded read_rows(const char *bytes, size_t length)
     return r;
 }
 
-TEST(a_cache_file_is_read_with_both_spellings_of_failure)
+static struct recorded read_file(const char *path)
 {
     char *bytes;
     size_t length;
-    assert_ok(recorded_read(CACHE, &bytes, &length));
+    assert_ok(recorded_read(path, &bytes, &length));
     struct recorded r = read_rows(bytes, length);
+    free(bytes);
+    return r;
+}
+
+TEST(a_cache_file_is_read_with_both_spellings_of_failure)
+{
+    struct recorded r = read_file(CACHE);
     assert_int_equal(r.format, RECORDED_CACHE);
     assert_string_equal(r.device, "NVIDIA GeForce RTX 3090");
     assert_string_equal(r.kernel, "Xgemm");
@@ -40,22 +47,17 @@ TEST(a_cache_file_is_read_with_both_spellings_of_failure)
     assert_false(r.cut);
     assert_int_equal(json_object_size(r.best), 15);
     recorded_close(&r);
-    free(bytes);
 }
 
 TEST(a_t4_file_of_kernel_tuner_itself_is_read)
 {
-    char *bytes;
-    size_t length;
-    assert_ok(recorded_read(T4, &bytes, &length));
-    struct recorded r = read_rows(bytes, length);
+    struct recorded r = read_file(T4);
     assert_int_equal(r.format, RECORDED_T4);
     assert_int_equal(r.rows, 16);
     assert_int_equal(r.counts[RECORDED_CORRECT], 10);
     assert_true(r.best_ms > 20 && r.best_ms < 50);
     assert_int_equal(r.ours, 0);
     recorded_close(&r);
-    free(bytes);
 }
 
 static bool check_units(void *self, const struct recorded_row *row)
@@ -90,14 +92,10 @@ TEST(both_spellings_and_every_unit_of_times_are_understood)
 
 TEST(a_real_file_of_18_thousand_results_is_read_compressed_as_it_is)
 {
-    char *bytes;
-    size_t length;
-    assert_ok(recorded_read(WHOLE, &bytes, &length));
-    struct recorded r = read_rows(bytes, length);
+    struct recorded r = read_file(WHOLE);
     assert_int_equal(r.rows, 17956);
     assert_true(fabs(r.best_ms - 5.6578) < 1e-3);
     recorded_close(&r);
-    free(bytes);
 }
 
 TEST(a_file_cut_off_anywhere_is_good_as_far_as_it_goes)

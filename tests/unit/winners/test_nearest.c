@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct known known;
+static struct winner_store store;
 static struct notices quiet = {.quiet = true};
 
 static void set(struct config *config, const char *changes)
@@ -38,33 +38,33 @@ static int start(void **state)
 {
     (void)state;
     static const struct gpu h200 = {H200_LIMITS, H200_FIGURES, .rate = {{"fp32", 66.9}}};
-    return known_open(&known, &h200, "", "", &quiet);
+    return winner_store_open(&store, &h200, "", "", &quiet);
 }
 
 static int stop(void **state)
 {
     (void)state;
-    known_close(&known);
+    winner_store_close(&store);
     return 0;
 }
 
 /* changes NULL: cuBLAS won. */
-static struct known_winner *add(const char *text, const char *changes, double time_us, double cublas_us)
+static struct stored_winner *add(const char *text, const char *changes, double time_us, double cublas_us)
 {
-    known.set.winners = realloc(known.set.winners, (known.set.count + 1) * sizeof *known.set.winners);
-    known.set.configs =
-        realloc(known.set.configs, (size_t)(known.set.config_count + 1) * sizeof *known.set.configs);
-    assert_true(known.set.winners && known.set.configs);
-    struct known_winner *w = &known.set.winners[known.set.count++];
-    *w = (struct known_winner){.config = KNOWN_CUBLAS,
-                               .base.cold = true,
-                               .base.exact = true,
-                               .base.time_us = time_us,
-                               .base.anchor_us = cublas_us};
+    store.set.winners = realloc(store.set.winners, (store.set.count + 1) * sizeof *store.set.winners);
+    store.set.configs =
+        realloc(store.set.configs, (size_t)(store.set.config_count + 1) * sizeof *store.set.configs);
+    assert_true(store.set.winners && store.set.configs);
+    struct stored_winner *w = &store.set.winners[store.set.count++];
+    *w = (struct stored_winner){.config = CUBLAS_WON,
+                                .base.cold = true,
+                                .base.exact = true,
+                                .base.time_us = time_us,
+                                .base.anchor_us = cublas_us};
     assert_ok(problem_parse(text, &w->base.problem));
     w->shape = shape_of(&w->base.problem);
     if (!changes) return w;
-    known.set.configs[w->config = known.set.config_count++] = simt(changes);
+    store.set.configs[w->config = store.set.config_count++] = simt(changes);
     return w;
 }
 
@@ -73,7 +73,7 @@ static double distance(const char *text)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     const struct shape shape = shape_of(&p);
-    return shape_distance(&known.set.winners[0].shape, &shape);
+    return shape_distance(&store.set.winners[0].shape, &shape);
 }
 
 static int near(const char *text, int alignment, struct neighbour *list)
@@ -81,7 +81,7 @@ static int near(const char *text, int alignment, struct neighbour *list)
     struct problem p;
     int count;
     assert_ok(problem_parse(text, &p));
-    assert_ok(nearest_find(&known, &p, alignment, list, &count));
+    assert_ok(nearest_find(&store, &p, alignment, list, &count));
     return count;
 }
 
@@ -91,11 +91,11 @@ static struct choice first(const char *text)
     struct problem p;
     int count;
     assert_ok(problem_parse(text, &p));
-    assert_ok(lookup_others(&known, &p, 16, choices, &count));
+    assert_ok(lookup_others(&store, &p, 16, choices, &count));
     assert_true(count > 0);
     for (int i = 0; i < count; i++) { /* whatever is listed is legal */
         if (choices[i].cublas) continue;
-        const char *why = choices[i].config.template->check(&choices[i].config, &p, &known.gpu);
+        const char *why = choices[i].config.template->check(&choices[i].config, &p, &store.gpu);
         if (why) fail_msg("%s: choice %d is illegal: %s", text, i, why);
     }
     return choices[0];
@@ -104,10 +104,12 @@ static struct choice first(const char *text)
 /* What the exact lookup finds; "" if nothing. */
 static const char *exact(const char *text)
 {
-    static struct choice choice;
+    static struct choice choices[CHOICES_MAX];
     struct problem p;
+    int count;
     assert_ok(problem_parse(text, &p));
-    return lookup_exact(&known, &p, 16, &choice) == OK ? choice.tuned_for : "";
+    assert_ok(lookup_exact(&store, &p, 16, choices, &count));
+    return count ? choices[0].tuned_for : "";
 }
 
 TEST(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse)
@@ -116,7 +118,7 @@ TEST(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse)
                                         "sgemm:nn:256x256x256", "sgemm_accurate:nn:256x256x256",
                                         "sgemm:nn:512x512x512", "tf32gemm:nn:512x512x512"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct known_winner *w = add(texts[i], "", 10 - (double)i, 11);
+        struct stored_winner *w = add(texts[i], "", 10 - (double)i, 11);
         w->pretuned = true;
     }
     assert_string_equal(exact("sgemm:nn:64x64x64"), "sgemm:nn:64x64x64");
@@ -139,8 +141,8 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm_accurate:nn:1024x1024x1000", 16, list), 0);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") > 0.01);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") < 0.03);
-    known.set.winners[0].base.problem.type = GEMM_TF32;
-    known.set.winners[0].shape = shape_of(&known.set.winners[0].base.problem);
+    store.set.winners[0].base.problem.type = GEMM_TF32;
+    store.set.winners[0].shape = shape_of(&store.set.winners[0].base.problem);
     assert_int_equal(near("tf32gemm:nn:1024x1024x1000", 16, list), 1);
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
@@ -170,7 +172,7 @@ TEST(only_what_is_like_it_and_legal_is_near)
     add("sgemm:nn:1024x1024x1036", "", 100, 110)->other_gpu = true;
     add("sgemm:nn:1024x1024x1040", "", 100, 110)->base.exact = false;
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 16, list), 1);
-    assert_ptr_equal(list[0].winner, &known.set.winners[0]);
+    assert_ptr_equal(list[0].winner, &store.set.winners[0]);
     assert_int_equal(near("sgemm:nn:1000x1024x1023", 16, list), 0); /* its loads are 16 bytes wide */
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 8, list), 0);
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 4, list), 0);
@@ -227,7 +229,7 @@ TEST(a_winner_that_cublas_would_beat_here_gives_way_to_it)
     struct choice choices[CHOICES_MAX];
     struct problem p = problem_make(1024, 1024, 1000);
     int count;
-    assert_ok(lookup_others(&known, &p, 16, choices, &count));
+    assert_ok(lookup_others(&store, &p, 16, choices, &count));
     assert_true(choices[0].cublas && choices[0].source == CHOICE_NEAREST);
     assert_true(!choices[1].cublas && choices[1].source == CHOICE_NEAREST); /* where there is no cuBLAS */
 }
@@ -247,13 +249,13 @@ TEST(without_winners_the_list_is_cublas_and_plain_configurations)
         int count, kernels = 0;
         assert_ok(problem_parse(texts[i], &p));
         for (int alignment = 4; alignment <= 16; alignment *= 2) {
-            assert_ok(lookup_others(&known, &p, alignment, choices, &count));
+            assert_ok(lookup_others(&store, &p, alignment, choices, &count));
             assert_true(choices[0].cublas);
             assert_int_equal(choices[0].source, CHOICE_FALLBACK);
             kernels = 0;
             for (int c = 1; c < count; c++) {
                 assert_false(choices[c].cublas); /* once is enough */
-                assert_null(nearest_illegal(&known, &choices[c].config, &p, alignment));
+                assert_null(nearest_illegal(&store, &choices[c].config, &p, alignment));
                 kernels++;
             }
             assert_true(kernels >= 2);
@@ -266,11 +268,11 @@ TEST(plain_configurations_use_wide_loads_where_the_problem_allows)
     struct choice choices[CHOICES_MAX];
     struct problem p = problem_make(64, 64, 64);
     int count;
-    assert_ok(lookup_others(&known, &p, 16, choices, &count));
+    assert_ok(lookup_others(&store, &p, 16, choices, &count));
     assert_int_equal(config_get(&choices[1].config, "VA"), 4);
-    assert_ok(lookup_others(&known, &p, 8, choices, &count));
+    assert_ok(lookup_others(&store, &p, 8, choices, &count));
     assert_int_equal(config_get(&choices[1].config, "VA"), 2);
-    assert_ok(lookup_others(&known, &p, 4, choices, &count));
+    assert_ok(lookup_others(&store, &p, 4, choices, &count));
     assert_int_equal(config_get(&choices[1].config, "VA"), 1);
 }
 

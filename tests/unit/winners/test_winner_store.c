@@ -1,4 +1,5 @@
 /* What is read of a large database for one question is what would have been found had all been read. */
+#include "lookup.h"
 #include "nearest.h"
 #include "store.h"
 
@@ -68,25 +69,25 @@ static void put_many(void)
     db_close(db);
 }
 
-static void open_known(struct known *known)
+static void open_store(struct winner_store *store)
 {
     struct db_context context = store_context();
-    assert_ok(known_open(known, &context.gpu, store_path, "", &quiet));
-    assert_ok(known_load(known));
+    assert_ok(winner_store_open(store, &context.gpu, store_path, "", &quiet));
+    assert_ok(winner_store_load(store));
 }
 
 TEST(what_is_read_is_what_is_near)
 {
-    struct known all, some;
+    struct winner_store all, some;
     srand(5);
     put_many();
-    open_known(&all);
+    open_store(&all);
     for (bool more = true; more;) {
         const struct shape shapes[4] = {{.op = 0}, {.op = 1}, {.op = 2}, {.op = 3}};
         more = false;
         for (int i = 0; i < 4; i++) {
             bool again;
-            assert_ok(known_read_near(&all, &shapes[i], 1e9, &again));
+            assert_ok(winner_store_read_near(&all, &shapes[i], 1e9, &again));
             more |= again;
         }
     }
@@ -97,7 +98,7 @@ TEST(what_is_read_is_what_is_near)
     size_t most = 0;
     for (int question = 0; question < 300; question++) {
         /* Each starts anew now and then, so that what earlier questions read does not help. */
-        if (question % 20 == 0) open_known(&some);
+        if (question % 20 == 0) open_store(&some);
         const struct problem p = some_problem(question % 2 == 0);
         const int alignment = 4 << below(3);
         struct neighbour right[NEAREST_MAX], list[NEAREST_MAX];
@@ -110,11 +111,11 @@ TEST(what_is_read_is_what_is_near)
             found += !problem_equal(&list[i].winner->base.problem, &p);
         }
         most = some.set.count > most ? some.set.count : most;
-        if (question % 20 == 19) known_close(&some);
+        if (question % 20 == 19) winner_store_close(&some);
     }
     assert_true(found > 1000);
     assert_true(most < all.set.count);
-    known_close(&all);
+    winner_store_close(&all);
 }
 
 static void put_crowd(bool predicted)
@@ -138,14 +139,14 @@ static void put_crowd(bool predicted)
 /* What one question finds in the middle of the crowd, and how many winners were read for it. */
 static int ask_crowd(size_t *read)
 {
-    struct known known;
+    struct winner_store store;
     struct neighbour list[NEAREST_MAX];
     const struct problem p = problem_make(1025, 1029, 1001);
     int count;
-    open_known(&known);
-    assert_ok(nearest_find(&known, &p, 4, list, &count));
-    *read = known.set.count;
-    known_close(&known);
+    open_store(&store);
+    assert_ok(nearest_find(&store, &p, 4, list, &count));
+    *read = store.set.count;
+    winner_store_close(&store);
     return count;
 }
 
@@ -154,7 +155,7 @@ TEST(of_a_crowd_the_nearest_are_read_and_not_many_more)
     size_t read;
     put_crowd(false);
     assert_int_equal(ask_crowd(&read), NEAREST_MAX);
-    assert_true(read > KNOWN_SPREAD && read <= KNOWN_SPREAD + 256);
+    assert_true(read > WINNERS_SPREAD && read <= WINNERS_SPREAD + 256);
 }
 
 TEST(a_crowd_that_is_of_no_use_is_not_read_to_its_end)
@@ -162,7 +163,46 @@ TEST(a_crowd_that_is_of_no_use_is_not_read_to_its_end)
     size_t read;
     put_crowd(true);
     assert_int_equal(ask_crowd(&read), 0);
-    assert_true(read > KNOWN_SPREAD && read < WINNERS / 2);
+    assert_true(read > WINNERS_SPREAD && read < WINNERS / 2);
+}
+
+/* What was stored for a problem of an accuracy class, with such errors. */
+static struct problem put_accurate(struct db *db, int64_t run, int size, struct db_errors own,
+                                   struct db_errors rival)
+{
+    struct db_winner w = {.base = {.time_us = 9, .anchor_us = 10, .ratio = 1.1, .cold = true, .exact = true},
+                          .config = some_config(),
+                          .rounds = 8,
+                          .errors = own,
+                          .rival_errors = rival};
+    w.base.problem = problem_make(size, 64, 64);
+    w.base.problem.type = GEMM_SGEMM_ACCURATE;
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    return w.base.problem;
+}
+
+TEST(of_an_accuracy_class_only_what_was_measured_against_a_rival_is_a_winner)
+{
+    const struct db_errors none = {0}, small = {true, 1e-7, 1e-7, 1e-7}, large = {true, 1e-5, 1e-5, 1e-5};
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    const struct problem problems[] = {
+        put_accurate(db, run, 64, small, small), put_accurate(db, run, 128, small, none),
+        put_accurate(db, run, 256, none, small), put_accurate(db, run, 512, large, small)};
+    db_close(db);
+    struct winner_store store;
+    struct choice choices[CHOICES_MAX];
+    int count;
+    open_store(&store);
+    for (int i = 0; i < 4; i++) {
+        assert_ok(lookup_exact(&store, &problems[i], 16, choices, &count));
+        assert_int_equal(count, i == 0);
+    }
+    assert_ok(lookup_others(&store, &problems[3], 16, choices, &count));
+    for (int i = 0; i < count; i++)
+        assert_true(choices[i].cublas || strstr(choices[i].tuned_for, "64x64x64"));
+    winner_store_close(&store);
 }
 
 int main(void)
@@ -171,6 +211,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_read_is_what_is_near, store_setup, store_teardown),
         cmocka_unit_test_setup_teardown(of_a_crowd_the_nearest_are_read_and_not_many_more, store_setup,
                                         store_teardown),
+        cmocka_unit_test_setup_teardown(
+            of_an_accuracy_class_only_what_was_measured_against_a_rival_is_a_winner, store_setup,
+            store_teardown),
         cmocka_unit_test_setup_teardown(a_crowd_that_is_of_no_use_is_not_read_to_its_end, store_setup,
                                         store_teardown),
     };

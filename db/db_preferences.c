@@ -1,0 +1,246 @@
+#include "db_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Who may win, of the decisions `d` with configurations `c` (none: the rival won). The pin that holds is the
+ * one changed last; of equals the first by text. */
+#define PINNED                                                                                               \
+    "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
+    "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
+#define NOT_EXCLUDED                                                                                         \
+    "NOT EXISTS (SELECT 1 FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND " \
+    "f.pin = 0 AND f.holds = 1 AND f.config = c.text)"
+
+enum status db_may_win(struct db *db, int64_t decision, bool *may)
+{
+    struct binder b;
+    int64_t yes = 0;
+    enum status st =
+        db_prepare_with(db,
+                        "SELECT 1 FROM decisions d LEFT JOIN configs c ON c.id = d.config_id "
+                        "WHERE d.id = ?1 AND CASE WHEN " PINNED
+                        " IS NULL THEN NOT d.pinned ELSE c.text = " PINNED " END AND " NOT_EXCLUDED,
+                        &decision, 1, &b);
+    if (!st) st = db_integer(db, &b, &yes, "look for preferences");
+    *may = yes != 0;
+    return st;
+}
+
+/* ---- the winner follows ---- */
+
+/* What has at most one winner. */
+struct key {
+    int64_t part[3]; /* GPU, problem, cold */
+};
+
+/* A question about a key whose answer is the number of a decision. */
+static enum status ask_key(struct db *db, const char *sql, const struct key *key, int64_t *decision)
+{
+    struct binder b;
+    enum status st = db_prepare_with(db, sql, key->part, 3, &b);
+    return st ? st : db_integer(db, &b, decision, "look for a winner");
+}
+
+static enum status drop_winner(struct db *db, const struct key *key)
+{
+    struct binder b;
+    enum status st = db_prepare_with(
+        db, "DELETE FROM winners WHERE gpu_id = ?1 AND problem_id = ?2 AND cold = ?3", key->part, 3, &b);
+    return st ? st : db_run(db, &b, NULL, "drop a winner");
+}
+
+/* Where nothing is pinned, what was made for a pin stays while there is nothing else: it was measured. */
+static enum status settle_key(struct db *db, const struct key *key)
+{
+    int64_t now, best = 0;
+    bool may = false;
+    enum status st = ask_key(db,
+                             "SELECT decision_id FROM winners "
+                             "WHERE gpu_id = ?1 AND problem_id = ?2 AND cold = ?3",
+                             key, &now);
+    if (!st && now) st = db_may_win(db, now, &may);
+    if (st || (now && may)) return st;
+    st = ask_key(db,
+                 "SELECT d.id FROM decisions d LEFT JOIN configs c ON c.id = d.config_id "
+                 "WHERE d.gpu_id = ?1 AND d.problem_id = ?2 AND d.cold = ?3 "
+                 "AND (" PINNED " IS NULL OR c.text = " PINNED ") AND " NOT_EXCLUDED
+                 " ORDER BY CASE WHEN " PINNED
+                 " IS NULL THEN d.pinned ELSE 0 END, d.predicted, d.decided_us DESC, d.hash LIMIT 1",
+                 key, &best);
+    if (st) return st;
+    if (best) return db_point_to(db, best);
+    return now ? drop_winner(db, key) : OK;
+}
+
+/* With either cache policy. */
+static enum status settle(struct db *db, int64_t gpu_id, int64_t problem_id)
+{
+    enum status st = OK;
+    for (int64_t cold = 0; cold < 2 && !st; cold++)
+        st = settle_key(db, &(struct key){{gpu_id, problem_id, cold}});
+    return st;
+}
+
+enum status db_settle_all(struct db *db)
+{
+    int64_t at[2] = {0, 0};
+    for (;;) { /* one problem after the other, since settling uses the same statements */
+        struct binder b;
+        bool row;
+        enum status st = db_prepare_with(db,
+                                         "SELECT gpu_id, problem_id FROM preferences "
+                                         "WHERE (gpu_id, problem_id) > (?1, ?2) "
+                                         "ORDER BY gpu_id, problem_id LIMIT 1",
+                                         at, 2, &b);
+        if (!st) st = db_step(db, b.stmt, &row, "look for preferences");
+        if (st || !row) return st;
+        for (int i = 0; i < 2; i++) at[i] = sqlite3_column_int64(b.stmt, i);
+        sqlite3_reset(b.stmt);
+        if ((st = settle(db, at[0], at[1]))) return st;
+    }
+}
+
+/* ---- writing ---- */
+
+/* Both statements have the same parameters. What is so already keeps its time. */
+static enum status change(struct db *db, const char *sql, int64_t gpu_id, int64_t problem_id, bool pin,
+                          const char *config_text, bool holds, int64_t *changes)
+{
+    struct binder b;
+    enum status st = db_prepare_with(db, sql, (int64_t[]){gpu_id, problem_id, pin}, 3, &b);
+    if (st) return st;
+    bind_text(&b, config_text);
+    bind_int(&b, holds);
+    bind_int(&b, db_now_us());
+    return db_run(db, &b, changes, "store a preference");
+}
+
+static enum status prefer(struct db *db, int64_t gpu_id, int64_t problem_id, bool pin,
+                          const char *config_text, bool holds, bool *changed)
+{
+    int64_t changes = 0;
+    enum status st = OK;
+    if (pin && holds) /* there is one at most */
+        st = change(db,
+                    "UPDATE preferences SET holds = NOT ?5, changed_us = max(?6, changed_us + 1) "
+                    "WHERE gpu_id = ?1 AND problem_id = ?2 AND pin = ?3 AND config <> ?4 AND holds = ?5",
+                    gpu_id, problem_id, pin, config_text, holds, NULL);
+    if (!st && holds)
+        st = change(db,
+                    "INSERT INTO preferences (gpu_id, problem_id, pin, config, holds, changed_us) "
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE "
+                    "SET holds = excluded.holds, changed_us = max(?6, preferences.changed_us + 1) "
+                    "WHERE preferences.holds <> excluded.holds",
+                    gpu_id, problem_id, pin, config_text, holds, &changes);
+    else if (!st)
+        st = change(db,
+                    "UPDATE preferences SET holds = ?5, changed_us = max(?6, changed_us + 1) "
+                    "WHERE gpu_id = ?1 AND problem_id = ?2 AND pin = ?3 AND config = ?4 AND holds <> ?5",
+                    gpu_id, problem_id, pin, config_text, holds, &changes);
+    *changed = changes > 0;
+    return st ? st : settle(db, gpu_id, problem_id);
+}
+
+static enum status find_and_prefer(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                                   bool pin, const char *config_text, bool holds, bool *changed)
+{
+    int64_t gpu_id, figures_id, problem_id;
+    enum status st = db_add_gpu(db, gpu, &gpu_id, &figures_id);
+    if (!st) st = db_add_problem(db, problem, &problem_id);
+    return st ? st : prefer(db, gpu_id, problem_id, pin, config_text, holds, changed);
+}
+
+enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem *problem, bool pin,
+                      const char *config_text, bool holds, bool *changed)
+{
+    enum status st = db_check_clock();
+    if (!st) st = db_begin(db);
+    if (st) return st;
+    return db_end(db, find_and_prefer(db, gpu, problem, pin, config_text, holds, changed));
+}
+
+enum status db_pin_decision(struct db *db, int64_t decision)
+{
+    struct binder b;
+    bool row, changed;
+    enum status st = db_prepare_with(db,
+                                     "SELECT d.gpu_id, d.problem_id, c.text FROM decisions d "
+                                     "JOIN configs c ON c.id = d.config_id WHERE d.id = ?1",
+                                     &decision, 1, &b);
+    if (!st) st = db_step(db, b.stmt, &row, "pin a winner");
+    if (st) return st;
+    if (!row) return fail(E_INPUT, "only a configuration of ours can be pinned");
+    struct reader r = read_start(b.stmt);
+    char text[CONFIG_TEXT_MAX];
+    const int64_t gpu_id = read_long(&r, "gpu_id", 1, INT64_MAX),
+                  problem_id = read_long(&r, "problem_id", 1, INT64_MAX);
+    read_text(&r, "configuration", text, sizeof text);
+    sqlite3_reset(b.stmt);
+    if (r.bad) return db_broken(db, r.bad, decision);
+    if ((st = prefer(db, gpu_id, problem_id, true, text, true, &changed))) return st;
+    /* The winner is of the pinned configuration by now; what was measured of it stands against a prediction.
+     */
+    int64_t stands = 0;
+    st = db_prepare_with(db,
+                         "SELECT 1 FROM decisions n JOIN winners w ON w.gpu_id = n.gpu_id AND "
+                         "w.problem_id = n.problem_id AND w.cold = n.cold "
+                         "JOIN decisions d ON d.id = w.decision_id "
+                         "WHERE n.id = ?1 AND n.predicted AND NOT d.predicted",
+                         &decision, 1, &b);
+    if (!st) st = db_integer(db, &b, &stands, "look for a winner");
+    return st || stands ? st : db_point_to(db, decision);
+}
+
+/* ---- reading ---- */
+
+static enum status list_preferences(struct db *db, int64_t gpu_id, int64_t problem_id,
+                                    bool (*visit)(void *self, const struct db_preference *preference),
+                                    void *self, bool *more)
+{
+    struct binder b;
+    enum status st = db_prepare_with(
+        db,
+        "SELECT f.problem_id, g.name, g.arch, g.sm_count, p.text, f.pin, f.config, f.changed_us "
+        "FROM preferences f JOIN gpus g ON g.id = f.gpu_id JOIN problems p ON p.id = f.problem_id "
+        "WHERE f.gpu_id = ?1 AND (?2 = 0 OR f.problem_id = ?2) AND f.holds = 1 "
+        "AND (f.pin = 0 OR NOT EXISTS (SELECT 1 FROM preferences o WHERE o.gpu_id = f.gpu_id AND "
+        "o.problem_id = f.problem_id AND o.pin = 1 AND o.holds = 1 AND "
+        "(o.changed_us > f.changed_us OR (o.changed_us = f.changed_us AND o.config < f.config)))) "
+        "ORDER BY f.changed_us DESC, f.problem_id, f.config",
+        (int64_t[]){gpu_id, problem_id}, 2, &b);
+    if (st) return st;
+    bool row;
+    while (*more && !(st = db_step(db, b.stmt, &row, "read the preferences")) && row) {
+        struct reader r = read_start(b.stmt);
+        struct db_preference p = {.pin = false};
+        char text[PROBLEM_TEXT_MAX];
+        const int64_t id = read_long(&r, "problem_id", 1, INT64_MAX);
+        read_text(&r, "GPU name", p.gpu.name, sizeof p.gpu.name);
+        p.gpu.arch = read_int(&r, "arch", 10, 9999);
+        p.gpu.sm_count = read_int(&r, "sm_count", 1, 1 << 16);
+        read_text(&r, "problem", text, sizeof text);
+        if (!r.bad && problem_parse(text, &p.problem)) r.bad = "problem";
+        p.pin = read_bool(&r, "pin");
+        read_text(&r, "configuration", p.config_text, sizeof p.config_text);
+        db_time_text(read_long(&r, "changed_us", 0, DB_TIME_MAX), p.when);
+        if (r.bad && (st = db_broken(db, r.bad, id))) break;
+        *more = visit(self, &p);
+    }
+    sqlite3_reset(b.stmt);
+    return st;
+}
+
+enum status db_preferences(struct db *db, const struct db_filter *filter,
+                           bool (*visit)(void *self, const struct db_preference *preference), void *self)
+{
+    const struct db_filter all = {.gpu = NULL};
+    int64_t *gpus, problem_id;
+    int count;
+    bool more = true;
+    enum status st = db_match(db, filter ? filter : &all, &gpus, &count, &problem_id);
+    for (int i = 0; !st && more && i < count; i++)
+        st = list_preferences(db, gpus[i], problem_id, visit, self, &more);
+    free(gpus);
+    return st;
+}

@@ -1,0 +1,34 @@
+/* gpu_context.h — the CUDA contexts that a handle works in, told apart by the id that the driver gives each
+ * once in the life of the process: another may come to be at the address of one that was reset.
+ */
+#ifndef GT_GPU_CONTEXT_H
+#define GT_GPU_CONTEXT_H
+
+#include "handle.h"
+
+/* The current context as a new one of the handle, under the handle's lock. Errors: E_ABSENT (there is none),
+ * E_GPU, E_MEMORY. */
+enum status gpu_context_add(struct gt_handle *handle, struct gpu_context **context);
+
+/* The current context, by its id; added if it is new. Errors: those of gpu_context_add. */
+enum status gpu_context_of(struct gt_handle *handle, uint64_t id, struct gpu_context **context);
+
+/* False: the context was destroyed or reset, and with it what was in it. */
+bool gpu_context_is_alive(const struct gpu_context *context);
+
+/* With all that is in it. */
+void gpu_context_free(struct gpu_context *context);
+
+/* Give back what nobody needs, when nothing runs. */
+void gpu_context_trim(struct gt_handle *handle, struct gpu_context *context);
+
+enum status gpu_context_adopt(const struct gt_handle *handle, CUresult result, unsigned long long *id);
+
+/* The context to work in, by its id. A thread without one gets that of gt_open. Errors: E_GPU. */
+static inline enum status gpu_context_current(const struct gt_handle *handle, unsigned long long *id)
+{
+    CUresult result = cuda.CtxGetId(NULL, id);
+    return result == CUDA_SUCCESS ? OK : gpu_context_adopt(handle, result, id);
+}
+
+#endif

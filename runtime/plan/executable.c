@@ -1,0 +1,242 @@
+#include "executable.h"
+
+#include "compile.h"
+#include "kernel.h"
+#include "launcher.h"
+#include "modules.h"
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int32_t source_of[] = {[CHOICE_EXACT] = GT_EXACT,
+                                    [CHOICE_NEAREST] = GT_NEAREST,
+                                    [CHOICE_PREDICTED] = GT_PREDICTED,
+                                    [CHOICE_FALLBACK] = GT_FALLBACK};
+
+static void describe(struct executable *executable, const struct choice *choice)
+{
+    struct gt_plan_info *info = &executable->info;
+    *info = (struct gt_plan_info){.source = source_of[choice->source],
+                                  .pretuned = choice->pretuned,
+                                  .stale = choice->stale,
+                                  .uses_cublas = choice->cublas,
+                                  .time_us = choice->time_us,
+                                  .ratio = choice->ratio,
+                                  .loss = choice->loss};
+    if (choice->cublas) snprintf(info->config, sizeof info->config, "cublas");
+    else config_format(&choice->config, info->config);
+    snprintf(info->tuned_for, sizeof info->tuned_for, "%s", choice->tuned_for);
+    snprintf(info->when, sizeof info->when, "%s", choice->when);
+    snprintf(info->why, sizeof info->why, "%s", choice->why);
+    info->adds_to_c = executable->problem.beta != 0;
+    info->workspace_bytes = executable->need.bytes;
+    if (executable->need.bytes > 0) info->workspaces = executable->handle->workspaces;
+}
+
+/* Then its argument is that of every call but for pointers and scalars, and short. */
+static bool is_one_launch(struct executable *executable)
+{
+    struct executable_form *form = &executable->form;
+    const struct launch_call nothing = {.alpha = 0};
+    struct launch_walk walk;
+    struct launch only, more;
+    if (form->plan.views > 0 || form->plan.argument_bytes > PLAIN_ARGUMENT_MAX ||
+        launch_has_attributes(&form->plan.kernel[0]))
+        return false;
+    launch_walk_start(&walk, &form->plan, &nothing);
+    if (!launch_walk_next(&walk, &only) || launch_walk_next(&walk, &more)) return false;
+    memcpy(form->only.grid, only.grid, sizeof only.grid);
+    memcpy(form->only.argument, only.argument, (size_t)form->plan.argument_bytes);
+    return true;
+}
+
+/* Load the module and prepare its launch. */
+static enum status build_kernel(struct executable *executable, const struct config *config, bool *passing)
+{
+    struct gt_handle *handle = executable->handle;
+    struct executable_form *form = &executable->form;
+    const struct gpu *gpu = &executable->context->device.gpu;
+    if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
+        return fail(E_COMPILER, "nothing can be compiled");
+    const struct kernel_key kernel = kernel_key_of(config, &executable->problem, gpu->arch);
+    enum status st = modules_get(handle, executable->context, &kernel, &executable->module, passing);
+    if (st == E_COMPILER) {
+        char version[16];
+        notice(&handle->notices, NOTICE_COMPILER, "tuned kernels cannot be compiled: %s", status_text());
+        if (compile_load(version)) atomic_store(&handle->no_compiler, true); /* else it may be this kernel */
+    }
+    if (st) return st;
+    config->template->plan(config, &executable->problem, &form->plan);
+    if (executable->scalars_on_device && form->plan.slots.alpha_device == LAUNCH_NOWHERE)
+        return fail(E_ABSENT, "its kernels take no scalars from the device");
+    if (form->plan.workspace_bytes > 0)
+        executable->need =
+            (struct workspace_need){4 * (size_t)form->plan.counters, (size_t)form->plan.workspace_bytes};
+    device_was_short_of_memory(); /* whatever it was about */
+    st = kernel_bind(module_code(executable->module), gpu, &form->plan, form->function);
+    *passing = st && device_was_short_of_memory();
+    executable->counted = !module_is_kept(executable->module);
+    executable->usual = executable->need.bytes == 0 && !executable->counted && is_one_launch(executable);
+    return st;
+}
+
+static enum status build_cublas(const struct executable *executable, bool *passing)
+{
+    struct gt_handle *handle = executable->handle;
+    if (handle->flags & GT_NO_CUBLAS) return fail(E_ABSENT, "cuBLAS is not to be used");
+    enum status st = blas_pool_open(&executable->context->blas);
+    if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
+    *passing = st == E_GPU;
+    if (!st && !blas_takes(&executable->problem))
+        st = fail(E_ABSENT, "this cuBLAS is too old for sizes above 2^31");
+    return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
+}
+
+enum status executable_build(const struct gt_plan *plan, const struct choice *choice, int alignment,
+                             struct executable **out, bool *passing)
+{
+    enum status st = OK;
+    struct executable *executable = calloc(1, sizeof *executable);
+    if (!executable) return fail(E_MEMORY, "out of memory while making a plan");
+    executable->problem = plan->problem;
+    executable->handle = plan->handle;
+    executable->context = plan->context;
+    *passing = false;
+    if (!choice) {
+        executable->info.source = GT_EXACT;
+        snprintf(executable->info.why, sizeof executable->info.why, "C has no elements: nothing is launched");
+    } else {
+        executable->cublas = choice->cublas;
+        executable->scalars_on_device = plan->traits.scalars_on_device;
+        executable->unaligned =
+            choice->cublas ? 3 : (uintptr_t)alignment - 1; /* cuBLAS looks at the addresses itself */
+        st = choice->cublas ? build_cublas(executable, passing)
+                            : build_kernel(executable, &choice->config, passing);
+        if (!st) describe(executable, choice);
+    }
+    if (st) executable_free(executable);
+    else *out = executable;
+    return st;
+}
+
+void executable_free(struct executable *executable)
+{
+    if (!executable) return;
+    if (executable->module) modules_release(executable->handle, executable->module);
+    free(executable);
+}
+
+static bool no_context(void)
+{
+    CUcontext current = NULL;
+    return cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && !current;
+}
+
+/* touched: something that writes C had been enqueued before. */
+static __attribute__((noinline)) enum launch_result failed(CUresult result, bool touched)
+{
+    if (result == CUDA_ERROR_INVALID_CONTEXT && !touched && no_context()) return LAUNCH_NO_CONTEXT;
+    bool refused = kernel_refused(result) && !touched;
+    device_check(result, refused ? "the driver refuses the kernel" : "launch the kernel");
+    return !refused                             ? LAUNCH_FAILED
+           : result == CUDA_ERROR_OUT_OF_MEMORY ? LAUNCH_REFUSED_FOR_NOW
+                                                : LAUNCH_REFUSED;
+}
+
+static enum launch_result launch_form(const struct executable *executable, CUdeviceptr workspace,
+                                      const struct gemm_call *call)
+{
+    const struct executable_form *form = &executable->form;
+    struct launch_call with = {.operand = {call->a, call->b, call->c, workspace}};
+    bool touched;
+    if (call->scalars_on_device) {
+        with.alpha_device = (uintptr_t)call->alpha;
+        with.beta_device = (uintptr_t)call->beta;
+    } else {
+        with.alpha = *(const float *)call->alpha;
+        with.beta = *(const float *)call->beta;
+    }
+    CUresult result = launcher_enqueue(&form->plan, form->function, &with, call->stream, &touched);
+    return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, touched);
+}
+
+/* The same where one plain launch is all. */
+static inline __attribute__((always_inline)) enum launch_result
+launch_only(const struct executable *executable, const struct gemm_call *call)
+{
+    const struct executable_form *form = &executable->form;
+    const struct launch_slots *slots = &form->plan.slots;
+    _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
+    memcpy(argument, form->only.argument, PLAIN_ARGUMENT_MAX);
+    launch_write_address(argument, slots->a, call->a);
+    launch_write_address(argument, slots->b, call->b);
+    launch_write_address(argument, slots->c, call->c);
+    if (call->scalars_on_device) {
+        launch_write_address(argument, slots->alpha_device, (uintptr_t)call->alpha);
+        launch_write_address(argument, slots->beta_device, (uintptr_t)call->beta);
+    } else {
+        launch_write_scalar(argument, slots->alpha, *(const float *)call->alpha);
+        launch_write_scalar(argument, slots->beta, *(const float *)call->beta);
+    }
+    CUresult result = launcher_enqueue_plain(form->function[0], &form->plan.kernel[0], form->only.grid,
+                                             argument, call->stream);
+    return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, false);
+}
+
+/* In the caller's workspace, which may hold anything. */
+static enum launch_result launch_in_theirs(const struct executable *executable, const struct gemm_call *call)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (executable->need.counters > 0)
+        result = cuda.MemsetD8Async(call->workspace, 0, executable->need.counters, call->stream);
+    if (result != CUDA_SUCCESS) return failed(result, false);
+    return launch_form(executable, call->workspace, call);
+}
+
+static enum launch_result launch_in_workspace(const struct executable *executable,
+                                              const struct gemm_call *call)
+{
+    struct workspaces *workspaces = executable->context->workspaces;
+    struct workspace_turn turn;
+    if (call->workspace && call->workspace_bytes >= executable->need.bytes)
+        return launch_in_theirs(executable, call);
+    if (!workspaces || !workspaces_enter(workspaces, &executable->need, call->stream, &turn))
+        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
+    enum launch_result result = launch_form(executable, turn.at, call);
+    workspaces_leave(&turn, result == LAUNCH_DONE);
+    return result;
+}
+
+static enum launch_result launch_cublas(const struct executable *executable, const struct gemm_call *call)
+{
+    switch (blas_pool_run(&executable->context->blas, &executable->problem, call)) {
+    case OK:
+        return LAUNCH_DONE;
+    case E_ABSENT:
+        return LAUNCH_REFUSED;
+    case E_MEMORY:
+        return LAUNCH_REFUSED_FOR_NOW;
+    default:
+        return LAUNCH_FAILED;
+    }
+}
+
+static __attribute__((noinline)) enum launch_result launch_unusual(struct executable *executable,
+                                                                   const struct gemm_call *call)
+{
+    if (executable->provisional && !call->as_planned && atomic_fetch_sub(&executable->retry, 1) == 1)
+        return LAUNCH_RETRY_DUE;
+    if (executable->cublas) return launch_cublas(executable, call);
+    if (executable->counted && modules_hold(executable->handle, executable->module, call->stream))
+        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_FAILED;
+    if (executable->need.bytes > 0) return launch_in_workspace(executable, call);
+    return launch_form(executable, 0, call);
+}
+
+enum launch_result executable_launch(struct executable *executable, const struct gemm_call *call)
+{
+    return __builtin_expect(executable->usual, 1) ? launch_only(executable, call)
+                                                  : launch_unusual(executable, call);
+}

@@ -1,0 +1,26 @@
+/* family_texts.h — a legal configuration of each kernel family, and for families with two sides one of the
+ * other side. */
+#ifndef GT_FAMILY_TEXTS_H
+#define GT_FAMILY_TEXTS_H
+
+#define SIMT_BASE                                                                                            \
+    "simt BM=128 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 PACK=0 VA=4 VB=4 VC=4 "                \
+    "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=8 SPLIT_K=1"
+
+#define SKINNY_BASE                                                                                          \
+    "skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=32 WARPS_X=1 WARPS_K=8 DEPTH=2 "                       \
+    "STEPS=4 LOADER=1 MIN_BLOCKS=2 SPLIT_K=1"
+
+#define RESIDENT_BASE                                                                                        \
+    "resident SIDE=0 BM=64 BN=256 BK=21 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VS=4 "                       \
+    "VC=4 UNROLL=8 MIN_BLOCKS=2 SMS=132"
+#define RESIDENT_NARROW                                                                                      \
+    "resident SIDE=1 BM=256 BN=64 BK=21 WM=64 WN=32 TM=8 TN=8 STAGES=3 LOADER=1 VS=4 "                       \
+    "VC=4 UNROLL=8 MIN_BLOCKS=2 SMS=132"
+
+#define TALL_BASE "tall SIDE=1 BM=256 BN=64 BK=21 TM=8 TN=8 STAGES=3 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=132"
+#define TALL_LOW  "tall SIDE=0 BM=64 BN=256 BK=21 TM=8 TN=8 STAGES=3 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=132"
+
+#define MMA_BASE "mma BM=128 BN=256 BK=16 WM=64 WN=64 STAGES=4 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=8 SPLIT_K=1"
+
+#endif

@@ -1,0 +1,270 @@
+/* What a person pins and excludes, and what other problems teach: whole runs with fake children. */
+#include "job_runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The words of a run with a configuration: a blank in its text is no end of a word. */
+static const char *with(const char *option, const char *config, const char *words)
+{
+    static char all[1024];
+    char text[CONFIG_TEXT_MAX];
+    snprintf(text, sizeof text, "%s", config);
+    for (char *blank; (blank = strchr(text, ' '));) *blank = '~';
+    snprintf(all, sizeof all, "%s %s %s --shape " SHAPE, option, text, words);
+    return all;
+}
+
+/* A configuration that was tried and did not win. */
+static void loser(char config[CONFIG_TEXT_MAX])
+{
+    char winner[CONFIG_TEXT_MAX];
+    memcpy(winner, winner_of(SHAPE).config_text, sizeof winner);
+    const struct census *all = census(SHAPE, NULL);
+    assert_true(all->total > 1);
+    memcpy(config, all->seen[strcmp(all->seen[0], winner) == 0], CONFIG_TEXT_MAX);
+}
+
+static struct db *open_db(void)
+{
+    struct db *db;
+    assert_ok(db_open(in_folder("t.db"), DB_READ, &db));
+    return db;
+}
+
+static bool keep_text(void *self, const struct db_search_note *note)
+{
+    char *text = self;
+    snprintf(text + strlen(text), 1000 - strlen(text), "%s\n", note->text);
+    return true;
+}
+
+/* What is known of the searches for a problem. */
+static const char *notes(const char *shape)
+{
+    static char text[1000];
+    struct problem problem;
+    assert_ok(problem_parse(shape, &problem));
+    const struct db_filter filter = {.problem = &problem};
+    struct db *db = open_db();
+    text[0] = '\0';
+    assert_ok(db_notes(db, &filter, keep_text, text));
+    db_close(db);
+    return text;
+}
+
+static bool count_one(void *self, const struct db_preference *preference)
+{
+    (void)preference;
+    ++*(int *)self;
+    return true;
+}
+
+static int preferences(void)
+{
+    int count = 0;
+    struct db *db = open_db();
+    assert_ok(db_preferences(db, NULL, count_one, &count));
+    db_close(db);
+    return count;
+}
+
+/* ---- pins and exclusions ---- */
+
+TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinned)
+{
+    char best[CONFIG_TEXT_MAX], pin[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    memcpy(best, winner_of(SHAPE).config_text, sizeof best);
+    loser(pin);
+    assert_int_equal(tune(with("--pin", pin, "")), 0);
+    assert_non_null(strstr(text_of("out"), "\"pinned\""));
+    assert_string_equal(winner_of(SHAPE).config_text, pin);
+    assert_true(winner_of(SHAPE).pinned && winner_of(SHAPE).base.ratio > 0 && winner_of(SHAPE).rounds > 0);
+    const int before = count_log("block");
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_said("skipped");
+    assert_int_equal(count_log("block"), before);
+    assert_int_equal(tune("--again --shape " SHAPE), 0);
+    assert_string_equal(winner_of(SHAPE).config_text, pin);
+    assert_int_equal(census(SHAPE, NULL)->total, 40); /* no other was looked for */
+    assert_int_equal(tune("--unpin --max-trials 40 --shape " SHAPE), 0);
+    assert_said("no longer pinned");
+    assert_false(winner_of(SHAPE).pinned);
+    assert_string_not_equal(winner_of(SHAPE).config_text, pin);
+    assert_int_equal(preferences(), 0);
+    assert_int_equal(tune("--unpin --shape " SHAPE), E_INPUT);
+    assert_said("nothing is pinned");
+    assert_clean_db();
+}
+
+TEST(a_pin_that_computes_wrong_is_refused_and_the_winner_stays)
+{
+    char best[CONFIG_TEXT_MAX], pin[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    memcpy(best, winner_of(SHAPE).config_text, sizeof best);
+    loser(pin);
+    setenv("FAKE_REFUSE", pin, 1);
+    assert_int_equal(tune(with("--pin", pin, "")), E_ABSENT);
+    assert_said("not usable here: wrong (told to)");
+    assert_string_equal(winner_of(SHAPE).config_text, best);
+    assert_int_equal(preferences(), 0);
+    unsetenv("FAKE_REFUSE");
+    assert_clean_db();
+}
+
+TEST(what_is_excluded_is_not_chosen_until_it_is_included)
+{
+    char best[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    memcpy(best, winner_of(SHAPE).config_text, sizeof best);
+    assert_int_equal(tune(with("--exclude", best, "")), 0);
+    assert_said("is excluded");
+    assert_string_not_equal(winner_of(SHAPE).config_text, best);
+    assert_int_equal(tune("--again --shape " SHAPE), 0);
+    assert_string_not_equal(winner_of(SHAPE).config_text, best);
+    assert_int_equal(tune(with("--pin", best, "")), E_INPUT);
+    assert_said("--include takes that back");
+    assert_int_equal(tune(with("--include", best, "")), 0);
+    assert_said("no longer excluded");
+    assert_int_equal(preferences(), 0);
+    assert_int_equal(tune(with("--include", best, "")), E_INPUT);
+    assert_said("is not excluded");
+    assert_clean_db();
+}
+
+TEST(what_is_pinned_cannot_be_excluded_before_it_is_unpinned)
+{
+    char pin[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 10 --shape " SHAPE), 0);
+    loser(pin);
+    assert_int_equal(tune(with("--pin", pin, "")), 0);
+    assert_int_equal(tune(with("--exclude", pin, "")), E_INPUT);
+    assert_said("--unpin takes that back");
+    assert_int_equal(tune(with("--exclude", pin, "--unpin --max-trials 10")), 0);
+    assert_string_not_equal(winner_of(SHAPE).config_text, pin);
+    assert_int_equal(preferences(), 1);
+}
+
+TEST(a_pin_may_lie_outside_of_the_space)
+{
+    char pin[CONFIG_TEXT_MAX];
+    struct config config;
+    assert_int_equal(tune("--max-trials 10 --shape " SHAPE), 0);
+    assert_ok(config_parse(winner_of(SHAPE).config_text, &config));
+    assert_true(config_set(&config, "GROUP", 7));
+    config_format(&config, pin);
+    assert_int_equal(tune(with("--pin", pin, "")), 0);
+    assert_string_equal(winner_of(SHAPE).config_text, pin);
+}
+
+TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there)
+{
+    char pin[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 10 --shape " SHAPE), 0);
+    loser(pin);
+    setenv("FAKE_DEVICES", "0", 1);
+    assert_int_equal(tune(with("--pin", pin, "--gpu h200")), 0);
+    assert_string_equal(winner_of(SHAPE).config_text, pin);
+    assert_true(winner_of(SHAPE).base.predicted && winner_of(SHAPE).pinned);
+    unsetenv("FAKE_DEVICES");
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    assert_string_equal(winner_of(SHAPE).config_text, pin);
+    assert_true(!winner_of(SHAPE).base.predicted && winner_of(SHAPE).pinned);
+    setenv("FAKE_DEVICES", "0", 1);
+    assert_int_equal(tune("--unpin --gpu h200 --shape " SHAPE), 0);
+    assert_string_not_equal(winner_of(SHAPE).config_text, pin);
+    assert_false(winner_of(SHAPE).base.predicted);
+}
+
+TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored)
+{
+    static const struct {
+        const char *words;
+        int code;
+        const char *said;
+    } bad[] = {
+        {"--shape " SHAPE " --pin nosuch~A=1", E_INPUT, "--pin: "},
+        {"--shape " SHAPE " --exclude simt~BM=128~NOSUCH=1", E_INPUT, "--exclude: "},
+        {"--shape " SHAPE " --pin cublas", E_INPUT, "--pin: "},
+        {"--shape " SHAPE " --pin ladder_naive", E_INPUT, "ladder_naive"},
+        {"--shape " SHAPE " --shape " SHAPE2 " --unpin", E_USAGE, "one problem"},
+        {"--shape " SHAPE " --unpin --pin simt", E_USAGE, "--pin"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const int code = tune(bad[i].words);
+        if (code != bad[i].code) fail_msg("'%s' ended with %d:\n%s", bad[i].words, code, text_of("err"));
+        assert_said(bad[i].said);
+    }
+    struct config config;
+    char text[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 3 --shape " SHAPE), 0);
+    assert_ok(config_parse(winner_of(SHAPE).config_text, &config));
+    assert_true(config_set(&config, "WM", 3));
+    config_format(&config, text);
+    assert_int_equal(tune(with("--pin", text, "")), E_INPUT);
+    assert_said("cannot be pinned for sgemm:nn:" SHAPE);
+    assert_int_equal(tune(with("--exclude", text, "")), E_INPUT);
+    assert_said("need not be excluded");
+    assert_int_equal(preferences(), 0);
+}
+
+/* ---- what other problems teach ---- */
+
+TEST(trials_of_another_problem_correct_the_order_and_that_is_noted)
+{
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    assert_string_equal(notes(SHAPE), "");
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE2), 0);
+    assert_said("corrected by 40 trials of 1 other problem, the nearest sgemm:nn:" SHAPE);
+    assert_non_null(strstr(notes(SHAPE2), "corrected by 40 trials"));
+    assert_int_equal(tune("--no-transfer --max-trials 40 --shape 256x256x256"), 0);
+    assert_null(strstr(text_of("err"), "corrected"));
+    assert_string_equal(notes("256x256x256"), "");
+    assert_int_equal(tune("--max-trials 40 --shape nt:256x256x256"), 0);
+    assert_said("of 3 other problems, the nearest sgemm:nn:256x256x256");
+    assert_int_equal(tune("--max-trials 40 --hot --shape tn:256x256x256"), 0);
+    assert_null(strstr(text_of("err"), "corrected")); /* all were timed with a cold cache */
+    assert_clean_db();
+}
+
+TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it)
+{
+    assert_int_equal(tune("--max-trials 120 --shape " SHAPE), 0);
+    setenv("FAKE_DEVICES", "0", 1);
+    assert_int_equal(tune("--gpu h200 --shape " SHAPE2), 0);
+    assert_said("corrected by 120 trials");
+    assert_non_null(strstr(notes(SHAPE2), "corrected by 120 trials"));
+    assert_true(winner_of(SHAPE2).base.predicted);
+    assert_int_equal(tune("--gpu h200 --no-transfer --shape 256x256x256"), 0);
+    assert_null(strstr(text_of("err"), "corrected"));
+    assert_clean_db();
+}
+
+TEST(a_search_that_falls_back_to_local_search_is_noted)
+{
+    setenv("FAKE_WRONG", "simt", 1);
+    assert_int_equal(tune("--strategy gp --max-trials 30 --shape " SHAPE), E_ABSENT);
+    assert_said("local search goes on");
+    assert_non_null(strstr(notes(SHAPE), "local search goes on"));
+}
+
+int main(int argc, char **argv)
+{
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        JOB_TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinned),
+        JOB_TEST(a_pin_that_computes_wrong_is_refused_and_the_winner_stays),
+        JOB_TEST(what_is_excluded_is_not_chosen_until_it_is_included),
+        JOB_TEST(what_is_pinned_cannot_be_excluded_before_it_is_unpinned),
+        JOB_TEST(a_pin_may_lie_outside_of_the_space),
+        JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
+        JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
+        JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
+        JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
+        JOB_TEST(a_search_that_falls_back_to_local_search_is_noted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

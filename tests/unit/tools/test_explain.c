@@ -1,0 +1,157 @@
+/* tune explain: why a winner is one, and what was tried. */
+#include "readers.h"
+
+#include "race_rank.h"
+#include "tried.h"
+
+TEST(explain_gives_margin_search_and_failures)
+{
+    make_measured();
+    json_t *list = RUN_JSON(cmd_explain, OK, "--shape", "4096x4096x4096");
+    assert_int_equal(json_array_size(list), 1);
+    json_t *e = json_array_get(list, 0), *race = json_object_get(e, "race"),
+           *tried = json_object_get(e, "tried");
+    assert_int_equal(json_array_size(race), 3);
+    /* 2613 / 2600 - 1 in every round, whatever the clock did; cuBLAS last. */
+    assert_true(number_of(json_array_get(race, 0), "behind") == 0);
+    assert_true(fabs(number_of(json_array_get(race, 1), "behind") - 0.005) < 1e-9);
+    assert_true(fabs(number_of(json_array_get(race, 2), "behind") - 0.01) < 1e-9);
+    assert_string_equal(text_of(json_array_get(race, 2), "configuration"), "cublas");
+    assert_true(number_of(tried, "configurations") == 13);
+    assert_true(number_of(tried, "cut_off") == 1);
+    assert_true(number_of(json_object_get(tried, "verdicts"), "measured") == 8);
+    assert_true(number_of(json_object_get(tried, "verdicts"), "wrong") == 3);
+    json_t *failures = json_object_get(e, "failures");
+    assert_int_equal(json_array_size(failures),
+                     3); /* wrong: one reason but for its numbers; spills; cut off */
+    assert_true(number_of(json_array_get(failures, 0), "count") == 3);
+    assert_string_equal(text_of(json_array_get(failures, 0), "verdict"), "wrong");
+    json_decref(list);
+}
+
+TEST(explain_gives_the_best_time_of_each_value)
+{
+    make_measured();
+    json_t *list = RUN_JSON(cmd_explain, OK, "--shape", "4096x4096x4096");
+    json_t *values = json_object_get(json_array_get(list, 0), "values"), *value;
+    int chosen = 0, counted = 0;
+    double best = INFINITY;
+    size_t i;
+    json_array_foreach(values, i, value)
+    {
+        chosen += json_is_true(json_object_get(value, "chosen"));
+        counted += (int)number_of(value, "tried");
+        best = fmin(best, number_of(value, "best_us"));
+    }
+    struct config winner = legal(0);
+    assert_int_equal(chosen, winner.template->param_count);
+    assert_int_equal(counted, 8 * winner.template->param_count); /* the measured ones, once a parameter */
+    assert_true(best == 2600);
+    json_decref(list);
+}
+
+TEST(explain_is_readable)
+{
+    make_measured();
+    char *printed;
+    assert_ok(RUN(cmd_explain, &printed, "--shape", "4096x4096x4096", "--gpu", "h200"));
+    static const char *const parts[] = {
+        "sgemm:nn:4096x4096x4096 on NVIDIA H200\nwinner       ladder_coalesced ",
+        "\ntime         2600.00 us, 52.86 TFLOPS\n",
+        "\nx cuBLAS     1.010 (1.005..1.015 with 95 % confidence), 10 rounds against 2626.00 us of "
+        "cublasSgemm\n",
+        "\nmargin       +0.50 % (0.50..0.50) behind the winner in 10 common rounds\n",
+        "\ntie          others were within 0.5 %: less shared memory, then fewer registers, then the text "
+        "decided\n",
+        "\nlegal        500 configurations\n",
+        "\ntried        13 configurations in 13 trials: 8 measured, 3 wrong, 1 spills, 1 cut off by a kill\n",
+        "\nmodel        had put the winner in place 3; the best of its first 16 reaches 98.0 % of the "
+        "winner\n",
+        "\nWhat failed\n",
+        "\nBest time by value (ladder_coalesced)\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(printed, parts[i])) fail_msg("'%s' is not in\n%s", parts[i], printed);
+    free(printed);
+}
+
+TEST(explain_without_a_winner_shows_what_was_tried)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct problem problem = problem_make(4096, 4096, 4096);
+    struct config config = legal(0);
+    struct outcome outcome = store_outcome(2600);
+    store_trial(db, store_run(db, &context), &problem, &config, &outcome);
+    db_close(db);
+    json_t *list = RUN_JSON(cmd_explain, E_ABSENT, "--shape", "4096x4096x4096");
+    assert_non_null(strstr(status_text(), "goes on where it was"));
+    assert_true(json_is_null(json_object_get(json_array_get(list, 0), "winner")));
+    assert_true(number_of(json_object_get(json_array_get(list, 0), "tried"), "fastest_us") == 2600);
+    json_decref(list);
+    list = RUN_JSON(cmd_explain, E_ABSENT, "--shape", "5x5x5");
+    assert_int_equal(json_array_size(list), 0);
+    json_decref(list);
+}
+
+TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts)
+{
+    struct working w = store_begin();
+    static const char *const reasons[] = {"C[1,2] is 3.5", "C[10,20] is 1e-07", "C[1,2] is nan",
+                                          "no answer in 2000 ms"};
+    for (int i = 0; i < 4; i++) {
+        struct config config = store_config(i);
+        struct outcome outcome = outcome_failed(VERDICT_WRONG, "%s", reasons[i]);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
+    }
+    struct config again = store_config(3);
+    struct outcome right = store_outcome(7);
+    store_trial(w.db, w.run, &w.problem, &again, &right);
+    struct tried tried;
+    struct db_filter filter = {.problem = &w.problem};
+    assert_ok(tried_collect(w.db, &filter, true, NULL, &tried));
+    assert_int_equal(tried.trials, 5);
+    assert_int_equal(tried.configs, 4);
+    assert_int_equal(tried.verdicts[VERDICT_WRONG], 3);
+    assert_int_equal(tried.verdicts[VERDICT_MEASURED], 1);
+    assert_int_equal(tried.group_count, 2);
+    assert_int_equal(tried.groups[0].count, 2);
+    assert_true(tried.best_us == 7);
+    tried_free(&tried);
+    db_close(w.db);
+}
+
+TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds)
+{
+    char texts[3][CONFIG_TEXT_MAX] = {"fails", "leaves", "wins"};
+    struct db_race_sample samples[] = {{0, 0, 90},  {1, 0, 101}, {2, 0, 100}, {0, 1, INFINITY},
+                                       {1, 1, 202}, {2, 1, 200}, {2, 2, 50},  {2, 3, 50}};
+    struct db_evidence evidence = {texts, 3, samples, 8};
+    struct ranked *ranked;
+    int count;
+    assert_ok(race_rank(&evidence, "wins", &ranked, &count));
+    assert_int_equal(count, 3);
+    assert_string_equal(ranked[0].text, "wins");
+    assert_true(ranked[0].blocks == 4 && ranked[0].behind == 0);
+    assert_string_equal(ranked[1].text, "leaves");
+    assert_true(ranked[1].blocks == 2 && fabs(ranked[1].behind - 0.01) < 1e-12);
+    assert_string_equal(ranked[2].text, "fails");
+    assert_true(ranked[2].failed);
+    free(ranked);
+    evidence = (struct db_evidence){0};
+    assert_ok(race_rank(&evidence, "wins", &ranked, &count));
+    assert_int_equal(count, 0);
+    free(ranked);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        READER_TEST(explain_gives_margin_search_and_failures),
+        READER_TEST(explain_gives_the_best_time_of_each_value),
+        READER_TEST(explain_is_readable),
+        READER_TEST(explain_without_a_winner_shows_what_was_tried),
+        READER_TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts),
+        READER_TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* tune query: which winners it shows, and which of them are those of this machine. */
+#include "files.h"
+#include "readers.h"
+
+#include "this_gpu.h"
+#include <limits.h>
+
+/* A second GPU, predicted only. */
+static void add_predicted(void)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    snprintf(context.gpu.name, sizeof context.gpu.name, "NVIDIA A100-SXM4-80GB");
+    snprintf(context.gpu.id, sizeof context.gpu.id, "a100");
+    context.gpu.arch = 80;
+    context.gpu_uuid[0] = context.driver[0] = context.cublas[0] = '\0';
+    struct db_winner w = {.base.problem = problem_make(64, 64, 64),
+                          .config = legal(0),
+                          .base.cold = true,
+                          .base.predicted = true,
+                          .base.time_us = 5};
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    db_close(db);
+}
+
+/* /proc of a machine with a GPU. */
+static void fake_proc(const char *model, const char *driver)
+{
+    char path[PATH_MAX];
+    static const char *const folders[] = {"", "/driver", "/driver/nvidia", "/driver/nvidia/gpus",
+                                          "/driver/nvidia/gpus/0000:1b:00.0"};
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/proc%s", store_folder, folders[i]);
+        mkdir(path, 0755);
+    }
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia/version", store_folder);
+    char text[256];
+    snprintf(text, sizeof text,
+             "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\nGCC version:  gcc "
+             "version 13.3.0\n",
+             driver);
+    file_write(path, text);
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus/0000:1b:00.0/information", store_folder);
+    snprintf(text, sizeof text,
+             "Model: \t\t %s\nIRQ:   \t\t 0\nGPU UUID: \t GPU-12345678-1234\nBus Type: \t PCIe\n", model);
+    file_write(path, text);
+    snprintf(path, sizeof path, "%s/proc", store_folder);
+    setenv("GEMMTUNE_PROC", path, 1);
+}
+
+TEST(query_shows_what_is_stored)
+{
+    make_measured();
+    add_predicted();
+    json_t *rows = RUN_JSON(cmd_query, OK, "--gpu", "H200");
+    assert_int_equal(json_array_size(rows), 1);
+    json_t *row = json_array_get(rows, 0);
+    char config[CONFIG_TEXT_MAX];
+    struct config winner = legal(0);
+    config_format(&winner, config);
+    assert_string_equal(text_of(row, "gpu"), "NVIDIA H200");
+    assert_string_equal(text_of(row, "problem"), "sgemm:nn:4096x4096x4096");
+    assert_string_equal(text_of(row, "configuration"), config);
+    assert_string_equal(text_of(row, "provenance"), "measured");
+    assert_string_equal(text_of(row, "state"), "ok");
+    assert_string_equal(text_of(row, "driver"), "580.95.05");
+    assert_true(number_of(row, "time_us") == 2600);
+    assert_true(fabs(number_of(row, "tflops") - 2.0 * 4096 * 4096 * 4096 / 2600e6) < 1e-9);
+    assert_true(number_of(row, "ratio_low") == 1.005);
+    assert_true(json_is_true(json_object_get(row, "tied")));
+    json_decref(rows);
+}
+
+TEST(query_filters_by_gpu_shape_and_provenance)
+{
+    make_measured();
+    add_predicted();
+    const struct {
+        const char *arguments[4];
+        size_t rows;
+    } cases[] = {{{NULL}, 2},
+                 {{"--predicted"}, 1},
+                 {{"--measured"}, 1},
+                 {{"--gpu", "sm_80"}, 1},
+                 {{"--shape", "64x64x64"}, 1},
+                 {{"--shape", "64x64x64", "--shape", "4096x4096x4096"}, 2},
+                 {{"--gpu", "a100", "--predicted"}, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const arguments[] = {"--format",
+                                         "json",
+                                         cases[i].arguments[0],
+                                         cases[i].arguments[1],
+                                         cases[i].arguments[1] ? cases[i].arguments[2] : NULL,
+                                         cases[i].arguments[2] ? cases[i].arguments[3] : NULL,
+                                         NULL};
+        json_t *rows = run_json(cmd_query, arguments, OK);
+        assert_int_equal(json_array_size(rows), cases[i].rows);
+        json_decref(rows);
+    }
+    char *printed = NULL;
+    assert_int_equal(RUN(cmd_query, &printed, "--predicted", "--measured"), E_USAGE);
+    free(printed);
+}
+
+TEST(query_without_a_result_says_so_and_prints_an_empty_table)
+{
+    make_measured();
+    json_t *rows = RUN_JSON(cmd_query, E_ABSENT, "--gpu", "a100");
+    assert_int_equal(json_array_size(rows), 0);
+    assert_non_null(strstr(status_text(), "on a100"));
+    assert_non_null(strstr(status_text(), "which knows NVIDIA H200"));
+    json_decref(rows);
+    rows = RUN_JSON(cmd_query, E_ABSENT, "--predicted");
+    assert_non_null(strstr(status_text(), "no predicted configuration"));
+    json_decref(rows);
+    unlink(store_path);
+    rows = RUN_JSON(cmd_query, E_ABSENT, "--measured");
+    assert_non_null(strstr(status_text(), "no database"));
+    json_decref(rows);
+    char *printed;
+    assert_int_equal(RUN(cmd_query, &printed, "--format", "csv"), E_ABSENT);
+    assert_int_equal(strncmp(printed, "gpu,problem,configuration,time_us,", 34), 0);
+    assert_int_equal(strlen(printed), strcspn(printed, "\n") + 1);
+    free(printed);
+}
+
+TEST(query_refuses_a_wrong_shape_and_an_unknown_format)
+{
+    char *printed;
+    make_measured();
+    assert_int_equal(RUN(cmd_query, &printed, "--shape", "12x"), E_INPUT);
+    assert_string_equal(printed, "");
+    free(printed);
+    assert_int_equal(RUN(cmd_query, &printed, "--format", "xml"), E_USAGE);
+    assert_string_equal(printed, "");
+    free(printed);
+}
+
+TEST(this_gpu_is_the_one_of_this_machine_that_was_measured)
+{
+    make_measured();
+    add_predicted();
+    char *printed;
+    assert_int_equal(RUN(cmd_query, &printed, "--gpu", "this"), E_GPU);
+    free(printed);
+    fake_proc("NVIDIA H200", "580.95.05");
+    json_t *rows = RUN_JSON(cmd_query, OK, "--gpu", "this");
+    assert_int_equal(json_array_size(rows), 1);
+    assert_string_equal(text_of(json_array_get(rows, 0), "state"), "ok");
+    json_decref(rows);
+    fake_proc("NVIDIA A100-SXM4-80GB", "580.95.05"); /* predicted only: never measured here */
+    rows = RUN_JSON(cmd_query, E_ABSENT, "--gpu", "this");
+    assert_non_null(
+        strstr(status_text(), "nothing was measured on a GPU like this machine's (NVIDIA A100-SXM4-80GB)"));
+    json_decref(rows);
+}
+
+TEST(another_driver_makes_this_gpus_winners_stale_and_no_others)
+{
+    make_measured();
+    fake_proc("NVIDIA H200", "590.10");
+    json_t *rows = RUN_JSON(cmd_query, OK, "--measured");
+    assert_string_equal(text_of(json_array_get(rows, 0), "state"), "stale");
+    assert_string_equal(text_of(json_array_get(rows, 0), "why"),
+                        "measured with driver 580.95.05, now it is 590.10");
+    json_decref(rows);
+    fake_proc("NVIDIA L40S", "590.10");
+    rows = RUN_JSON(cmd_query, OK, "--measured");
+    assert_string_equal(text_of(json_array_get(rows, 0), "state"), "ok");
+    json_decref(rows);
+}
+
+TEST(the_gpus_of_a_machine_are_read_from_proc)
+{
+    struct this_gpu gpus[THIS_GPUS_MAX];
+    int count;
+    fake_proc("NVIDIA GeForce RTX 4090", "550.54.14");
+    this_gpus(gpus, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(gpus[0].name, "NVIDIA GeForce RTX 4090");
+    assert_string_equal(gpus[0].uuid, "GPU-12345678-1234");
+    assert_string_equal(gpus[0].driver, "550.54.14");
+    setenv("GEMMTUNE_PROC", "/nonexistent", 1);
+    this_gpus(gpus, &count);
+    assert_int_equal(count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        READER_TEST(query_shows_what_is_stored),
+        READER_TEST(query_filters_by_gpu_shape_and_provenance),
+        READER_TEST(query_without_a_result_says_so_and_prints_an_empty_table),
+        READER_TEST(query_refuses_a_wrong_shape_and_an_unknown_format),
+        READER_TEST(this_gpu_is_the_one_of_this_machine_that_was_measured),
+        READER_TEST(another_driver_makes_this_gpus_winners_stale_and_no_others),
+        READER_TEST(the_gpus_of_a_machine_are_read_from_proc),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* What the library takes for a problem for which its user has pinned or excluded a configuration. */
+#include "lookup.h"
+#include "store.h"
+
+static struct notices quiet = {.quiet = true};
+
+/* Legal for the problems below; all different. */
+static struct config numbered(int number)
+{
+    struct config config = {.template = template_find("simt")};
+    for (int i = 0; i < config.template->param_count; i++) config.value[i] = config.template->params[i].least;
+    static const char *const names[] = {"BM", "BN", "BK", "WM",     "WN",     "TM",
+                                        "TN", "VA", "VB", "STAGES", "UNROLL", "STORE_AT"};
+    static const int values[] = {64, 64, 16, 32, 32, 4, 8, 4, 4, 2, 16, 8};
+    for (int i = 0; i < 12; i++) assert_true(config_set(&config, names[i], values[i]));
+    assert_true(config_set(&config, "VC", 4) && config_set(&config, "GROUP", 1 + number));
+    return config;
+}
+
+static void decide(struct db *db, int64_t run, const struct problem *problem, int number, bool pinned,
+                   bool predicted)
+{
+    struct db_winner w = {.base.problem = *problem,
+                          .base.time_us = 100,
+                          .base.cold = true,
+                          .base.exact = true,
+                          .base.predicted = predicted,
+                          .pinned = pinned,
+                          .rounds = 8,
+                          .config = numbered(number)};
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+}
+
+static void prefer(struct db *db, const struct problem *problem, bool pin, int number, bool holds)
+{
+    const struct db_context context = store_context();
+    const struct config config = numbered(number);
+    char text[CONFIG_TEXT_MAX];
+    bool changed;
+    config_format(&config, text);
+    assert_ok(db_prefer(db, &context.gpu, problem, pin, text, holds, &changed));
+    assert_true(changed);
+}
+
+/* The choices in their order, the exact one first. */
+static int choices_for(const struct problem *problem, struct choice all[2 * CHOICES_MAX])
+{
+    struct winner_store store;
+    const struct db_context context = store_context();
+    int count, others;
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    assert_ok(lookup_exact(&store, problem, 16, all, &count));
+    assert_ok(lookup_others(&store, problem, 16, all + count, &others));
+    winner_store_close(&store);
+    return count + others;
+}
+
+static bool is(const struct choice *choice, int number)
+{
+    const struct config config = numbered(number);
+    return !choice->cublas && config_equal(&choice->config, &config);
+}
+
+static bool any_is(const struct choice *all, int count, int number)
+{
+    for (int i = 0; i < count; i++)
+        if (is(&all[i], number)) return true;
+    return false;
+}
+
+TEST(a_measured_pin_is_the_exact_choice)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice all[2 * CHOICES_MAX];
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    decide(db, run, &problem, 1, false, false);
+    decide(db, run, &problem, 2, true, false);
+    decide(db, run, &problem, 1, false, false);
+    db_close(db);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 2));
+    assert_int_equal(all[0].source, CHOICE_EXACT);
+    assert_non_null(strstr(all[0].why, "pinned"));
+    db = store_open(DB_WRITE);
+    prefer(db, &problem, true, 2, false);
+    db_close(db);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+    assert_null(strstr(all[0].why, "pinned"));
+}
+
+TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
+    struct choice all[2 * CHOICES_MAX];
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    decide(db, run, &near, 1, false, false);
+    decide(db, run, &problem, 2, true, true);
+    db_close(db);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 2));
+    assert_int_equal(all[0].source, CHOICE_PREDICTED);
+    choices_for(&near, all); /* the pin is for its own problem */
+    assert_true(is(&all[0], 1));
+}
+
+TEST(what_is_excluded_is_not_taken_wherever_it_comes_from)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
+    struct choice all[2 * CHOICES_MAX];
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    decide(db, run, &problem, 1, false, false);
+    decide(db, run, &near, 1, false, false);
+    db_close(db);
+    int count = choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+    db = store_open(DB_WRITE);
+    prefer(db, &problem, false, 1, true);
+    db_close(db);
+    count = choices_for(&problem, all);
+    assert_true(count > 0);
+    assert_false(any_is(all, count, 1));
+    choices_for(&near, all);
+    assert_true(is(&all[0], 1));
+    db = store_open(DB_WRITE);
+    prefer(db, &problem, false, 1, false);
+    db_close(db);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+}
+
+TEST(a_pin_that_operands_do_not_allow_gives_way)
+{
+    struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice choices[CHOICES_MAX];
+    struct winner_store store;
+    int count;
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    decide(db, store_run(db, &context), &problem, 2, true, false);
+    db_close(db);
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    assert_ok(lookup_exact(&store, &problem, 4, choices, &count));
+    assert_int_equal(count, 0); /* its accesses are of 16 bytes */
+    assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
+    assert_int_equal(count, 1);
+    winner_store_close(&store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(a_measured_pin_is_the_exact_choice),
+        STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
+        STORE_TEST(what_is_excluded_is_not_taken_wherever_it_comes_from),
+        STORE_TEST(a_pin_that_operands_do_not_allow_gives_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+#include "winner_store.h"
+
+#include "env.h"
+#include "pretuned.h"
+#include "workspace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_TOGETHER 128 /* problems whose winners are read in one query */
+
+void winner_store_driver(char version[DB_TEXT_MAX])
+{
+    version[0] = '\0';
+    FILE *file = fopen("/sys/module/nvidia/version", "re");
+    if (!file) return;
+    if (!fgets(version, DB_TEXT_MAX, file)) version[0] = '\0';
+    version[strcspn(version, "\n")] = '\0';
+    fclose(file);
+}
+
+/* ---- winners ---- */
+
+static struct stored_winner describe(const struct winner_store *store, const struct db_brief *brief,
+                                     bool pretuned)
+{
+    struct stored_winner w = {.base.problem = brief->base.problem,
+                              .shape = shape_of(&brief->base.problem),
+                              .config = CUBLAS_WON,
+                              .pretuned = pretuned,
+                              .base.cold = brief->base.cold,
+                              .base.predicted = brief->base.predicted,
+                              .base.exact = brief->base.exact,
+                              .other_gpu = brief->other_gpu,
+                              .changed = brief->changed || brief->unproven,
+                              .base.time_us = brief->base.time_us,
+                              .base.anchor_us = brief->base.anchor_us,
+                              .base.ratio = brief->base.ratio};
+    bool other_driver = store->driver[0] && brief->driver[0] && strcmp(store->driver, brief->driver) != 0;
+    w.stale = !brief->base.predicted && (other_driver || brief->protocol != DB_PROTOCOL);
+    snprintf(w.base.when, sizeof w.base.when, "%.23s", brief->base.when);
+    return w;
+}
+
+struct adding {
+    struct winner_store *store;
+    bool pretuned;
+    enum status st;
+};
+
+static enum status add(struct winner_store *store, const struct db_brief *brief, bool pretuned)
+{
+    struct stored_winner w = describe(store, brief, pretuned);
+    enum status st = brief->config.template ? winner_set_config(&store->set, &brief->config, &w.config) : OK;
+    return st ? st : winner_set_add(&store->set, &w);
+}
+
+static void add_pretuned(void *self, const struct db_brief *brief)
+{
+    struct adding *adding = self;
+    if (!adding->st) adding->st = add(adding->store, brief, true);
+}
+
+static bool add_own(void *self, const struct db_brief *brief)
+{
+    struct adding *adding = self;
+    adding->st = add(adding->store, brief, false);
+    return !adding->st;
+}
+
+static enum status open_pretuned(struct winner_store *store, const char *folder)
+{
+    char path[4096], first[1400];
+    int64_t broken = 0;
+    if (!folder) {
+        if (pretuned_folder(path, sizeof path)) return OK;
+        folder = path;
+    }
+    struct adding adding = {.store = store, .pretuned = true};
+    enum status st = pretuned_read(folder, &store->gpu, add_pretuned, &adding, &broken, first, sizeof first);
+    if (st) notice(store->notices, NOTICE_PRETUNED, "pretuned winners are not used: %s", status_text());
+    else if (broken)
+        notice(store->notices, NOTICE_PRETUNED, "%" PRId64 " pretuned winners are passed over, the first: %s",
+               broken, first);
+    return adding.st;
+}
+
+static void open_database(struct winner_store *store, const char *path)
+{
+    char usual[4096];
+    bool named = path || env_text("GEMMTUNE_DB");
+    enum status st = path ? OK : db_default_path(usual, sizeof usual);
+    if (!st) st = db_open(path ? path : usual, DB_GLANCE, &store->db);
+    if (!st) return;
+    store->db = NULL;
+    if (st == E_BUSY && !store->waiting) store->waiting = strdup(path ? path : usual);
+    store->held = store->waiting != NULL;
+    if (st != E_ABSENT || named) /* a default database that does not exist yet is not worth a message */
+        notice(store->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
+}
+
+/* ---- what the user wants ---- */
+
+static bool add_preference(void *self, const struct db_preference *preference)
+{
+    struct adding *adding = self;
+    struct winner_store *store = adding->store;
+    struct stored_preference p = {.problem = preference->problem, .pin = preference->pin};
+    if (preference->gpu.arch != store->gpu.arch || preference->gpu.sm_count != store->gpu.sm_count)
+        return true;
+    if (config_parse(preference->config_text, &p.config)) return true; /* of a template that is no more */
+    struct stored_preference *grown =
+        realloc(store->preferences, (store->preference_count + 1) * sizeof *grown);
+    if (!grown) {
+        adding->st = fail(E_MEMORY, "out of memory while reading preferences");
+        return false;
+    }
+    store->preferences = grown;
+    store->preferences[store->preference_count++] = p;
+    return true;
+}
+
+static void lose_database(struct winner_store *store);
+
+/* Errors: E_MEMORY. A database that is held is asked again at the next question. */
+static enum status read_preferences(struct winner_store *store)
+{
+    if (!store->db || store->preferences_read) return OK;
+    struct adding adding = {.store = store};
+    const struct db_filter filter = {.gpu = store->gpu.name};
+    store->preference_count = 0;
+    enum status st = db_preferences(store->db, &filter, add_preference, &adding);
+    store->preferences_read = st != E_BUSY;
+    store->held |= st == E_BUSY;
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
+    if (st && st != E_BUSY && st != E_ABSENT) lose_database(store);
+    return OK;
+}
+
+bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
+                         struct config *config)
+{
+    for (size_t i = 0; i < store->preference_count; i++) {
+        const struct stored_preference *p = &store->preferences[i];
+        if (!p->pin || p->problem.m != problem->m || !problem_equal(&p->problem, problem)) continue;
+        *config = p->config;
+        return true;
+    }
+    return false;
+}
+
+bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
+                           const struct config *config)
+{
+    for (size_t i = 0; i < store->preference_count; i++) {
+        const struct stored_preference *p = &store->preferences[i];
+        if (!p->pin && config_equal(&p->config, config) && problem_equal(&p->problem, problem)) return true;
+    }
+    return false;
+}
+
+enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
+                              const char *pretuned, struct notices *notices)
+{
+    *store = (struct winner_store){.gpu = *gpu, .notices = notices};
+    workspace_from_environment(&store->workspace_bytes); /* the default if the variable is invalid */
+    winner_store_driver(store->driver);
+    if (!database || database[0]) open_database(store, database);
+    enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;
+    if (!st) st = read_preferences(store);
+    if (st) winner_store_close(store);
+    return st;
+}
+
+/* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
+ * a glance waits. */
+static void open_waiting(struct winner_store *store)
+{
+    store->asked++;
+    if (store->asked & (store->asked - 1)) return;
+    const enum status st = db_open(store->waiting, DB_GLANCE, &store->db);
+    if (st) store->db = NULL;
+    store->held = st == E_BUSY;
+    if (store->held) return;
+    free(store->waiting);
+    store->waiting = NULL;
+}
+
+enum status winner_store_ask(struct winner_store *store)
+{
+    store->held = store->waiting != NULL;
+    if (store->held) open_waiting(store);
+    return read_preferences(store);
+}
+
+void winner_store_close(struct winner_store *store)
+{
+    db_close(store->db);
+    free(store->waiting);
+    free(store->problems);
+    free(store->preferences);
+    winner_set_free(&store->set);
+    *store = (struct winner_store){.db = NULL};
+}
+
+/* The database has become unreadable: print a notice, and continue without it. */
+static void lose_database(struct winner_store *store)
+{
+    notice(store->notices, NOTICE_DATABASE, "tuned winners are no longer used: %s", status_text());
+    db_close(store->db);
+    store->db = NULL;
+    store->problem_count = 0;
+}
+
+bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
+                           struct stored_winner *winner, struct config *config)
+{
+    struct db_brief brief;
+    const enum status st = store->db ? db_brief_find(store->db, &store->gpu, problem, &brief) : E_ABSENT;
+    store->held |= st == E_BUSY;
+    if (st && st != E_ABSENT && st != E_BUSY) lose_database(store);
+    if (st || brief.changed || brief.unproven) return false;
+    *winner = describe(store, &brief, false);
+    *config = brief.config;
+    return true;
+}
+
+/* ---- neighbours ---- */
+
+static bool add_problem(void *self, int64_t id, const struct problem *problem)
+{
+    struct adding *adding = self;
+    struct winner_store *store = adding->store;
+    if (store->problem_count == store->problem_room) {
+        size_t room = store->problem_room ? 2 * store->problem_room : 256;
+        struct stored_problem *grown = realloc(store->problems, room * sizeof *grown);
+        if (!grown) {
+            adding->st = fail(E_MEMORY, "out of memory while reading problems");
+            return false;
+        }
+        store->problems = grown;
+        store->problem_room = room;
+    }
+    store->problems[store->problem_count++] = (struct stored_problem){.shape = shape_of(problem), .id = id};
+    return true;
+}
+
+/* Reads the winners of some problems. Winners read before a failure were checked row by row and are kept. */
+static enum status read_winners(struct winner_store *store, struct stored_problem *const problems[],
+                                int count)
+{
+    struct adding adding = {.store = store};
+    int64_t ids[WINNERS_SPREAD], broken = 0;
+    for (int i = 0; i < count; i++) {
+        problems[i]->read = true;
+        ids[i] = problems[i]->id;
+    }
+    enum status st = db_brief_of(store->db, &store->gpu, ids, count, add_own, &adding, &broken);
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
+    if (st) lose_database(store);
+    else if (broken)
+        notice(store->notices, NOTICE_DATABASE,
+               "winners of the database (%" PRId64
+               " of the first that are needed) are passed over: they hold "
+               "impossible values or belong to kernels that this library does not have",
+               broken);
+    return OK;
+}
+
+enum status winner_store_load(struct winner_store *store)
+{
+    if (store->loaded || !store->db) return OK;
+    struct adding adding = {.store = store};
+    store->problem_count = 0;
+    enum status st = db_problems_each(store->db, add_problem, &adding);
+    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
+    store->loaded = st != E_BUSY;
+    if (st == E_BUSY) store->problem_count = 0;
+    else if (st) {
+        lose_database(store);
+    }
+    if (st) return OK;
+    struct stored_problem *spread[WINNERS_SPREAD];
+    const size_t step = (store->problem_count + WINNERS_SPREAD - 1) / WINNERS_SPREAD;
+    int count = 0;
+    for (size_t i = 0; i < store->problem_count; i += step) spread[count++] = &store->problems[i];
+    return read_winners(store, spread, count);
+}
+
+enum status winner_store_read_near(struct winner_store *store, const struct shape *shape, double within,
+                                   bool *more)
+{
+    struct stored_problem *nearest[READ_TOGETHER];
+    double distances[READ_TOGETHER];
+    int count = 0;
+    for (size_t i = 0; i < store->problem_count; i++) {
+        struct stored_problem *p = &store->problems[i];
+        if (p->read || !shape_answers(&p->shape, shape)) continue;
+        const double distance = shape_distance(&p->shape, shape);
+        if (!(distance < (count == READ_TOGETHER ? distances[count - 1] : within))) continue;
+        int at = count < READ_TOGETHER ? count++ : count - 1;
+        for (; at > 0 && distances[at - 1] > distance; at--) {
+            nearest[at] = nearest[at - 1];
+            distances[at] = distances[at - 1];
+        }
+        nearest[at] = p;
+        distances[at] = distance;
+    }
+    *more = count > 0;
+    return count ? read_winners(store, nearest, count) : OK;
+}

@@ -1,0 +1,87 @@
+/* winner_store.h — reads the winners for one GPU from the user's database and from the text files that ship.
+ * exact.h, nearest.h and lookup.h choose among them.
+ *
+ * A lookup of exactly one problem uses the database's index, so that opening costs the same however many
+ * winners there are. The first lookup of anything else reads the shapes of all problems; winners are read
+ * only for problems that turn out to be near, and for some that are spread evenly over all. Knows no CUDA.
+ *
+ * Not for several threads at once.
+ */
+#ifndef GT_WINNER_STORE_H
+#define GT_WINNER_STORE_H
+
+#include "db.h"
+#include "notice.h"
+#include "winner_set.h"
+
+/* A problem of the database. */
+struct stored_problem {
+    struct shape shape;
+    bool read; /* its winners, if any, have been read into the set */
+    int64_t id;
+};
+
+/* What the user wants for a problem on this GPU (db.h: preferences). */
+struct stored_preference {
+    struct problem problem;
+    bool pin; /* this configuration, else never this */
+    struct config config;
+};
+
+struct winner_store {
+    struct gpu gpu;
+    int64_t workspace_bytes;  /* limit for a configuration: the default of workspace.h, or the
+                                 environment's, until it is set */
+    char driver[DB_TEXT_MAX]; /* current version; "" unknown */
+    struct notices *notices;
+    struct db *db;  /* NULL: none */
+    char *waiting;  /* a database that was held by another process; opened at a later question */
+    unsigned asked; /* questions since then */
+    bool held;      /* by another process, at the last question: another time there may be an answer */
+    struct stored_preference *preferences; /* once the database could be read */
+    size_t preference_count;
+    bool preferences_read;
+    bool loaded;
+    struct stored_problem *problems; /* empty until loaded */
+    size_t problem_count, problem_room;
+    struct winner_set set; /* the pretuned ones, and those read from the user's database */
+};
+
+/* database: a file, NULL for the default one, "" for none; pretuned: a folder, with the same conventions. If
+ * one is missing or unusable, a notice says so and it is left out. Errors: E_MEMORY. */
+enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
+                              const char *pretuned, struct notices *notices);
+void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
+
+/* A question begins: a database that was held when it was to be opened may be free by now. Errors: E_MEMORY.
+ */
+enum status winner_store_ask(struct winner_store *store);
+
+/* What is pinned for this problem; false: nothing. */
+bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
+                         struct config *config);
+/* It may not be used for this problem. */
+bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
+                           const struct config *config);
+
+/* The database's entry for exactly this problem, measured or predicted, of a kernel that has not changed.
+ * config.template NULL: cuBLAS won; else winner.config is not set. False: there is none, or it cannot be
+ * read. */
+bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
+                           struct stored_winner *winner, struct config *config);
+
+/* Reads the shapes of the database's problems, and the winners of WINNERS_SPREAD of them, spread evenly.
+ * Errors: E_MEMORY. */
+#define WINNERS_SPREAD 256
+enum status winner_store_load(struct winner_store *store);
+
+/* Reads the winners of the nearest problems whose distance from shape is less than `within` and whose winners
+ * have not been read. *more: some were read, and there may be others; winners have moved in memory. Errors:
+ * E_MEMORY. */
+enum status winner_store_read_near(struct winner_store *store, const struct shape *shape, double within,
+                                   bool *more);
+
+/* The driver's version according to NVIDIA's kernel module: "580.95.05"; "" if unknown. */
+void winner_store_driver(char version[DB_TEXT_MAX]);
+
+#endif
