@@ -146,8 +146,7 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
     case SQLITE_NOMEM:
         return fail(E_MEMORY, "out of memory while trying to %s in %s", what, path);
     case SQLITE_NOTADB:
-        return fail(E_DB, "%s is neither a database of gemmtune nor of SQLite; name another file with --db",
-                    path);
+        return fail(E_DB, "%s is not a database of gemmtune or SQLite; name another file with --db", path);
     case SQLITE_CORRUPT:
         return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)",
                     path, text);

@@ -120,7 +120,7 @@ TEST(without_an_answer_that_is_right_there_is_no_rival)
 {
     prepare("17x9x5");
     fake->answer[0].wrong = 1;
-    assert_fails(open_as("lt"), E_ABSENT, "none of the 1 answers");
+    assert_fails(open_as("lt"), E_ABSENT, "none of the 1 algorithms");
     fake->answers = 0;
     assert_fails(open_as("lt"), E_ABSENT, "propose");
 }

@@ -97,7 +97,8 @@ enum status ptxas_log_parse(const char *log, struct kernel_facts *facts)
         snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), at);
         enum status st = OK;
         if (!take_line(&r, line, &st))
-            return fail(E_COMPILER, "the compiler's report has an unknown line: '%.200s'", line);
+            return fail(E_COMPILER,
+                        "the compiler's report has a line that this program does not know: '%.200s'", line);
         if (st) return st;
         at += length + (at[length] == '\n');
     }

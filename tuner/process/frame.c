@@ -49,7 +49,7 @@ enum status frame_encode(const json_t *message, char **bytes, size_t *length)
 static enum status read_header(const char *header, size_t *payload)
 {
     if (memcmp(header, magic, sizeof magic) != 0)
-        return fail(E_CHILD, "a child process sent bytes that are no message of this program");
+        return fail(E_CHILD, "a child process sent bytes that are not a frame");
     uint64_t length = get_little(header + 4, 4);
     if (length == 0 || length > FRAME_BYTES_MAX)
         return fail(E_CHILD, "a child process announced a frame of %llu bytes; the limit is %d",
@@ -78,7 +78,7 @@ enum status frame_decode(const char *bytes, size_t length, json_t **message, siz
      * prints text. */
     size_t seen = length < sizeof magic ? length : sizeof magic;
     if (memcmp(bytes, magic, seen) != 0)
-        return fail(E_CHILD, "a child process sent bytes that are no message of this program");
+        return fail(E_CHILD, "a child process sent bytes that are not a frame");
     if (length < FRAME_HEADER) return OK;
     size_t payload = 0;
     enum status st = read_header(bytes, &payload);
