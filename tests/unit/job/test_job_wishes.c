@@ -250,21 +250,16 @@ TEST(a_search_that_falls_back_to_local_search_is_noted)
     assert_non_null(strstr(notes(SHAPE), "local search goes on"));
 }
 
-int main(int argc, char **argv)
-{
-    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        JOB_TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinned),
-        JOB_TEST(a_pin_that_computes_wrong_is_refused_and_the_winner_stays),
-        JOB_TEST(what_is_excluded_is_not_chosen_until_it_is_included),
-        JOB_TEST(what_is_pinned_cannot_be_excluded_before_it_is_unpinned),
-        JOB_TEST(a_pin_may_lie_outside_of_the_space),
-        JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
-        JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
-        JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
-        JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
-        JOB_TEST(a_search_that_falls_back_to_local_search_is_noted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinned),
+    JOB_TEST(a_pin_that_computes_wrong_is_refused_and_the_winner_stays),
+    JOB_TEST(what_is_excluded_is_not_chosen_until_it_is_included),
+    JOB_TEST(what_is_pinned_cannot_be_excluded_before_it_is_unpinned),
+    JOB_TEST(a_pin_may_lie_outside_of_the_space),
+    JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
+    JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
+    JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
+    JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
+    JOB_TEST(a_search_that_falls_back_to_local_search_is_noted),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
