@@ -78,14 +78,13 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
                                    bool *added)
 {
     struct binder b = db_bind(
-        db,
-        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-        ", pinned) "
-        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
-        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23 "
-        "FROM " DECISION_VALUES " x "
-        "WHERE true "
-        "ON CONFLICT (hash) DO NOTHING");
+        db, "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
+            ", pinned) "
+            "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE
+            ", " DB_DECISION_CONTENT "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23 "
+            "FROM " DECISION_VALUES " x "
+            "WHERE true "
+            "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, decision);
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
