@@ -134,6 +134,25 @@ enum status db_next_decision(struct db *db, int64_t *decision)
     return db_integer(db, &b, decision, "number a decision");
 }
 
+enum status db_decision_continues(struct db *db, int64_t decision_id, const char *command, bool *same)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t found = 0;
+    enum status st = db_prepare(db,
+                                "SELECT r.how IS NOT 'finished' AND r.command = ?2 "
+                                "FROM decisions d "
+                                "JOIN runs r ON r.id = d.run_id "
+                                "WHERE d.id = ?1",
+                                &stmt);
+    if (st) return st;
+    struct binder b = bind_start(stmt);
+    bind_int(&b, decision_id);
+    bind_text(&b, command);
+    st = db_integer(db, &b, &found, "look for the run of a decision");
+    *same = found != 0;
+    return st;
+}
+
 /* A measured winner exists for this key: a prediction does not replace it. */
 static enum status measured_stands(struct db *db, int64_t run_id, int64_t problem_id, bool cold,
                                    int64_t *stands)

@@ -22,7 +22,8 @@ struct replay {
     int strategies;
     size_t pending[LIST_MAX];
     int pendings;
-    int64_t seeds, limit;
+    int64_t seeds, limit, at;
+    double noise_percent;
     bool to_end, order;
     const char *from;
     int64_t from_trials;         /* of each of its spaces; 0: all */
@@ -49,6 +50,13 @@ static const char text[] =
     "--to-end continues until the strategy expects no more gain, as tune does without --budget, and adds the "
     "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
     "has no expectation, so its columns stay empty.\n"
+    "\n"
+    "--at N shows in the same columns what was reached after N evaluations, however early the levels were.\n"
+    "\n"
+    "--noise PERCENT makes the times vary that a strategy is told, as measured ones do; what it has found is "
+    "judged by the recorded times. For each row a line says how many searches evaluated other candidates "
+    "when "
+    "repeated with the same seed and other noise.\n"
     "\n"
     "--from FILE begins with what is learned from the spaces of that file, as tune learns from the trials of "
     "other problems in the database: of our own trials from those of other problems of the same type on the "
@@ -106,6 +114,16 @@ static enum status set_pending(void *self, const struct command_option *option, 
     return st;
 }
 
+static enum status set_noise(void *self, const struct command_option *option, char *value)
+{
+    struct replay *r = self;
+    char *end;
+    r->noise_percent = strtod(value, &end);
+    if (end == value || *end || !(r->noise_percent >= 0 && r->noise_percent <= 10))
+        return fail(E_USAGE, "--%s '%.40s' is not a number of per cent in 0..10", option->name, value);
+    return OK;
+}
+
 static enum status check_options(void *self)
 {
     const struct replay *r = self;
@@ -125,6 +143,10 @@ static const struct command_option options[] = {
      OPTION_WHOLE(struct replay, limit, 1, INT32_MAX)},
     {"to-end", 0, NULL, "continue until the strategy expects no more gain",
      OPTION_FLAG(struct replay, to_end)},
+    {"at", 0, "N", "continue until N evaluations and show what was reached",
+     OPTION_WHOLE(struct replay, at, 1, INT32_MAX)},
+    {"noise", 0, "PERCENT", "standard deviation of the times that a strategy is told (0)",
+     OPTION_CALL(set_noise)},
     {.name = "from",
      .value = "FILE",
      .about = "begin with what the trials of this file teach",
@@ -180,10 +202,22 @@ static enum status search_all(struct replay *r, const struct replay_space *space
                               size_t pending, struct sums *sums)
 {
     const size_t seeds = (size_t)r->seeds;
+    size_t others = 0;
     for (size_t seed = 0; seed < seeds; seed++) {
-        struct replay_run run;
-        enum status st = replay_search(space, strategy, seed, pending, (size_t)r->limit, r->to_end, &run);
+        struct replay_run run, again;
+        struct replay_options o = {.pending = pending,
+                                   .limit = (size_t)(r->at ? r->at : r->limit),
+                                   .to_end = r->to_end,
+                                   .at = (size_t)r->at,
+                                   .noise = 0.01 * r->noise_percent,
+                                   .noise_seed = seed};
+        enum status st = replay_search(space, strategy, seed, &o, &run);
         if (st) return st;
+        if (o.noise > 0) {
+            o.noise_seed = seed + seeds;
+            if ((st = replay_search(space, strategy, seed, &o, &again))) return st;
+            others += again.path != run.path;
+        }
         for (int s = 0; s < REPLAY_SHARES; s++)
             sums->needed[(size_t)s * seeds + seed] = fmin(run.evaluations[s], NEVER);
         sums->ended[seed] = fmin(run.ended, NEVER);
@@ -191,6 +225,9 @@ static enum status search_all(struct replay *r, const struct replay_space *space
         sums->host_us[seed] = run.host_us;
         if (run.note[0]) print_line(stderr, "tune: %s, seed %zu: %s", strategy, seed, run.note);
     }
+    if (r->noise_percent > 0)
+        print_line(stderr, "tune: %s, pending %zu: %zu of %zu searches evaluate others with other noise",
+                   strategy, pending, others, seeds);
     return OK;
 }
 
@@ -210,7 +247,7 @@ static void show_row(struct replay *r, const struct replay_space *space, const c
         table_number(r->table, quantile(of, seeds, 0.25));
         table_number(r->table, quantile(of, seeds, 0.75));
     }
-    const double end = r->to_end ? quantile(sums->ended, seeds, 0.5) : (double)NAN;
+    const double end = r->to_end || r->at > 0 ? quantile(sums->ended, seeds, 0.5) : (double)NAN;
     table_number(r->table, end);
     table_number(r->table, isnan(end) ? end : stats_median(sums->reached, seeds));
     table_number(r->table, isnan(end) ? end : stats_quantile(sums->reached, seeds, 0));

@@ -34,6 +34,14 @@ static void shuffle(struct table_of_times *t, size_t count, uint64_t seed)
     }
 }
 
+/* A sum of twelve: near enough to a normal deviation. */
+static double normal(uint64_t *random)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += (double)(stats_random(random) >> 11) * 0x1p-53;
+    return sum;
+}
+
 static double cpu_us(void)
 {
     struct timespec t;
@@ -41,32 +49,36 @@ static double cpu_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-static bool is_over(const struct replay_run *run, bool to_end)
+static bool is_over(const struct replay_run *run, const struct replay_options *o)
 {
+    if (o->at > 0) return isfinite(run->ended);
     for (int s = 0; s < REPLAY_SHARES; s++)
         if (isinf(run->evaluations[s])) return false;
-    return !to_end || isfinite(run->ended);
+    return !o->to_end || isfinite(run->ended);
 }
 
 /* queue has room for all candidates. */
 static void drive(struct search *search, const struct replay_space *space, const double *time_us,
-                  size_t pending, size_t limit, bool to_end, size_t *queue, struct replay_run *run)
+                  const struct replay_options *o, size_t *queue, struct replay_run *run)
 {
+    uint64_t random = o->noise_seed;
     size_t asked = 0, told = 0;
     double best_us = INFINITY;
     for (int s = 0; s < REPLAY_SHARES; s++) run->evaluations[s] = INFINITY;
     run->ended = INFINITY;
     const double before = cpu_us();
-    while (told < limit && !is_over(run, to_end)) {
-        while (asked - told < pending && search_next(search, &queue[asked]) == SEARCH_TRY) asked++;
+    while (told < o->limit && !is_over(run, o)) {
+        while (asked - told < o->pending && search_next(search, &queue[asked]) == SEARCH_TRY) asked++;
         if (told == asked) break;
         const size_t index = queue[told++];
         best_us = fmin(best_us, time_us[index]);
         for (int s = 0; s < REPLAY_SHARES; s++)
             if (isinf(run->evaluations[s]) && best_us * replay_share[s] <= space->best_us)
                 run->evaluations[s] = (double)told;
-        search_tell(search, index, time_us[index]);
-        if (isinf(run->ended) && search_satisfied(search)) {
+        run->path = (run->path ^ index) * 0x100000001b3u;
+        search_tell(search, index, time_us[index] * (1 + o->noise * normal(&random)));
+        const bool ended = o->at > 0 ? told == o->at || told == space->count : search_satisfied(search);
+        if (isinf(run->ended) && ended) {
             run->ended = (double)told;
             run->reached = space->best_us / best_us;
         }
@@ -75,7 +87,7 @@ static void drive(struct search *search, const struct replay_space *space, const
 }
 
 enum status replay_search(const struct replay_space *space, const char *strategy, uint64_t seed,
-                          size_t pending, size_t limit, bool to_end, struct replay_run *run)
+                          const struct replay_options *options, struct replay_run *run)
 {
     const size_t count = space->count;
     struct table_of_times t = {.config = malloc(count * sizeof *t.config),
@@ -92,7 +104,7 @@ enum status replay_search(const struct replay_space *space, const char *strategy
         st = search_start(strategy, t.config, count, space->predicted_us, seed, &search);
     }
     if (!st) {
-        drive(search, space, t.time_us, pending, limit, to_end, queue, run);
+        drive(search, space, t.time_us, options, queue, run);
         const char *note = search_note(search);
         snprintf(run->note, sizeof run->note, "%s", note ? note : "");
     }

@@ -86,6 +86,11 @@ void job_close(struct job *job)
     free(job);
 }
 
+void job_defend(struct job *job, const struct config *winner)
+{
+    job->defender = *winner;
+}
+
 enum status job_begin(struct job *job, int worker, double share_s)
 {
     job->worker = worker;
@@ -183,7 +188,12 @@ static enum status send_prepare(struct job *job)
 {
     const struct tune_options *o = job->env->options;
     bool *warm = &job->env->warm[job->worker];
-    double warm_s = fmin(*warm ? REWARM_MOST_S : WARM_MOST_S, WARM_SHARE * job->share_s);
+    double warm_s = fmin(REWARM_MOST_S, WARM_SHARE * job->share_s);
+    if (!*warm) {
+        /* The first slice is short, but this lasts for the whole run. */
+        warm_s = fmin(WARM_MOST_S, WARM_SHARE * fmax(job->share_s, job->env->even_s));
+        job->warming = job->env->even_s > 0;
+    }
     *warm = true;
     return job_ask(job, ASKED_PREPARE, request_prepare(&job->problem, o->cold, o->seed, warm_s),
                    CHILDREN_PREPARE_S);
@@ -200,6 +210,8 @@ static void prepare_answered(struct job *job, const json_t *answer)
     }
     job->prepared = true;
     job->prepare_failures = 0;
+    if (job->warming) job->share_s += now_s() - job->sent_s;
+    job->warming = false;
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     const char *rival = json_string_value(json_object_get(answer, "rival"));
     snprintf(job->rival, sizeof job->rival, "%s", rival && job->anchor_us > 0 ? rival : "");
@@ -247,6 +259,8 @@ enum status job_step(struct job *job)
     }
     if (job->phase == PHASE_SEARCH && search_is_over(job)) {
         say_end(job);
+        job->result.exhausted = search_is_exhausted(job);
+        job->result.gain = search_gain(job->search);
         if (!(st = keep_note(job))) st = race_call(job);
     }
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);

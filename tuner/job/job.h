@@ -26,6 +26,7 @@ struct job_env {
     const struct space *space;
     const struct tune_options *options;
     int waiting;                     /* problems that could use the time that one leaves over */
+    double even_s;                   /* an even division of the budget; 0 unless it is given in slices */
     double check_s;                  /* the longest check of a winner so far */
     bool warm[CHILDREN_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
 };
@@ -48,12 +49,18 @@ struct job_result {
     size_t hints;                /* candidates that go first, from winners of similar problems */
     struct recalled recalled;
     double raw, seconds;
+    bool exhausted; /* the search cannot go on, or need not */
+    double gain;    /* search_gain in the end */
 };
 
 /* Enumerate, order, recall. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
 enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
                      const struct problem *problem, struct job **job);
 void job_close(struct job *job); /* takes NULL */
+
+/* This one of its candidates, if it has been tried, is among the finalists: the winner of a search that is
+ * continued. */
+void job_defend(struct job *job, const struct config *winner);
 
 /* Lend it a worker for about share_s seconds. What other problems have won since it was opened is taken as
  * hints. Errors: those of the database, E_MEMORY. */

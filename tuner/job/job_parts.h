@@ -45,7 +45,7 @@ struct job {
 
     int worker;
     double began_s, share_s;
-    bool prepared, stopping;
+    bool prepared, stopping, warming; /* warming: for all slices, not at the cost of this one */
     int prepare_failures;
     double anchor_us;              /* the rival, as the preparation timed it; 0: there is none */
     char rival[32];                /* its name; "" without */
@@ -64,6 +64,7 @@ struct job {
     size_t failures[VERDICT_COUNT];
     char trouble[256]; /* the last failure, for who has only one candidate */
 
+    struct config defender; /* job_defend; template NULL: none */
     struct final_race final_race;
     struct race_plan plan;
     int choice; /* ASKED_CHECK */
@@ -79,6 +80,7 @@ void job_end(struct job *job, enum job_how how, const char *format, ...)
 
 /* job_trial.c */
 bool search_is_over(const struct job *job);
+bool search_is_exhausted(const struct job *job);   /* more time would not help */
 enum status trial_settle_unbuilt(struct job *job); /* candidates that the compiler refused or that spill */
 enum status trial_send(struct job *job);
 enum status trial_answered(struct job *job, const json_t *answer);

@@ -18,6 +18,18 @@
 
 /* ---- the finalists ---- */
 
+/* A winner loses to nothing but a race: in the place of the slowest finalist, if it is not one itself. */
+static void add_defender(struct job *job, size_t *best, int count)
+{
+    if (!job->defender.template) return;
+    for (int i = 0; i < count; i++)
+        if (config_equal(&job->field.config[best[i]], &job->defender)) return;
+    for (size_t i = 0; i < job->field.count; i++)
+        if (config_equal(&job->field.config[i], &job->defender) && job->field.time_us[i] > 0 &&
+            isfinite(job->field.time_us[i]))
+            best[count - 1] = i;
+}
+
 enum status race_call(struct job *job)
 {
     double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
@@ -33,6 +45,7 @@ enum status race_call(struct job *job)
         job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable", job->result.tried);
         return OK;
     }
+    add_defender(job, best, count);
     for (int i = 0; i < count; i++) {
         const struct kernel_key kernel =
             kernel_key_of(&job->field.config[best[i]], &job->problem, job->context.gpu.arch);

@@ -31,16 +31,21 @@ static bool has_converged(const struct job *job)
            budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s);
 }
 
-bool search_is_over(const struct job *job)
+bool search_is_exhausted(const struct job *job)
 {
-    if (job->asked == ASKED_TRIAL) return false;
     int64_t limit = job->env->options->max_trials;
     bool enough = limit > 0 && job->result.tried >= (size_t)limit;
     bool all = job->search_over && job->ahead_count == 0;
     bool satisfied = job->env->options->budget_s == 0 && search_satisfied(job->search);
+    return enough || all || satisfied;
+}
+
+bool search_is_over(const struct job *job)
+{
+    if (job->asked == ASKED_TRIAL) return false;
     /* However short the budget, one candidate gets its chance. */
     bool late = now_s() >= search_end_s(job) && (job->result.trials > 0 || job->best_us > 0);
-    return enough || all || late || satisfied || has_converged(job);
+    return search_is_exhausted(job) || late || has_converged(job);
 }
 
 /* ---- what became of a candidate ---- */

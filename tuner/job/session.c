@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
+#include "slices.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdio.h>
@@ -22,16 +23,24 @@ struct gpu_slot {
     size_t now_at, next_at; /* their problems */
 };
 
+/* A problem that has a winner and waits for a further slice is WAITING, too. */
 enum turn { WAITING, TAKEN, ENDED };
+
+struct lot {
+    enum turn turn;
+    struct slice_history history;
+};
 
 struct state {
     struct session *s;
     struct job_env env;
     struct gpu_slot *slot;
     int slots;
-    enum turn *turn; /* of each problem */
+    struct lot *lot; /* of each problem */
     int ended;
     double began_s, budget_s;
+    double even_s; /* what an even division of the budget gives each problem */
+    bool slices;
     bool stopping;
     char gone_reason[OUTCOME_DETAIL_MAX];
 };
@@ -71,7 +80,7 @@ static double left_s(const struct state *x)
 
 static void settle(struct state *x, size_t at)
 {
-    x->turn[at] = ENDED;
+    x->lot[at].turn = ENDED;
     x->ended++;
 }
 
@@ -105,6 +114,17 @@ static enum status look_up(struct state *x, const struct gpu_slot *slot, size_t 
         return OK;
     }
     snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.base.when);
+    const size_t tried = (size_t)result->winner.trials;
+    const int64_t limit = x->s->options->max_trials;
+    const bool all = (int64_t)tried >= result->winner.legal_count || (limit > 0 && (int64_t)tried >= limit);
+    bool continues = false;
+    if (x->slices && !all)
+        st = db_decision_continues(x->s->db, result->winner.decision_id, x->s->options->command, &continues);
+    if (st) return st;
+    if (continues) { /* its first slice was that run's */
+        slice_ended(&x->lot[at].history, SLICE_FIRST_S, result->winner.base.time_us, tried, (double)NAN);
+        return OK;
+    }
     char text[PROBLEM_TEXT_MAX];
     problem_format(&x->s->options->problems[at], text);
     report_say(x->env.report, "%s: skipped, its winner of %s is up to date (%d trials; --again searches on)",
@@ -130,27 +150,59 @@ static void say_opened(struct state *x, const struct gpu_slot *slot, const struc
     if (*hints) report_say(x->env.report, "    %s", hints);
 }
 
+static void say_continued(struct state *x, const struct job *job)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(job_problem(job), text);
+    report_say(x->env.report, "%s: the search goes on (%zu trials so far)", text, job_result(job)->tried);
+}
+
+/* Of those that nobody works on, the one whose next slice promises most; of equals the first. */
+static bool choose(const struct state *x, size_t *at)
+{
+    const bool again = slice_is_worth_beginning(x->even_s, left_s(x));
+    double most = -1;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        const struct lot *lot = &x->lot[i];
+        if (lot->turn != WAITING || (lot->history.spent_s > 0 && !again)) continue;
+        const double promise = slice_promise(&lot->history, x->even_s, left_s(x));
+        if (promise <= most) continue;
+        most = promise;
+        *at = i;
+    }
+    return most >= 0;
+}
+
+/* Nothing is legal: the problem's fault, not ours. */
+static void give_up(struct state *x, size_t at, const struct gpu *gpu)
+{
+    struct job_result *result = &x->s->results[at];
+    result->how = JOB_FRUITLESS;
+    result->winner.gpu = *gpu;
+    snprintf(result->why, sizeof result->why, "%s", status_text());
+    settle(x, at);
+}
+
 /* The next problem for a GPU, or no job if there is none left. */
 static enum status deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at)
 {
     *job = NULL;
-    for (size_t i = 0; i < x->s->options->problem_count; i++) {
-        if (x->turn[i] != WAITING) continue;
-        enum status st = look_up(x, slot, i);
+    while (choose(x, at)) {
+        const bool begun = x->lot[*at].history.spent_s > 0;
+        enum status st = begun ? OK : look_up(x, slot, *at);
         if (st) return st;
-        if (x->turn[i] == ENDED) continue;
-        st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[i], job);
-        if (st == E_ABSENT) { /* nothing is legal: the problem's fault, not ours */
-            x->s->results[i].how = JOB_FRUITLESS;
-            x->s->results[i].winner.gpu = slot->context.gpu;
-            snprintf(x->s->results[i].why, sizeof x->s->results[i].why, "%s", status_text());
-            settle(x, i);
+        if (x->lot[*at].turn == ENDED) continue;
+        if (!begun && x->lot[*at].history.spent_s > 0) continue; /* others promise more, perhaps */
+        st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[*at], job);
+        if (st == E_ABSENT) {
+            give_up(x, *at, &slot->context.gpu);
             continue;
         }
         if (st) return st;
-        say_opened(x, slot, *job);
-        x->turn[i] = TAKEN;
-        *at = i;
+        job_defend(*job, &x->s->results[*at].winner.config);
+        if (begun) say_continued(x, *job);
+        else say_opened(x, slot, *job);
+        x->lot[*at].turn = TAKEN;
         return OK;
     }
     return OK;
@@ -159,7 +211,7 @@ static enum status deal(struct state *x, struct gpu_slot *slot, struct job **job
 /* Nobody works on it yet. */
 static bool is_ahead(const struct state *x, size_t at)
 {
-    bool ahead = x->turn[at] == WAITING;
+    bool ahead = x->lot[at].turn == WAITING;
     for (int slot = 0; slot < x->slots; slot++) ahead |= x->slot[slot].next && x->slot[slot].next_at == at;
     return ahead;
 }
@@ -186,9 +238,20 @@ static double share_s(const struct state *x, const struct gpu_slot *slot)
     return budget_weighted_share(left_s(x), weight, weights, unfinished, slots_alive(x));
 }
 
+static void drop_next(struct state *x, struct gpu_slot *slot)
+{
+    if (!slot->next) return;
+    x->lot[slot->next_at].turn = WAITING;
+    job_close(slot->next);
+    slot->next = NULL;
+}
+
 /* Begin the next job of a GPU that has none. */
 static enum status begin(struct state *x, struct gpu_slot *slot)
 {
+    if (slot->next && x->lot[slot->next_at].history.spent_s > 0 &&
+        !slice_is_worth_beginning(x->even_s, left_s(x)))
+        drop_next(x, slot);
     if (slot->next) {
         slot->now = slot->next;
         slot->now_at = slot->next_at;
@@ -197,16 +260,17 @@ static enum status begin(struct state *x, struct gpu_slot *slot)
         enum status st = deal(x, slot, &slot->now, &slot->now_at);
         if (st || !slot->now) return st;
     }
-    return job_begin(slot->now, slot->worker, share_s(x, slot));
+    const double seconds =
+        x->slices ? slice_length_s(&x->lot[slot->now_at].history, x->even_s, left_s(x)) : share_s(x, slot);
+    return job_begin(slot->now, slot->worker, seconds);
 }
 
 /* One sentence on how a problem ended. */
-static void say_ended(struct state *x, const struct job *job)
+static void say_ended(struct state *x, const struct job_result *r)
 {
-    const struct job_result *r = job_result(job);
     const struct db_winner *w = &r->winner;
     char text[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX], time[32], took[32];
-    problem_format(job_problem(job), text);
+    problem_format(&w->base.problem, text);
     if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED)
         report_say(x->env.report, "%s: no winner: %s", text, r->why);
     if (r->how != JOB_TUNED) return;
@@ -222,27 +286,37 @@ static void say_ended(struct state *x, const struct job *job)
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }
 
+/* A slice adds to those before it, and takes no winner away. It goes on while the search could and there is
+ * time. */
+static void take_result(struct state *x, size_t at, const struct job_result *r)
+{
+    struct job_result *all = &x->s->results[at];
+    struct slice_history *history = &x->lot[at].history;
+    const bool again = history->spent_s > 0, won = r->how == JOB_TUNED;
+    const bool faster = !again || r->winner.base.time_us < all->winner.base.time_us;
+    const struct job_result before = *all;
+    if (won || !again) *all = *r;
+    if (again) {
+        all->trials = before.trials + r->trials;
+        all->seconds = before.seconds + r->seconds;
+    }
+    if (faster || !won) say_ended(x, won || !again ? all : r);
+    if (won) slice_ended(history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
+    if (x->slices && won && !r->exhausted && !x->stopping) x->lot[at].turn = WAITING;
+    else settle(x, at);
+}
+
 static void close_ended(struct state *x, struct gpu_slot *slot)
 {
     const struct job_result *r = job_result(slot->now);
     x->s->trials += r->trials;
     if (r->how == JOB_ORPHANED && slots_alive(x) > 0 && !x->stopping) {
-        x->turn[slot->now_at] = WAITING;
+        x->lot[slot->now_at].turn = WAITING;
     } else {
-        x->s->results[slot->now_at] = *r;
-        settle(x, slot->now_at);
-        say_ended(x, slot->now);
+        take_result(x, slot->now_at, r);
     }
     job_close(slot->now);
     slot->now = NULL;
-}
-
-static void drop_next(struct state *x, struct gpu_slot *slot)
-{
-    if (!slot->next) return;
-    x->turn[slot->next_at] = WAITING;
-    job_close(slot->next);
-    slot->next = NULL;
 }
 
 /* ---- one turn of the loop ---- */
@@ -264,6 +338,14 @@ static enum status feed_compilers(struct state *x)
     return OK;
 }
 
+/* Whoever is being searched promises less after this slice; by how much is not known yet. */
+static bool another_is_next(const struct state *x, size_t now)
+{
+    size_t at;
+    return choose(x, &at) && slice_promise(&x->lot[at].history, x->even_s, left_s(x)) >=
+                                 0.5 * slice_promise(&x->lot[now].history, x->even_s, left_s(x));
+}
+
 /* Compilers with nothing to do start on the problem that comes next: not too early, for opening it takes a
  * moment, and winners found meanwhile are hints. */
 static enum status look_ahead(struct state *x)
@@ -271,6 +353,7 @@ static enum status look_ahead(struct state *x)
     for (int i = 0; i < x->slots && !x->stopping; i++) {
         struct gpu_slot *slot = &x->slot[i];
         if (slot->gone || !slot->now || slot->next || !job_half_done(slot->now)) continue;
+        if (x->slices && !another_is_next(x, slot->now_at)) continue;
         if (children_idle_compilers(x->s->children) < children_compilers(x->s->children)) return OK;
         enum status st = deal(x, slot, &slot->next, &slot->next_at);
         if (st) return st;
@@ -298,13 +381,22 @@ static enum status step_lanes(struct state *x, bool *working, bool *changed)
     return OK;
 }
 
+/* Problems that have a winner, or never will. */
+static int answered(const struct state *x)
+{
+    int count = x->ended;
+    for (size_t i = 0; i < x->s->options->problem_count; i++)
+        count += x->lot[i].turn != ENDED && x->lot[i].history.spent_s > 0;
+    return count;
+}
+
 static void show_progress(struct state *x)
 {
     struct progress progress[CHILDREN_WORKERS_MAX];
     int count = 0;
     for (int i = 0; i < x->slots; i++)
         if (x->slot[i].now) job_progress(x->slot[i].now, &progress[count++]);
-    if (count) report_progress(x->env.report, progress, count, x->ended, left_s(x), false);
+    if (count) report_progress(x->env.report, progress, count, answered(x), left_s(x), false);
 }
 
 static enum status interrupt(struct state *x)
@@ -368,8 +460,8 @@ static enum status open_state(struct state *x)
     struct session *s = x->s;
     size_t problems = s->options->problem_count;
     x->slot = calloc((size_t)s->worker_count, sizeof *x->slot);
-    x->turn = calloc(problems, sizeof *x->turn);
-    if (!x->slot || !x->turn) return fail(E_MEMORY, "out of memory for the run");
+    x->lot = calloc(problems, sizeof *x->lot);
+    if (!x->slot || !x->lot) return fail(E_MEMORY, "out of memory for the run");
     x->env = (struct job_env){.children = s->children, .db = s->db, .space = s->space, .options = s->options};
     int64_t recovered = 0;
     enum status st = builds_open(&x->env.builds);
@@ -393,14 +485,23 @@ static void keep_unfinished(struct state *x, enum status st)
         drop_next(x, slot);
         if (!slot->now) continue;
         struct job_result *result = &x->s->results[slot->now_at];
-        *result = *job_result(slot->now);
-        job_best(slot->now, &result->winner);
-        x->s->trials += result->trials;
-        result->how = st == E_INTERRUPTED ? JOB_INTERRUPTED : JOB_FRUITLESS;
-        if (!*result->why) snprintf(result->why, sizeof result->why, "the run ended");
+        x->s->trials += job_result(slot->now)->trials;
+        if (x->lot[slot->now_at].history.spent_s <= 0) {
+            *result = *job_result(slot->now);
+            job_best(slot->now, &result->winner);
+            result->how = st == E_INTERRUPTED ? JOB_INTERRUPTED : JOB_FRUITLESS;
+            if (!*result->why) snprintf(result->why, sizeof result->why, "the run ended");
+        }
         job_abandon(slot->now);
         job_close(slot->now);
     }
+}
+
+/* The time is over, or no GPU is left. */
+static void settle_begun(struct state *x)
+{
+    for (size_t i = 0; i < x->s->options->problem_count; i++)
+        if (x->lot[i].turn == WAITING && x->lot[i].history.spent_s > 0) settle(x, i);
 }
 
 enum status session_run(struct session *s)
@@ -414,7 +515,13 @@ enum status session_run(struct session *s)
     x.budget_s = o->budget_s > 0
                      ? o->budget_s
                      : BUDGET_DEFAULT_S * ceil((double)o->problem_count / fmax(1, s->worker_count));
+    x.even_s = budget_share(x.budget_s, (int)o->problem_count, s->worker_count);
+    x.slices = slices_fit(x.even_s, o->problem_count, s->worker_count);
+    x.env.even_s = x.slices ? x.even_s : 0;
+    for (size_t i = 0; !st && i < o->problem_count; i++)
+        x.lot[i].history.worth = o->weights ? o->weights[i] : 1;
     if (!st) st = loop(&x);
+    if (!st) settle_begun(&x);
     if (!st && x.stopping) st = fail(E_INTERRUPTED, "interrupted; everything finished is kept");
     if (!st && x.ended < (int)o->problem_count)
         st = fail(E_GPU, "no GPU is left to work on: %s", x.gone_reason);
@@ -433,6 +540,6 @@ enum status session_run(struct session *s)
     report_close(x.env.report);
     builds_close(x.env.builds);
     free(x.slot);
-    free(x.turn);
+    free(x.lot);
     return st ? fail(st, "%s", sentence) : OK;
 }

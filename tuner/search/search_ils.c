@@ -29,6 +29,9 @@ enum {
     KICKS_MOST = 4,
 };
 
+/* Less is noise: a walk that followed it would take another path each time. */
+static const double worth = 0.002;
+
 struct descent {
     size_t centre; /* NEIGHBOURS_NONE: needs a new start */
     size_t list[NEIGHBOURS_MAX];
@@ -116,6 +119,11 @@ static void list_kind(struct ils *s, struct descent *w, enum neighbour_kind kind
     if (kind >= NEIGHBOUR_PAIR && w->length > COUPLED_MAX) w->length = COUPLED_MAX;
 }
 
+static bool is_faster(const struct ils *s, size_t candidate, size_t than)
+{
+    return s->seen[candidate].time_us < (1 - worth) * s->seen[than].time_us;
+}
+
 static void move_to(struct ils *s, struct descent *w, size_t centre)
 {
     w->centre = centre;
@@ -134,7 +142,7 @@ static size_t next_neighbour(struct ils *s, struct descent *w)
         }
         size_t candidate = w->list[w->at++];
         if (!s->seen[candidate].asked) return candidate;
-        if (s->seen[candidate].time_us < s->seen[w->centre].time_us) move_to(s, w, candidate);
+        if (is_faster(s, candidate, w->centre)) move_to(s, w, candidate);
     }
 }
 
@@ -214,13 +222,12 @@ static void tell(void *self, size_t index, double time_us)
     bool first = isnan(s->seen[index].time_us);
     s->seen[index].asked = true;
     s->seen[index].time_us = time_us;
-    if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || time_us < s->seen[s->best].time_us))
-        s->best = index;
+    if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || is_faster(s, index, s->best))) s->best = index;
     int owner = s->seen[index].owner;
     if (owner < 0 || !first) return;
     struct descent *w = &s->walk[owner];
     w->pending--;
-    if (w->centre != NEIGHBOURS_NONE && time_us < s->seen[w->centre].time_us) move_to(s, w, index);
+    if (w->centre != NEIGHBOURS_NONE && is_faster(s, index, w->centre)) move_to(s, w, index);
 }
 
 const struct search_strategy search_ils = {

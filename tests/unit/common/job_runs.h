@@ -28,8 +28,8 @@ int clean_up(void **state); /* with the variables that tell the fake children wh
 /* The path of a file of the test's folder: t.db, out, err, log, cache. The next seven calls leave it be. */
 char *in_folder(const char *name);
 
-/* Words separated by blanks are added to what all runs share; ~ is a blank within a word. tune waits, and gives the exit code; start and
- * wait_exit are its two halves, minus the signal if one ended it. */
+/* Words separated by blanks are added to what all runs share; ~ is a blank within a word. tune waits, and
+ * gives the exit code; start and wait_exit are its two halves, minus the signal if one ended it. */
 int tune(const char *words);
 pid_t start(const char *words);
 pid_t start_until(const char *words, const char *verb, int times); /* waits for the log */

@@ -281,6 +281,54 @@ TEST(a_budget_is_shared_by_the_problems_of_a_suite)
     assert_true(first < 3 * second && second < 3 * first);
 }
 
+#define SUITE "--shape " SHAPE " --shape " SHAPE2 " --shape 768x768x768"
+
+TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on)
+{
+    setenv("FAKE_TRIAL_MS", "15", 1); /* all of them would take 4 s */
+    double from = now_s();
+    assert_int_equal(tune("--max-trials 150 " SUITE), 0);
+    assert_true(now_s() - from < 60);
+    const char *first = strstr(text_of("err"), "768x768x768: tuned"),
+               *again = strstr(text_of("err"), "the search goes on");
+    assert_true(first && again && first < again);
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) {
+        struct census *all = census(shapes[i], NULL);
+        assert_int_equal(all->total, 150);
+        assert_int_equal(all->twice, 0);
+        assert_true(winner_of(shapes[i]).base.time_us <= all->best_us * 1.006);
+    }
+    assert_true(count_log("verify") > 3);
+    assert_clean_db();
+}
+
+/* Killed when all have their first winners: the same command goes on with the searches, another does not. */
+TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made)
+{
+    setenv("FAKE_TRIAL_MS", "15", 1);
+    pid_t pid = start(SUITE);
+    while (count_log("verify") < 3) usleep(5000);
+    usleep(300000);
+    kill(pid, SIGKILL);
+    wait_exit(pid);
+    assert_true(winner_of("768x768x768").base.time_us > 0);
+    int before = count_log("trial");
+    assert_int_equal(tune("--max-trials 30 " SUITE), 0);
+    assert_said("skipped");
+    assert_int_equal(count_log("trial"), before);
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("the search goes on");
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) { /* the trial that was killed is made again */
+        struct census *all = census(shapes[i], NULL);
+        assert_true(all->twice <= 1 && all->total - all->twice == LEGAL);
+    }
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("skipped");
+    assert_clean_db();
+}
+
 TEST(however_short_the_budget_one_candidate_is_tried)
 {
     setenv("FAKE_PREPARE_MS", "300", 1);
@@ -298,7 +346,7 @@ TEST(two_gpus_work_on_different_problems)
     assert_int_equal(
         tune("--gpus all --shape " SHAPE " --shape " SHAPE2 " --shape 2048x2048x2048 --shape 768x768x768"),
         0);
-    assert_int_equal(count_log("prepare"), 4);
+    assert_true(count_log("prepare") >= 4);
     assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
     assert_int_equal(census("2048x2048x2048", NULL)->total, LEGAL);
     assert_true(winner_of("768x768x768").base.time_us > 0);
@@ -411,6 +459,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
+    JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
+    JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(two_gpus_work_on_different_problems),
     JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),

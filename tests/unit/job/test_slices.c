@@ -1,0 +1,86 @@
+/* Slices: which problem is next, and for how long, from numbers alone. */
+#include "unit.h"
+
+#include "slices.h"
+
+#include <math.h>
+
+TEST(little_time_or_a_gpu_for_each_problem_makes_one_slice)
+{
+    assert_true(slices_fit(600, 2, 1));
+    assert_false(slices_fit(5, 20, 1));
+    assert_false(slices_fit(600, 2, 2));
+    assert_true(slices_fit(600, 3, 2));
+}
+
+TEST(the_first_slice_is_a_second_and_the_later_ones_double)
+{
+    struct slice_history h = {.worth = 1};
+    assert_true(slice_length_s(&h, 600, 6000) == 1);
+    slice_ended(&h, 1, 100, 20, (double)NAN);
+    assert_true(slice_length_s(&h, 600, 6000) == 60); /* a tenth of its even part at least */
+    slice_ended(&h, 60, 100, 1500, (double)NAN);
+    assert_true(slice_length_s(&h, 600, 6000) == 61);
+    assert_true(slice_length_s(&h, 600, 100) == 100); /* what would be left is too short for another */
+    assert_true(slice_length_s(&h, 600, -1) == 0);
+}
+
+TEST(who_has_no_winner_goes_first_then_who_promises_more_by_use)
+{
+    struct slice_history none = {.worth = 0.01}, gained = {.worth = 1}, still = {.worth = 1}, used;
+    slice_ended(&gained, 60, 100, 1000, (double)NAN);
+    slice_ended(&still, 60, 100, 1000, (double)NAN);
+    slice_ended(&gained, 60, 90, 2000, (double)NAN);
+    slice_ended(&still, 60, 100, 2000, (double)NAN);
+    used = still;
+    used.worth = 1000;
+    assert_true(isinf(slice_promise(&none, 600, 6000)));
+    assert_true(slice_promise(&gained, 600, 6000) > 3 * slice_promise(&still, 600, 6000));
+    assert_true(slice_promise(&used, 600, 6000) > slice_promise(&gained, 600, 6000));
+}
+
+TEST(a_search_that_expects_nothing_promises_nothing)
+{
+    struct slice_history unsure = {.worth = 1}, sure = {.worth = 1};
+    slice_ended(&unsure, 60, 100, 500, (double)NAN);
+    slice_ended(&sure, 60, 100, 500, 1e-9);
+    assert_true(slice_promise(&sure, 600, 6000) < 0.001 * slice_promise(&unsure, 600, 6000));
+}
+
+/* Twenty problems that gain alike get alike; one that is used as much as all others gets more than they. */
+TEST(time_follows_use)
+{
+    enum { PROBLEMS = 20 };
+    struct slice_history h[PROBLEMS];
+    double left = PROBLEMS * 60.0;
+    for (int i = 0; i < PROBLEMS; i++) h[i] = (struct slice_history){.worth = i == 7 ? PROBLEMS - 1 : 1};
+    while (slice_is_worth_beginning(60, left)) {
+        int at = 0;
+        for (int i = 1; i < PROBLEMS; i++)
+            if (slice_promise(&h[i], 60, left) > slice_promise(&h[at], 60, left)) at = i;
+        const double length = slice_length_s(&h[at], 60, left);
+        const size_t tried = (size_t)(25 * (h[at].spent_s + length));
+        slice_ended(&h[at], length, 100 * (1 + 2.0 / (double)tried), tried, (double)NAN);
+        left -= length;
+    }
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        if (i == 7) continue;
+        least = fmin(least, h[i].spent_s);
+        most = fmax(most, h[i].spent_s);
+    }
+    print_message("%.0f s for the one, %.0f to %.0f for the others\n", h[7].spent_s, least, most);
+    assert_true(least > 10 && h[7].spent_s > 2 * most);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(little_time_or_a_gpu_for_each_problem_makes_one_slice),
+        cmocka_unit_test(the_first_slice_is_a_second_and_the_later_ones_double),
+        cmocka_unit_test(who_has_no_winner_goes_first_then_who_promises_more_by_use),
+        cmocka_unit_test(a_search_that_expects_nothing_promises_nothing),
+        cmocka_unit_test(time_follows_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,53 @@
+#include "slices.h"
+
+#include <math.h>
+
+#define LEAST_S      3.0 /* of the later ones: opening, race and check take about half a second */
+#define LEAST_SHARE  0.1 /* of an even division */
+#define EVEN_LEAST_S 8.0 /* below, one slice is all */
+
+/* A search that has tried n candidates gains about FEW_TRIALS / n by trying as many again, and the doubling
+ * after it GROWTH times that (docs/results/search-replay.md). */
+#define FEW_TRIALS 2.0
+#define GAIN_MOST  0.3
+#define GROWTH     0.6
+
+bool slices_fit(double even_s, size_t problems, int gpus)
+{
+    return even_s >= EVEN_LEAST_S && problems > (size_t)gpus;
+}
+
+static double least_s(double even_s)
+{
+    return fmax(LEAST_S, LEAST_SHARE * even_s);
+}
+
+double slice_length_s(const struct slice_history *history, double even_s, double left_s)
+{
+    if (history->spent_s <= 0) return SLICE_FIRST_S;
+    const double least = least_s(even_s), length = fmax(least, history->spent_s);
+    return left_s - length < least ? fmax(left_s, 0) : length;
+}
+
+double slice_promise(const struct slice_history *history, double even_s, double left_s)
+{
+    if (history->spent_s <= 0) return (double)INFINITY;
+    return history->worth * history->expected / fmax(slice_length_s(history, even_s, left_s), 1e-3);
+}
+
+bool slice_is_worth_beginning(double even_s, double left_s)
+{
+    return left_s >= 0.5 * least_s(even_s);
+}
+
+void slice_ended(struct slice_history *history, double seconds, double time_us, size_t tried,
+                 double trial_gain)
+{
+    const double gained = history->spent_s > 0 ? fmax(0, 1 - time_us / history->time_us) : 0;
+    const double usual = fmin(GAIN_MOST, FEW_TRIALS / fmax(1, (double)tried));
+    /* What it has just gained says as much as what searches of this length gain. */
+    history->expected = history->spent_s > 0 ? 0.5 * (usual + GROWTH * gained) : usual;
+    if (!isnan(trial_gain)) history->expected = fmin(history->expected, trial_gain * (double)tried);
+    history->spent_s += seconds;
+    history->time_us = time_us;
+}

@@ -1,0 +1,40 @@
+/* slices.h — which problem is searched next, and for how long, where there is time to come back to problems.
+ *
+ * A search gains most from its first trials: so each problem first gets a second, and a winner in it; after
+ * that the next slice goes to the problem that promises most for its time, by use. A slice takes as long as
+ * all before it, so that races and preparations stay a small part. Pure arithmetic on seconds.
+ */
+#ifndef GT_SLICES_H
+#define GT_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SLICE_FIRST_S 1.0
+
+/* What is known of one problem; zero, but for worth, before its first slice. */
+struct slice_history {
+    double worth;    /* what it is worth against others: its share of a program's time, or 1 */
+    double spent_s;  /* in all slices */
+    double time_us;  /* of its winner */
+    double expected; /* gain of the next slice, as a share of the time */
+};
+
+/* Whether there is time for it. even_s: what an even division of the budget gives each problem. */
+bool slices_fit(double even_s, size_t problems, int gpus);
+
+/* How long the problem's next slice lasts. left_s: of the run. */
+double slice_length_s(const struct slice_history *history, double even_s, double left_s);
+
+/* What a second of the next slice promises; INFINITY before the first. */
+double slice_promise(const struct slice_history *history, double even_s, double left_s);
+
+/* Time is left for a further slice of a problem that has a winner. */
+bool slice_is_worth_beginning(double even_s, double left_s);
+
+/* A slice has ended with a winner. tried: candidates so far; trial_gain: what the strategy expects of the
+ * next trial (NAN: it does not know). */
+void slice_ended(struct slice_history *history, double seconds, double time_us, size_t tried,
+                 double trial_gain);
+
+#endif
