@@ -12,8 +12,8 @@ const struct search_strategy *const search_strategies[] = {&search_ils, &search_
                                                            &search_exhaustive};
 const size_t search_strategy_count = sizeof search_strategies / sizeof *search_strategies;
 
-/* When there is nothing more to expect: for the later half of this search's trials the gain has been little. A
- * surrogate that is wrong expects nothing too early, and the trials that follow set it right: how many it
+/* When there is nothing more to expect: for the later half of this search's trials the gain has been little.
+ * A surrogate that is wrong expects nothing too early, and the trials that follow set it right: how many it
  * takes, and how few after a search that was resumed, was replayed (docs/results/search-replay.md). */
 #define LITTLE_GAIN  0.001
 #define TRIALS_LEAST 300
@@ -24,8 +24,8 @@ struct search {
     const struct search_strategy *strategy;
     void *self;
     size_t count, left; /* candidates neither given nor told */
-    size_t told, own; /* own: without those that were told unasked, which an earlier search has made */
-    size_t quiet;     /* own ones in a row, while little gain was expected */
+    size_t told, own;   /* own: without those that were told unasked, which an earlier search has made */
+    size_t quiet;       /* own ones in a row, while little gain was expected */
     bool *done;
     size_t *suggested; /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;

@@ -59,8 +59,8 @@ const char *search_note(const struct search *search);
 double search_gain(const struct search *search);
 
 /* True while nothing more is to be expected: for the later half of the trials that this search has asked for
- * the gain has been below a tenth of a per cent, and there are enough, those told unasked included. Never true
- * of a strategy that does not know. */
+ * the gain has been below a tenth of a per cent, and there are enough, those told unasked included. Never
+ * true of a strategy that does not know. */
 bool search_satisfied(const struct search *search);
 
 #endif
