@@ -99,7 +99,7 @@ struct db_winner {
     bool stale;    /* driver, cuBLAS or template code differ from the current ones (only with a context) */
     bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
-    bool pinned;    /* measured or predicted because a person wants it, not chosen among others */
+    bool pinned;    /* measured or predicted at a user's request, not chosen among others */
     char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
     struct db_errors errors, rival_errors; /* on the same data */
     int rounds, trials;                    /* blocks per runner; trials that the choice is based on */
@@ -112,10 +112,10 @@ struct db_winner {
 };
 
 /* Replace the winner of (problem, GPU, cache policy) in one transaction with its race samples. A measured
- * winner replaces a predicted one, never the other way (then nothing is stored and the answer is OK). What is
- * pinned stays the winner, and what is excluded does not become it; winner->pinned pins it. Earlier
- * decisions stay in the file. GPU and versions are those of the run. samples: blocks of all runners, for the
- * evidence, in the order run. */
+ * winner replaces a predicted one, never the reverse (then nothing is stored, and OK is returned). A pinned
+ * configuration stays the winner, and an excluded one does not become it; winner->pinned pins this one.
+ * Earlier decisions stay in the file. GPU and versions are those of the run. samples: blocks of all runners
+ * in the order of the race; they are stored as evidence. */
 struct db_race_sample {
     int runner; /* index into configs of the race; -1: the anchor */
     int round;
@@ -125,42 +125,43 @@ enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner 
                           const struct config *runners, int runner_count,
                           const struct db_race_sample *samples, int sample_count);
 
-/* Whether the run that made this decision was the same command and did not come to its end: *same. */
+/* *same: whether the run that made this decision had the same command and did not end. */
 enum status db_decision_continues(struct db *db, int64_t decision_id, const char *command, bool *same);
 
-/* ---- what a person has decided ---- */
+/* ---- decisions by the user ---- */
 
-/* For one problem on one GPU. A pin: this configuration is its winner, whatever was measured, until that is
- * taken back; there is one at most. Else: this configuration never is. */
+/* For one problem on one GPU. A pin: this configuration is its winner, whatever was measured, until the pin
+ * is removed; there is at most one. An exclusion: this configuration is never its winner. */
 struct db_preference {
     struct gpu gpu; /* name, arch and sm_count */
     struct problem problem;
     bool pin;
-    char config_text[CONFIG_TEXT_MAX]; /* as stored: its template may be unknown by now */
+    char config_text[CONFIG_TEXT_MAX]; /* as stored: its template may not exist any more */
     char when[32];
 };
 
-/* Remember it, or (holds false) take it back; a pin takes the place of another. In the same transaction the
- * winner follows: to the pinned configuration if a decision for it is stored, else to the newest decision for
- * one that may win, measured ones first; what may not win wins no more. A pin is set by db_set_winner with
- * winner->pinned, too. *changed: it was not so before. */
+/* Stores a preference or (holds false) removes it; a pin replaces another one. In the same transaction the
+ * winner changes accordingly: to the pinned configuration if a decision for it is stored, else to the newest
+ * decision for a configuration that may win, preferably a measured one. If no configuration may win, there is
+ * no winner. db_set_winner with winner->pinned also sets a pin. *changed: the preference was not stored
+ * before. */
 enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem *problem, bool pin,
                       const char *config_text, bool holds, bool *changed);
 
-/* What holds, of the GPUs and the problem that filter lets through (NULL: of all); the newest first. visit
- * returns false to stop; it must not use db. */
+/* The preferences for the GPUs and the problem that match filter (NULL: all), newest first. visit returns
+ * false to stop; it must not use db. */
 struct db_filter;
 enum status db_preferences(struct db *db, const struct db_filter *filter,
                            bool (*visit)(void *self, const struct db_preference *preference), void *self);
 
-/* ---- what a person should know of a search ---- */
+/* ---- notes about searches ---- */
 
-/* A sentence about the search for a problem in a run; the same one is stored once. */
+/* Stores a sentence about the search for a problem in a run; an equal one is stored only once. */
 enum status db_note(struct db *db, int64_t run_id, const struct problem *problem, const char *text);
-/* Of the runs on the GPUs and for the problem that filter lets through, newest run first. */
+/* The notes of runs on the GPUs and for the problem that match filter, newest run first. */
 struct db_search_note {
     int64_t run_id;
-    char when[32]; /* the run started */
+    char when[32]; /* start of the run */
     char text[256];
 };
 enum status db_notes(struct db *db, const struct db_filter *filter,

@@ -11,7 +11,7 @@
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
- * db_preferences.c what a person has pinned and excluded
+ * db_preferences.c pins and exclusions
  * db_notes.c   sentences about searches
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
@@ -182,7 +182,7 @@ void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
 
-/* db_prepare, with these numbers as its first parameters; *b goes on behind them. */
+/* db_prepare with these numbers as the first parameters; further ones are bound by *b. */
 enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
                             struct binder *b);
 
@@ -332,12 +332,12 @@ enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */
 
-/* Whether a decision may be the winner of its key: nothing else is pinned, it is not excluded, and it was not
- * made for a pin that has been taken back. */
+/* Whether a decision may be the winner of its key: no other one is pinned, it is not excluded, and it was not
+ * made for a pin that has been removed. */
 enum status db_may_win(struct db *db, int64_t decision, bool *may);
-/* Pin the configuration of a decision; it becomes the winner. Inside a transaction. */
+/* Pins the configuration of a decision, which becomes the winner. Inside a transaction. */
 enum status db_pin_decision(struct db *db, int64_t decision);
-/* Let the winners of all keys that have preferences follow them. Inside a transaction. */
+/* Updates the winners of all keys that have preferences. Inside a transaction. */
 enum status db_settle_all(struct db *db);
 
 /* --- db_merge.c --- */

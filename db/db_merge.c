@@ -379,7 +379,7 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to)
                       "INSERT INTO gpu_rates (figures_id, name, value) VALUES (?1, ?2, ?3)", false);
 }
 
-/* Rows of two references and content, without a hash of their own. */
+/* Copies rows of two references and content that have no hash. */
 static enum status copy_unhashed(struct merge *m, const char *select, const char *insert, int first,
                                  int second)
 {
@@ -399,7 +399,7 @@ static enum status copy_unhashed(struct merge *m, const char *select, const char
     return st;
 }
 
-/* Of two preferences for the same the one stands that was changed last. */
+/* Of two preferences for the same configuration the one changed last is kept. */
 static enum status copy_notes_and_preferences(struct merge *m)
 {
     enum status st = copy_unhashed(

@@ -40,8 +40,8 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle)
     return st;
 }
 
-/* Append-only, without triggers: statements that change or drop what must stay cannot even be prepared. Which
- * decision is the winner may go: where all are excluded there is none. */
+/* Tables are append-only without triggers: statements that change or drop protected data cannot be prepared.
+ * Rows of winners may be deleted: if all decisions are excluded, there is no winner. */
 static int authorize(void *unused, int action, const char *table, const char *column, const char *schema,
                      const char *inner)
 {

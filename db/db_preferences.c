@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who may win, of the decisions `d` with configurations `c` (none: the rival won). The pin that holds is the
- * one changed last; of equals the first by text. */
+/* Which of the decisions `d` with configurations `c` (none: the rival won) may win. If several pins hold, the
+ * one changed last counts; of equal ones the first by text. */
 #define PINNED                                                                                               \
     "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
     "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
@@ -27,14 +27,14 @@ enum status db_may_win(struct db *db, int64_t decision, bool *may)
     return st;
 }
 
-/* ---- the winner follows ---- */
+/* ---- updating the winner ---- */
 
-/* What has at most one winner. */
+/* A key with at most one winner. */
 struct key {
     int64_t part[3]; /* GPU, problem, cold */
 };
 
-/* A question about a key whose answer is the number of a decision. */
+/* Runs a query about a key whose result is the id of a decision. */
 static enum status ask_key(struct db *db, const char *sql, const struct key *key, int64_t *decision)
 {
     struct binder b;
@@ -50,7 +50,8 @@ static enum status drop_winner(struct db *db, const struct key *key)
     return st ? st : db_run(db, &b, NULL, "drop a winner");
 }
 
-/* Where nothing is pinned, what was made for a pin stays while there is nothing else: it was measured. */
+/* If nothing is pinned, a decision made for a former pin stays the winner as long as there is no other: it
+ * was measured. */
 static enum status settle_key(struct db *db, const struct key *key)
 {
     int64_t now, best = 0;
@@ -73,7 +74,7 @@ static enum status settle_key(struct db *db, const struct key *key)
     return now ? drop_winner(db, key) : OK;
 }
 
-/* With either cache policy. */
+/* For both cache policies. */
 static enum status settle(struct db *db, int64_t gpu_id, int64_t problem_id)
 {
     enum status st = OK;
@@ -85,7 +86,7 @@ static enum status settle(struct db *db, int64_t gpu_id, int64_t problem_id)
 enum status db_settle_all(struct db *db)
 {
     int64_t at[2] = {0, 0};
-    for (;;) { /* one problem after the other, since settling uses the same statements */
+    for (;;) { /* one problem at a time, since the update uses the same statements */
         struct binder b;
         bool row;
         enum status st = db_prepare_with(db,
@@ -103,7 +104,7 @@ enum status db_settle_all(struct db *db)
 
 /* ---- writing ---- */
 
-/* Both statements have the same parameters. What is so already keeps its time. */
+/* Both statements have the same parameters. A preference that does not change keeps its time. */
 static enum status change(struct db *db, const char *sql, int64_t gpu_id, int64_t problem_id, bool pin,
                           const char *config_text, bool holds, int64_t *changes)
 {
@@ -121,7 +122,7 @@ static enum status prefer(struct db *db, int64_t gpu_id, int64_t problem_id, boo
 {
     int64_t changes = 0;
     enum status st = OK;
-    if (pin && holds) /* there is one at most */
+    if (pin && holds) /* there is at most one pin */
         st = change(db,
                     "UPDATE preferences SET holds = NOT ?5, changed_us = max(?6, changed_us + 1) "
                     "WHERE gpu_id = ?1 AND problem_id = ?2 AND pin = ?3 AND config <> ?4 AND holds = ?5",
@@ -179,8 +180,7 @@ enum status db_pin_decision(struct db *db, int64_t decision)
     sqlite3_reset(b.stmt);
     if (r.bad) return db_broken(db, r.bad, decision);
     if ((st = prefer(db, gpu_id, problem_id, true, text, true, &changed))) return st;
-    /* The winner is of the pinned configuration by now; what was measured of it stands against a prediction.
-     */
+    /* The winner has the pinned configuration now; if it was measured, a prediction does not replace it. */
     int64_t stands = 0;
     st = db_prepare_with(db,
                          "SELECT 1 FROM decisions n JOIN winners w ON w.gpu_id = n.gpu_id AND "

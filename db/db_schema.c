@@ -10,19 +10,20 @@ static const char *const schemas[DB_VERSION] = {text_schema_1_sql, text_schema_s
 static const struct db_migration steps[DB_VERSION] = {
     {{NULL}}, {{text_version_2_begin_sql, text_schema_sql, text_version_2_rows_sql}}};
 
-/* What version 2 has got since; docs/database.md says what may be added so. */
+/* Additions to version 2; docs/database.md says what may be added. */
 static const char *const growth[] = {
-    /* What a person should know of a run's search for a problem, a sentence each; shown by explain. */
+    /* Notes about a run's search for a problem, one sentence each; shown by explain. */
     "CREATE TABLE search_notes (run_id INTEGER NOT NULL REFERENCES runs (id), "
     "problem_id INTEGER NOT NULL REFERENCES problems (id), text TEXT NOT NULL, "
     "PRIMARY KEY (run_id, problem_id, text)) STRICT, WITHOUT ROWID",
-    /* What a person has decided for a problem on a GPU. pin 1: this configuration is the winner, of several
-     * the one changed last; 0: it never is. holds 0: taken back. changed_us: when, as all times of day. */
+    /* A user's decision for a problem on a GPU. pin 1: this configuration is the winner (of several the one
+     * changed last); 0: it never is. holds 0: removed. changed_us: time of the change, in the same form as
+     * all times. */
     "CREATE TABLE preferences (gpu_id INTEGER NOT NULL REFERENCES gpus (id), "
     "problem_id INTEGER NOT NULL REFERENCES problems (id), pin INTEGER NOT NULL, config TEXT NOT NULL, "
     "holds INTEGER NOT NULL, changed_us INTEGER NOT NULL, "
     "PRIMARY KEY (gpu_id, problem_id, pin, config)) STRICT, WITHOUT ROWID",
-    /* bool: its configuration was pinned, so that it was not chosen among others */
+    /* bool: its configuration was pinned, not chosen among others */
     "ALTER TABLE decisions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
 };
 

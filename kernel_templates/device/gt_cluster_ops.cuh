@@ -9,8 +9,8 @@
  *                            given as the address in this block's shared memory
  *   send<V>(s, v, b, r)      store v[0..V) at s in the shared memory of block r of the cluster; the bytes
  *                            count for the current phase of b there
- *   TOGETHER                 of a kernel: blocks that share a tile of C along k are launched as a cluster,
- *                            where the family's REDUCE says how many
+ *   TOGETHER                 attribute of a kernel: blocks that share a tile of C along k are a cluster,
+ *                            whose size is the family's REDUCE
  */
 #ifndef GT_CLUSTER_OPS_CUH
 #define GT_CLUSTER_OPS_CUH

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_fragments.cuh — what a thread holds of A and B, for kernels whose tiles of either are rows of k in
- * shared memory: two sets, one of which is read while the other is multiplied. Included behind the rules of
- * the family, by whose names it goes.
- */
+/* gt_fragments.cuh — a thread's fragments of A and B, for kernels whose tiles of both operands are rows of k
+ * in shared memory: two sets, one of which is loaded while the other is multiplied. Included after the
+ * family's rules, whose names it uses. */
 #ifndef GT_FRAGMENTS_CUH
 #define GT_FRAGMENTS_CUH
 

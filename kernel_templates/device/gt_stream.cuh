@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_stream.cuh — the kernel of families that stream one operand past another one, which stays in shared
- * memory: resident and tall. A block walks from tile to tile of C: products, then the store.
- *
- * Included at the end of the family's source, by whose rules and names it goes: struct view (the problem, and
- * the block's share of it), block_walk (multiply: sum += the products of the next tile), and place_of.
- */
+ * memory: resident and tall. A block iterates over tiles of C: products, then the store. Included at the end
+ * of the family's source. It uses the names of the family's rules, struct view (the problem, and the block's
+ * share of it), block_walk (multiply: sum += the products of the next tile), and place_of. */
 #ifndef GT_STREAM_CUH
 #define GT_STREAM_CUH
 
@@ -65,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     block_walk walk;
     walk.start(v);
 
-    /* 0, which the assembler must not know (simt.cu says why). */
+    /* 0, hidden from the assembler (simt.cu says why). */
     const float zero = args.k < 0 ? 1.0f : 0.0f;
     int x = v.stream_x;
 #pragma unroll 1

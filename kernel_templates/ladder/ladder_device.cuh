@@ -35,7 +35,7 @@ __device__ __forceinline__ float load(const float *x, long long ld, int row, int
     return row < rows && col < cols ? x[row * ld + col] : 0.0f;
 }
 
-/* Where the tile of C begins that this block computes. */
+/* First row and column of the tile of C that this block computes. */
 struct tile_place {
     int m, n;
 };
@@ -46,7 +46,7 @@ template <int Bm, int Bn> __device__ __forceinline__ struct tile_place tile_of_b
     return {(int)blockIdx.x / tiles_n * Bm, (int)blockIdx.x % tiles_n * Bn};
 }
 
-/* The tiles of A and B at k0, by all threads of the block. */
+/* Loads the tiles of A and B at k0; called by all threads of the block. */
 template <int Threads, int Bm, int Bk, int Bn>
 __device__ __forceinline__ void load_tiles(float (&As)[Bm][Bk], float (&Bs)[Bk][Bn],
                                            const struct gemm_args &args, const struct tile_place &tile,
@@ -58,7 +58,7 @@ __device__ __forceinline__ void load_tiles(float (&As)[Bm][Bk], float (&Bs)[Bk][
         Bs[i / Bn][i % Bn] = load(args.b, args.ldb, k0 + i / Bn, tile.n + i % Bn, depth, args.n);
 }
 
-/* One k of a thread's sums. */
+/* Adds one k to a thread's sums. */
 template <int Tm, int Tn>
 __device__ __forceinline__ void add_products(float (&sum)[Tm][Tn], const float (&a)[Tm], const float (&b)[Tn])
 {
@@ -103,7 +103,8 @@ __device__ __forceinline__ void update4(float *c, long long ldc, int row, int co
         if (col + i < cols) update(at + i, sum[i], s);
 }
 
-/* A thread's sums from (row, col) on, in pieces of 4 x 4 that lie StepM rows and StepN columns apart. */
+/* Stores a thread's sums from (row, col) on, in pieces of 4 x 4 that are StepM rows and StepN columns
+ * apart. */
 template <int StepM = 4, int StepN = 4, int Tm, int Tn>
 __device__ __forceinline__ void update_pieces(const struct gemm_args &args, int row, int col,
                                               const float (&sum)[Tm][Tn], const struct scalars &s)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* ladder_staged.cuh — the next tile on its way through registers, as vectorized.cu loads and stores it, in
- * two halves: the loads, and the stores to the buffer that nobody reads. For double_buffered.cu and
- * warptiled.cu, behind the rules.
- */
+/* ladder_staged.cuh — copies the next tile through registers, as vectorized.cu loads and stores it, in two
+ * halves: the loads, and the stores to the buffer that is not being read. For double_buffered.cu and
+ * warptiled.cu; included after the rules. */
 #ifndef LADDER_STAGED_CUH
 #define LADDER_STAGED_CUH
 
 #define LOADS_A (BM * BK / 4 / THREADS) /* vectors a thread and step */
 #define LOADS_B (BK * BN / 4 / THREADS)
 
-/* The part of the next tile that this thread carries. */
+/* The part of the next tile that this thread copies. */
 struct staged {
     float4 a[LOADS_A], b[LOADS_B];
 };

@@ -54,6 +54,11 @@ int sqlite3_prepare_v3(sqlite3 *db, const char *sql, int length, unsigned flags,
     return real_sqlite3_prepare_v3(db, sql, length, flags, stmt, tail);
 }
 
+int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int length, sqlite3_stmt **stmt, const char **tail)
+{
+    return sqlite3_prepare_v3(db, sql, length, 0, stmt, tail);
+}
+
 static int control(int fd, int command, void *argument)
 {
     REAL(fcntl);

@@ -34,7 +34,7 @@ const char *element_cuda_name(enum element element)
 }
 
 #define BIT(type) (1u << (type))
-/* In and out, and in between. */
+/* For inputs, output and sums. */
 #define FP32                                                                                                 \
     .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24,       \
     .c_roundoff = 0x1p-24

@@ -165,7 +165,7 @@ static enum status from_compiler(struct children *children, struct child_slot *s
         slot->again = false;
         *found = true;
     }
-    if (!e->gone) return children_greet(children, slot);
+    if (!e->gone) return children_greet_again(children, slot, e);
     slot->stage = GONE;
     if (compilers_left(children)) return OK;
     return fail(E_COMPILER, "every compiler process died repeatedly; the last one %s", e->reason);
@@ -219,7 +219,7 @@ static enum status from_worker(struct children *children, struct child_slot *slo
     slot->tag = NULL;
     bool own_fault = slot->stage == READY || (slot->stage == GREETING && e->job);
     if ((own_fault && ++slot->failures >= GREETINGS_MAX) || e->gone) give_up(children, slot, e->reason);
-    else return children_greet(children, slot);
+    else return children_greet_again(children, slot, e);
     return OK;
 }
 

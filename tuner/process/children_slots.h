@@ -36,6 +36,10 @@ struct children {
 struct child_slot *children_slot(struct children *children, int child, bool *compiler);
 /* Sends the greeting; its answer comes like that of any request. Errors: E_MEMORY. */
 enum status children_greet(struct children *children, struct child_slot *slot);
+/* The same after this end of the child, unless the restarted child has ended as well: each start is greeted
+ * once, since the answer to a second greeting would be taken for that to the next request. */
+enum status children_greet_again(struct children *children, struct child_slot *slot,
+                                 const struct pool_event *end);
 /* Reads a worker's description of itself from its answer. Errors: E_GPU (it computes wrongly), those in the
  * answer. */
 enum status children_take_hello(struct child_slot *slot, const json_t *answer);

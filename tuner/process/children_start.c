@@ -32,6 +32,14 @@ enum status children_greet(struct children *children, struct child_slot *slot)
     return st == E_BUSY || st == E_CHILD ? OK : st;
 }
 
+enum status children_greet_again(struct children *children, struct child_slot *slot,
+                                 const struct pool_event *end)
+{
+    if (!end->superseded) return children_greet(children, slot);
+    slot->stage = GREETING;
+    return OK;
+}
+
 static void copy_text(const json_t *answer, const char *key, char *to, size_t room)
 {
     const char *text = json_string_value(json_object_get(answer, key));
@@ -58,11 +66,11 @@ enum status children_take_hello(struct child_slot *slot, const json_t *answer)
 
 /* A child that dies at its start may have been killed because another process used the memory: it is greeted
  * again. */
-static enum status greet_again(struct children *children, struct child_slot *slot, bool compiler,
-                               const struct pool_event *e)
+static enum status greet_after_death(struct children *children, struct child_slot *slot, bool compiler,
+                                     const struct pool_event *e)
 {
     if (e->kind == POOL_DIED && !e->gone && ++slot->failures < GREETINGS_MAX)
-        return children_greet(children, slot);
+        return children_greet_again(children, slot, e);
     return fail(E_CHILD, "a %s did not start: %s", compiler ? "compiler" : "GPU worker", e->reason);
 }
 
@@ -83,7 +91,7 @@ static enum status await_greetings(struct children *children, int *devices)
         bool compiler;
         struct child_slot *slot = children_slot(children, e.child, &compiler);
         if (e.kind != POOL_REPLY) {
-            if ((st = greet_again(children, slot, compiler, &e))) return st;
+            if ((st = greet_after_death(children, slot, compiler, &e))) return st;
             continue;
         }
         if (compiler) {

@@ -159,6 +159,11 @@ int pool_pid(const struct pool *pool, int child)
     return c->running ? (int)c->process.pid : -1;
 }
 
+static bool is_end(const struct pool_event *event)
+{
+    return event->kind == POOL_DIED || event->kind == POOL_TIMEOUT;
+}
+
 static bool pop(struct pool *pool, struct pool_event *event)
 {
     struct queued *q = pool->first;
@@ -167,6 +172,8 @@ static bool pop(struct pool *pool, struct pool_event *event)
     pool->first = q->next;
     if (!pool->first) pool->last = &pool->first;
     free(q);
+    for (q = pool->first; q && is_end(event); q = q->next)
+        event->superseded |= is_end(&q->event) && q->event.child == event->child;
     return true;
 }
 

@@ -28,7 +28,8 @@ struct pool_event {
     void *job; /* as passed to pool_submit; NULL for an idle child */
     json_t *message;
     char reason[160];
-    bool gone; /* the child died RESTARTS_MAX times without a reply between, and stays dead */
+    bool gone;       /* the child died RESTARTS_MAX times without a reply between, and stays dead */
+    bool superseded; /* an end: the restarted child has ended, too, and the event of that follows */
 };
 
 /* Installs handlers for SIGINT, SIGTERM and SIGHUP, except for those that are ignored; ignores SIGPIPE.

@@ -52,8 +52,8 @@ static void say_too_large(const struct winner_store *store, const struct stored_
            (double)store->workspace_bytes / (1 << 20));
 }
 
-/* What the user has pinned, if it may be used for operands so aligned. found: what would be chosen otherwise,
- * NULL if there is none; it is the same as a rule, and then tells how it was measured. */
+/* The user's pin, if it may be used for operands with this alignment. found: the choice without the pin, NULL
+ * if there is none; usually it is the same configuration and then tells how it was measured. */
 static bool take_pinned(const struct winner_store *store, const struct problem *problem, int alignment,
                         const struct stored_winner *found, const struct config *its, struct choice *choice)
 {

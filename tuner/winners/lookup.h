@@ -28,8 +28,8 @@ struct choice {
     char why[200];
 };
 
-/* What is pinned for exactly this problem, else what was measured for it: one choice, or none (also where the
- * operands are less aligned than its kernel needs). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
+/* The pin for exactly this problem, else what was measured for it: one choice or none (none also if the
+ * operands are less aligned than its kernel requires). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
                          struct choice choices[CHOICES_MAX], int *count);
 

@@ -28,8 +28,8 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
  * in bytes. A template's check of it is then valid for the problem with operands of that alignment. */
 struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 
-/* NULL if the configuration may be used for the problem with such operands, else why not: its rules, more
- * workspace than store->workspace_bytes, or it is excluded. */
+/* NULL if the configuration may be used for the problem with such operands, else the reason: a rule, more
+ * workspace than store->workspace_bytes, or an exclusion. */
 const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment);
 

@@ -101,7 +101,7 @@ static void open_database(struct winner_store *store, const char *path)
         notice(store->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
 
-/* ---- what the user wants ---- */
+/* ---- the user's preferences ---- */
 
 static bool add_preference(void *self, const struct db_preference *preference)
 {
@@ -110,7 +110,7 @@ static bool add_preference(void *self, const struct db_preference *preference)
     struct stored_preference p = {.problem = preference->problem, .pin = preference->pin};
     if (preference->gpu.arch != store->gpu.arch || preference->gpu.sm_count != store->gpu.sm_count)
         return true;
-    if (config_parse(preference->config_text, &p.config)) return true; /* of a template that is no more */
+    if (config_parse(preference->config_text, &p.config)) return true; /* its template is gone */
     struct stored_preference *grown =
         realloc(store->preferences, (store->preference_count + 1) * sizeof *grown);
     if (!grown) {
@@ -124,7 +124,7 @@ static bool add_preference(void *self, const struct db_preference *preference)
 
 static void lose_database(struct winner_store *store);
 
-/* Errors: E_MEMORY. A database that is held is asked again at the next question. */
+/* Errors: E_MEMORY. If the database is held, the next lookup tries again. */
 static enum status read_preferences(struct winner_store *store)
 {
     if (!store->db || store->preferences_read) return OK;

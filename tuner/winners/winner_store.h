@@ -21,10 +21,10 @@ struct stored_problem {
     int64_t id;
 };
 
-/* What the user wants for a problem on this GPU (db.h: preferences). */
+/* A user's preference for a problem on this GPU (db.h: preferences). */
 struct stored_preference {
     struct problem problem;
-    bool pin; /* this configuration, else never this */
+    bool pin; /* this configuration is used; else never this one */
     struct config config;
 };
 
@@ -37,8 +37,8 @@ struct winner_store {
     struct db *db;  /* NULL: none */
     char *waiting;  /* a database that was held by another process; opened at a later question */
     unsigned asked; /* questions since then */
-    bool held;      /* by another process, at the last question: another time there may be an answer */
-    struct stored_preference *preferences; /* once the database could be read */
+    bool held;      /* by another process, at the last lookup: a later one may succeed */
+    struct stored_preference *preferences; /* empty until the database could be read */
     size_t preference_count;
     bool preferences_read;
     bool loaded;
@@ -53,14 +53,14 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
                               const char *pretuned, struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
 
-/* A question begins: a database that was held when it was to be opened may be free by now. Errors: E_MEMORY.
- */
+/* Call it at the start of a lookup: a database that was held when it should have been opened may be free by
+ * now. Errors: E_MEMORY. */
 enum status winner_store_ask(struct winner_store *store);
 
-/* What is pinned for this problem; false: nothing. */
+/* The pinned configuration for this problem; false: none. */
 bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
                          struct config *config);
-/* It may not be used for this problem. */
+/* True if the configuration may not be used for this problem. */
 bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
                            const struct config *config);
 

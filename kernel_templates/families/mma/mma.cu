@@ -23,8 +23,8 @@
  * edges of C are not stored. Blocks may share a tile of C and divide k among them (SPLIT_K); their parts are
  * added by a kernel that runs after this one (gt_reduce.cuh).
  *
- * Parameters (-D), each against what: mma_params.def; which go together: mma_rules.h. TRANS_A, TRANS_B are 0
- * or 1. Launch and arguments: gemm_args.h.
+ * Parameters (-D) and their trade-offs: mma_params.def; legal combinations: mma_rules.h. TRANS_A, TRANS_B are
+ * 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_async_copy.cuh"

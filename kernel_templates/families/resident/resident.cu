@@ -20,7 +20,7 @@
  * warp waits for stages on its own (resident_flow.cuh). Where BK does not divide k, the first tile takes the
  * remainder and is filled up with zeros. C is stored past the caches, since it is not read again.
  *
- * Parameters (-D), each against what: resident_params.def; which go together: resident_rules.h; what limits
+ * Parameters (-D) and their trade-offs: resident_params.def; legal combinations: resident_rules.h; limits of
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"

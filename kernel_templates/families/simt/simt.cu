@@ -26,7 +26,7 @@
  * handled before the loop; rows and columns beyond the edge of C read the elements at the edge, and are not
  * stored.
  *
- * Parameters (-D), each against what: simt_params.def; which go together: simt_rules.h; what limits speed:
+ * Parameters (-D) and their trade-offs: simt_params.def; legal combinations: simt_rules.h; limits of speed:
  * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"

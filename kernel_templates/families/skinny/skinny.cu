@@ -26,7 +26,7 @@
  * (REDUCE 2 to 8) or through the workspace by the last block of a tile to arrive (REDUCE 1): always in the
  * same order, so the same call gives the same bits, whichever block is last.
  *
- * Parameters (-D), each against what: skinny_params.def; which go together: skinny_rules.h; what limits
+ * Parameters (-D) and their trade-offs: skinny_params.def; legal combinations: skinny_rules.h; limits of
  * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"

@@ -24,8 +24,8 @@
  * A vector that would touch memory before or after the operand is copied float by float. The rows that a
  * thread multiplies are a multiple of 4 apart, and so have the same shift.
  *
- * Parameters (-D), each against what: tall_params.def; which go together: tall_rules.h; what should limit
- * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ * Parameters (-D) and their trade-offs: tall_params.def; legal combinations: tall_rules.h; limits of speed:
+ * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_async_copy.cuh"
@@ -37,16 +37,16 @@
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "tall_rules.h"
 
-/* The problem by roles, and this block's share of it: of a single row of tiles. */
+/* The problem by the operands' roles, and this block's share of it, which is part of a single row of
+ * tiles. */
 struct view {
     enum { resident_x = 0 };
     const float *resident, *stream;
-    const float
-        *stream_last; /* where a vector may still begin, or before: the operand ends 4 floats behind */
+    const float *stream_last; /* last address where a vector may begin: 4 floats before the operand's end */
     long long resident_ld, stream_ld;
     int resident_end, stream_end; /* rows or columns of C */
-    int stream_x;                 /* the first of this block's first tile */
-    int step_x, tiles;            /* from one of its tiles to the next; how many it has */
+    int stream_x;                 /* first row or column of this block's first tile */
+    int step_x, tiles;            /* from one of its tiles to the next; number of its tiles */
     struct k_range k;
     int length; /* K */
 };
@@ -90,7 +90,7 @@ struct thread_place {
 static __device__ __forceinline__ struct thread_place place_of(int thread)
 {
     const struct lane_place lane = lane_place_of<LANES_M, LANES_N>(thread % 32);
-    const int along = thread / 32 * WARP_X; /* the streamed side */
+    const int along = thread / 32 * WARP_X; /* along the streamed side */
     return {SIDE == 0 ? lane.m * CHUNK_RESIDENT : along + lane.m,
             SIDE == 0 ? along + lane.n : lane.n * CHUNK_RESIDENT};
 }
@@ -116,7 +116,7 @@ struct fragments {
 struct walk {
     struct stream in;
     float *stages;
-    shared_place at_stream, at_resident; /* of the thread: in stage 0 without its shift; at k = 0 */
+    shared_place at_stream, at_resident; /* addresses of the thread: in stage 0 without its shift; at k = 0 */
     int now, free;                       /* offsets of stages */
     int shift;                           /* of the thread's rows, at k = 0 */
 

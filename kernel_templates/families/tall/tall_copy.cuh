@@ -10,7 +10,7 @@ static __device__ __forceinline__ int shift_of(const float *at)
     return (int)(reinterpret_cast<unsigned long long>(at) / 4 & 3);
 }
 
-/* Start copying the small operand; what lies beyond its edge is zero. */
+/* Starts copying the small operand; elements beyond its edge are zero. */
 static __device__ __forceinline__ void copy_resident(float *to, const struct view &v)
 {
     constexpr int LANES_K = RESIDENT_ALONG_K ? 8 : 1, LANES_X = 32 / LANES_K;
@@ -89,7 +89,7 @@ struct stream {
             if (4 * vector < shift + count) {
                 float *const to = stage + row * STRIDE_STREAM + 4 * vector;
                 const float *const from = at + (4 * vector - shift);
-                /* A row 3 rows from either end has 3 floats before and behind it at least. */
+                /* A row that is 3 rows from either end has at least 3 floats before and after it. */
                 if (x > 0 && v.stream_end - x >= STREAM_X + 3) copy_inner(to, from);
                 else copy_edge(to, from, v);
             }

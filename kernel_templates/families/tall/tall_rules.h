@@ -14,7 +14,7 @@
 #define RESIDENT_T (SIDE == 0 ? TM : TN)
 #define STREAM_T   (SIDE == 0 ? TN : TM)
 
-/* A warp reaches across the small side; lanes that no longer find room there lie along the tall one. */
+/* A warp spans the small side; lanes that do not fit there lie along the tall one. */
 #define LANES_RESIDENT (RESIDENT_X / RESIDENT_T)
 #define LANES_STREAM   (32 / LANES_RESIDENT)
 #define LANES_M        (SIDE == 0 ? LANES_RESIDENT : LANES_STREAM)
@@ -23,23 +23,24 @@
 #define WARPS          (STREAM_X / WARP_X)
 #define THREADS        (32 * WARPS)
 
-/* Contiguous pieces of what a thread has: on the small side vectors of shared memory. On the tall side single
- * rows, LANES_STREAM apart: what a warp reads at once then comes from rows side by side. */
+/* Contiguous pieces of a thread's share. On the small side they are vectors of shared memory. On the tall
+ * side they are single rows, LANES_STREAM apart, so that what a warp reads at once comes from neighbouring
+ * rows. */
 #define CHUNK_RESIDENT (RESIDENT_T % 4 == 0 ? 4 : RESIDENT_T % 2 == 0 ? 2 : 1)
 #define CHUNK_M        (SIDE == 0 ? CHUNK_RESIDENT : 1)
 #define CHUNK_N        (SIDE == 0 ? 1 : CHUNK_RESIDENT)
 
 #define RESIDENT_ALONG_K (SIDE == 0 ? !TRANS_A : TRANS_B) /* contiguous in memory */
 
-/* Vectors of 4 floats that BK floats may lie in, wherever the first one is, and a row of a stage in floats:
- * an odd number of vectors, so that 8 rows side by side meet 32 different banks. */
+/* Number of vectors of 4 floats that BK floats touch, wherever the first one is, and the length of a stage's
+ * row in floats: an odd number of vectors, so that 8 neighbouring rows use 32 different banks. */
 #define VECTORS         ((BK + 6) / 4)
 #define STRIDE_STREAM   (4 * (VECTORS | 1))
 #define STRIDE_RESIDENT ((RESIDENT_X + 3) / 4 * 4)
 #define STAGE_FLOATS    (STREAM_X * STRIDE_STREAM)
 
-/* Fragments are read one step ahead, and nothing is copied to where the last ones come from: a row behind the
- * small operand, a vector behind the stages. */
+/* Fragments are read one step ahead. The last ones are read from memory to which nothing is copied: a row
+ * after the small operand, a vector after the stages. */
 #define RESIDENT_ROWS(k) ((k) + 1)
 #define SPARE_FLOATS     4
 

@@ -143,6 +143,30 @@ TEST(five_deaths_without_an_answer_and_the_child_is_gone)
     pool_close(pool);
 }
 
+/* Deaths that wait behind other events: only the last one known is that of the child's latest start. */
+TEST(a_death_tells_that_a_later_one_follows)
+{
+    struct pool *pool;
+    int child, deaths = 0, superseded = 0;
+    setenv("GEMMTUNE_EXE", "/bin/false", 1);
+    assert_ok(pool_open(&pool));
+    assert_ok(pool_start(pool, worker_argv, 0, &child));
+    setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
+    for (int i = 0; i < 8; i++) raise(SIGINT);
+    for (struct pool_event e = {.gone = false}; !e.gone;) {
+        usleep(100000); /* it is started again and ends, meanwhile */
+        e = wait_for(pool);
+        if (e.kind == POOL_INTERRUPT) continue;
+        assert_int_equal(e.kind, POOL_DIED);
+        deaths++;
+        superseded += e.superseded;
+        if (e.gone) assert_false(e.superseded);
+    }
+    assert_int_equal(deaths, 5);
+    assert_true(superseded > 0);
+    pool_close(pool);
+}
+
 TEST(an_answer_between_deaths_forgives_them)
 {
     struct pool *pool;
@@ -348,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_child_that_talks_nonsense_is_ended),
         cmocka_unit_test(a_child_that_dies_idle_is_told_without_a_job),
         cmocka_unit_test(five_deaths_without_an_answer_and_the_child_is_gone),
+        cmocka_unit_test(a_death_tells_that_a_later_one_follows),
         cmocka_unit_test(an_answer_between_deaths_forgives_them),
         cmocka_unit_test(a_cancelled_job_brings_nothing_and_the_child_comes_back),
         cmocka_unit_test(a_program_that_cannot_be_run_is_an_error),
