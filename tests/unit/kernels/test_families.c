@@ -16,6 +16,16 @@ static struct config changed(const char *text, const struct change *change)
     return config;
 }
 
+/* A family that is added to the list is added to family_texts.h and to the tables here, too. */
+static void assert_complete(const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < template_count; i++) {
+        bool found = !templates[i]->space; /* not searched: no family */
+        for (size_t j = 0; j < count; j++) found |= config_of(texts[j]).template == templates[i];
+        if (!found) fail_msg("%s is not among the families that are checked", templates[i]->name);
+    }
+}
+
 /* Configurations with up to six values changed to anything, of the largest problem, too. */
 TEST(no_value_however_insane_breaks_the_check)
 {
@@ -24,6 +34,7 @@ TEST(no_value_however_insane_breaks_the_check)
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
+    assert_complete(legal, sizeof legal / sizeof *legal);
     for (size_t text = 0; text < sizeof legal / sizeof *legal; text++) {
         const struct config like = config_of(legal[text]);
         const struct template *t = like.template;

@@ -1,5 +1,5 @@
-/* The model of the tensor-core family against what was measured on an H200 (2026-11-22), and against what no
- * kernel can beat. */
+/* The model of the tensor-core family against what was measured on an H200 (2026-11-22, before operands that
+ * are contiguous along k were rounded by one instruction), and against what no kernel can beat. */
 #include "model_checks.h"
 
 /* BM BN BK WM WN STAGES MIN_BLOCKS SPLIT_K, and us. Rows of a problem stand together. */

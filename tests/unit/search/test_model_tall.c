@@ -1,5 +1,4 @@
-/* The model of the tall family: nothing of it was measured yet, so it is held to what no kernel can beat, and
- * to which of two must be slower. */
+/* The model of the tall family: held to what no kernel can beat, and to which of two must be slower. */
 #include "model_checks.h"
 
 static const char *const narrow =
