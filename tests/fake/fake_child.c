@@ -17,6 +17,7 @@
  *   FAKE_REFUSE=PART    the last check finds it wrong
  *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
+ *   FAKE_DEAD_FROM=FILE the workers die at the end of every preparation while there is such a file
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
  */
 #include "config.h"
@@ -129,6 +130,8 @@ static json_t *prepare(const char *text)
     const char *dead = getenv("FAKE_DEAD_GPU");
     if (dead && atoi(dead) == device) abort();
     take_time("FAKE_PREPARE_MS");
+    const char *dead_from = getenv("FAKE_DEAD_FROM");
+    if (dead_from && access(dead_from, F_OK) == 0) abort();
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
     const char *rival = anchor_us == 0 ? "" : problem.type == GEMM_TF32 ? "cublasGemmEx TF32" : "cublasSgemm";
     return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "anchor_us", anchor_us, "rival",

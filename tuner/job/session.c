@@ -310,8 +310,10 @@ static void close_ended(struct state *x, struct gpu_slot *slot)
 {
     const struct job_result *r = job_result(slot->now);
     x->s->trials += r->trials;
-    if (r->how == JOB_ORPHANED && slots_alive(x) > 0 && !x->stopping) {
-        x->lot[slot->now_at].turn = WAITING;
+    const bool begun = x->lot[slot->now_at].history.spent_s > 0,
+               taken_over = slots_alive(x) > 0 && !x->stopping;
+    if (r->how == JOB_ORPHANED && (begun || taken_over)) {
+        x->lot[slot->now_at].turn = WAITING; /* a problem that has a winner keeps it */
     } else {
         take_result(x, slot->now_at, r);
     }
@@ -497,7 +499,15 @@ static void keep_unfinished(struct state *x, enum status st)
     }
 }
 
-/* The time is over, or no GPU is left. */
+/* Problems wait, and no GPU is left to work on them. */
+static bool is_deserted(const struct state *x)
+{
+    bool waiting = false;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) waiting |= x->lot[i].turn == WAITING;
+    return waiting && slots_alive(x) == 0;
+}
+
+/* The time is over. */
 static void settle_begun(struct state *x)
 {
     for (size_t i = 0; i < x->s->options->problem_count; i++)
@@ -521,10 +531,9 @@ enum status session_run(struct session *s)
     for (size_t i = 0; !st && i < o->problem_count; i++)
         x.lot[i].history.worth = o->weights ? o->weights[i] : 1;
     if (!st) st = loop(&x);
-    if (!st) settle_begun(&x);
     if (!st && x.stopping) st = fail(E_INTERRUPTED, "interrupted; everything finished is kept");
-    if (!st && x.ended < (int)o->problem_count)
-        st = fail(E_GPU, "no GPU is left to work on: %s", x.gone_reason);
+    if (!st && is_deserted(&x)) st = fail(E_GPU, "no GPU is left to work on: %s", x.gone_reason);
+    if (!st) settle_begun(&x);
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", status_text());
 

@@ -370,6 +370,31 @@ TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence)
     assert_said("no GPU is left");
 }
 
+/* In a later slice: first with others that wait, then as the only one that is left. */
+TEST(a_run_whose_gpu_dies_when_all_have_winners_is_not_finished_and_goes_on)
+{
+    char dead[160];
+    snprintf(dead, sizeof dead, "%s", in_folder("dead"));
+    setenv("FAKE_DEAD_FROM", dead, 1);
+    setenv("FAKE_TRIAL_MS", "10", 1);
+    setenv("FAKE_PREPARE_MS", "200", 1);
+    for (int winners = 3; winners <= 5; winners += 2) {
+        pid_t pid = start(SUITE);
+        wait_for_log("verify", winners);
+        file_write(dead, "");
+        assert_int_equal(wait_exit(pid), E_GPU);
+        assert_said("no GPU is left");
+        assert_null(strstr(text_of("err"), "no winner"));
+        assert_int_equal(count_log("verify"), winners);
+        unlink(dead);
+    }
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("the search goes on");
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) assert_int_equal(census(shapes[i], NULL)->total, LEGAL);
+    assert_clean_db();
+}
+
 /* ---- what the machine lacks ---- */
 
 TEST(no_driver_and_no_compiler_have_exit_codes)
@@ -466,6 +491,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(two_gpus_work_on_different_problems),
     JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
     JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
+    JOB_TEST(a_run_whose_gpu_dies_when_all_have_winners_is_not_finished_and_goes_on),
     JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
     JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
     JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
