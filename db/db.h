@@ -125,7 +125,8 @@ enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner 
                           const struct config *runners, int runner_count,
                           const struct db_race_sample *samples, int sample_count);
 
-/* *same: whether the run that made this decision had the same command and did not end. */
+/* *same: whether the run that made this decision had the same command and did not end, and no later run of
+ * that command on such a GPU did. */
 enum status db_decision_continues(struct db *db, int64_t decision_id, const char *command, bool *same);
 
 /* ---- decisions by the user ---- */

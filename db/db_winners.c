@@ -139,7 +139,10 @@ enum status db_decision_continues(struct db *db, int64_t decision_id, const char
     sqlite3_stmt *stmt = NULL;
     int64_t found = 0;
     enum status st = db_prepare(db,
-                                "SELECT r.how IS NOT 'finished' AND r.command = ?2 "
+                                "SELECT r.how IS NOT 'finished' AND r.command = ?2 AND NOT EXISTS "
+                                "(SELECT 1 FROM runs later WHERE later.id > r.id "
+                                "AND later.gpu_id = r.gpu_id AND later.command = ?2 "
+                                "AND later.how = 'finished') "
                                 "FROM decisions d "
                                 "JOIN runs r ON r.id = d.run_id "
                                 "WHERE d.id = ?1",
