@@ -18,6 +18,7 @@
  *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
  *   FAKE_DEAD_FROM=FILE the workers die at the end of every preparation while there is such a file
+ *   FAKE_NO_ROOM=PART   no preparation for a problem with this in its text
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
  */
 #include "config.h"
@@ -129,6 +130,7 @@ static json_t *prepare(const char *text)
     if (problem_parse(text, &problem)) return message_failure(E_INPUT);
     const char *dead = getenv("FAKE_DEAD_GPU");
     if (dead && atoi(dead) == device) abort();
+    if (told("FAKE_NO_ROOM", text)) return message_failure(fail(E_GPU, "told to have no room"));
     take_time("FAKE_PREPARE_MS");
     const char *dead_from = getenv("FAKE_DEAD_FROM");
     if (dead_from && access(dead_from, F_OK) == 0) abort();

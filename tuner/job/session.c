@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_S 0.2
-#define TIE    0.005 /* as in a race */
+#define TICK_S         0.2
+#define TIE            0.005 /* as in a race */
+#define FRUITLESS_MOST 2     /* later slices in a row */
 
 /* A GPU and what it is doing. */
 struct gpu_slot {
@@ -29,6 +30,7 @@ enum turn { WAITING, TAKEN, ENDED };
 struct lot {
     enum turn turn;
     struct slice_history history;
+    int fruitless; /* later slices in a row without a winner */
 };
 
 struct state {
@@ -286,6 +288,21 @@ static void say_ended(struct state *x, const struct job_result *r)
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }
 
+/* A later slice without a winner takes none away, and may be followed by a better one. */
+static void take_fruitless(struct state *x, size_t at, const struct job_result *r)
+{
+    struct job_result *all = &x->s->results[at];
+    struct lot *lot = &x->lot[at];
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&x->s->options->problems[at], text);
+    report_say(x->env.report, "%s: nothing new was found, its winner stays: %s", text, r->why);
+    all->trials += r->trials;
+    all->seconds += r->seconds;
+    lot->history.spent_s += r->seconds;
+    if (x->slices && ++lot->fruitless < FRUITLESS_MOST && !r->exhausted && !x->stopping) lot->turn = WAITING;
+    else settle(x, at);
+}
+
 /* A slice adds to those before it, and takes no winner away. It goes on while the search could and there is
  * time. */
 static void take_result(struct state *x, size_t at, const struct job_result *r)
@@ -301,7 +318,10 @@ static void take_result(struct state *x, size_t at, const struct job_result *r)
         all->seconds = before.seconds + r->seconds;
     }
     if (faster || !won) say_ended(x, won || !again ? all : r);
-    if (won) slice_ended(history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
+    if (won) {
+        slice_ended(history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
+        x->lot[at].fruitless = 0;
+    }
     if (x->slices && won && !r->exhausted && !x->stopping) x->lot[at].turn = WAITING;
     else settle(x, at);
 }
@@ -314,6 +334,8 @@ static void close_ended(struct state *x, struct gpu_slot *slot)
                taken_over = slots_alive(x) > 0 && !x->stopping;
     if (r->how == JOB_ORPHANED && (begun || taken_over)) {
         x->lot[slot->now_at].turn = WAITING; /* a problem that has a winner keeps it */
+    } else if (r->how == JOB_FRUITLESS && begun) {
+        take_fruitless(x, slot->now_at, r);
     } else {
         take_result(x, slot->now_at, r);
     }

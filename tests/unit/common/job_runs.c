@@ -51,7 +51,8 @@ int clean_up(void **state)
         "FAKE_GARBAGE",          "FAKE_WRONG",        "FAKE_CRASH_ONCE",     "FAKE_REFUSE",
         "FAKE_DEAD_GPU",         "FAKE_NO_NVRTC",     "FAKE_UNBUILDABLE",    "FAKE_SPILLS",
         "FAKE_NO_CUBLAS",        "FAKE_LOST_CUBIN",   "FAKE_COMPILER_CRASH", "FAKE_COMPILER_DEATH",
-        "FAKE_COMPILER_DEATH_2", "FAKE_WORKER_DEATH", "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM"};
+        "FAKE_COMPILER_DEATH_2", "FAKE_WORKER_DEATH", "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM",
+        "FAKE_NO_ROOM"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
 }

@@ -330,6 +330,30 @@ TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made)
     assert_clean_db();
 }
 
+/* In the second run each slice of the third problem fails at once. */
+TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good)
+{
+    setenv("FAKE_TRIAL_MS", "8", 1);
+    pid_t pid = start_until(SUITE, "verify", 3);
+    usleep(300000);
+    kill(pid, SIGKILL);
+    wait_exit(pid);
+    const struct db_winner before = winner_of("768x768x768");
+    setenv("FAKE_NO_ROOM", "768x768x768", 1);
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("told to have no room");
+    assert_null(strstr(text_of("err"), "no winner"));
+    int said = 0;
+    for (const char *at = text_of("err"); (at = strstr(at, "its winner stays")); at++) said++;
+    assert_int_equal(said, 2);
+    assert_int_equal(winner_of("768x768x768").decision_id, before.decision_id);
+    unsetenv("FAKE_NO_ROOM");
+    assert_int_equal(tune(SUITE), 0); /* that run has finished: nothing is left to go on with */
+    assert_null(strstr(text_of("err"), "the search goes on"));
+    assert_int_equal(winner_of("768x768x768").decision_id, before.decision_id);
+    assert_clean_db();
+}
+
 TEST(however_short_the_budget_one_candidate_is_tried)
 {
     setenv("FAKE_PREPARE_MS", "300", 1);
@@ -487,6 +511,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
     JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
+    JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(two_gpus_work_on_different_problems),
     JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
