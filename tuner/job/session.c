@@ -73,6 +73,17 @@ static int slots_alive(const struct state *x)
     return alive;
 }
 
+/* Times of one model say nothing of a slice on another. */
+static bool slots_alike(const struct state *x)
+{
+    const struct gpu *first = &x->slot[0].context.gpu;
+    for (int i = 1; i < x->slots; i++) {
+        const struct gpu *gpu = &x->slot[i].context.gpu;
+        if (strcmp(gpu->name, first->name) != 0 || gpu->sm_count != first->sm_count) return false;
+    }
+    return true;
+}
+
 /* ---- dealing problems ---- */
 
 static double left_s(const struct state *x)
@@ -548,7 +559,7 @@ enum status session_run(struct session *s)
                      ? o->budget_s
                      : BUDGET_DEFAULT_S * ceil((double)o->problem_count / fmax(1, s->worker_count));
     x.even_s = budget_share(x.budget_s, (int)o->problem_count, s->worker_count);
-    x.slices = slices_fit(x.even_s, o->problem_count, s->worker_count);
+    x.slices = !st && slots_alike(&x) && slices_fit(x.even_s, o->problem_count, s->worker_count);
     x.env.even_s = x.slices ? x.even_s : 0;
     for (size_t i = 0; !st && i < o->problem_count; i++)
         x.lot[i].history.worth = o->weights ? o->weights[i] : 1;

@@ -377,6 +377,20 @@ TEST(two_gpus_work_on_different_problems)
     assert_true(winner_of("768x768x768").base.time_us > 0);
 }
 
+/* Times of the one say nothing of those of the other. */
+TEST(no_search_goes_from_one_model_of_gpu_to_another)
+{
+    setenv("FAKE_DEVICES", "2", 1);
+    setenv("FAKE_TRIAL_MS", "15", 1);
+    assert_int_equal(tune("--gpus all --max-trials 120 " SUITE), 0);
+    assert_said("the search goes on");
+    unlink(in_folder("t.db"));
+    setenv("FAKE_OTHER_GPU", "1", 1);
+    assert_int_equal(tune("--gpus all --max-trials 120 " SUITE), 0);
+    assert_null(strstr(text_of("err"), "the search goes on"));
+    assert_clean_db();
+}
+
 TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work)
 {
     setenv("FAKE_DEVICES", "2", 1);
@@ -514,6 +528,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(two_gpus_work_on_different_problems),
+    JOB_TEST(no_search_goes_from_one_model_of_gpu_to_another),
     JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
     JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
     JOB_TEST(a_run_whose_gpu_dies_when_all_have_winners_is_not_finished_and_goes_on),
