@@ -91,13 +91,13 @@ void job_defend(struct job *job, const struct config *winner)
     job->defender = *winner;
 }
 
-enum status job_begin(struct job *job, int worker, double share_s)
+enum status job_begin(struct job *job, int worker, double share_s, bool first)
 {
     job->worker = worker;
     job->began_s = now_s();
     job->share_s = share_s;
     enum status st = OK;
-    if (job->transferred.trials) {
+    if (first && job->transferred.trials) {
         char text[256];
         transfer_note(&job->transferred, text);
         report_say(job->env->report, "%s: %s", job->text, text);

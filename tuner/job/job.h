@@ -63,8 +63,9 @@ void job_close(struct job *job); /* takes NULL */
 void job_defend(struct job *job, const struct config *winner);
 
 /* Lend it a worker for about share_s seconds. What other problems have won since it was opened is taken as
- * hints. Errors: those of the database, E_MEMORY. */
-enum status job_begin(struct job *job, int worker, double share_s);
+ * hints. first: of its problem in this run; what it learnt from others is told once. Errors: those of the
+ * database, E_MEMORY. */
+enum status job_begin(struct job *job, int worker, double share_s, bool first);
 bool job_half_done(const struct job *job); /* begun, and half of its time is over, or its search */
 
 /* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */

@@ -30,6 +30,7 @@ enum turn { WAITING, TAKEN, ENDED };
 struct lot {
     enum turn turn;
     struct slice_history history;
+    bool begun;    /* in this run */
     int fruitless; /* later slices in a row without a winner */
 };
 
@@ -273,9 +274,11 @@ static enum status begin(struct state *x, struct gpu_slot *slot)
         enum status st = deal(x, slot, &slot->now, &slot->now_at);
         if (st || !slot->now) return st;
     }
-    const double seconds =
-        x->slices ? slice_length_s(&x->lot[slot->now_at].history, x->even_s, left_s(x)) : share_s(x, slot);
-    return job_begin(slot->now, slot->worker, seconds);
+    struct lot *lot = &x->lot[slot->now_at];
+    const double seconds = x->slices ? slice_length_s(&lot->history, x->even_s, left_s(x)) : share_s(x, slot);
+    const bool first = !lot->begun;
+    lot->begun = true;
+    return job_begin(slot->now, slot->worker, seconds, first);
 }
 
 /* One sentence on how a problem ended. */

@@ -193,6 +193,13 @@ int count_log(const char *verb)
     return count;
 }
 
+int times_said(const char *part)
+{
+    int times = 0;
+    for (const char *at = text_of("err"); (at = strstr(at, part)); at++) times++;
+    return times;
+}
+
 void wait_for_log(const char *verb, int times)
 {
     while (count_log(verb) < times) usleep(5000);

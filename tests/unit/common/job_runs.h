@@ -38,6 +38,8 @@ int wait_exit(pid_t pid);
 /* Until the next call. */
 const char *text_of(const char *name);
 
+int times_said(const char *part); /* by the last run */
+
 #define assert_said(part)                                                                                    \
     do {                                                                                                     \
         if (!strstr(text_of("err"), (part))) fail_msg("'%s' was not said:\n%s", (part), text_of("err"));     \

@@ -229,6 +229,16 @@ TEST(trials_of_another_problem_correct_the_order_and_that_is_noted)
     assert_clean_db();
 }
 
+/* However many slices a problem gets. */
+TEST(what_others_teach_is_told_once_for_each_problem)
+{
+    setenv("FAKE_TRIAL_MS", "15", 1);
+    assert_int_equal(tune("--max-trials 40 --shape nt:256x256x256"), 0);
+    assert_int_equal(tune("--max-trials 150 --shape " SHAPE " --shape " SHAPE2), 0);
+    assert_said("the search goes on");
+    assert_int_equal(times_said("corrected by"), 2);
+}
+
 TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it)
 {
     assert_int_equal(tune("--max-trials 120 --shape " SHAPE), 0);
@@ -259,6 +269,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
     JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
     JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
+    JOB_TEST(what_others_teach_is_told_once_for_each_problem),
     JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
     JOB_TEST(a_search_that_falls_back_to_local_search_is_noted),
 };
