@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
+#include "preferred.h"
 #include "slices.h"
 #include "workspace.h"
 #include <math.h>
@@ -87,12 +88,14 @@ static void settle(struct state *x, size_t at)
 struct wanted {
     struct job_result *result;
     int64_t workspace_bytes;
+    bool pinned; /* a configuration is pinned for the problem */
 };
 
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     const struct wanted *w = self;
     if (winner->base.predicted || winner->stale || winner->unusable) return true;
+    if (winner->pinned && !w->pinned) return true; /* since it was unpinned, no search has ended */
     if (winner->config.template && workspace_of(&winner->config, &winner->base.problem) > w->workspace_bytes)
         return true;
     w->result->winner = *winner;
@@ -104,9 +107,10 @@ static bool take_winner(void *self, const struct db_winner *winner)
 static enum status look_up(struct state *x, const struct gpu_slot *slot, size_t at)
 {
     struct job_result *result = &x->s->results[at];
-    struct wanted wanted = {result, x->s->options->workspace_bytes};
+    struct wanted wanted = {result, x->s->options->workspace_bytes, false};
     struct db_filter filter = {.gpu = slot->context.gpu.name, .problem = &x->s->options->problems[at]};
-    enum status st = db_winners(x->s->db, &filter, &slot->context, take_winner, &wanted);
+    enum status st = preferred_pinned(x->s->db, &slot->context.gpu, filter.problem, &wanted.pinned);
+    if (!st) st = db_winners(x->s->db, &filter, &slot->context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
     if (result->winner.base.cold != slot->context.cold || x->s->options->again) {
