@@ -148,8 +148,9 @@ struct db_preference {
 enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem *problem, bool pin,
                       const char *config_text, bool holds, bool *changed);
 
-/* The preferences for the GPUs and the problem that match filter (NULL: all), newest first. visit returns
- * false to stop; it must not use db. */
+/* The preferences for the GPUs and the problem that match filter (NULL: all), newest first; without those
+ * whose problem cannot be read (a later version stored it). visit returns false to stop; it must not use db.
+ */
 struct db_filter;
 enum status db_preferences(struct db *db, const struct db_filter *filter,
                            bool (*visit)(void *self, const struct db_preference *preference), void *self);
