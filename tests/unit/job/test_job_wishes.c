@@ -283,6 +283,34 @@ TEST(trials_of_another_problem_correct_the_order_and_that_is_noted)
     assert_clean_db();
 }
 
+/* The configuration, measured before, is tried again and fails. */
+static void store_wrong(const struct gpu *gpu, const char *shape, const char *config_text)
+{
+    const struct db_context context = {.gpu = *gpu, .cold = true};
+    const struct outcome wrong = outcome_failed(VERDICT_WRONG, "told to");
+    struct config config;
+    struct problem problem;
+    struct db *db;
+    int64_t run, attempt;
+    assert_ok(config_parse(config_text, &config));
+    assert_ok(problem_parse(shape, &problem));
+    assert_ok(db_open(in_folder("t.db"), DB_WRITE, &db));
+    assert_ok(db_run_start(db, &context, "tune", 1, &run));
+    assert_ok(db_attempt(db, run, &problem, &config, &attempt));
+    assert_ok(db_record(db, attempt, &wrong));
+    assert_ok(db_run_end(db, run, "finished"));
+    db_close(db);
+}
+
+TEST(a_kernel_that_was_measured_and_found_wrong_later_teaches_nothing)
+{
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    const struct db_winner winner = winner_of(SHAPE);
+    store_wrong(&winner.gpu, SHAPE, winner.config_text);
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE2), 0);
+    assert_said("corrected by 39 trials of 1 other problem");
+}
+
 TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it)
 {
     assert_int_equal(tune("--max-trials 120 --shape " SHAPE), 0);
@@ -316,6 +344,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
     JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
     JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
+    JOB_TEST(a_kernel_that_was_measured_and_found_wrong_later_teaches_nothing),
     JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
     JOB_TEST(a_search_that_falls_back_to_local_search_is_noted),
 };
