@@ -174,6 +174,11 @@ static enum status leave_pin(struct field *field, const struct gpu *gpu, const s
     if (wanted) pin = *wanted;
     else if (config_parse(stored, &pin)) why = status_text();
     if (!why) why = why_illegal(&pin, problem, gpu, workspace_bytes);
+    if (why && wanted) {
+        char text[CONFIG_TEXT_MAX];
+        config_format(wanted, text);
+        return fail(E_ABSENT, "what is to be pinned (%.250s) cannot be used: %.150s", text, why);
+    }
     if (why)
         return fail(E_ABSENT, "what is pinned (%.250s) cannot be used: %.150s; --unpin takes it back", stored,
                     why);
