@@ -264,6 +264,22 @@ TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored)
     assert_int_equal(preferences(), 0);
 }
 
+TEST(a_pin_is_refused_for_two_models_of_gpu)
+{
+    char pin[CONFIG_TEXT_MAX];
+    setenv("FAKE_DEVICES", "2", 1);
+    assert_int_equal(tune("--max-trials 10 --shape " SHAPE), 0);
+    loser(pin);
+    assert_int_equal(tune(with("--pin", pin, "--gpus 0,1")), 0); /* two of one model */
+    assert_int_equal(tune("--unpin --max-trials 10 --shape " SHAPE), 0);
+    setenv("FAKE_OTHER_GPU", "1", 1);
+    assert_int_equal(tune(with("--pin", pin, "--gpus 0,1")), E_INPUT);
+    assert_said("--pin is for one model of GPU, and GPU 1 (NVIDIA H200, 131 SMs)");
+    assert_int_equal(preferences(), 0);
+    assert_int_equal(tune(with("--pin", pin, "--gpus 1")), 0);
+    assert_int_equal(preferences(), 1);
+}
+
 /* ---- what other problems teach ---- */
 
 TEST(trials_of_another_problem_correct_the_order_and_that_is_noted)
@@ -343,6 +359,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_pin_may_lie_outside_of_the_space),
     JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
     JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
+    JOB_TEST(a_pin_is_refused_for_two_models_of_gpu),
     JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
     JOB_TEST(a_kernel_that_was_measured_and_found_wrong_later_teaches_nothing),
     JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
