@@ -1,5 +1,5 @@
-/* public_problem.h — a problem of ours as a caller of the library says it: by rows, with every member told
- * but flags and alignment. The other way, with the checks, is arguments.h.
+/* public_problem.h — converts an internal problem to the struct that callers of the library fill in:
+ * row-major, with every member set except flags and alignment. arguments.h does the reverse, with checks.
  */
 #ifndef GT_PUBLIC_PROBLEM_H
 #define GT_PUBLIC_PROBLEM_H
