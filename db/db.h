@@ -149,8 +149,9 @@ struct db_preference {
 enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem *problem, bool pin,
                       const char *config_text, bool holds, bool *changed);
 
-/* The preferences for the GPUs and the problem that match filter (NULL: all), newest first. visit returns
- * false to stop; it must not use db. */
+/* The preferences for the GPUs and the problem that match filter (NULL: all), newest first; without those
+ * whose problem cannot be read (a later version stored it). visit returns false to stop; it must not use db.
+ */
 struct db_filter;
 enum status db_preferences(struct db *db, const struct db_filter *filter,
                            bool (*visit)(void *self, const struct db_preference *preference), void *self);
@@ -225,7 +226,8 @@ struct db_gpu {
 };
 enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu *gpu), void *self);
 
-/* All trials of a problem on the matching GPUs, newest run first; for explain. config_text is as stored. */
+/* All trials of a problem on the matching GPUs, newest run first, each run from its beginning; for explain.
+ * config_text is as stored. */
 struct db_trial {
     char config_text[CONFIG_TEXT_MAX];
     char gpu_name[GPU_NAME_MAX];
@@ -237,6 +239,9 @@ struct db_trial {
 };
 enum status db_trials(struct db *db, const struct db_filter *filter,
                       bool (*visit)(void *self, const struct db_trial *trial), void *self);
+/* The same trials; of each GPU the one that ended last comes first, whatever its run. */
+enum status db_newest_trials(struct db *db, const struct db_filter *filter,
+                             bool (*visit)(void *self, const struct db_trial *trial), void *self);
 
 /* Best usable times so far on this GPU for this problem, in ascending order: for resuming a search and for
  * choosing finalists. */

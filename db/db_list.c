@@ -61,21 +61,31 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     return st;
 }
 
+#define TRIAL_LIST                                                                                           \
+    "SELECT t.id, t.run_id, g.name, g.arch, p.text, t.ended_us, t.recovered_us, c.kernel_hash, "             \
+    "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "                                                         \
+    "FROM trials t "                                                                                         \
+    "CROSS JOIN gpus g ON g.id = t.gpu_id "                                                                  \
+    "CROSS JOIN problems p ON p.id = t.problem_id "                                                          \
+    "CROSS JOIN configs c ON c.id = t.config_id "                                                            \
+    "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
+
+static enum status list_trials(struct db *db, const struct db_filter *filter, const char *sql,
+                               bool (*visit)(void *self, const struct db_trial *trial), void *self)
+{
+    struct listing listing = {visit, self};
+    const struct db_list trials = {.sql = sql, .what = "list trials", .row = list_row, .self = &listing};
+    return db_list(db, filter, &trials);
+}
+
 enum status db_trials(struct db *db, const struct db_filter *filter,
                       bool (*visit)(void *self, const struct db_trial *trial), void *self)
 {
-    struct listing listing = {visit, self};
-    const struct db_list trials = {
-        .sql = "SELECT t.id, t.run_id, g.name, g.arch, p.text, t.ended_us, t.recovered_us, c.kernel_hash, "
-               "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "
-               "FROM trials t "
-               "CROSS JOIN gpus g ON g.id = t.gpu_id "
-               "CROSS JOIN problems p ON p.id = t.problem_id "
-               "CROSS JOIN configs c ON c.id = t.config_id "
-               "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
-               "ORDER BY t.run_id DESC, t.ended_us, t.id",
-        .what = "list trials",
-        .row = list_row,
-        .self = &listing};
-    return db_list(db, filter, &trials);
+    return list_trials(db, filter, TRIAL_LIST "ORDER BY t.run_id DESC, t.ended_us, t.id", visit, self);
+}
+
+enum status db_newest_trials(struct db *db, const struct db_filter *filter,
+                             bool (*visit)(void *self, const struct db_trial *trial), void *self)
+{
+    return list_trials(db, filter, TRIAL_LIST "ORDER BY t.ended_us DESC, t.id DESC", visit, self);
 }

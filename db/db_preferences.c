@@ -220,7 +220,7 @@ static enum status list_preferences(struct db *db, int64_t gpu_id, int64_t probl
         p.gpu.arch = read_int(&r, "arch", 10, 9999);
         p.gpu.sm_count = read_int(&r, "sm_count", 1, 1 << 16);
         read_text(&r, "problem", text, sizeof text);
-        if (!r.bad && problem_parse(text, &p.problem)) r.bad = "problem";
+        if (!r.bad && problem_parse(text, &p.problem)) continue; /* a later version's */
         p.pin = read_bool(&r, "pin");
         read_text(&r, "configuration", p.config_text, sizeof p.config_text);
         db_time_text(read_long(&r, "changed_us", 0, DB_TIME_MAX), p.when);

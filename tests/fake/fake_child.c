@@ -6,7 +6,7 @@
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
- *   FAKE_OTHER_GPU=N    GPU N is of another model
+ *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
@@ -108,12 +108,10 @@ static json_t *hello_of_worker(void)
     const char *devices = getenv("FAKE_DEVICES");
     int count = devices ? atoi(devices) : 1;
     if (device >= count) return message_failure(fail(E_GPU, "there is no GPU %d here", device));
-    const char *other = getenv("FAKE_OTHER_GPU");
     struct gpu gpu;
-    if (gpu_read(other && atoi(other) == device ? GT_SOURCE_DIR "/configs/gpus/b200.conf"
-                                                : GT_SOURCE_DIR "/configs/gpus/h200.conf",
-                 &gpu))
-        return message_failure(E_IO);
+    if (gpu_read(GT_SOURCE_DIR "/configs/gpus/h200.conf", &gpu)) return message_failure(E_IO);
+    const char *other = getenv("FAKE_OTHER_GPU");
+    if (other && atoi(other) == device) gpu.sm_count--;
     char uuid[48];
     snprintf(uuid, sizeof uuid, "GPU-fake-%d", device);
     const char *limit = getenv("FAKE_POWER_LIMIT");

@@ -91,11 +91,20 @@ static enum status show(struct explain *x, const struct explanation *e)
 
 /* ---- what a person has decided, and should know ---- */
 
+struct remarks {
+    struct explanation *explanation;
+    enum status st; /* of collecting */
+};
+
 static bool keep_preference(void *self, const struct db_preference *preference)
 {
-    struct explanation *e = self;
+    struct remarks *r = self;
+    struct explanation *e = r->explanation;
     struct db_preference *grown = realloc(e->preferences, (size_t)(e->preference_count + 1) * sizeof *grown);
-    if (!grown) return false;
+    if (!grown) {
+        r->st = fail(E_MEMORY, "out of memory while listing pins and exclusions");
+        return false;
+    }
     e->preferences = grown;
     e->preferences[e->preference_count++] = *preference;
     return true;
@@ -104,11 +113,15 @@ static bool keep_preference(void *self, const struct db_preference *preference)
 /* The newest of those that say the same. */
 static bool keep_note(void *self, const struct db_search_note *note)
 {
-    struct explanation *e = self;
+    struct remarks *r = self;
+    struct explanation *e = r->explanation;
     for (int i = 0; i < e->note_count; i++)
         if (strcmp(e->notes[i].text, note->text) == 0) return true;
     struct db_search_note *grown = realloc(e->notes, (size_t)(e->note_count + 1) * sizeof *grown);
-    if (!grown) return false;
+    if (!grown) {
+        r->st = fail(E_MEMORY, "out of memory while listing notes");
+        return false;
+    }
     e->notes = grown;
     e->notes[e->note_count++] = *note;
     return true;
@@ -116,8 +129,10 @@ static bool keep_note(void *self, const struct db_search_note *note)
 
 static enum status collect_remarks(struct explain *x, const struct db_filter *filter, struct explanation *e)
 {
-    enum status st = db_preferences(x->view.db, filter, keep_preference, e);
-    if (!st) st = db_notes(x->view.db, filter, keep_note, e);
+    struct remarks r = {.explanation = e};
+    enum status st = db_preferences(x->view.db, filter, keep_preference, &r);
+    if (!st && !r.st) st = db_notes(x->view.db, filter, keep_note, &r);
+    if (r.st) return r.st;
     return st == E_ABSENT ? OK : st;
 }
 

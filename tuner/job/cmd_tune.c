@@ -91,21 +91,44 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     return start_children(o, NULL, 0, &where->children);
 }
 
+/* The GPU of the i-th worker, and whether one before it is of the same model. */
+static const struct gpu *gpu_at(const struct where *where, int i, bool *again)
+{
+    const struct gpu *gpu = &children_worker(where->children, where->workers[i])->gpu;
+    *again = false;
+    for (int j = 0; j < i && !*again; j++) {
+        const struct gpu *other = &children_worker(where->children, where->workers[j])->gpu;
+        *again = strcmp(gpu->name, other->name) == 0 && gpu->sm_count == other->sm_count;
+    }
+    return gpu;
+}
+
+/* The one problem is tuned on one of them: the others would not get the pin. */
+static enum status check_models(const struct tune_options *o, const struct where *where)
+{
+    for (int i = 1; o->pin.template && i < where->count; i++) {
+        bool again;
+        const struct gpu *gpu = gpu_at(where, i, &again);
+        if (again) continue;
+        return fail(E_INPUT,
+                    "--pin is for one model of GPU, and GPU %d (%.60s, %d SMs) is of another than the first: "
+                    "choose with --gpus",
+                    children_worker(where->children, where->workers[i])->device, gpu->name, gpu->sm_count);
+    }
+    return OK;
+}
+
 /* All GPUs are judged before anything is stored. */
 static enum status take_preferences(const struct tune_options *o, struct db *db, const struct where *where)
 {
-    enum status st = OK;
+    enum status st = check_models(o, where);
     for (int pass = 0; pass < 2 && !st; pass++) {
         enum status (*take)(const struct tune_options *, struct db *, const struct gpu *) =
             pass ? preferred_store : preferred_check;
         if (where->predict) st = take(o, db, &where->described);
         for (int i = 0; i < where->count && !st; i++) {
-            const struct gpu *gpu = &children_worker(where->children, where->workers[i])->gpu;
-            bool again = false; /* one of several alike */
-            for (int j = 0; j < i && !again; j++) {
-                const struct gpu *other = &children_worker(where->children, where->workers[j])->gpu;
-                again = strcmp(gpu->name, other->name) == 0 && gpu->sm_count == other->sm_count;
-            }
+            bool again;
+            const struct gpu *gpu = gpu_at(where, i, &again);
             if (!again) st = take(o, db, gpu);
         }
     }

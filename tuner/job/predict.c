@@ -27,7 +27,7 @@ struct forecast {
     const struct problem *problem;
     struct job_result *result;
     struct field field;
-    bool pinned; /* the field is what a person wants */
+    bool pinned; /* a configuration is; the field is that one */
     struct transferred transferred;
     struct built **built; /* of the first `wanted` candidates */
     bool *told;
@@ -200,6 +200,8 @@ static bool take_winner(void *self, const struct db_winner *winner)
 {
     struct forecast *f = self;
     if (winner->stale || winner->unusable || winner->base.cold != f->context.cold) return true;
+    /* A prediction for a former pin; what was measured for it is not replaced by a prediction. */
+    if (winner->pinned && winner->base.predicted && !f->pinned) return true;
     if (winner->config.template && workspace_of(&winner->config, f->problem) > f->s->options->workspace_bytes)
         return true;
     f->result->winner = *winner;
@@ -212,7 +214,8 @@ static enum status look_up(struct forecast *f)
 {
     struct db_filter filter = {.gpu = f->context.gpu.name, .problem = f->problem};
     struct db_context now = f->context;
-    enum status st = db_winners(f->s->db, &filter, &now, take_winner, f);
+    enum status st = preferred_pinned(f->s->db, &now.gpu, f->problem, &f->pinned);
+    if (!st) st = db_winners(f->s->db, &filter, &now, take_winner, f);
     if (st == E_ABSENT) st = OK;
     if (st || f->result->how != JOB_KNOWN) return st;
     snprintf(f->result->why, sizeof f->result->why, "%s on %s",

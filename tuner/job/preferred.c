@@ -98,37 +98,45 @@ enum status preferred_check(const struct tune_options *o, struct db *db, const s
 {
     if (!o->preferring) return OK;
     struct stored stored;
-    char problem[PROBLEM_TEXT_MAX];
-    problem_format(&o->problems[0], problem);
     enum status st = read_stored(db, gpu, &o->problems[0], &stored);
     if (!st && o->pin.template) st = check_pin(o, gpu, &stored);
-    if (!st && o->unpin && !stored.pin[0])
-        st = fail(E_INPUT, "nothing is pinned for %.120s on %.60s", problem, gpu->name);
     for (int i = 0; i < o->exclude_count && !st; i++) st = check_exclude(o, gpu, &stored, &o->exclude[i]);
-    for (int i = 0; i < o->include_count && !st; i++) {
-        char text[CONFIG_TEXT_MAX];
-        config_format(&o->include[i], text);
-        if (!is_excluded(&stored, text))
-            st = fail(E_INPUT, "%.300s is not excluded for %.120s on %.60s", text, problem, gpu->name);
-    }
     free(stored.excluded);
     return st;
+}
+
+static void say(const struct tune_options *o, const struct gpu *gpu, const char *what, const char *how)
+{
+    char problem[PROBLEM_TEXT_MAX], line[CONFIG_TEXT_MAX + 400];
+    problem_format(&o->problems[0], problem);
+    snprintf(line, sizeof line, "%s on %s: %s %s", problem, gpu->name, what, how);
+    print_wrapped(stderr, 0, print_columns(stderr), line);
 }
 
 static enum status store(const struct tune_options *o, struct db *db, const struct gpu *gpu, bool pin,
                          const char *text, bool holds)
 {
-    char problem[PROBLEM_TEXT_MAX], line[CONFIG_TEXT_MAX + 400];
     bool changed;
     enum status st = db_prefer(db, gpu, &o->problems[0], pin, text, holds, &changed);
     if (st) return st;
-    problem_format(&o->problems[0], problem);
-    snprintf(line, sizeof line, "%s on %s: %s %s", problem, gpu->name, text,
-             pin     ? "is no longer pinned"
-             : holds ? "is excluded"
-                     : "is no longer excluded");
-    print_wrapped(stderr, 0, print_columns(stderr), line);
+    say(o, gpu, text, pin ? "is no longer pinned" : holds ? "is excluded" : "is no longer excluded");
     return OK;
+}
+
+/* What an interrupted command has taken back already is worth a remark only: given again, it goes on. */
+static enum status take_back(const struct tune_options *o, struct db *db, const struct gpu *gpu,
+                             const struct stored *stored)
+{
+    enum status st = OK;
+    if (o->unpin && !stored->pin[0]) say(o, gpu, "nothing", "is pinned");
+    else if (o->unpin) st = store(o, db, gpu, true, stored->pin, false);
+    for (int i = 0; i < o->include_count && !st; i++) {
+        char text[CONFIG_TEXT_MAX];
+        config_format(&o->include[i], text);
+        if (is_excluded(stored, text)) st = store(o, db, gpu, false, text, false);
+        else say(o, gpu, text, "is not excluded");
+    }
+    return st;
 }
 
 enum status preferred_store(const struct tune_options *o, struct db *db, const struct gpu *gpu)
@@ -137,16 +145,22 @@ enum status preferred_store(const struct tune_options *o, struct db *db, const s
     struct stored stored;
     char text[CONFIG_TEXT_MAX];
     enum status st = read_stored(db, gpu, &o->problems[0], &stored);
-    if (!st && o->unpin) st = store(o, db, gpu, true, stored.pin, false);
+    if (!st) st = take_back(o, db, gpu, &stored);
     free(stored.excluded);
-    for (int i = 0; i < o->include_count && !st; i++) {
-        config_format(&o->include[i], text);
-        st = store(o, db, gpu, false, text, false);
-    }
     for (int i = 0; i < o->exclude_count && !st; i++) {
         config_format(&o->exclude[i], text);
         st = store(o, db, gpu, false, text, true);
     }
+    return st;
+}
+
+enum status preferred_pinned(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                             bool *pinned)
+{
+    struct stored stored;
+    enum status st = read_stored(db, gpu, problem, &stored);
+    *pinned = stored.pin[0];
+    free(stored.excluded);
     return st;
 }
 
@@ -160,6 +174,11 @@ static enum status leave_pin(struct field *field, const struct gpu *gpu, const s
     if (wanted) pin = *wanted;
     else if (config_parse(stored, &pin)) why = status_text();
     if (!why) why = why_illegal(&pin, problem, gpu, workspace_bytes);
+    if (why && wanted) {
+        char text[CONFIG_TEXT_MAX];
+        config_format(wanted, text);
+        return fail(E_ABSENT, "what is to be pinned (%.250s) cannot be used: %.150s", text, why);
+    }
     if (why)
         return fail(E_ABSENT, "what is pinned (%.250s) cannot be used: %.150s; --unpin takes it back", stored,
                     why);

@@ -8,12 +8,16 @@
 #include "tune_options.h"
 
 /* Judge --pin, --unpin, --exclude and --include for this GPU; nothing is stored. Errors: E_INPUT (illegal for
- * the problem, excluded and pinned at once, nothing to take back), those of the database. */
+ * the problem, excluded and pinned at once), those of the database. */
 enum status preferred_check(const struct tune_options *options, struct db *db, const struct gpu *gpu);
 
-/* Store --unpin, --exclude and --include for this GPU, and say so. What is to be pinned becomes so with its
- * decision (db_set_winner). Errors: those of the database. */
+/* Store --unpin, --exclude and --include for this GPU, and say so; also if there is nothing to take back.
+ * What is to be pinned becomes so with its decision (db_set_winner). Errors: those of the database. */
 enum status preferred_store(const struct tune_options *options, struct db *db, const struct gpu *gpu);
+
+/* Is a configuration pinned for this problem on this GPU? Errors: those of the database, E_MEMORY. */
+enum status preferred_pinned(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                             bool *pinned);
 
 /* Leave of a field what may be chosen: the pinned configuration alone, of this command (NULL: none) or as
  * stored, be it in the space or not; else all that are not excluded. *pinned: which of the two. Errors:

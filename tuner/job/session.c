@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "model.h"
+#include "preferred.h"
 #include "slices.h"
 #include "workspace.h"
 #include <math.h>
@@ -101,12 +102,14 @@ static void settle(struct state *x, size_t at)
 struct wanted {
     struct job_result *result;
     int64_t workspace_bytes;
+    bool pinned; /* a configuration is pinned for the problem */
 };
 
 static bool take_winner(void *self, const struct db_winner *winner)
 {
     const struct wanted *w = self;
     if (winner->base.predicted || winner->stale || winner->unusable) return true;
+    if (winner->pinned && !w->pinned) return true; /* since it was unpinned, no search has ended */
     if (winner->config.template && workspace_of(&winner->config, &winner->base.problem) > w->workspace_bytes)
         return true;
     w->result->winner = *winner;
@@ -118,9 +121,10 @@ static bool take_winner(void *self, const struct db_winner *winner)
 static enum status look_up(struct state *x, const struct gpu_slot *slot, size_t at)
 {
     struct job_result *result = &x->s->results[at];
-    struct wanted wanted = {result, x->s->options->workspace_bytes};
+    struct wanted wanted = {result, x->s->options->workspace_bytes, false};
     struct db_filter filter = {.gpu = slot->context.gpu.name, .problem = &x->s->options->problems[at]};
-    enum status st = db_winners(x->s->db, &filter, &slot->context, take_winner, &wanted);
+    enum status st = preferred_pinned(x->s->db, &slot->context.gpu, filter.problem, &wanted.pinned);
+    if (!st) st = db_winners(x->s->db, &filter, &slot->context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
     if (result->winner.base.cold != slot->context.cold || x->s->options->again) {
@@ -379,7 +383,7 @@ static enum status feed_compilers(struct state *x)
 /* Whoever is being searched promises less after this slice; by how much is not known yet. */
 static bool another_is_next(const struct state *x, size_t now)
 {
-    size_t at;
+    size_t at = 0;
     return choose(x, &at) && slice_promise(&x->lot[at].history, x->even_s, left_s(x)) >=
                                  0.5 * slice_promise(&x->lot[now].history, x->even_s, left_s(x));
 }

@@ -11,8 +11,10 @@
 
 enum {
     NEAREST = 12,     /* problems that are looked at; not all have trials */
-    READ_MOST = 4000, /* trials of a problem, the newest */
+    READ_MOST = 4000, /* trials of a problem, from the newest on */
 };
+
+#define SAYS_NOTHING 0.0 /* the time of a trial that failed, and of one that a newer one replaces */
 
 struct near_problem {
     struct problem problem;
@@ -55,8 +57,8 @@ static bool take_trial(void *self, const struct db_trial *stored)
     struct config config;
     if (t->read++ == READ_MOST) return false;
     const struct outcome *o = &stored->outcome;
-    if (!outcome_usable(o) || !(o->time_us > 0) || o->cold != t->context->cold || stored->recovered)
-        return true;
+    const bool usable = outcome_usable(o) && o->time_us > 0;
+    if (o->verdict == VERDICT_PREDICTED || o->cold != t->context->cold || stored->recovered) return true;
     if (config_parse(stored->config_text, &config)) return true; /* of a template that is no more */
     /* The model computes with what the rules have let through only. */
     if (config.template->check(&config, t->problem, &t->context->gpu)) return true;
@@ -68,8 +70,9 @@ static bool take_trial(void *self, const struct db_trial *stored)
         t->trial = grown;
         t->room = room;
     }
-    t->trial[t->count++] = (struct prior_trial){
-        config, o->time_us, model_predict(&config, t->problem, &t->context->gpu, NULL).time_us};
+    t->trial[t->count++] =
+        (struct prior_trial){config, usable ? o->time_us : SAYS_NOTHING,
+                             model_predict(&config, t->problem, &t->context->gpu, NULL).time_us};
     return true;
 }
 
@@ -85,7 +88,8 @@ static int by_hash(const void *x, const void *y)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Each configuration once: its newest trial, which comes first. */
+/* Each configuration once: its newest trial, which comes first; not at all if that one failed, since what was
+ * measured before is not to be believed then. */
 static enum status drop_repeated(struct taking *t)
 {
     struct keyed *keyed = malloc((t->count + 1) * sizeof *keyed);
@@ -93,8 +97,12 @@ static enum status drop_repeated(struct taking *t)
     for (size_t i = 0; i < t->count; i++) keyed[i] = (struct keyed){config_hash(&t->trial[i].config), i};
     qsort(keyed, t->count, sizeof *keyed, by_hash);
     for (size_t i = 1; i < t->count; i++)
-        if (keyed[i].hash == keyed[i - 1].hash) t->trial[keyed[i].at].time_us = 0; /* says nothing */
+        if (keyed[i].hash == keyed[i - 1].hash) t->trial[keyed[i].at].time_us = SAYS_NOTHING;
     free(keyed);
+    size_t kept = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->trial[i].time_us > 0) t->trial[kept++] = t->trial[i];
+    t->count = kept;
     return OK;
 }
 
@@ -103,7 +111,7 @@ static enum status read_trials(struct db *db, const struct db_context *context, 
 {
     const struct db_filter filter = {.gpu = context->gpu.name, .problem = problem};
     *t = (struct taking){.context = context, .problem = problem};
-    enum status st = db_trials(db, &filter, take_trial, t);
+    enum status st = db_newest_trials(db, &filter, take_trial, t);
     if (st == E_ABSENT) st = OK;
     if (t->out_of_memory) st = fail(E_MEMORY, "out of memory for trials of other problems");
     return st ? st : drop_repeated(t);

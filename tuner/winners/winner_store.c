@@ -135,7 +135,10 @@ static enum status read_preferences(struct winner_store *store)
     store->preferences_read = st != E_BUSY;
     store->held |= st == E_BUSY;
     if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
-    if (st && st != E_BUSY && st != E_ABSENT) lose_database(store);
+    if (st == E_DB) { /* winners are read row by row, and need not be broken too */
+        store->preference_count = 0;
+        notice(store->notices, NOTICE_DATABASE, "pins and exclusions are not used: %s", status_text());
+    } else if (st && st != E_BUSY && st != E_ABSENT) lose_database(store);
     return OK;
 }
 

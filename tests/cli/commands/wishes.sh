@@ -31,8 +31,8 @@ t pinned new.db
 t tune merge other.db old.db
 t pinned other.db
 
-t tune --shape 256x256x256 --gpu h200 --unpin
-t tune --shape 256x256x256 --gpu h200 --include "$first"
+t tune --shape 256x256x256 --gpu h200 --max-trials 3 --unpin
+t tune --shape 256x256x256 --gpu h200 --max-trials 3 --include "$first"
 t tune --shape 256x256x256 --gpu h200 --pin 'simt BM=128'
 t tune --shape 256x256x256 --gpu h200 --pin 'nosuch A=1'
 t tune --shape 256x256x256 --gpu h200 --pin "$(echo "$first" | sed 's/WM=[0-9]*/WM=7/')"

@@ -1,5 +1,6 @@
 /* Pins and exclusions, and notes of searches: what they do to the winner, and that merging carries them. */
 #include "db_exchange.h"
+#include "db_files.h"
 #include "store.h"
 
 static const struct db_context *context(void)
@@ -189,6 +190,24 @@ TEST(preferences_of_another_problem_or_gpu_change_nothing)
     store_assert_clean();
 }
 
+TEST(a_preference_whose_problem_cannot_be_read_is_passed_over)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct problem other = problem_make(65, 64, 64);
+    const struct config c = store_config(1);
+    char text[CONFIG_TEXT_MAX];
+    bool changed;
+    config_format(&c, text);
+    decide(db, store_run(db, context()), 2, 10, false, false);
+    prefer(db, false, 1, true);
+    assert_ok(db_prefer(db, &context()->gpu, &other, false, text, true, &changed)); /* the newer one */
+    db_close(db);
+    meddle("UPDATE problems SET text = 'latergemm:nn:65x64x64' WHERE m = 65");
+    db = store_open(DB_READ);
+    assert_int_equal(list(db).exclusions, 1);
+    db_close(db);
+}
+
 /* Three files: a decides 1 and pins 2, b decides 3 and excludes 1 and takes its pin of 4 back. */
 static void make_files(char path[3][160])
 {
@@ -306,6 +325,7 @@ int main(void)
         STORE_TEST(a_predicted_pin_wins_over_what_was_measured),
         STORE_TEST(what_is_excluded_wins_no_more_until_it_is_included_again),
         STORE_TEST(preferences_of_another_problem_or_gpu_change_nothing),
+        STORE_TEST(a_preference_whose_problem_cannot_be_read_is_passed_over),
         STORE_TEST(merging_carries_preferences_in_any_order),
         STORE_TEST(what_was_changed_last_stands_after_a_merge),
         STORE_TEST(imported_winners_respect_a_pin_and_an_exclusion),

@@ -278,6 +278,35 @@ TEST(trials_are_listed_newest_run_first)
     db_close(db);
 }
 
+struct times {
+    int count;
+    double time_us[9];
+};
+
+static bool keep_time(void *self, const struct db_trial *trial)
+{
+    struct times *times = self;
+    times->time_us[times->count++] = trial->outcome.time_us;
+    return times->count < 9;
+}
+
+TEST(trials_are_listed_newest_first)
+{
+    struct working w = store_begin();
+    const struct db_filter filter = {.problem = &w.problem};
+    struct times times = {0};
+    for (int i = 0; i < 9; i++) {
+        if (i == 5) w.run = store_run(w.db, &w.context);
+        struct config config = store_config(i % 4);
+        struct outcome outcome = store_outcome(1 + i);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
+    }
+    assert_ok(db_newest_trials(w.db, &filter, keep_time, &times));
+    assert_int_equal(times.count, 9);
+    for (int i = 0; i < 9; i++) assert_true(times.time_us[i] == 9 - i);
+    db_close(w.db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +316,7 @@ int main(void)
         STORE_TEST(the_newest_outcome_is_found),
         STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
         STORE_TEST(best_are_ascending_usable_and_newest),
+        STORE_TEST(trials_are_listed_newest_first),
         STORE_TEST(recovery_marks_exactly_the_unfinished_and_only_once),
         STORE_TEST(two_crashes_quarantine_on_that_gpu_for_every_problem),
         STORE_TEST(one_kill_counts_once_however_many_gpus_were_trying_it),

@@ -1,6 +1,7 @@
 /* What a person pins and excludes, and what other problems teach: whole runs with fake children. */
 #include "job_runs.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +95,62 @@ TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinne
     assert_false(winner_of(SHAPE).pinned);
     assert_string_not_equal(winner_of(SHAPE).config_text, pin);
     assert_int_equal(preferences(), 0);
-    assert_int_equal(tune("--unpin --shape " SHAPE), E_INPUT);
+    assert_int_equal(tune("--unpin --max-trials 41 --shape " SHAPE), 0);
     assert_said("nothing is pinned");
+    assert_int_equal(census(SHAPE, NULL)->total, 41); /* a remark, and the search goes on */
     assert_clean_db();
+}
+
+/* SHAPE has one decision, which is for its pin. The search without it is killed, and words go on with it. */
+static void continue_unpin(const char *words)
+{
+    char pin[CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 10 --shape " SHAPE2), 0);
+    memcpy(pin, winner_of(SHAPE2).config_text, sizeof pin);
+    assert_int_equal(tune(with("--pin", pin, "")), 0);
+    setenv("FAKE_TRIAL_MS", "20", 1);
+    const pid_t pid = start_until("--unpin --max-trials 20 --shape " SHAPE, "trial", count_log("trial") + 3);
+    kill(pid, SIGKILL);
+    wait_exit(pid);
+    assert_int_equal(preferences(), 0);
+    assert_true(winner_of(SHAPE).pinned); /* there is no other yet */
+    assert_true(census(SHAPE, NULL)->total < 20);
+    assert_int_equal(tune(words), 0);
+    assert_false(winner_of(SHAPE).pinned);
+    assert_true(census(SHAPE, NULL)->total >= 20);
+    assert_clean_db();
+}
+
+TEST(a_killed_unpin_goes_on_with_the_same_command)
+{
+    continue_unpin("--unpin --max-trials 20 --shape " SHAPE);
+    assert_said("nothing is pinned");
+}
+
+TEST(a_killed_unpin_goes_on_without_any_wish)
+{
+    continue_unpin("--max-trials 20 --shape " SHAPE);
+}
+
+TEST(a_prediction_for_a_former_pin_is_made_anew)
+{
+    char pin[CONFIG_TEXT_MAX];
+    struct db *db;
+    bool changed;
+    setenv("FAKE_DEVICES", "0", 1);
+    assert_int_equal(tune("--max-trials 10 --gpu h200 --shape " SHAPE2), 0);
+    memcpy(pin, winner_of(SHAPE2).config_text, sizeof pin);
+    assert_int_equal(tune(with("--pin", pin, "--gpu h200")), 0);
+    assert_true(winner_of(SHAPE).pinned);
+    const struct db_winner winner = winner_of(SHAPE);
+    assert_ok(db_open(in_folder("t.db"), DB_WRITE, &db));
+    assert_ok(db_prefer(db, &winner.gpu, &winner.base.problem, true, pin, false, &changed));
+    db_close(db);
+    assert_true(changed && winner_of(SHAPE).pinned);
+    assert_int_equal(tune("--max-trials 10 --gpu h200 --shape " SHAPE), 0);
+    assert_true(winner_of(SHAPE).base.predicted && !winner_of(SHAPE).pinned);
+    assert_int_equal(tune("--max-trials 10 --gpu h200 --shape " SHAPE), 0);
+    assert_said("skipped");
 }
 
 TEST(a_pin_that_computes_wrong_is_refused_and_the_winner_stays)
@@ -129,7 +183,7 @@ TEST(what_is_excluded_is_not_chosen_until_it_is_included)
     assert_int_equal(tune(with("--include", best, "")), 0);
     assert_said("no longer excluded");
     assert_int_equal(preferences(), 0);
-    assert_int_equal(tune(with("--include", best, "")), E_INPUT);
+    assert_int_equal(tune(with("--include", best, "")), 0);
     assert_said("is not excluded");
     assert_clean_db();
 }
@@ -210,6 +264,22 @@ TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored)
     assert_int_equal(preferences(), 0);
 }
 
+TEST(a_pin_is_refused_for_two_models_of_gpu)
+{
+    char pin[CONFIG_TEXT_MAX];
+    setenv("FAKE_DEVICES", "2", 1);
+    assert_int_equal(tune("--max-trials 10 --shape " SHAPE), 0);
+    loser(pin);
+    assert_int_equal(tune(with("--pin", pin, "--gpus 0,1")), 0); /* two of one model */
+    assert_int_equal(tune("--unpin --max-trials 10 --shape " SHAPE), 0);
+    setenv("FAKE_OTHER_GPU", "1", 1);
+    assert_int_equal(tune(with("--pin", pin, "--gpus 0,1")), E_INPUT);
+    assert_said("--pin is for one model of GPU, and GPU 1 (NVIDIA H200, 131 SMs)");
+    assert_int_equal(preferences(), 0);
+    assert_int_equal(tune(with("--pin", pin, "--gpus 1")), 0);
+    assert_int_equal(preferences(), 1);
+}
+
 /* ---- what other problems teach ---- */
 
 TEST(trials_of_another_problem_correct_the_order_and_that_is_noted)
@@ -239,6 +309,34 @@ TEST(what_others_teach_is_told_once_for_each_problem)
     assert_int_equal(times_said("corrected by"), 2);
 }
 
+/* The configuration, measured before, is tried again and fails. */
+static void store_wrong(const struct gpu *gpu, const char *shape, const char *config_text)
+{
+    const struct db_context context = {.gpu = *gpu, .cold = true};
+    const struct outcome wrong = outcome_failed(VERDICT_WRONG, "told to");
+    struct config config;
+    struct problem problem;
+    struct db *db;
+    int64_t run, attempt;
+    assert_ok(config_parse(config_text, &config));
+    assert_ok(problem_parse(shape, &problem));
+    assert_ok(db_open(in_folder("t.db"), DB_WRITE, &db));
+    assert_ok(db_run_start(db, &context, "tune", 1, &run));
+    assert_ok(db_attempt(db, run, &problem, &config, &attempt));
+    assert_ok(db_record(db, attempt, &wrong));
+    assert_ok(db_run_end(db, run, "finished"));
+    db_close(db);
+}
+
+TEST(a_kernel_that_was_measured_and_found_wrong_later_teaches_nothing)
+{
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    const struct db_winner winner = winner_of(SHAPE);
+    store_wrong(&winner.gpu, SHAPE, winner.config_text);
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE2), 0);
+    assert_said("corrected by 39 trials of 1 other problem");
+}
+
 TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it)
 {
     assert_int_equal(tune("--max-trials 120 --shape " SHAPE), 0);
@@ -262,14 +360,19 @@ TEST(a_search_that_falls_back_to_local_search_is_noted)
 
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinned),
+    JOB_TEST(a_killed_unpin_goes_on_with_the_same_command),
+    JOB_TEST(a_killed_unpin_goes_on_without_any_wish),
+    JOB_TEST(a_prediction_for_a_former_pin_is_made_anew),
     JOB_TEST(a_pin_that_computes_wrong_is_refused_and_the_winner_stays),
     JOB_TEST(what_is_excluded_is_not_chosen_until_it_is_included),
     JOB_TEST(what_is_pinned_cannot_be_excluded_before_it_is_unpinned),
     JOB_TEST(a_pin_may_lie_outside_of_the_space),
     JOB_TEST(without_the_gpu_a_pin_is_predicted_and_measured_once_it_is_there),
     JOB_TEST(what_cannot_be_pinned_or_excluded_is_told_and_nothing_is_stored),
+    JOB_TEST(a_pin_is_refused_for_two_models_of_gpu),
     JOB_TEST(trials_of_another_problem_correct_the_order_and_that_is_noted),
     JOB_TEST(what_others_teach_is_told_once_for_each_problem),
+    JOB_TEST(a_kernel_that_was_measured_and_found_wrong_later_teaches_nothing),
     JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
     JOB_TEST(a_search_that_falls_back_to_local_search_is_noted),
 };

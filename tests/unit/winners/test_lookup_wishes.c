@@ -1,4 +1,5 @@
 /* What the library takes for a problem for which its user has pinned or excluded a configuration. */
+#include "db_files.h"
 #include "lookup.h"
 #include "store.h"
 
@@ -153,12 +154,34 @@ TEST(a_pin_that_operands_do_not_allow_gives_way)
     winner_store_close(&store);
 }
 
+TEST(preferences_that_cannot_be_read_leave_the_winners_in_use)
+{
+    static const char *const changes[] = {
+        "UPDATE problems SET text = 'latergemm:nn:65x64x64' WHERE m = 65",
+        "UPDATE problems SET text = 'sgemm:nn:65x64x64' WHERE m = 65;"
+        "UPDATE preferences SET changed_us = -1",
+    };
+    const struct problem problem = problem_make(1024, 1024, 1024), other = problem_make(65, 64, 64);
+    struct choice all[2 * CHOICES_MAX];
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    decide(db, store_run(db, &context), &problem, 1, false, false);
+    prefer(db, &other, false, 2, true);
+    db_close(db);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        meddle(changes[i]);
+        assert_true(choices_for(&problem, all) > 0 && is(&all[0], 1));
+        assert_int_equal(all[0].source, CHOICE_EXACT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(a_measured_pin_is_the_exact_choice),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
         STORE_TEST(what_is_excluded_is_not_taken_wherever_it_comes_from),
+        STORE_TEST(preferences_that_cannot_be_read_leave_the_winners_in_use),
         STORE_TEST(a_pin_that_operands_do_not_allow_gives_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
