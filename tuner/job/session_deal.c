@@ -1,0 +1,295 @@
+#include "session_parts.h"
+
+#include "budget.h"
+#include "clock.h"
+#include "model.h"
+#include "preferred.h"
+#include "workspace.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIE            0.005 /* as in a race */
+#define FRUITLESS_MOST 2     /* later slices in a row */
+
+int session_slots_alive(const struct state *x)
+{
+    int alive = 0;
+    for (int i = 0; i < x->slots; i++) alive += !x->slot[i].gone;
+    return alive;
+}
+
+double session_left_s(const struct state *x)
+{
+    return x->budget_s - (now_s() - x->began_s);
+}
+
+void session_settle(struct state *x, size_t at)
+{
+    x->lot[at].turn = ENDED;
+    x->ended++;
+}
+
+struct wanted {
+    struct job_result *result;
+    int64_t workspace_bytes;
+    bool pinned; /* a configuration is pinned for the problem */
+};
+
+static bool take_winner(void *self, const struct db_winner *winner)
+{
+    const struct wanted *w = self;
+    if (winner->base.predicted || winner->stale || winner->unusable) return true;
+    if (winner->pinned && !w->pinned) return true; /* since it was unpinned, no search has ended */
+    if (winner->config.template && workspace_of(&winner->config, &winner->base.problem) > w->workspace_bytes)
+        return true;
+    w->result->winner = *winner;
+    w->result->how = JOB_KNOWN;
+    return false;
+}
+
+/* A winner that is stored, up to date, and takes no more than is allowed. */
+static enum status look_up(struct state *x, const struct gpu_slot *slot, size_t at)
+{
+    struct job_result *result = &x->s->results[at];
+    struct wanted wanted = {result, x->s->options->workspace_bytes, false};
+    struct db_filter filter = {.gpu = slot->context.gpu.name, .problem = &x->s->options->problems[at]};
+    enum status st = preferred_pinned(x->s->db, &slot->context.gpu, filter.problem, &wanted.pinned);
+    if (!st) st = db_winners(x->s->db, &filter, &slot->context, take_winner, &wanted);
+    if (st == E_ABSENT) st = OK;
+    if (st || result->how != JOB_KNOWN) return st;
+    if (result->winner.base.cold != slot->context.cold || x->s->options->again) {
+        result->how = JOB_RUNNING;
+        return OK;
+    }
+    snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.base.when);
+    const size_t tried = (size_t)result->winner.trials;
+    const int64_t limit = x->s->options->max_trials;
+    const bool all = (int64_t)tried >= result->winner.legal_count || (limit > 0 && (int64_t)tried >= limit);
+    bool continues = false;
+    if (x->slices && !all)
+        st = db_decision_continues(x->s->db, result->winner.decision_id, x->s->options->command, &continues);
+    if (st) return st;
+    if (continues) { /* its first slice was that run's */
+        slice_ended(&x->lot[at].history, SLICE_FIRST_S, result->winner.base.time_us, tried, (double)NAN);
+        return OK;
+    }
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&x->s->options->problems[at], text);
+    report_say(x->env.report, "%s: skipped, its winner of %s is up to date (%d trials; --again searches on)",
+               text, result->winner.base.when, result->winner.trials);
+    session_settle(x, at);
+    return OK;
+}
+
+static void say_opened(struct state *x, const struct gpu_slot *slot, const struct job *job)
+{
+    const struct job_result *r = job_result(job);
+    char text[PROBLEM_TEXT_MAX], known[128] = "", hints[96] = "";
+    problem_format(job_problem(job), text);
+    size_t skipped = r->recalled.usable + r->recalled.failed;
+    if (skipped)
+        snprintf(known, sizeof known, "%zu known from earlier runs are skipped (%zu of them failed)", skipped,
+                 r->recalled.failed);
+    if (r->hints)
+        snprintf(hints, sizeof hints, "%zu like the winners of similar problems go first", r->hints);
+    report_say(x->env.report, "%s on %s: %zu configurations to choose from", text, slot->context.gpu.name,
+               r->legal);
+    if (*known) report_say(x->env.report, "    %s", known);
+    if (*hints) report_say(x->env.report, "    %s", hints);
+}
+
+static void say_continued(struct state *x, const struct job *job)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(job_problem(job), text);
+    report_say(x->env.report, "%s: the search goes on (%zu trials so far)", text, job_result(job)->tried);
+}
+
+/* Of those that nobody works on, the one whose next slice promises most; of equals the first. */
+bool session_choose(const struct state *x, size_t *at)
+{
+    const bool again = slice_is_worth_beginning(x->even_s, session_left_s(x));
+    double most = -1;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        const struct lot *lot = &x->lot[i];
+        if (lot->turn != WAITING || (lot->history.spent_s > 0 && !again)) continue;
+        const double promise = slice_promise(&lot->history, x->even_s, session_left_s(x));
+        if (promise <= most) continue;
+        most = promise;
+        *at = i;
+    }
+    return most >= 0;
+}
+
+/* Nothing is legal: the problem's fault, not ours. */
+static void give_up(struct state *x, size_t at, const struct gpu *gpu)
+{
+    struct job_result *result = &x->s->results[at];
+    result->how = JOB_FRUITLESS;
+    result->winner.gpu = *gpu;
+    snprintf(result->why, sizeof result->why, "%s", status_text());
+    session_settle(x, at);
+}
+
+/* The next problem for a GPU, or no job if there is none left. */
+enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at)
+{
+    *job = NULL;
+    while (session_choose(x, at)) {
+        const bool begun = x->lot[*at].history.spent_s > 0;
+        enum status st = begun ? OK : look_up(x, slot, *at);
+        if (st) return st;
+        if (x->lot[*at].turn == ENDED) continue;
+        if (!begun && x->lot[*at].history.spent_s > 0) continue; /* others promise more, perhaps */
+        st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[*at], job);
+        if (st == E_ABSENT) {
+            give_up(x, *at, &slot->context.gpu);
+            continue;
+        }
+        if (st) return st;
+        job_defend(*job, &x->s->results[*at].winner.config);
+        if (begun) say_continued(x, *job);
+        else say_opened(x, slot, *job);
+        x->lot[*at].turn = TAKEN;
+        return OK;
+    }
+    return OK;
+}
+
+/* Nobody works on it yet. */
+bool session_is_ahead(const struct state *x, size_t at)
+{
+    bool ahead = x->lot[at].turn == WAITING;
+    for (int slot = 0; slot < x->slots; slot++) ahead |= x->slot[slot].next && x->slot[slot].next_at == at;
+    return ahead;
+}
+
+static double weight_of(const struct state *x, const struct gpu *gpu, size_t at)
+{
+    const struct tune_options *o = x->s->options;
+    double call_us =
+        model_roofline_us(&o->problems[at], gpu_peak_tflops(gpu, o->problems[at].type), gpu->memory_gb_per_s);
+    return budget_weight(o->weights ? o->weights[at] : 1, call_us);
+}
+
+/* What the next job may take of the time left: its part of what is not finished and not being worked on. */
+static double share_s(const struct state *x, const struct gpu_slot *slot)
+{
+    const struct gpu *gpu = &slot->context.gpu;
+    double weight = weight_of(x, gpu, slot->now_at), weights = weight;
+    int unfinished = 1;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        if (!session_is_ahead(x, i)) continue;
+        unfinished++;
+        weights += weight_of(x, gpu, i);
+    }
+    return budget_weighted_share(session_left_s(x), weight, weights, unfinished, session_slots_alive(x));
+}
+
+void session_drop_next(struct state *x, struct gpu_slot *slot)
+{
+    if (!slot->next) return;
+    x->lot[slot->next_at].turn = WAITING;
+    job_close(slot->next);
+    slot->next = NULL;
+}
+
+/* Begin the next job of a GPU that has none. */
+enum status session_begin(struct state *x, struct gpu_slot *slot)
+{
+    if (slot->next && x->lot[slot->next_at].history.spent_s > 0 &&
+        !slice_is_worth_beginning(x->even_s, session_left_s(x)))
+        session_drop_next(x, slot);
+    if (slot->next) {
+        slot->now = slot->next;
+        slot->now_at = slot->next_at;
+        slot->next = NULL;
+    } else {
+        enum status st = session_deal(x, slot, &slot->now, &slot->now_at);
+        if (st || !slot->now) return st;
+    }
+    struct lot *lot = &x->lot[slot->now_at];
+    const double seconds =
+        x->slices ? slice_length_s(&lot->history, x->even_s, session_left_s(x)) : share_s(x, slot);
+    const bool first = !lot->begun;
+    lot->begun = true;
+    return job_begin(slot->now, slot->worker, seconds, first);
+}
+
+/* One sentence on how a problem ended. */
+static void say_ended(struct state *x, const struct job_result *r)
+{
+    const struct db_winner *w = &r->winner;
+    char text[PROBLEM_TEXT_MAX], config[CONFIG_TEXT_MAX], time[32], took[32];
+    problem_format(&w->base.problem, text);
+    if (r->how == JOB_FRUITLESS || r->how == JOB_ORPHANED)
+        report_say(x->env.report, "%s: no winner: %s", text, r->why);
+    if (r->how != JOB_TUNED) return;
+    format_time_us(w->base.time_us, time);
+    format_duration(r->seconds, took);
+    report_say(x->env.report, "%s: tuned in %s: %s, %.2f TFLOPS%s", text, took, time,
+               problem_flop(&w->base.problem) / w->base.time_us * 1e-6, w->tied ? ", a tie" : "");
+    if (w->base.ratio > 0)
+        report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->base.ratio,
+                   w->base.ratio_low, w->base.ratio_high,
+                   w->base.ratio_high < 1 && w->base.ratio < 1 / (1 + TIE) ? ": cuBLAS is faster here" : "");
+    if (w->config.template) config_summary(&w->config, config);
+    report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
+}
+
+/* A later slice without a winner takes none away, and may be followed by a better one. */
+static void take_fruitless(struct state *x, size_t at, const struct job_result *r)
+{
+    struct job_result *all = &x->s->results[at];
+    struct lot *lot = &x->lot[at];
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&x->s->options->problems[at], text);
+    report_say(x->env.report, "%s: nothing new was found, its winner stays: %s", text, r->why);
+    all->trials += r->trials;
+    all->seconds += r->seconds;
+    lot->history.spent_s += r->seconds;
+    if (x->slices && ++lot->fruitless < FRUITLESS_MOST && !r->exhausted && !x->stopping) lot->turn = WAITING;
+    else session_settle(x, at);
+}
+
+/* A slice adds to those before it, and takes no winner away. It goes on while the search could and there is
+ * time. */
+static void take_result(struct state *x, size_t at, const struct job_result *r)
+{
+    struct job_result *all = &x->s->results[at];
+    struct slice_history *history = &x->lot[at].history;
+    const bool again = history->spent_s > 0, won = r->how == JOB_TUNED;
+    const bool faster = !again || r->winner.base.time_us < all->winner.base.time_us;
+    const struct job_result before = *all;
+    if (won || !again) *all = *r;
+    if (again) {
+        all->trials = before.trials + r->trials;
+        all->seconds = before.seconds + r->seconds;
+    }
+    if (faster || !won) say_ended(x, won || !again ? all : r);
+    if (won) {
+        slice_ended(history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
+        x->lot[at].fruitless = 0;
+    }
+    if (x->slices && won && !r->exhausted && !x->stopping) x->lot[at].turn = WAITING;
+    else session_settle(x, at);
+}
+
+void session_close_ended(struct state *x, struct gpu_slot *slot)
+{
+    const struct job_result *r = job_result(slot->now);
+    x->s->trials += r->trials;
+    const bool begun = x->lot[slot->now_at].history.spent_s > 0,
+               taken_over = session_slots_alive(x) > 0 && !x->stopping;
+    if (r->how == JOB_ORPHANED && (begun || taken_over)) {
+        x->lot[slot->now_at].turn = WAITING; /* a problem that has a winner keeps it */
+    } else if (r->how == JOB_FRUITLESS && begun) {
+        take_fruitless(x, slot->now_at, r);
+    } else {
+        take_result(x, slot->now_at, r);
+    }
+    job_close(slot->now);
+    slot->now = NULL;
+}

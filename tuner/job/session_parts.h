@@ -1,0 +1,64 @@
+/* session_parts.h — the state of a run, shared by session.c (GPUs, events, begin and end) and session_deal.c
+ * (which GPU works on which problem).
+ */
+#ifndef GT_SESSION_PARTS_H
+#define GT_SESSION_PARTS_H
+
+#include "session.h"
+
+#include "slices.h"
+
+/* A GPU and what it is doing. */
+struct gpu_slot {
+    int worker;
+    bool gone;
+    struct db_context context;
+    int64_t run_id;
+    struct job *now, *next; /* next: not begun, its first kernels are compiled while `now` is measured */
+    size_t now_at, next_at; /* their problems */
+};
+
+/* A problem that has a winner and waits for a further slice is WAITING, too. */
+enum turn { WAITING, TAKEN, ENDED };
+
+struct lot {
+    enum turn turn;
+    struct slice_history history;
+    bool begun;    /* in this run */
+    int fruitless; /* later slices in a row without a winner */
+};
+
+struct state {
+    struct session *s;
+    struct job_env env;
+    struct gpu_slot *slot;
+    int slots;
+    struct lot *lot; /* of each problem */
+    int ended;
+    double began_s, budget_s;
+    double even_s; /* what an even division of the budget gives each problem */
+    bool slices;
+    bool stopping;
+    char gone_reason[OUTCOME_DETAIL_MAX];
+};
+
+/* GPUs that have not been given up. */
+int session_slots_alive(const struct state *x);
+/* What is left of the budget. */
+double session_left_s(const struct state *x);
+/* No more is done for this problem in this run. */
+void session_settle(struct state *x, size_t at);
+/* Of the waiting problems the one whose next slice promises most, of equals the first; false: none waits. */
+bool session_choose(const struct state *x, size_t *at);
+/* Opens the job of the next problem for a GPU; *job NULL: there is none. */
+enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at);
+/* No GPU works on the problem yet: it waits, or is the next one of a GPU. */
+bool session_is_ahead(const struct state *x, size_t at);
+/* Gives back the problem that a GPU would work on next. */
+void session_drop_next(struct state *x, struct gpu_slot *slot);
+/* Begins the next problem of an idle GPU, if there is one. */
+enum status session_begin(struct state *x, struct gpu_slot *slot);
+/* Takes the result of a GPU's job that has ended, and closes the job. */
+void session_close_ended(struct state *x, struct gpu_slot *slot);
+
+#endif
