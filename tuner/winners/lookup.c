@@ -57,8 +57,7 @@ static void say_too_large(const struct winner_store *store, const struct stored_
 static bool take_pinned(const struct winner_store *store, const struct problem *problem, int alignment,
                         const struct stored_winner *found, const struct config *its, struct choice *choice)
 {
-    const struct config *pin =
-        problem_has_text(problem) ? preferences_pin(&store->preferences, problem) : NULL;
+    const struct config *pin = preferences_pin(&store->preferences, problem);
     if (!pin || nearest_illegal(store, pin, problem, alignment)) return false;
     if (found && its->template && config_equal(its, pin)) {
         *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its);

@@ -97,7 +97,7 @@ TEST(bytes_and_vectors_are_those_of_the_elements)
     }
 }
 
-/* The canonical text leaves out what is 0. */
+/* In a text 0 stands for the default. */
 TEST(a_batch_that_shares_an_operand_has_no_text)
 {
     struct problem p = parsed("8x8x8:batch=2");

@@ -154,7 +154,7 @@ TEST(a_pin_that_operands_do_not_allow_gives_way)
     winner_store_close(&store);
 }
 
-/* The text form, by which a pin is stored, would mean the problem with strides of its own. */
+/* Its pin is stored by a text, in which a stride of 0 stands for the default. */
 TEST(a_pin_is_not_for_a_batch_that_shares_an_operand)
 {
     struct problem problem = problem_make(1024, 1024, 1024);
@@ -198,6 +198,7 @@ TEST(a_pin_in_a_database_that_was_held_is_taken_later)
         assert_int_equal(count, question == 4);
     }
     assert_true(!store.held && is(&choices[0], 2));
+    assert_non_null(strstr(choices[0].why, "pinned"));
     winner_store_close(&store);
 }
 
