@@ -5,10 +5,16 @@
 
 #define AT(member) offsetof(struct gemm_args, member)
 
+/* What kernels without an epilogue are passed ends there. */
+#define PLAIN_BYTES AT(source)
+_Static_assert(PLAIN_BYTES == (AT(beta) + sizeof(float) + 7) / 8 * 8, "the size that these kernels know");
+
 static const struct launch_slots slots = {.a = AT(a),
                                           .b = AT(b),
                                           .c = AT(c),
                                           .workspace = AT(workspace),
+                                          .source = LAUNCH_NOWHERE,
+                                          .bias = LAUNCH_NOWHERE,
                                           .alpha_device = AT(alpha_device),
                                           .beta_device = AT(beta_device),
                                           .alpha = AT(alpha),
@@ -20,7 +26,7 @@ static const struct launch_slots slots = {.a = AT(a),
         AT(member), sizeof((struct gemm_args *)0)->member                                                    \
     }
 
-const struct launch_block gemm_block = {.bytes = sizeof(struct gemm_args),
+const struct launch_block gemm_block = {.bytes = PLAIN_BYTES,
                                         .field = {[VALUE_A] = FIELD(a),
                                                   [VALUE_B] = FIELD(b),
                                                   [VALUE_C] = FIELD(c),
@@ -43,20 +49,33 @@ const struct launch_block gemm_block = {.bytes = sizeof(struct gemm_args),
 
 _Static_assert(sizeof(struct gemm_args) <= LAUNCH_ARGUMENT_MAX, "struct gemm_args is one argument");
 
+/* Exact: with 2^s <= ldc < 2^(s + 1) the reciprocal is 2^(62 + s) / ldc, rounded up by less than one, and x <
+ * 2^63 bytes are a quarter as many elements. The division is by parts, since the dividend has more than 64
+ * bits. */
+static void put_reciprocal(struct gemm_args *args)
+{
+    const uint64_t ldc = (uint64_t)args->ldc, one = UINT64_C(1) << 62;
+    while (ldc >> (args->ldc_shift + 1)) args->ldc_shift++;
+    args->ldc_reciprocal = (one / ldc << args->ldc_shift) + ((one % ldc << args->ldc_shift) + ldc - 1) / ldc;
+}
+
 struct gemm_args gemm_args_of(const struct problem *p)
 {
-    return (struct gemm_args){.lda = p->lda,
-                              .ldb = p->ldb,
-                              .ldc = p->ldc,
-                              .stride_a = p->stride_a,
-                              .stride_b = p->stride_b,
-                              .stride_c = p->stride_c,
-                              .m = (int)p->m,
-                              .n = (int)p->n,
-                              .k = (int)p->k,
-                              .splits = 1,
-                              .k_per_split = (int)p->k,
-                              .group = 1};
+    struct gemm_args args = {.lda = p->lda,
+                             .ldb = p->ldb,
+                             .ldc = p->ldc,
+                             .stride_a = p->stride_a,
+                             .stride_b = p->stride_b,
+                             .stride_c = p->stride_c,
+                             .m = (int)p->m,
+                             .n = (int)p->n,
+                             .k = (int)p->k,
+                             .splits = 1,
+                             .k_per_split = (int)p->k,
+                             .group = 1,
+                             .stride_bias = p->stride_bias};
+    if (p->epilogue) put_reciprocal(&args);
+    return args;
 }
 
 bool gemm_plan_begin(struct launch_plan *plan, const struct problem *p)
@@ -75,16 +94,24 @@ void gemm_args_put(struct launch_plan *plan, const struct problem *p, const stru
     plan->batch_step_bytes[LAUNCH_A] = a * p->stride_a;
     plan->batch_step_bytes[LAUNCH_B] = b * p->stride_b;
     plan->batch_step_bytes[LAUNCH_C] = c * p->stride_c;
+    plan->batch_step_bytes[LAUNCH_SOURCE] = c * p->stride_c;
+    plan->batch_step_bytes[LAUNCH_BIAS] = c * p->stride_bias;
     plan->k_step_bytes[LAUNCH_A] = a * (p->trans_a ? p->lda : 1);
     plan->k_step_bytes[LAUNCH_B] = b * (p->trans_b ? 1 : p->ldb);
     plan->slots = slots;
-    plan->argument_bytes = sizeof *args;
-    memcpy(plan->argument, args, sizeof *args);
+    plan->argument_bytes = PLAIN_BYTES;
+    if (p->epilogue) {
+        plan->argument_bytes = sizeof *args;
+        plan->slots.source = AT(source);
+        plan->slots.bias = AT(bias);
+    }
+    memcpy(plan->argument, args, (size_t)plan->argument_bytes);
 }
 
 struct gemm_args gemm_args_in(const struct launch_plan *plan)
 {
     struct gemm_args args = {.a = NULL};
-    if (plan->argument_bytes == sizeof args) memcpy(&args, plan->argument, sizeof args);
+    if (plan->argument_bytes == PLAIN_BYTES || plan->argument_bytes == sizeof args)
+        memcpy(&args, plan->argument, (size_t)plan->argument_bytes);
     return args;
 }

@@ -9,7 +9,7 @@
 #include "launch_plan.h"
 #include "problem.h"
 
-/* struct gemm_args as a template's description of its argument. */
+/* struct gemm_args as a template's description of its argument, without an epilogue. */
 extern const struct launch_block gemm_block;
 
 /* What the kernels are told of a problem: one split of all k, groups of one row of tiles, no counters; null
@@ -20,6 +20,7 @@ struct gemm_args gemm_args_of(const struct problem *problem);
 bool gemm_plan_begin(struct launch_plan *plan, const struct problem *problem);
 
 /* Make args the argument of a plan, with what a walk needs of the problem: slots, steps, batch, k, counters.
+ * Only kernels with an epilogue are passed the members for it.
  * The pointers, alpha and beta in it are not looked at. */
 void gemm_args_put(struct launch_plan *plan, const struct problem *problem, const struct gemm_args *args);
 

@@ -3,7 +3,8 @@
  *
  * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h
  * says. A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. With
- * beta == 0 C is not read, with alpha == 0 or k == 0 A and B are not.
+ * beta == 0 C is not read, with alpha == 0 or k == 0 A and B are not. With an epilogue (epilogue.h) c is
+ * where the result is stored, and source is read.
  *
  * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the
  * host cuts longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of
@@ -35,6 +36,15 @@ struct gemm_args {
     int group;       /* rasterisation: rows of tiles walked together; >= 1 */
     int counters;    /* length of the array of counters at the start of the workspace; 0: none */
     float alpha, beta;
+#if EPILOGUE || !defined(__CUDACC__) /* kernels without an epilogue are passed no more than the above */
+    const float *source;             /* C as it is read: c, unless D is out of place; batch stride stride_c */
+    const float *bias;               /* null without one */
+    long long stride_bias;
+    /* Row of the element that is x bytes after the first of C: x * ldc_reciprocal / 2^64 >> ldc_shift, for
+     * each x below 2^63. */
+    unsigned long long ldc_reciprocal;
+    int ldc_shift;
+#endif
 };
 
 #endif

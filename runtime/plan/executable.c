@@ -27,7 +27,7 @@ static void describe(struct executable *executable, const struct choice *choice)
                                   .loss = choice->loss};
     if (choice->cublas) snprintf(info->config, sizeof info->config, "cublas");
     else config_format(&choice->config, info->config);
-    snprintf(info->tuned_for, sizeof info->tuned_for, "%s", choice->tuned_for);
+    snprintf(info->tuned_for, sizeof info->tuned_for, "%.255s", choice->tuned_for);
     snprintf(info->when, sizeof info->when, "%s", choice->when);
     snprintf(info->why, sizeof info->why, "%s", choice->why);
     info->adds_to_c = executable->problem.beta != 0;

@@ -212,8 +212,8 @@ TEST(a_long_batch_is_two_calls)
 {
     enum { ITEMS = 70000 };
     static float a[ITEMS][3], b[ITEMS][6], c[ITEMS][2];
-    const struct operands operands = {(CUdeviceptr)(uintptr_t)a, (CUdeviceptr)(uintptr_t)b,
-                                      (CUdeviceptr)(uintptr_t)c};
+    const struct operands operands = {
+        .a = (CUdeviceptr)(uintptr_t)a, .b = (CUdeviceptr)(uintptr_t)b, .c = (CUdeviceptr)(uintptr_t)c};
     for (int i = 0; i < ITEMS; i++) {
         for (int j = 0; j < 3; j++) a[i][j] = (float)(i % 100 + j);
         for (int j = 0; j < 6; j++) b[i][j] = (float)(i % 70 - j);

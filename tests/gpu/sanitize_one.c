@@ -97,7 +97,8 @@ static void free_product(struct product *x)
 /* C = alpha A B + beta C, on the device and on the host. */
 static enum status compute(struct product *x, const struct kernel *kernel, double alpha, double beta)
 {
-    const struct operands operands = {x->buffer[0].address, x->buffer[1].address, x->buffer[2].address};
+    const struct operands operands = {
+        .a = x->buffer[0].address, .b = x->buffer[1].address, .c = x->buffer[2].address};
     x->problem.alpha = alpha;
     x->problem.beta = beta;
     enum status st = kernel->launch(kernel->self, &operands, alpha, beta);

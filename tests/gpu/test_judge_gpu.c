@@ -288,7 +288,7 @@ TEST(the_roofline_is_near_what_the_clocks_promise)
 static enum status go_wild(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct kernel *inner = self;
-    struct operands wild = {1 << 20, 1 << 20, 1 << 20};
+    struct operands wild = {.a = 1 << 20, .b = 1 << 20, .c = 1 << 20};
     (void)operands;
     return inner->launch(inner->self, &wild, alpha, beta);
 }

@@ -75,6 +75,8 @@ static struct launch_plan plan_of(const struct toy_problem *p)
                                        .b = LAUNCH_NOWHERE,
                                        .c = offsetof(struct toy, c),
                                        .workspace = offsetof(struct toy, workspace),
+                                       .source = LAUNCH_NOWHERE,
+                                       .bias = LAUNCH_NOWHERE,
                                        .alpha_device = LAUNCH_NOWHERE,
                                        .beta_device = LAUNCH_NOWHERE,
                                        .alpha = offsetof(struct toy, alpha),

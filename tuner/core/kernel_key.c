@@ -94,6 +94,6 @@ int kernel_key_definitions(const struct kernel_key *key, const char **options, i
     define(&d, "-DTRANS_A=%d", key->trans_a);
     define(&d, "-DTRANS_B=%d", key->trans_b);
     if (t->asks & TEMPLATE_ASKS_TYPE) define_type(&d, gemm_type_row(key->type));
-    if (t->asks & TEMPLATE_ASKS_EPILOGUE) define(&d, "-DEPILOGUE=%d", key->epilogue);
+    if (t->asks & TEMPLATE_ASKS_EPILOGUE && key->epilogue) define(&d, "-DEPILOGUE=%d", key->epilogue);
     return d.full ? 0 : d.count;
 }

@@ -40,12 +40,21 @@ struct kernel_launch {
  * lacks. */
 struct launch_slots {
     uint16_t a, b, c, workspace;        /* pointers */
+    uint16_t source, bias;              /* pointers, for an epilogue */
     uint16_t alpha_device, beta_device; /* pointers; null: use alpha and beta */
     uint16_t alpha, beta;               /* floats */
     uint16_t k;                         /* int: k of this launch, if k is computed in slabs */
 };
 
-enum launch_operand { LAUNCH_A, LAUNCH_B, LAUNCH_C, LAUNCH_WORKSPACE, LAUNCH_OPERANDS };
+enum launch_operand {
+    LAUNCH_A,
+    LAUNCH_B,
+    LAUNCH_C, /* written */
+    LAUNCH_WORKSPACE,
+    LAUNCH_SOURCE, /* C as an epilogue reads it: LAUNCH_C again, unless out of place */
+    LAUNCH_BIAS,
+    LAUNCH_OPERANDS
+};
 
 #define TENSOR_RANK_MAX 5
 
@@ -76,8 +85,8 @@ struct launch_plan {
         batch_per_launch; /* at most 65535; launch ceil(batch / this) times, pointers moved by the steps */
     int64_t k_slab; /* above 0: k is computed in slabs of this size, one after the other; each but the first
                        adds to C, and the walk sets the slot k */
-    int64_t batch_step_bytes[3]; /* of A, B, C: from one item to the next */
-    int64_t k_step_bytes[2];     /* of A, B: from one k to the next */
+    int64_t batch_step_bytes[LAUNCH_OPERANDS]; /* from one item to the next; 0 for the workspace */
+    int64_t k_step_bytes[2];                   /* of A, B: from one k to the next */
     struct launch_slots slots;
     int views, argument_bytes; /* used part of the arrays that follow */
     struct tensor_view view[LAUNCH_VIEWS_MAX];

@@ -15,9 +15,8 @@ static uintptr_t moved(uintptr_t from, int64_t steps, int64_t step_bytes)
 static void find_operands(const struct launch_walk *walk, struct launch *launch)
 {
     const struct launch_plan *plan = walk->plan;
-    for (int i = 0; i < LAUNCH_OPERANDS; i++) launch->operand[i] = walk->call.operand[i];
-    for (int i = LAUNCH_A; i <= LAUNCH_C; i++)
-        launch->operand[i] = moved(launch->operand[i], walk->item, plan->batch_step_bytes[i]);
+    for (int i = 0; i < LAUNCH_OPERANDS; i++)
+        launch->operand[i] = moved(walk->call.operand[i], walk->item, plan->batch_step_bytes[i]);
     for (int i = LAUNCH_A; i <= LAUNCH_B; i++)
         launch->operand[i] = moved(launch->operand[i], walk->k_done, plan->k_step_bytes[i]);
 }
@@ -33,6 +32,8 @@ static void fill_argument(const struct launch_walk *walk, struct launch *launch)
     launch_write_address(argument, slots->b, launch->operand[LAUNCH_B]);
     launch_write_address(argument, slots->c, launch->operand[LAUNCH_C]);
     launch_write_address(argument, slots->workspace, launch->operand[LAUNCH_WORKSPACE]);
+    launch_write_address(argument, slots->source, launch->operand[LAUNCH_SOURCE]);
+    launch_write_address(argument, slots->bias, launch->operand[LAUNCH_BIAS]);
     launch_write_address(argument, slots->alpha_device, walk->call.alpha_device);
     launch_write_address(argument, slots->beta_device, adds ? 0 : walk->call.beta_device);
     launch_write_scalar(argument, slots->alpha, walk->call.alpha);

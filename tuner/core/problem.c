@@ -54,6 +54,17 @@ int64_t problem_span_c(const struct problem *p)
     return span(p->m, p->n, p->ldc, p->batch, p->stride_c);
 }
 
+int64_t problem_bias_length(const struct problem *p)
+{
+    const enum epilogue_bias bias = epilogue_bias(p->epilogue);
+    return bias == BIAS_COLUMN ? p->n : bias == BIAS_ROW ? p->m : 0;
+}
+
+int64_t problem_span_bias(const struct problem *p)
+{
+    return span(1, problem_bias_length(p), 0, p->batch, p->stride_bias);
+}
+
 static int alignment(enum element element, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
 {
     for (int width = element_vector(element); width > 1; width /= 2)
@@ -86,8 +97,10 @@ double problem_bytes(const struct problem *p)
     const struct gemm_type_row *row = gemm_type_row(p->type);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double a = m * k * element_bytes(row->a), b = k * n * element_bytes(row->b),
-                 c = m * n * element_bytes(row->c);
-    return (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c));
+                 c = m * n * element_bytes(row->c),
+                 bias = (double)problem_bias_length(p) * element_bytes(row->c),
+                 biases = p->stride_bias ? (double)p->batch : 1;
+    return (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c)) + biases * bias;
 }
 
 const char *problem_op_name(const struct problem *p)
@@ -157,6 +170,15 @@ static enum status check_ld(const struct problem *p)
     return OK;
 }
 
+static enum status check_epilogue(const struct problem *p)
+{
+    if (!epilogue_is_known(p->epilogue)) return fail(E_INPUT, "there is no epilogue %d", p->epilogue);
+    if (epilogue_bias(p->epilogue) == BIAS_NONE)
+        return p->stride_bias == 0 ? OK : fail(E_INPUT, "stride_bias needs an epilogue with a bias");
+    return check_operand("bias", 1, problem_bias_length(p), row_length(problem_bias_length(p)), p->batch,
+                         p->stride_bias, false);
+}
+
 enum status problem_check(const struct problem *p)
 {
     const int64_t dims[3] = {p->m, p->n, p->k};
@@ -165,7 +187,6 @@ enum status problem_check(const struct problem *p)
             return fail(E_INPUT, "%c = %" PRId64 " is outside 0..%d", "MNK"[i], dims[i], PROBLEM_DIM_MAX);
     if (p->batch < 1 || p->batch > PROBLEM_DIM_MAX)
         return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
-    if (p->epilogue != 0) return fail(E_INPUT, "there is no epilogue %d", p->epilogue);
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
     enum status st = check_ld(p);
@@ -174,7 +195,8 @@ enum status problem_check(const struct problem *p)
         return st;
     if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))
         return st;
-    return check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true);
+    if ((st = check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true))) return st;
+    return check_epilogue(p);
 }
 
 /* Read decimal digits at *text into *value and move past them. */
@@ -218,6 +240,21 @@ static enum status parse_sizes(const char *whole, const char **text, struct prob
     return OK;
 }
 
+/* The name of an epilogue, up to the next option. */
+static enum status parse_epilogue(const char *whole, const char **text, int *code)
+{
+    char name[64];
+    const size_t length = strcspn(*text, ":");
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), *text);
+    if (epilogue_parse(name, code)) {
+        char why[300];
+        snprintf(why, sizeof why, "%s", status_text());
+        return fail(E_INPUT, "'%s': %s", whole, why);
+    }
+    *text += length;
+    return OK;
+}
+
 /* seen: a bit for each option that was given. */
 static enum status parse_option(const char *whole, const char **text, unsigned *seen, struct problem *p)
 {
@@ -225,10 +262,17 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         const char *name;
         int64_t *integer;
         double *scalar;
-    } options[] = {
-        {"batch", &p->batch, NULL},       {"lda", &p->lda, NULL},           {"ldb", &p->ldb, NULL},
-        {"ldc", &p->ldc, NULL},           {"stride_a", &p->stride_a, NULL}, {"stride_b", &p->stride_b, NULL},
-        {"stride_c", &p->stride_c, NULL}, {"alpha", NULL, &p->alpha},       {"beta", NULL, &p->beta}};
+    } options[] = {{"batch", &p->batch, NULL},
+                   {"lda", &p->lda, NULL},
+                   {"ldb", &p->ldb, NULL},
+                   {"ldc", &p->ldc, NULL},
+                   {"stride_a", &p->stride_a, NULL},
+                   {"stride_b", &p->stride_b, NULL},
+                   {"stride_c", &p->stride_c, NULL},
+                   {"alpha", NULL, &p->alpha},
+                   {"beta", NULL, &p->beta},
+                   {"epilogue", NULL, NULL},
+                   {"stride_bias", &p->stride_bias, NULL}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         size_t length = strlen(options[i].name);
         if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
@@ -236,6 +280,7 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         *seen |= 1u << i;
         *text += length + 1;
         if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
+        if (!options[i].integer) return parse_epilogue(whole, text, &p->epilogue);
         enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
         if (!st && *options[i].integer == 0)
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
@@ -243,7 +288,8 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
     }
     return fail(
         E_INPUT,
-        "'%s': unknown option at '%.16s'; known: batch lda ldb ldc stride_a stride_b stride_c alpha beta",
+        "'%s': unknown option at '%.16s'; known: batch lda ldb ldc stride_a stride_b stride_c alpha beta "
+        "epilogue stride_bias",
         whole, *text);
 }
 
@@ -341,6 +387,13 @@ void problem_format(const struct problem *problem, char *text)
         used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), "%s", scalars[i].name);
         used += number_format(text + used, (size_t)(PROBLEM_TEXT_MAX - used), 9, scalars[i].value);
     }
+    if (problem->epilogue == 0) return;
+    char epilogue[EPILOGUE_TEXT_MAX];
+    epilogue_format(problem->epilogue, epilogue);
+    used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":epilogue=%s", epilogue);
+    if (problem->stride_bias > 0 && problem->batch > 1)
+        snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":stride_bias=%" PRId64,
+                 problem->stride_bias);
 }
 
 enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,

@@ -3,16 +3,18 @@
  * Row-major C[M,N] = alpha * op(A) * op(B) + beta * C, batch times. op(A) is M x K and op(B) is K x N. With
  * trans_a = false A is stored M x K with lda >= K; with trans_a = true it is stored K x M with lda >= M. With
  * trans_b = false B is stored K x N with ldb >= N; with trans_b = true it is stored N x K with ldb >= K. C is
- * stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0.
+ * stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0. An epilogue may add a
+ * bias, apply an activation, and store the result in another matrix (epilogue.h).
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
- * [:alpha=..][:beta=..], TYPE of gemm_type.h, OP in nn nt tn tt, for example sgemm:nn:4096x4096x4096.
- * Defaults: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, alpha 1,
- * beta 0.
+ * [:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP in nn nt tn tt, epilogue as
+ * in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults: sgemm, nn, batch 1, leading dimensions equal
+ * to the row, strides equal to the matrix, alpha 1, beta 0, no epilogue, one bias for all items of the batch.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
 
+#include "epilogue.h"
 #include "gemm_type.h"
 #include "status.h"
 #include <stdbool.h>
@@ -20,7 +22,7 @@
 #include <stdint.h>
 
 #define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: the end of a tile beyond the edge still fits an int */
-#define PROBLEM_TEXT_MAX 256
+#define PROBLEM_TEXT_MAX 320
 
 struct problem {
     enum gemm_type type; /* what is needed */
@@ -30,7 +32,8 @@ struct problem {
     int64_t batch;                        /* >= 1 */
     int64_t stride_a, stride_b, stride_c; /* elements */
     double alpha, beta;                   /* values during tuning; both exactly representable as float */
-    int epilogue; /* applied to C after alpha and beta; 0: none, the only value so far */
+    int epilogue;                         /* a code of epilogue.h; 0: none */
+    int64_t stride_bias;                  /* elements; 0: one bias for the whole batch */
 };
 
 /* A problem with everything but the sizes at its default. */
@@ -67,6 +70,10 @@ int64_t problem_cols_b(const struct problem *p);
 int64_t problem_span_a(const struct problem *p);
 int64_t problem_span_b(const struct problem *p);
 int64_t problem_span_c(const struct problem *p);
+
+/* Elements of the bias of one item, 0 without one, and what the biases of the batch span. */
+int64_t problem_bias_length(const struct problem *p);
+int64_t problem_span_bias(const struct problem *p);
 
 /* The widest vector access that is safe on an operand whose base is 16-byte aligned, in elements (of FP32 4,
  * 2 or 1): the stored row length, the leading dimension and the batch stride are all multiples of it. */

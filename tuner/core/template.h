@@ -81,7 +81,7 @@ struct source_text {
  * sources. */
 enum {
     TEMPLATE_ASKS_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
-    TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE */
+    TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE, a code of epilogue.h, where it is not 0 */
 };
 
 /* For a non-empty problem and a legal configuration. facts may be NULL (before compiling: registers are
@@ -158,7 +158,7 @@ const char *template_check_ranges(const struct config *config, int known);
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu);
 
-/* May its kernels compete for a problem of this type? check() refuses other problems. */
+/* May its kernels compete for a problem of this type, with this epilogue? check() refuses other problems. */
 bool template_serves(const struct template *t, const struct problem *problem);
 
 #endif

@@ -102,7 +102,12 @@ static enum status loaded_launch(void *opaque, const struct operands *operands, 
     struct loaded *self = opaque;
     bool touched;
     const struct launch_call call = {
-        .operand = {operands->a, operands->b, operands->c, self->workspace.address},
+        .operand = {[LAUNCH_A] = operands->a,
+                    [LAUNCH_B] = operands->b,
+                    [LAUNCH_C] = operands->c,
+                    [LAUNCH_WORKSPACE] = self->workspace.address,
+                    [LAUNCH_SOURCE] = operands->source ? operands->source : operands->c,
+                    [LAUNCH_BIAS] = operands->bias},
         .alpha = (float)alpha,
         .beta = (float)beta};
     CUresult result = launcher_enqueue(&self->plan, self->function, &call, self->device->stream, &touched);

@@ -11,6 +11,8 @@
 
 struct operands {
     CUdeviceptr a, b, c;
+    CUdeviceptr source; /* C as it is read; 0: c */
+    CUdeviceptr bias;   /* 0: none */
 };
 
 struct kernel {

@@ -107,7 +107,7 @@ enum status preferred_check(const struct tune_options *o, struct db *db, const s
 
 static void say(const struct tune_options *o, const struct gpu *gpu, const char *what, const char *how)
 {
-    char problem[PROBLEM_TEXT_MAX], line[CONFIG_TEXT_MAX + 400];
+    char problem[PROBLEM_TEXT_MAX], line[PROBLEM_TEXT_MAX + CONFIG_TEXT_MAX + 200];
     problem_format(&o->problems[0], problem);
     snprintf(line, sizeof line, "%s on %s: %s %s", problem, gpu->name, what, how);
     print_wrapped(stderr, 0, print_columns(stderr), line);

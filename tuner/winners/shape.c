@@ -25,6 +25,7 @@ struct shape shape_of(const struct problem *p)
         .beta = (float)p->beta,
         .type = (uint8_t)p->type,
         .op = (uint8_t)(2 * p->trans_a + p->trans_b),
+        .epilogue = (uint8_t)p->epilogue,
         .align = {(uint8_t)problem_align_a(p), (uint8_t)problem_align_b(p), (uint8_t)problem_align_c(p)},
         .tight = is_tight(p)};
 }
@@ -36,7 +37,7 @@ static float square(float x)
 
 bool shape_answers(const struct shape *tuned, const struct shape *asked)
 {
-    return tuned->op == asked->op &&
+    return tuned->op == asked->op && tuned->epilogue == asked->epilogue &&
            gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)asked->type);
 }
 
@@ -47,6 +48,7 @@ double shape_distance(const struct shape *x, const struct shape *y)
     const int aligned =
         (x->align[0] != y->align[0]) + (x->align[1] != y->align[1]) + (x->align[2] != y->align[2]);
     const bool other_scalars = x->alpha != y->alpha || x->beta != y->beta;
-    const int small = (x->type != y->type) + (x->tight != y->tight) + other_scalars;
+    const int small =
+        (x->type != y->type) + (x->epilogue != y->epilogue) + (x->tight != y->tight) + other_scalars;
     return sqrt((double)sizes) + GT_SHAPE_ALIGNMENT * aligned + GT_SHAPE_DETAIL * small;
 }

@@ -139,9 +139,12 @@ TEST(a_template_that_asks_is_told_the_type_and_the_epilogue)
     key.config.template = &asking;
     asking.asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE;
     define(&key, all);
-    assert_non_null(strstr(all,
-                           "-DTYPE_SGEMM=1 -DTYPE_A=float -DTYPE_B=float -DTYPE_C=float -DTYPE_SUM=float "
-                           "-DEPILOGUE=0 "));
+    assert_non_null(
+        strstr(all, "-DTYPE_SGEMM=1 -DTYPE_A=float -DTYPE_B=float -DTYPE_C=float -DTYPE_SUM=float "));
+    assert_null(strstr(all, "EPILOGUE")); /* what plain kernels are compiled with must not change */
+    key.epilogue = epilogue_code(BIAS_COLUMN, ACTIVATION_GELU, true);
+    define(&key, all);
+    assert_non_null(strstr(all, "-DTYPE_SUM=float -DEPILOGUE=25 "));
     key.type = GEMM_TF32;
     define(&key, all);
     assert_non_null(strstr(all, "-DTYPE_TF32GEMM=1 "));

@@ -109,12 +109,84 @@ TEST(a_batch_that_shares_an_operand_has_no_text)
     assert_true(problem_has_text(&p));
 }
 
-TEST(there_is_no_epilogue_yet)
+/* All codes: those that are known have a text of their own, which reads back. */
+TEST(each_epilogue_reads_back_as_what_was_written)
 {
-    struct problem p = problem_make(4, 4, 4);
-    assert_ok(problem_check(&p));
-    p.epilogue = 1;
-    assert_fails(problem_check(&p), E_INPUT, "epilogue 1");
+    int known = 0;
+    for (int code = -1; code <= EPILOGUE_CODES; code++) {
+        struct problem p = problem_make(3, 5, 7), again;
+        char text[PROBLEM_TEXT_MAX], its[EPILOGUE_TEXT_MAX], wanted[PROBLEM_TEXT_MAX];
+        p.epilogue = code;
+        if (!epilogue_is_known(code)) {
+            assert_fails(problem_check(&p), E_INPUT, "there is no epilogue");
+            continue;
+        }
+        known++;
+        assert_ok(problem_check(&p));
+        assert_int_equal(
+            epilogue_code(epilogue_bias(code), epilogue_activation(code), epilogue_out_of_place(code)), code);
+        problem_format(&p, text);
+        epilogue_format(code, its);
+        snprintf(wanted, sizeof wanted, "sgemm:nn:3x5x7%s%s", code ? ":epilogue=" : "", its);
+        assert_string_equal(text, wanted);
+        assert_ok(problem_parse(text, &again));
+        assert_int_equal(again.epilogue, code);
+        assert_true(problem_equal(&p, &again));
+        again.epilogue = code ? 0 : 1;
+        assert_false(problem_equal(&p, &again));
+    }
+    assert_int_equal(known, 3 * 3 * 2);
+}
+
+TEST(parts_of_an_epilogue_come_in_any_order)
+{
+    struct problem p = parsed("4x8x16:epilogue=out+gelu+rowbias:beta=2");
+    char text[PROBLEM_TEXT_MAX];
+    assert_int_equal(epilogue_bias(p.epilogue), BIAS_ROW);
+    assert_int_equal(epilogue_activation(p.epilogue), ACTIVATION_GELU);
+    assert_true(epilogue_out_of_place(p.epilogue));
+    problem_format(&p, text);
+    assert_string_equal(text, "sgemm:nn:4x8x16:beta=2:epilogue=rowbias+gelu+out");
+}
+
+TEST(a_bias_is_as_long_as_its_side_of_c)
+{
+    struct problem p = parsed("4x8x16:batch=3:epilogue=bias:stride_bias=10");
+    assert_int_equal(problem_bias_length(&p), 8);
+    assert_int_equal(problem_span_bias(&p), 28);
+    assert_true(problem_bytes(&p) -
+                    problem_bytes(&(struct problem){.type = p.type, .m = 4, .n = 8, .k = 16, .batch = 3}) ==
+                3 * 8 * 4);
+    p = parsed("4x8x16:batch=3:epilogue=rowbias");
+    assert_int_equal(problem_bias_length(&p), 4);
+    assert_int_equal(problem_span_bias(&p), 4); /* one for all items */
+    p = parsed("4x8x16:epilogue=relu+out");
+    assert_int_equal(problem_bias_length(&p), 0);
+    assert_int_equal(problem_span_bias(&p), 0);
+    assert_true(problem_has_text(&p));
+}
+
+/* As the other strides: of one item it means nothing. */
+TEST(the_stride_of_one_bias_is_left_out)
+{
+    struct problem p = parsed("4x8x16:epilogue=bias:stride_bias=10");
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&p, text);
+    assert_string_equal(text, "sgemm:nn:4x8x16:epilogue=bias");
+}
+
+TEST(the_longest_text_fits)
+{
+    char text[PROBLEM_TEXT_MAX];
+    struct problem p =
+        parsed("sgemm_normwise:nn:1x1x1:batch=2:lda=1073741825:ldb=1073741825:ldc=1073741825:"
+               "stride_a=576460752303423487:stride_b=576460752303423486:stride_c=576460752303423484:"
+               "alpha=-1.17549435e-38:beta=-1.17549435e-38:epilogue=rowbias+gelu+out:"
+               "stride_bias=576460752303423485");
+    problem_format(&p, text);
+    struct problem again = parsed(text);
+    assert_true(problem_equal(&p, &again));
+    assert_int_equal(again.stride_bias, 576460752303423485);
 }
 
 TEST(bad_text_gives_a_sentence_that_names_it)
@@ -145,6 +217,17 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"4x4x4:beta=1e99", "finite"},
         {"4x4x4:batch=2:stride_c=3", "overlap"},
         {"4x4x4 ", "unexpected"},
+        {"4x4x4:epilogue=", "unknown part ''"},
+        {"4x4x4:epilogue=tanh", "parts are bias or rowbias, relu or gelu, and out"},
+        {"4x4x4:epilogue=bias+", "unknown part ''"},
+        {"4x4x4:epilogue=bias+rowbias", "two parts of a kind"},
+        {"4x4x4:epilogue=gelu+gelu", "two parts of a kind"},
+        {"4x4x4:epilogue=relu:epilogue=relu", "epilogue is given twice"},
+        {"4x4x4:epilogue=relu:lda", "unknown option"},
+        {"4x4x4:batch=2:stride_bias=4", "needs an epilogue with a bias"},
+        {"4x4x4:batch=2:epilogue=relu:stride_bias=4", "needs an epilogue with a bias"},
+        {"4x4x4:batch=2:epilogue=bias:stride_bias=-4", "stride_bias must be"},
+        {"4x4x4:batch=2:epilogue=bias:stride_bias=1152921504606846976", "the batch of operand bias"},
         {"1073741824x1x1073741824:batch=2:stride_a=576460752303423488", "a and its batch span"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -269,7 +352,11 @@ int main(void)
         cmocka_unit_test(each_type_reads_back_as_what_was_written),
         cmocka_unit_test(bytes_and_vectors_are_those_of_the_elements),
         cmocka_unit_test(a_batch_that_shares_an_operand_has_no_text),
-        cmocka_unit_test(there_is_no_epilogue_yet),
+        cmocka_unit_test(each_epilogue_reads_back_as_what_was_written),
+        cmocka_unit_test(parts_of_an_epilogue_come_in_any_order),
+        cmocka_unit_test(a_bias_is_as_long_as_its_side_of_c),
+        cmocka_unit_test(the_stride_of_one_bias_is_left_out),
+        cmocka_unit_test(the_longest_text_fits),
         cmocka_unit_test(bad_text_gives_a_sentence_that_names_it),
         cmocka_unit_test(alignment_is_the_widest_that_all_rows_share),
         cmocka_unit_test(spans_pass_two_to_the_31),

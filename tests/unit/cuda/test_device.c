@@ -196,7 +196,7 @@ static enum status load(const char *config_text, const struct problem *problem, 
 static void launch_once(const char *config_text, const char *problem_text, struct kernel *kernel)
 {
     struct problem p;
-    const struct operands operands = {0x10000, 0x20000, 0x30000};
+    const struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000};
     assert_ok(problem_parse(problem_text, &p));
     assert_ok(load(config_text, &p, kernel));
     assert_ok(kernel->launch(kernel->self, &operands, p.alpha, p.beta));
@@ -351,8 +351,8 @@ static void rival_agrees(const char *text)
     float *c = random_floats(span_c), *want = malloc((size_t)(span_c ? span_c : 1) * sizeof *want);
     assert_non_null(want);
     memcpy(want, c, (size_t)span_c * sizeof *c);
-    struct operands operands = {(CUdeviceptr)(uintptr_t)a, (CUdeviceptr)(uintptr_t)b,
-                                (CUdeviceptr)(uintptr_t)c};
+    struct operands operands = {
+        .a = (CUdeviceptr)(uintptr_t)a, .b = (CUdeviceptr)(uintptr_t)b, .c = (CUdeviceptr)(uintptr_t)c};
     assert_ok(kernel.launch(kernel.self, &operands, p.alpha, p.beta));
     reference_ijk(&p, a, b, want);
     for (int64_t i = 0; i < span_c; i++)
@@ -398,8 +398,8 @@ TEST(the_rival_uses_64_bit_sizes_only_where_an_int_does_not_hold_them)
     assert_ok(problem_parse("sgemm:nn:1x1x1:lda=2147483648", &p));
     assert_ok(open_anchor(&device, &p, &kernel));
     int before = *blas_wide_calls;
-    struct operands operands = {(CUdeviceptr)(uintptr_t)one, (CUdeviceptr)(uintptr_t)one,
-                                (CUdeviceptr)(uintptr_t)one};
+    struct operands operands = {
+        .a = (CUdeviceptr)(uintptr_t)one, .b = (CUdeviceptr)(uintptr_t)one, .c = (CUdeviceptr)(uintptr_t)one};
     assert_ok(kernel.launch(kernel.self, &operands, 3, 0));
     assert_true(one[0] == 3);
     assert_int_equal(*blas_wide_calls, before + 1);

@@ -4,6 +4,7 @@
 #include "template.h"
 #include "unit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static struct launch_plan plan;
 static struct launch_walk walk;
 
 /* Operands at numbers that nothing lies at; beta is on the device. */
-static const uintptr_t at_a = 0x1000000, at_b = 0x7f0000000000, at_c = 0x3000000, at_beta = 0x40;
+static const uintptr_t at_a = 0x1000000, at_b = 0x7f0000000000, at_c = 0x3000000, at_beta = 0x40,
+                       at_source = 0x5000000, at_bias = 0x9000000;
 
 static void start(const char *text, int pack, int split_k)
 {
@@ -38,8 +40,8 @@ static void start(const char *text, int pack, int split_k)
 /* What the kernel of a launch is given. */
 static struct gemm_args told(const struct launch *launch)
 {
-    struct gemm_args args;
-    memcpy(&args, launch->argument, sizeof args);
+    struct gemm_args args = {.a = NULL};
+    memcpy(&args, launch->argument, (size_t)plan.argument_bytes);
     return args;
 }
 
@@ -135,6 +137,8 @@ TEST(what_the_argument_lacks_is_written_nowhere)
                                        .b = LAUNCH_NOWHERE,
                                        .c = LAUNCH_NOWHERE,
                                        .workspace = LAUNCH_NOWHERE,
+                                       .source = LAUNCH_NOWHERE,
+                                       .bias = LAUNCH_NOWHERE,
                                        .alpha_device = LAUNCH_NOWHERE,
                                        .beta_device = LAUNCH_NOWHERE,
                                        .alpha = LAUNCH_NOWHERE,
@@ -151,6 +155,79 @@ TEST(what_the_argument_lacks_is_written_nowhere)
         assert_int_equal(launch.operand[LAUNCH_B], at_b + (slab ? 4 * 60 * 64u : 0));
     }
     assert_false(launch_walk_next(&walk_bare, &launch));
+}
+
+/* The plan of a problem, whether or not a kernel for it exists. */
+static void start_bare(const char *text)
+{
+    assert_ok(problem_parse(text, &problem));
+    assert_true(gemm_plan_begin(&plan, &problem));
+    const struct gemm_args args = gemm_args_of(&problem);
+    gemm_args_put(&plan, &problem, &args);
+    plan.kernel[plan.kernels++] = (struct kernel_launch){.entry = "gemm", .grid = {1, 1, 1}};
+    plan.batch_per_launch = 2;
+    const struct launch_call call = {.operand = {[LAUNCH_A] = at_a,
+                                                 [LAUNCH_B] = at_b,
+                                                 [LAUNCH_C] = at_c,
+                                                 [LAUNCH_SOURCE] = at_source,
+                                                 [LAUNCH_BIAS] = at_bias}};
+    launch_walk_start(&walk, &plan, &call);
+}
+
+TEST(source_and_bias_move_with_the_batch)
+{
+    struct launch launch;
+    start_bare("6x8x10:batch=3:ldc=9:stride_c=70:beta=1:epilogue=bias+relu+out:stride_bias=11");
+    assert_int_equal(plan.argument_bytes, sizeof(struct gemm_args));
+    for (int count = 0; count < 2; count++) {
+        assert_true(launch_walk_next(&walk, &launch));
+        const struct gemm_args args = told(&launch);
+        assert_int_equal((uintptr_t)args.c, at_c + 4 * 70 * 2 * (uintptr_t)count);
+        assert_int_equal((uintptr_t)args.source, at_source + 4 * 70 * 2 * (uintptr_t)count);
+        assert_int_equal((uintptr_t)args.bias, at_bias + 4 * 11 * 2 * (uintptr_t)count);
+        assert_int_equal(args.stride_bias, 11);
+        assert_int_equal((uintptr_t)args.workspace, 0);
+    }
+    assert_false(launch_walk_next(&walk, &launch));
+}
+
+/* Kernels without an epilogue are passed what they were always passed. */
+TEST(without_an_epilogue_the_argument_ends_before_its_members)
+{
+    struct launch launch;
+    start_bare("6x8x10:batch=3");
+    assert_int_equal(plan.argument_bytes, 136);
+    assert_int_equal(plan.slots.source, LAUNCH_NOWHERE);
+    assert_int_equal(plan.slots.bias, LAUNCH_NOWHERE);
+    assert_true(launch_walk_next(&walk, &launch));
+    assert_null(told(&launch).source);
+    assert_null(told(&launch).bias);
+}
+
+/* As the kernels do it. */
+static uint64_t row_of(const struct gemm_args *args, uint64_t bytes)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)bytes * args->ldc_reciprocal >> 64) >> args->ldc_shift;
+}
+
+TEST(a_row_is_found_from_an_address)
+{
+    static const int64_t lds[] = {
+        1, 2, 3, 4, 5, 7, 1000, 4095, 4096, 4097, 1000003, 2147483647, INT64_C(1) << 31};
+    for (size_t i = 0; i < sizeof lds / sizeof *lds; i++) {
+        char text[80];
+        const uint64_t ldc = (uint64_t)lds[i], last = (INT64_MAX / 4 - 1) / ldc;
+        snprintf(text, sizeof text, "7x1x1:ldc=%" PRId64 ":epilogue=relu", lds[i]);
+        start_bare(text);
+        const struct gemm_args args = gemm_args_in(&plan);
+        const uint64_t rows[] = {0, 1, 2, 6, last / 3, last / 2 + 1, last - 1};
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+            assert_int_equal(row_of(&args, 4 * rows[j] * ldc), rows[j]);
+            assert_int_equal(row_of(&args, 4 * (rows[j] * ldc + ldc / 2)), rows[j]);
+            assert_int_equal(row_of(&args, 4 * (rows[j] * ldc + ldc - 1)), rows[j]);
+        }
+    }
 }
 
 /* Who launches without our code finds in a template's description what plans say. */
@@ -197,6 +274,9 @@ int main(void)
         cmocka_unit_test(each_item_of_a_batch_goes_through_its_slabs),
         cmocka_unit_test(without_slabs_everything_is_as_planned),
         cmocka_unit_test(what_the_argument_lacks_is_written_nowhere),
+        cmocka_unit_test(source_and_bias_move_with_the_batch),
+        cmocka_unit_test(without_an_epilogue_the_argument_ends_before_its_members),
+        cmocka_unit_test(a_row_is_found_from_an_address),
         cmocka_unit_test(a_block_says_where_the_slots_of_its_plans_are),
         cmocka_unit_test(nothing_is_launched_for_nothing),
     };

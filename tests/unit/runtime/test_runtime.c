@@ -20,7 +20,7 @@ static void right_for_all(const struct gt_options *options, const char *who)
     struct gt_handle *handle = open_handle(options);
     for (size_t o = 0; o < 4; o++)
         for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
-            char text[PROBLEM_TEXT_MAX], what[400];
+            char text[PROBLEM_TEXT_MAX], what[PROBLEM_TEXT_MAX + 144];
             snprintf(text, sizeof text, "sgemm:%s:%s", ops[o], rests[r]);
             struct operand_set set = operands_make(text, 0);
             struct gt_problem p = problem_of(text);
