@@ -55,7 +55,7 @@ static inline void epilogue_set_check(const struct epilogue_set *s, const char *
         for (int64_t i = 0; i < p->m; i++)
             for (int64_t j = 0; j < p->n; j++) {
                 const int64_t at = item * p->stride_c + i * p->ldc + j;
-                if (!(fabsf(s->o.c[at] - s->o.want[at]) <= 1e-6F * fabsf(s->o.want[at])))
+                if (!(fabsf(s->o.c[at] - s->o.want[at]) <= 1e-6F * (1 + fabsf(s->o.want[at]))))
                     fail_msg("%s, %s: C[%lld] is %g, expected %g", text, who, (long long)at,
                              (double)s->o.c[at], (double)s->o.want[at]);
             }
