@@ -193,18 +193,34 @@ static struct form *candidate(const struct matmul *x, uint64_t place, struct for
     return NULL;
 }
 
+/* With the ops and the beta in `way`. Each bias may have a stride of 0, or its length. */
+static bool has_tuned(struct asked asked, int way)
+{
+    for (int strided = 0; strided <= (epilogue_bias(asked.epilogue) != BIAS_NONE && asked.batch > 1);
+         strided++) {
+        asked.stride_bias = strided ? asked.m : 0;
+        const struct route *route = route_of(&asked, way & 4);
+        if (route && route_is_tuned(route)) return true;
+    }
+    return false;
+}
+
 /* Called only for a call that could be answered, so that other calls' problems do not fill the table of
- * routes. Most layouts fit only one pair of ops. */
+ * routes. Most layouts fit only one pair of ops, and few epilogues have winners. */
 static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct asked asked)
 {
+    const uint64_t epilogues = route_epilogues(place);
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
     asked.last = NULL;
+    asked.source = NULL; /* it is not what the place is about */
     for (int way = 0; way < 2 * OPS; way++) {
         if (!fill_sizes(form, way & 1, way & 2, &asked)) continue;
-        const struct route *route = route_of(&asked, way & 4);
-        if (!route || !route_is_tuned(route)) continue;
-        atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
-        return;
+        for (asked.epilogue = 0; asked.epilogue < EPILOGUE_CODES; asked.epilogue++)
+            if ((epilogues >> asked.epilogue & 1) && epilogue_is_known(asked.epilogue) &&
+                has_tuned(asked, way)) {
+                atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
+                return;
+            }
     }
     if (spare) verdicts_add(&untuned, hash_at(form->entry.hash, place));
     else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
@@ -232,7 +248,7 @@ static bool is_null(const struct real_lt *real, lt_desc desc, int what)
 struct question {
     const struct matmul *matmul;
     const struct form *form;
-    int compute, pointer, ops;
+    int compute, pointer, ops, epilogue; /* values of cublasLt; ops: as an index */
 };
 
 static bool is_valid_handle(const struct matmul *x)
@@ -264,7 +280,7 @@ static bool is_valid_algorithm(const struct question *q)
              (uintptr_t)x->handle,
              q->form->entry.hash,
              x->workspace_bytes,
-             {q->compute, q->pointer, q->ops, 0}};
+             {q->compute, q->pointer, q->ops, q->epilogue}};
     _Static_assert(sizeof key == 64 + 3 * 8 + 4 * 4, "a key has no bytes that are nobody's");
     const uint64_t hash = memo_hash(&key, sizeof key);
     if (verdicts_hold(&accepted, hash)) return true;
@@ -294,13 +310,70 @@ static bool is_usual(const void *of)
            is_valid_algorithm(q);
 }
 
-static struct refusal epilogue = {"cublasLtMatmul", "an epilogue follows (a bias, an activation)",
-                                  ATOMIC_FLAG_INIT};
 static struct refusal types = {
     "cublasLtMatmul", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
 static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are not supported",
                                      ATOMIC_FLAG_INIT};
-static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D differ", ATOMIC_FLAG_INIT};
+static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D have different layouts",
+                                 ATOMIC_FLAG_INIT};
+static struct refusal gradient = {"cublasLtMatmul", "its epilogue is a gradient", ATOMIC_FLAG_INIT};
+static struct refusal auxiliary = {"cublasLtMatmul", "its epilogue stores an auxiliary matrix for a gradient",
+                                   ATOMIC_FLAG_INIT};
+static struct refusal other_epilogue = {"cublasLtMatmul", "its epilogue is none of a bias, ReLU and GELU",
+                                        ATOMIC_FLAG_INIT};
+static struct refusal bias_type = {"cublasLtMatmul", "its bias is not FP32", ATOMIC_FLAG_INIT};
+static struct refusal bias_place = {
+    "cublasLtMatmul", "its bias is NULL, or its address is no multiple of 4 bytes", ATOMIC_FLAG_INIT};
+static struct refusal bias_stride = {
+    "cublasLtMatmul", "the biases of its batch are neither one for all nor one after the other",
+    ATOMIC_FLAG_INIT};
+
+/* ---- epilogues ---- */
+
+/* NULL: asked->bias and its stride, for a call of these sizes. Only the default of the type is unknown to
+ * older versions. */
+static struct refusal *read_bias(const struct matmul *x, struct asked *asked)
+{
+    const int type = get(x->real, x->desc, LT_DESC_BIAS_DATA_TYPE);
+    size_t written;
+    if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &asked->bias, sizeof asked->bias, &written) ||
+        !asked->bias || (uintptr_t)asked->bias % sizeof(float))
+        return &bias_place;
+    if (type != -1 && type != BLAS_R_32F) return &bias_type;
+    if (asked->batch == 1) return NULL;
+    if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &asked->stride_bias, sizeof asked->stride_bias,
+                         &written) ||
+        (asked->stride_bias != 0 && asked->stride_bias != asked->m))
+        return &bias_stride;
+    return NULL;
+}
+
+/* NULL: the epilogue of the call, whose sizes are in asked, is in asked, with its bias and its source. lt:
+ * cublasLt's value. A bias of cublasLt has a value for each row of D, which is a column in row-major terms.
+ */
+static struct refusal *read_epilogue(const struct matmul *x, int lt, bool reads_c, struct asked *asked)
+{
+    const bool bias = lt & LT_EPILOGUE_BIAS, out_of_place = reads_c && x->c != x->d;
+    enum epilogue_activation activation = ACTIVATION_NONE;
+    switch (lt & ~LT_EPILOGUE_BIAS) {
+    case LT_EPILOGUE_RELU:
+        activation = ACTIVATION_RELU;
+        break;
+    case LT_EPILOGUE_GELU:
+        activation = ACTIVATION_GELU;
+        break;
+    default:
+        if (lt != LT_EPILOGUE_DEFAULT && lt != LT_EPILOGUE_BIAS)
+            return lt < 0                       ? &other_epilogue
+                   : lt & LT_EPILOGUE_GRADIENTS ? &gradient
+                   : lt & LT_EPILOGUE_AUX       ? &auxiliary
+                                                : &other_epilogue;
+    }
+    asked->epilogue = epilogue_code(bias ? BIAS_COLUMN : BIAS_NONE, activation, out_of_place);
+    if (out_of_place && !x->c) return &forms_other;
+    if (out_of_place) asked->source = x->c;
+    return bias ? read_bias(x, asked) : NULL;
+}
 
 static bool is_complete(const struct matmul *x)
 {
@@ -323,7 +396,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     struct form *form = NULL;
     if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
         return &forms_other; /* the reason is not logged */
-    if (get(real, x->desc, LT_DESC_EPILOGUE) != LT_EPILOGUE_DEFAULT) return &epilogue;
+    q->epilogue = get(real, x->desc, LT_DESC_EPILOGUE);
     q->compute = get(real, x->desc, LT_DESC_COMPUTE_TYPE);
     if (!is_strict(q->compute)) return &types;
     q->pointer = get(real, x->desc, LT_DESC_POINTER_MODE);
@@ -333,10 +406,12 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
         return &forms_other;
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
     if (!form) form = candidate(x, place, spare);
-    if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked) || !same(x->layout_c, x->layout_d))
-        return &forms_other;
+    if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked)) return &forms_other;
+    if (!same(x->layout_c, x->layout_d)) return &other_c;
     /* If beta is 0, C is not read. */
-    if (x->c != x->d && (q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0)) return &other_c;
+    const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
+    struct refusal *refusal = read_epilogue(x, q->epilogue, reads_c, asked);
+    if (refusal) return refusal;
     q->form = form;
     asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
     asked->last = &form->last[q->ops];
