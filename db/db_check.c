@@ -96,13 +96,14 @@ static enum status check_values(struct checking *c)
 /* Whether type, op and epilogue agree with the text. */
 static bool is_kind(struct reader *r, const char *text, const struct problem *p)
 {
-    char type[DB_TEXT_MAX], op[8], epilogue[DB_TEXT_MAX];
+    char type[DB_TEXT_MAX], op[8], epilogue[DB_TEXT_MAX], wanted[EPILOGUE_TEXT_MAX];
     read_text(r, "type", type, sizeof type);
     read_text(r, "op", op, sizeof op);
     read_text(r, "epilogue", epilogue, sizeof epilogue);
+    epilogue_format(p->epilogue, wanted);
     const size_t length = strcspn(text, ":");
     return strlen(type) == length && strncmp(type, text, length) == 0 &&
-           strcmp(op, problem_op_name(p)) == 0 && !epilogue[0];
+           strcmp(op, problem_op_name(p)) == 0 && strcmp(epilogue, wanted) == 0;
 }
 
 static enum status check_problems(struct checking *c)

@@ -342,13 +342,15 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
 {
     enum status st = db_find_problem(db, problem, id);
     if (st || *id) return st;
-    char text[PROBLEM_TEXT_MAX];
+    char text[PROBLEM_TEXT_MAX], epilogue[EPILOGUE_TEXT_MAX];
     problem_format(problem, text);
+    epilogue_format(problem->epilogue, epilogue);
     struct binder b = db_bind(
         db, "INSERT INTO problems (hash, text, type, op, epilogue, m, n, k, batch) "
-            "VALUES (content_hash(?1), ?1, substr(?1, 1, instr(?1, ':') - 1), ?2, '', ?3, ?4, ?5, ?6)");
+            "VALUES (content_hash(?1), ?1, substr(?1, 1, instr(?1, ':') - 1), ?2, ?3, ?4, ?5, ?6, ?7)");
     bind_text(&b, text);
     bind_text(&b, problem_op_name(problem));
+    bind_text(&b, epilogue);
     bind_int(&b, problem->m);
     bind_int(&b, problem->n);
     bind_int(&b, problem->k);

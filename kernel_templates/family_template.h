@@ -64,7 +64,10 @@ static const char *check_prefix(const struct config *config, int known, const st
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
-    if (!why && problem && !template_serves(config->template, problem)) why = COMPUTES;
+    if (!why && problem && !template_serves(config->template, problem))
+        why = gemm_type_satisfies(config->template->delivers, problem->type)
+                  ? "the family computes no epilogue"
+                  : COMPUTES;
     if (!why) why = check_problem(config, known, problem, gpu);
     return why;
 }

@@ -49,33 +49,21 @@ const struct launch_block gemm_block = {.bytes = PLAIN_BYTES,
 
 _Static_assert(sizeof(struct gemm_args) <= LAUNCH_ARGUMENT_MAX, "struct gemm_args is one argument");
 
-/* Exact: with 2^s <= ldc < 2^(s + 1) the reciprocal is 2^(62 + s) / ldc, rounded up by less than one, and x <
- * 2^63 bytes are a quarter as many elements. The division is by parts, since the dividend has more than 64
- * bits. */
-static void put_reciprocal(struct gemm_args *args)
-{
-    const uint64_t ldc = (uint64_t)args->ldc, one = UINT64_C(1) << 62;
-    while (ldc >> (args->ldc_shift + 1)) args->ldc_shift++;
-    args->ldc_reciprocal = (one / ldc << args->ldc_shift) + ((one % ldc << args->ldc_shift) + ldc - 1) / ldc;
-}
-
 struct gemm_args gemm_args_of(const struct problem *p)
 {
-    struct gemm_args args = {.lda = p->lda,
-                             .ldb = p->ldb,
-                             .ldc = p->ldc,
-                             .stride_a = p->stride_a,
-                             .stride_b = p->stride_b,
-                             .stride_c = p->stride_c,
-                             .m = (int)p->m,
-                             .n = (int)p->n,
-                             .k = (int)p->k,
-                             .splits = 1,
-                             .k_per_split = (int)p->k,
-                             .group = 1,
-                             .stride_bias = p->stride_bias};
-    if (p->epilogue) put_reciprocal(&args);
-    return args;
+    return (struct gemm_args){.lda = p->lda,
+                              .ldb = p->ldb,
+                              .ldc = p->ldc,
+                              .stride_a = p->stride_a,
+                              .stride_b = p->stride_b,
+                              .stride_c = p->stride_c,
+                              .m = (int)p->m,
+                              .n = (int)p->n,
+                              .k = (int)p->k,
+                              .splits = 1,
+                              .k_per_split = (int)p->k,
+                              .group = 1,
+                              .stride_bias = p->stride_bias};
 }
 
 bool gemm_plan_begin(struct launch_plan *plan, const struct problem *p)

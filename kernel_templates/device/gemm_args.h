@@ -40,10 +40,6 @@ struct gemm_args {
     const float *source;             /* C as it is read: c, unless D is out of place; batch stride stride_c */
     const float *bias;               /* null without one */
     long long stride_bias;
-    /* Row of the element that is x bytes after the first of C: x * ldc_reciprocal / 2^64 >> ldc_shift, for
-     * each x below 2^63. */
-    unsigned long long ldc_reciprocal;
-    int ldc_shift;
 #endif
 };
 

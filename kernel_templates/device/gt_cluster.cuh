@@ -65,14 +65,14 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int BLOCK
     };
 
     /* Adds all parts of the block's rows, once they have arrived, and stores them. c is where the tile
-     * begins; m x n elements of C are left from there. */
+     * begins, and where blend counts from; m x n elements of C are left from there. */
     static __device__ __forceinline__ void add(float *inbox, float *c, long long ldc, int m, int n,
-                                               float beta)
+                                               blending blend)
     {
         const int begin = blockIdx.y * SHARE;
         mbarrier_wait(full(inbox), 0);
         team_tiles<SHARE, TILE_N, STRIDE, V, THREAD_COUNT, BLOCKS>::add_to_c(
-            inbox, c + begin * ldc, ldc, (m < TILE_M ? m : TILE_M) - begin, n, beta);
+            inbox, c + begin * ldc, ldc, (m < TILE_M ? m : TILE_M) - begin, n, blend_from(blend, begin, 0));
     }
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_reduce.cuh — the sum over the parts of a product that is split along k: computed by a second kernel,
- * which then does C = alpha * sum + beta * C, or by the last block of a tile to arrive.
+ * which then does C = alpha * sum + beta * C (gt_epilogue.cuh), or by the last block of a tile to arrive.
  *
  * The order of additions is fixed (gt_reduce_rules.h), and with it the result, bit for bit. Grid of the
  * second kernel: groups of vectors along x, batch items along z. The host limits the workspace so that a
@@ -76,12 +76,14 @@ static __device__ __forceinline__ void reduce_splits(const struct gemm_args &arg
     }
     if (way > 0 || vector >= vectors) return;
 
-    const float alpha = scalar_of(args.alpha_device, args.alpha),
-                beta = scalar_of(args.beta_device, args.beta);
+    const float alpha = scalar_of(args.alpha_device, args.alpha);
+    const blending blend = blend_of(args);
     const int row = vector / (args.n / V), column = vector % (args.n / V) * V;
     float *const c = args.c + blockIdx.z * args.stride_c + row * args.ldc + column;
-    if (beta == 0.0f) store_scaled<V, false>(c, sum, alpha, beta);
-    else store_scaled<V, true>(c, sum, alpha, beta);
+    float bias[V];
+    load_bias(bias, blend, row, column);
+    if (beta_of(blend) == 0.0f) store_scaled<V, false>(c, sum, alpha, blend, bias);
+    else store_scaled<V, true>(c, sum, alpha, blend, bias);
 }
 
 /* A tile's part for one split, in the order of threads: each thread stores vectors as wide as its number of

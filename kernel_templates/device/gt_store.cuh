@@ -3,28 +3,25 @@
 #ifndef GT_STORE_CUH
 #define GT_STORE_CUH
 
+#include "gt_epilogue.cuh"
 #include "gt_memory.cuh"
 
-/* *device if device is not null (alpha and beta may be in device memory), else value. */
-static __device__ __forceinline__ float scalar_of(const float *device, float value)
-{
-    if (device) load_own<1>(&value, device);
-    return value;
-}
-
-/* c[0..V) = alpha * sum[0..V) + beta * c[0..V); c is read only if BLEND. COUNT neighbouring elements, of
- * which `left` are inside C, are all read before the first is stored. STREAM: C is not read again soon. */
+/* c[0..V) = alpha * sum[0..V) + beta * c[0..V), and what else blend says (gt_epilogue.cuh) with bias[0..V); C
+ * is read only if BLEND. COUNT neighbouring elements, of which `left` are inside C, are all read before the
+ * first is stored. STREAM: C is not read again soon. */
 template <int V, bool BLEND, bool STREAM = false, int COUNT = V>
-static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, float beta,
-                                                    int left = COUNT)
+static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, blending blend,
+                                                    const float *bias, int left = COUNT)
 {
     float old[COUNT], out[COUNT];
     if (BLEND)
 #pragma unroll
         for (int e = 0; e < COUNT; e += V)
-            if (COUNT == V || e < left) load_own<V>(old + e, c + e);
+            if (COUNT == V || e < left) load_own<V>(old + e, source_of(blend, c + e));
 #pragma unroll
-    for (int e = 0; e < COUNT; e++) out[e] = BLEND ? fmaf(beta, old[e], alpha * sum[e]) : alpha * sum[e];
+    for (int e = 0; e < COUNT; e++)
+        out[e] = BLEND ? fmaf(beta_of(blend), old[e], alpha * sum[e]) : alpha * sum[e];
+    finish(out, blend, bias);
 #pragma unroll
     for (int e = 0; e < COUNT; e += V)
         if (COUNT == V || e < left) {
@@ -55,22 +52,28 @@ static __device__ __forceinline__ void ask_for_tile(const float *c, long long ld
 template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool BLEND,
           bool STREAM = false>
 static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m, int n, int row, int column,
-                                                  const float (&sum)[TILE_M][TILE_N], float alpha, float beta)
+                                                  const float (&sum)[TILE_M][TILE_N], float alpha,
+                                                  blending blend)
 {
     constexpr int WIDTH = BLEND ? CN : V;
-    if (BLEND) ask_for_tile<TILE_M, TILE_N, CM, CN, GRID_M, GRID_N>(c, ldc, m, n, row, column);
+    if (BLEND)
+        ask_for_tile<TILE_M, TILE_N, CM, CN, GRID_M, GRID_N>(source_of(blend, c), ldc, m, n, row, column);
+    float bias[TILE_N];
+    load_column_bias<TILE_N, CN, GRID_N>(bias, blend, column, n);
 #pragma unroll
     for (int i = 0; i < TILE_M; i++) {
         const int r = row + i / CM * (GRID_M * CM) + i % CM;
         float *line = c + r * ldc + column;
-        if (r < m)
+        if (r < m) {
+            load_row_bias(bias, blend, r);
 #pragma unroll
             for (int j = 0; j < TILE_N; j += WIDTH) {
                 const int offset = j / CN * (GRID_N * CN) + j % CN;
                 if (column + offset < n)
-                    store_scaled<V, BLEND, STREAM, WIDTH>(line + offset, &sum[i][j], alpha, beta,
+                    store_scaled<V, BLEND, STREAM, WIDTH>(line + offset, &sum[i][j], alpha, blend, &bias[j],
                                                           n - column - offset);
             }
+        }
     }
 }
 
@@ -78,15 +81,20 @@ static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m
  * computes each row's address from that of the row before. */
 template <int TILE_M, int TILE_N, int CM, int CN, int GRID_M, int GRID_N, int V, bool STREAM = false>
 static __device__ __forceinline__ void store_inner_tile(float *c, long long ldc, int row, int column,
-                                                        const float (&sum)[TILE_M][TILE_N], float alpha)
+                                                        const float (&sum)[TILE_M][TILE_N], float alpha,
+                                                        blending blend)
 {
     const long long to_next_piece = (GRID_M * CM - CM + 1) * ldc;
     float *line = c + row * ldc + column;
+    float bias[TILE_N];
+    load_column_bias<TILE_N, CN, GRID_N>(bias, blend, column, 0x7fffffff);
 #pragma unroll
     for (int i = 0; i < TILE_M; i++) {
+        load_row_bias(bias, blend, row + i / CM * (GRID_M * CM) + i % CM);
 #pragma unroll
         for (int j = 0; j < TILE_N; j += V)
-            store_scaled<V, false, STREAM>(line + (j / CN * (GRID_N * CN) + j % CN), &sum[i][j], alpha, 0.0f);
+            store_scaled<V, false, STREAM>(line + (j / CN * (GRID_N * CN) + j % CN), &sum[i][j], alpha, blend,
+                                           &bias[j]);
         line += (i + 1) % CM ? ldc : to_next_piece;
     }
 }

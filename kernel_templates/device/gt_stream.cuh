@@ -11,7 +11,7 @@
 #include "gt_store.cuh"
 
 static __device__ __forceinline__ void store(const struct gemm_args &args, const struct view &v, int stream_x,
-                                             const float (&sum)[TM][TN], float alpha, float beta)
+                                             const float (&sum)[TM][TN], float alpha, blending blend)
 {
     const struct thread_place place = place_of(thread_index());
     float *const c = args.c + blockIdx.z * args.stride_c;
@@ -19,19 +19,20 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
     const int column = (SIDE == 0 ? stream_x : v.resident_x) + place.column;
     const bool inside =
         v.resident_end - v.resident_x >= RESIDENT_X && v.stream_end - stream_x >= STREAM_X; /* of C, wholly */
-    if (inside && beta == 0.0f)
+    if (inside && beta_of(blend) == 0.0f)
         store_inner_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, args.ldc, row, column, sum,
-                                                                               alpha);
-    else if (beta == 0.0f)
+                                                                               alpha, blend);
+    else if (beta_of(blend) == 0.0f)
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false, true>(
-            c, args.ldc, args.m, args.n, row, column, sum, alpha, beta);
+            c, args.ldc, args.m, args.n, row, column, sum, alpha, blend);
     else
-        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true, true>(c, args.ldc, args.m, args.n,
-                                                                               row, column, sum, alpha, beta);
+        store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true, true>(
+            c, args.ldc, args.m, args.n, row, column, sum, alpha, blend);
 }
 
-/* C = beta * C, where there are no products to add. */
-static __device__ __forceinline__ void scale(const struct gemm_args &args, const struct view &v, float beta)
+/* C = beta * C, and what else blend says, where there are no products to add. */
+static __device__ __forceinline__ void scale(const struct gemm_args &args, const struct view &v,
+                                             blending blend)
 {
     float *const c = args.c + blockIdx.z * args.stride_c;
     int x = v.stream_x;
@@ -42,10 +43,11 @@ static __device__ __forceinline__ void scale(const struct gemm_args &args, const
             const int row = (SIDE == 0 ? v.resident_x : x) + i / BN,
                       column = (SIDE == 0 ? x : v.resident_x) + i % BN;
             const float nothing = 0.0f;
-            float *const at = c + row * args.ldc + column;
+            float bias[1], *const at = c + row * args.ldc + column;
             if (row >= args.m || column >= args.n) continue;
-            if (beta == 0.0f) store_scaled<1, false>(at, &nothing, 0.0f, 0.0f);
-            else store_scaled<1, true>(at, &nothing, 0.0f, beta);
+            load_bias(bias, blend, row, column);
+            if (beta_of(blend) == 0.0f) store_scaled<1, false>(at, &nothing, 0.0f, blend, bias);
+            else store_scaled<1, true>(at, &nothing, 0.0f, blend, bias);
         }
         if (left > 1) x += v.step_x;
     }
@@ -55,9 +57,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
 {
     const struct view v = view_of(args);
     const float alpha = scalar_of(args.alpha_device, args.alpha);
-    const float beta = scalar_of(args.beta_device, args.beta);
+    const blending blend = blend_of(args);
     if (alpha == 0.0f || v.k.tiles == 0) {
-        scale(args, v, beta);
+        scale(args, v, blend);
         return;
     }
     block_walk walk;
@@ -74,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
 #pragma unroll
             for (int j = 0; j < TN; j++) sum[i][j] = zero;
         walk.multiply(sum, v);
-        store(args, v, x, sum, alpha, beta);
+        store(args, v, x, sum, alpha, blend);
         if (left > 1) x += v.step_x;
     }
 }

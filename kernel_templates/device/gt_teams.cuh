@@ -14,16 +14,20 @@
 #include "gt_memory.cuh"
 #include "gt_store.cuh"
 
-/* Destination of a tile's vectors: m x n elements of C from c on. */
+/* Destination of a tile's vectors: m x n elements of C from c on, where blend begins, too. */
 template <int V, bool BLEND> struct place_in_c {
     float *c;
     long long ldc;
     int m, n;
-    float beta;
+    blending blend;
 
     __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
     {
-        if (row < m && column < n) store_scaled<V, BLEND>(c + row * ldc + column, sum, 1.0f, beta);
+        if (row < m && column < n) {
+            float bias[V];
+            load_bias(bias, blend, row, column);
+            store_scaled<V, BLEND>(c + row * ldc + column, sum, 1.0f, blend, bias);
+        }
     }
 };
 
@@ -93,19 +97,20 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
         }
     }
 
-    /* The same, with c as the destination, of which m x n elements are left. */
+    /* The same, with c as the destination, of which m x n elements are left, and from which blend counts. */
     static __device__ __forceinline__ void add_to_c(const float *tiles, float *c, long long ldc, int m, int n,
-                                                    float beta)
+                                                    blending blend)
     {
-        if (beta == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, beta});
+        if (beta_of(blend) == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, blend});
         else {
+            const float *const source = source_of(blend, c);
             const int column = thread_index() % COLUMNS * V, row = thread_index() / COLUMNS;
 #pragma unroll 1
             for (int i = 0; i < PASSES_M * PASSES_N; i++)
                 if (has(row, column, i) && row + step_m(i) < m && column + step_n(i) < n)
-                    ask_for(c + (row + step_m(i)) * ldc + column +
+                    ask_for(source + (row + step_m(i)) * ldc + column +
                             step_n(i)); /* prefetched at once, as in store_tile */
-            add(tiles, place_in_c<V, true>{c, ldc, m, n, beta});
+            add(tiles, place_in_c<V, true>{c, ldc, m, n, blend});
         }
     }
 

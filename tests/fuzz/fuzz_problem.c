@@ -21,6 +21,14 @@ const char *const fuzz_words[] = {"sgemm:",
                                   ":stride_c=",
                                   ":alpha=",
                                   ":beta=",
+                                  ":epilogue=",
+                                  ":stride_bias=",
+                                  "bias",
+                                  "rowbias",
+                                  "+relu",
+                                  "+gelu",
+                                  "+out",
+                                  ":batch=2:epilogue=bias:stride_bias=8",
                                   "x",
                                   "2147418112x2147418112x2147418112",
                                   "1x1x1",
@@ -56,6 +64,8 @@ static void check_problem(const char *text, const struct problem *p)
     PROMISE(strcmp(canonical, again) == 0, "'%s' becomes '%s'", canonical, again);
     PROMISE(problem_equal(p, &q), "'%s'", canonical);
     PROMISE(p->lda == q.lda && p->ldb == q.ldb && p->ldc == q.ldc && p->batch == q.batch, "'%s'", canonical);
+    PROMISE(p->epilogue == q.epilogue && problem_span_bias(p) == problem_span_bias(&q), "'%s'", canonical);
+    PROMISE(problem_span_bias(p) >= 0 && problem_span_bias(p) <= INT64_C(1) << 60, "'%s'", canonical);
     PROMISE((float)p->alpha == (float)q.alpha && (float)p->beta == (float)q.beta, "'%s'", canonical);
     PROMISE(p->m <= PROBLEM_DIM_MAX && p->n <= PROBLEM_DIM_MAX && p->k <= PROBLEM_DIM_MAX, "'%s'", canonical);
     check_operand(canonical, problem_span_a(p), p->lda, problem_cols_a(p), problem_align_a(p));

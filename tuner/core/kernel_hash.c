@@ -128,7 +128,8 @@ static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
     definitions[count++] = "__CUDACC_RTC__=1";
     definitions[count++] = "__cplusplus=201703L";
     uint64_t asked;
-    const uint64_t hash = source_hash(t->sources, template_source_count(t), definitions, count, &asked);
+    const uint64_t hash =
+        kernel_hash_kept(source_hash(t->sources, template_source_count(t), definitions, count, &asked));
     for (*kind = KIND_KNOWN; asked; asked &= asked - 1)
         *kind |= bits_of(t, definitions[__builtin_ctzll(asked)]);
     /* A condition may test the name of another type, which is then not defined. */

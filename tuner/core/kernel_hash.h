@@ -1,8 +1,9 @@
 /* kernel_hash.h — identifies the source from which a kernel was compiled, as a number: measurements of a
  * kernel stay valid as long as the number stays the same.
  *
- * It is the hash (source_hash.h) of the template's source and headers under the macros of the key. Values of
- * the configuration that no condition tests are not part of it; they are stored beside it.
+ * It is the hash (source_hash.h) of the template's source and headers under the macros of the key, or the
+ * earlier one of a kernel whose machine code is still the same. Values of the configuration that no condition
+ * tests are not part of it; they are stored beside it.
  */
 #ifndef GT_KERNEL_HASH_H
 #define GT_KERNEL_HASH_H
@@ -25,6 +26,9 @@ static inline uint64_t kernel_hash_of(const struct config *config, const struct 
 void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT]);
 /* Does the text identify this kernel? Texts of earlier versions may do so, too, as in kernel_hash_was. */
 bool kernel_hash_means(const struct kernel_key *key, const char *text);
+
+/* The hash of the kernel whose source has this hash now. */
+uint64_t kernel_hash_kept(uint64_t source);
 
 /* Is this the kernel that databases of schema 1 identify by this hash of its template? */
 bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);

@@ -66,6 +66,8 @@ enum status kernel_from_json(const json_t *json, struct kernel_key *kernel)
         return fail(E_CHILD, "malformed kernel key: %s", error.text);
     if (!is_op(op) || !gemm_type_find(type, &problem.type))
         return fail(E_CHILD, "malformed kernel key: op '%.20s', type '%.40s'", op, type);
+    if (!epilogue_is_known(problem.epilogue))
+        return fail(E_CHILD, "malformed kernel key: epilogue %d", problem.epilogue);
     enum status st = config_parse(text, &config);
     if (st) return st;
     problem.trans_a = op[0] == 't';

@@ -162,16 +162,19 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
 /* c[0..4) of row `row`, from column `column` on: four sums of a lane, neighbours in C. */
 template <bool BLEND>
 static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m, int n, int row, int column,
-                                                  const struct sums &sum, float alpha, float beta)
+                                                  const struct sums &sum, float alpha, blending blend)
 {
     const int lane = thread_index() % 32;
     row += 4 * place(lane / 4);
     column += 4 * (lane % 4);
+    float bias[WN / 4];
+    load_column_bias<WN / 4, 4, 4>(bias, blend, column, n);
 #pragma unroll
     for (int i = 0; i < WM / 8; i++) {
         const int r = row + i / 4 * 32 + i % 4;
         float *const line = c + r * ldc;
-        if (r < m)
+        if (r < m) {
+            load_row_bias(bias, blend, r);
 #pragma unroll
             for (int j = 0; j < WN / 8; j += 4)
 #pragma unroll
@@ -180,8 +183,11 @@ static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m
                     float four[4];
 #pragma unroll
                     for (int e = 0; e < 4; e++) four[e] = sum.of[i / 2][j + e][i % 2 * 2 + half];
-                    if (at < n) store_scaled<VC, BLEND, false, 4>(line + at, four, alpha, beta, n - at);
+                    if (at < n)
+                        store_scaled<VC, BLEND, false, 4>(line + at, four, alpha, blend,
+                                                          &bias[j * 2 + half * 4], n - at);
                 }
+        }
     }
 }
 
@@ -201,18 +207,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
 
     float *c = args.c + blockIdx.z * args.stride_c;
     long long ldc = args.ldc;
-    float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
+    float alpha = scalar_of(args.alpha_device, args.alpha);
+    blending blend = blend_of(args);
     if (args.k == 0) alpha = 0.0f;
     if (args.splits > 1) {
         c = args.workspace + ((long long)blockIdx.z * args.splits + blockIdx.y) * args.m * args.n;
         ldc = args.n;
         alpha = 1.0f;
-        beta = 0.0f;
+        blend = blend_of_parts(blend);
     }
     const struct warp_place place = warp_place_of(thread_index());
     const int row = origin.m + place.row, column = origin.n + place.column;
-    if (beta == 0.0f) store_sums<false>(c, ldc, args.m, args.n, row, column, sum, alpha, beta);
-    else store_sums<true>(c, ldc, args.m, args.n, row, column, sum, alpha, beta);
+    if (beta_of(blend) == 0.0f) store_sums<false>(c, ldc, args.m, args.n, row, column, sum, alpha, blend);
+    else store_sums<true>(c, ldc, args.m, args.n, row, column, sum, alpha, blend);
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) gemm_reduce(const struct gemm_args args)

@@ -96,4 +96,4 @@ static bool resident_geometry(const struct config *config, const struct problem 
 
 FAMILY(resident, GEMM_SGEMM,
        .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
-       .geometry = resident_geometry)
+       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = resident_geometry)

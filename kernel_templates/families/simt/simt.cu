@@ -296,9 +296,9 @@ using cluster = cluster_tile<BM, BN, STRIDE_C, VC, THREADS, CLUSTER>;
 static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
 
 /* Adds the sums of all teams of the block, and of all blocks of its cluster, and stores them to m x n
- * elements of C from c on. */
+ * elements of C from c on, where blend counts from. */
 static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], bool multiplied, float alpha,
-                                                  float beta, float *c, long long ldc, int m, int n)
+                                                  blending blend, float *c, long long ldc, int m, int n)
 {
     const struct thread_place place = place_of(thread_index());
     float *const tiles = gt_shared_memory(), *const inbox = tiles + INBOX_AT;
@@ -314,12 +314,12 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[TM][TN], bo
         if constexpr (CLUSTER)
             team_tiles<BM, BN, STRIDE_C, CHUNK_N, THREADS, WARPS_K>::add(tiles,
                                                                          cluster::owner<CHUNK_N>{inbox});
-        else team_tiles<BM, BN, STRIDE_C, VC, THREADS, WARPS_K>::add_to_c(tiles, c, ldc, m, n, beta);
+        else team_tiles<BM, BN, STRIDE_C, VC, THREADS, WARPS_K>::add_to_c(tiles, c, ldc, m, n, blend);
     } else if constexpr (CLUSTER) {
         hand_out<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N>(place.row, place.column, sum, alpha,
                                                              cluster::owner<CHUNK_N>{inbox});
     }
-    if constexpr (CLUSTER) cluster::add(inbox, c, ldc, m, n, beta);
+    if constexpr (CLUSTER) cluster::add(inbox, c, ldc, m, n, blend);
 }
 
 /* Whether the registers have room for more than sums, fragments and the loaders' state. */
@@ -342,7 +342,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     const struct thread_place place = place_of(thread_index());
     float *c = args.c + blockIdx.z * args.stride_c;
     long long ldc = args.ldc;
-    float alpha = scalar_of(args.alpha_device, args.alpha), beta = scalar_of(args.beta_device, args.beta);
+    float alpha = scalar_of(args.alpha_device, args.alpha);
+    blending blend = blend_of(args);
     if (args.k == 0) alpha = 0.0f;
     if (!CLUSTER && args.splits > 1) {
         if constexpr (LAST_BLOCK) {
@@ -353,21 +354,22 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
             c = base_of(args, item) + item.parts + (long long)blockIdx.y * args.m * args.n;
             ldc = args.n;
             alpha = 1.0f;
-            beta = 0.0f;
+            blend = blend_of_parts(blend);
         }
     }
     if constexpr (CLUSTER || WARPS_K > 1) {
         c += origin.m * ldc + origin.n;
-        share_sums(sum, range.tiles > 0, alpha, beta, c, ldc, args.m - origin.m, args.n - origin.n);
+        share_sums(sum, range.tiles > 0, alpha, blend_from(blend, origin.m, origin.n), c, ldc,
+                   args.m - origin.m, args.n - origin.n);
         return;
     }
     const int row = origin.m + place.row, column = origin.n + place.column;
-    if (beta == 0.0f)
+    if (beta_of(blend) == 0.0f)
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false>(c, ldc, args.m, args.n, row, column,
-                                                                          sum, alpha, beta);
+                                                                          sum, alpha, blend);
     else
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, ldc, args.m, args.n, row, column,
-                                                                         sum, alpha, beta);
+                                                                         sum, alpha, blend);
 }
 
 #if !REDUCE

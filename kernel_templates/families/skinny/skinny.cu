@@ -178,8 +178,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     multiply_range(sum, view);
     /* Not loaded earlier: alpha and beta would occupy registers in the main loop. */
     const float alpha = args.k > 0 ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
-    const float beta = scalar_of(args.beta_device, args.beta);
-    add_lanes_and_warps(args, view, sum, alpha, beta);
-    if constexpr (CLUSTER) add_cluster(args, view, beta);
-    else if (args.splits > 1 && last_of_tile(args)) add_blocks(args, view, beta);
+    const blending blend = blend_of(args);
+    add_lanes_and_warps(args, view, sum, alpha, blend);
+    if constexpr (CLUSTER) add_cluster(args, view, blend);
+    else if (args.splits > 1 && last_of_tile(args)) add_blocks(args, view, blend);
 }

@@ -90,13 +90,15 @@ static __device__ __forceinline__ bool is_inside(const struct view &view, const 
 
 static __device__ __forceinline__ void store_spot(const struct gemm_args &args, const struct view &view,
                                                   const struct spot &spot, int pass, const float *sum,
-                                                  float beta)
+                                                  blending blend)
 {
     const int row = pass * PASS_ROWS + spot.row, column = view.first_column + spot.x;
     float *c = args.c + blockIdx.z * args.stride_c;
     c += SIDE == 0 ? row * args.ldc + column : column * args.ldc + row;
-    if (beta == 0.0f) store_scaled<VC, false>(c, sum, 1.0f, beta);
-    else store_scaled<VC, true>(c, sum, 1.0f, beta);
+    float bias[VC];
+    load_bias(bias, blend, SIDE == 0 ? row : column, SIDE == 0 ? column : row);
+    if (beta_of(blend) == 0.0f) store_scaled<VC, false>(c, sum, 1.0f, blend, bias);
+    else store_scaled<VC, true>(c, sum, 1.0f, blend, bias);
 }
 
 /* The part of the tile for one split in the workspace, after the counters. */
@@ -143,7 +145,7 @@ template <int BLOCKS> static __device__ __forceinline__ void send_vector(int vec
 
 /* Adds the parts of all blocks in the inbox, in ascending order, and stores the block's share of C. */
 static __device__ __forceinline__ void add_cluster(const struct gemm_args &args, const struct view &view,
-                                                   float beta)
+                                                   blending blend)
 {
     const int thread = thread_index();
     const float *const inbox = gt_shared_memory() + INBOX_AT;
@@ -163,7 +165,7 @@ static __device__ __forceinline__ void add_cluster(const struct gemm_args &args,
 #pragma unroll
             for (int e = 0; e < VC; e++) total[e] += value[e];
         }
-        store_spot(args, view, spot, pass, total, beta);
+        store_spot(args, view, spot, pass, total, blend);
     }
 }
 
@@ -171,7 +173,7 @@ static __device__ __forceinline__ void add_cluster(const struct gemm_args &args,
  * cluster or to the workspace; in the workspace the whole tile is stored, also beyond the edges of C. */
 static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_args &args,
                                                            const struct view &view, float (&sum)[ROWS_W][TX],
-                                                           float alpha, float beta)
+                                                           float alpha, blending blend)
 {
     const int thread = thread_index(); /* not kept in registers until here, as threadIdx would be */
     const struct place place = place_of(thread);
@@ -207,7 +209,7 @@ static __device__ __forceinline__ void add_lanes_and_warps(const struct gemm_arg
             }
             if constexpr (CLUSTER) send_vector<CLUSTER>(pass * PASS_VECTORS + v, total);
             else if (args.splits > 1) store_global<VC>(part + pass * PASS_ROWS * TILE_X + v * VC, total);
-            else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, beta);
+            else if (is_inside(view, spot, pass)) store_spot(args, view, spot, pass, total, blend);
         }
     }
 }
@@ -297,7 +299,7 @@ static __device__ __forceinline__ void add_ways(float (&total)[JOIN_GROUP][VC], 
 /* C from the parts of all splits, in ascending order. Threads that a small tile would leave idle share the
  * splits: each adds a run of neighbouring splits, and the first of them adds the runs. */
 static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, const struct view &view,
-                                                  float beta)
+                                                  blending blend)
 {
     constexpr int WAYS = join_ways();
     const int way = threadIdx.x / JOIN_WIDTH, run = (args.splits + WAYS - 1) / WAYS, begin = way * run;
@@ -317,7 +319,7 @@ static __device__ __forceinline__ void add_blocks(const struct gemm_args &args, 
             for (int t = 0; t < JOIN_GROUP; t++) {
                 const struct spot spot = spot_of(first + t * JOIN_WIDTH);
                 if (way == 0 && mine[t] && is_inside(view, spot, pass))
-                    store_spot(args, view, spot, pass, total[t], beta);
+                    store_spot(args, view, spot, pass, total[t], blend);
             }
         }
 }

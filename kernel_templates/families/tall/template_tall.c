@@ -73,4 +73,4 @@ static bool tall_geometry(const struct config *config, const struct problem *p, 
 
 FAMILY(tall, GEMM_SGEMM,
        .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
-       .geometry = tall_geometry)
+       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = tall_geometry)

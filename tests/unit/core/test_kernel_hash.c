@@ -1,4 +1,5 @@
 /* Of which kernels what was measured holds: the templates' own texts. */
+#include "epilogue.h"
 #include "kernel_hash.h"
 #include "source_hash.h"
 #include "template.h"
@@ -129,14 +130,31 @@ TEST(a_function_in_a_device_header_counts_for_those_who_include_it)
         }
 }
 
+/* Values of the code are beside the hash, as those of parameters are. */
+TEST(kernels_with_an_epilogue_are_others)
+{
+    static const char *const families[] = {"simt", "skinny", "resident", "tall", "mma"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct kernel_key key = key_with(families[i], NULL, 0, 90);
+        const uint64_t plain = kernel_hash(&key);
+        key.epilogue = epilogue_code(BIAS_COLUMN, ACTIVATION_GELU, false);
+        const uint64_t with_bias = kernel_hash(&key);
+        key.epilogue = epilogue_code(BIAS_NONE, ACTIVATION_RELU, true);
+        assert_true(with_bias != plain);
+        assert_true(kernel_hash(&key) == with_bias);
+        key.epilogue = 0;
+        assert_true(kernel_hash(&key) == plain);
+    }
+}
+
 /* What is forgotten in the list would not be found by the compiler, and would not count. */
 TEST(templates_list_the_headers_that_they_include_and_no_other)
 {
     for (size_t i = 0; i < template_count; i++) {
         static const char *const definitions[] = {"__CUDA_ARCH__=900", "__CUDACC__=1", "TRANS_A=0",
-                                                  "TRANS_B=0"};
+                                                  "TRANS_B=0", "EPILOGUE=1"};
         char missing[64];
-        source_hash_missing(templates[i]->sources, template_source_count(templates[i]), definitions, 4,
+        source_hash_missing(templates[i]->sources, template_source_count(templates[i]), definitions, 5,
                             missing);
         if (missing[0]) fail_msg("%s: %s", templates[i]->name, missing);
     }
@@ -221,6 +239,7 @@ int main(void)
         cmocka_unit_test(comments_and_inactive_features_void_nothing),
         cmocka_unit_test(a_new_header_voids_nothing_before_it_is_included),
         cmocka_unit_test(a_function_in_a_device_header_counts_for_those_who_include_it),
+        cmocka_unit_test(kernels_with_an_epilogue_are_others),
         cmocka_unit_test(templates_list_the_headers_that_they_include_and_no_other),
         cmocka_unit_test(what_is_remembered_is_what_would_be_found_by_any_thread),
         cmocka_unit_test(a_hundred_thousand_are_looked_up_in_no_time),

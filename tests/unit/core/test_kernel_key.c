@@ -154,9 +154,10 @@ TEST(a_template_that_asks_is_told_the_type_and_the_epilogue)
 TEST(a_key_reaches_another_process_as_it_is)
 {
     struct kernel_key key = key_of(SIMT, "tn:64x64x64", 86), read;
-    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
-        key.type = (enum gemm_type)type;
-        key.epilogue = type;
+    for (int epilogue = 0; epilogue < EPILOGUE_CODES; epilogue++) {
+        key.type = (enum gemm_type)(epilogue % (int)GEMM_TYPE_COUNT);
+        key.epilogue = epilogue;
+        if (!epilogue_is_known(epilogue)) continue;
         json_t *json = kernel_to_json(&key);
         assert_ok(kernel_from_json(json, &read));
         assert_true(kernel_key_equal(&key, &read));
@@ -183,6 +184,10 @@ TEST(a_malformed_key_is_refused)
         assert_fails(kernel_from_json(json, &read), E_CHILD, "malformed kernel key");
         json_decref(json);
     }
+    json_t *json = kernel_to_json(&key);
+    json_object_set_new(json, "epilogue", json_integer(BIAS_ROW + 1));
+    assert_fails(kernel_from_json(json, &read), E_CHILD, "epilogue 3");
+    json_decref(json);
 }
 
 int main(void)

@@ -218,6 +218,7 @@ TEST(the_full_check_finds_a_changed_value_that_sqlite_cannot)
     static const char *const changes[] = {"UPDATE trials SET time_us = time_us * 0.5 WHERE id = 3",
                                           "UPDATE configs SET text = text || ' '",
                                           "UPDATE problems SET text = 'sgemm:nn:64x64x65'",
+                                          "UPDATE problems SET epilogue = 'relu'",
                                           "UPDATE gpus SET sm_count = 1",
                                           "UPDATE gpu_figures SET clock_mhz = 1",
                                           "UPDATE runs SET driver = '1'",

@@ -97,6 +97,40 @@ static void assert_known(struct db *db, const struct db_context *now, const stru
     assert_int_equal(stale, expected_stale);
 }
 
+/* As another size is; the column says in words what the text does. */
+TEST(a_problem_with_another_epilogue_is_another_problem)
+{
+    static const char *const texts[] = {
+        "64x64x64:batch=2", "64x64x64:batch=2:epilogue=bias", "64x64x64:batch=2:epilogue=bias:stride_bias=64",
+        "64x64x64:batch=2:epilogue=rowbias+gelu+out", "64x64x64:batch=2:epilogue=out"};
+    enum { COUNT = sizeof texts / sizeof *texts };
+    struct working w = store_begin();
+    struct config config = store_config(1);
+    struct outcome found;
+    bool stale;
+    for (int i = 0; i < COUNT; i++) {
+        struct outcome outcome = store_outcome(i + 1);
+        assert_ok(problem_parse(texts[i], &w.problem));
+        assert_unknown(w.db, &w.context, &w.problem, &config);
+        store_trial(w.db, w.run, &w.problem, &config, &outcome);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_ok(problem_parse(texts[i], &w.problem));
+        assert_ok(db_find(w.db, &w.context, &w.problem, &config, &found, &stale));
+        assert_true(found.time_us == i + 1);
+    }
+    sqlite3_stmt *stmt;
+    assert_int_equal(
+        sqlite3_prepare_v2(w.db->handle,
+                           "SELECT group_concat(epilogue) FROM (SELECT * FROM problems ORDER BY id)", -1,
+                           &stmt, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(stmt, 0), ",bias,bias,rowbias+gelu+out,out");
+    sqlite3_finalize(stmt);
+    store_close_clean(w.db);
+}
+
 TEST(hard_keys_miss_and_soft_keys_make_stale)
 {
     struct db *db = store_open(DB_WRITE);
@@ -314,6 +348,7 @@ int main(void)
         STORE_TEST(every_verdict_and_the_most_samples_come_back),
         STORE_TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open),
         STORE_TEST(the_newest_outcome_is_found),
+        STORE_TEST(a_problem_with_another_epilogue_is_another_problem),
         STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
         STORE_TEST(best_are_ascending_usable_and_newest),
         STORE_TEST(trials_are_listed_newest_first),

@@ -42,7 +42,8 @@ static char *content(const char *path)
         "SELECT group_concat(name || value) FROM (SELECT r.name, r.value FROM gpu_rates r JOIN gpu_figures f "
         "ON f.id = r.figures_id ORDER BY f.hash, r.name)",
         "SELECT count(*) || ' runners' FROM decision_runners",
-        "SELECT count(*) || ' samples' FROM decision_samples"};
+        "SELECT count(*) || ' samples' FROM decision_samples",
+        "SELECT group_concat(epilogue) FROM (SELECT epilogue FROM problems ORDER BY hash)"};
     struct db *db = open_at(path, DB_READ);
     char *text = NULL;
     size_t length;
@@ -121,6 +122,7 @@ static void fill(int file)
     if (file == 2) context.gpu.clock_mhz = 1755; /* the same GPU with other figures */
     int64_t run = store_run(db, &context);
     struct problem shared = problem_make(64, 64, 64), own = problem_make(128, 64, 32 + file);
+    own.epilogue = file % 3; /* none, a bias of columns, of rows */
     for (int i = 0; i < 3; i++) {
         struct config config = store_config(i + file);
         struct outcome outcome = store_outcome(10 + i + file);

@@ -78,6 +78,17 @@ TEST(only_nn_and_batch_1_are_served)
     }
 }
 
+TEST(rungs_compute_no_epilogue)
+{
+    for (int i = 0; i < LADDER_RUNGS; i++) {
+        struct config config;
+        struct problem problem = problem_make(8, 8, 8);
+        ladder_config(ladder_rungs[i], &config);
+        problem.epilogue = epilogue_code(BIAS_NONE, ACTIVATION_RELU, false);
+        assert_string_equal(ladder_rungs[i]->check(&config, &problem, NULL), "the ladder shows no epilogue");
+    }
+}
+
 TEST(tile_sizes_that_do_not_fit_together_are_refused)
 {
     static const struct {
@@ -157,6 +168,7 @@ int main(void)
         cmocka_unit_test(the_shown_configuration_is_legal_on_every_gpu_and_survives_its_text),
         cmocka_unit_test(rungs_serve_sgemm_alone),
         cmocka_unit_test(only_nn_and_batch_1_are_served),
+        cmocka_unit_test(rungs_compute_no_epilogue),
         cmocka_unit_test(tile_sizes_that_do_not_fit_together_are_refused),
         cmocka_unit_test(values_from_a_foreign_database_are_refused_before_they_divide),
         cmocka_unit_test(a_grid_holds_every_tile_or_the_problem_is_refused),

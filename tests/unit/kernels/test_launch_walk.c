@@ -4,7 +4,6 @@
 #include "template.h"
 #include "unit.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -204,32 +203,6 @@ TEST(without_an_epilogue_the_argument_ends_before_its_members)
     assert_null(told(&launch).bias);
 }
 
-/* As the kernels do it. */
-static uint64_t row_of(const struct gemm_args *args, uint64_t bytes)
-{
-    __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)bytes * args->ldc_reciprocal >> 64) >> args->ldc_shift;
-}
-
-TEST(a_row_is_found_from_an_address)
-{
-    static const int64_t lds[] = {
-        1, 2, 3, 4, 5, 7, 1000, 4095, 4096, 4097, 1000003, 2147483647, INT64_C(1) << 31};
-    for (size_t i = 0; i < sizeof lds / sizeof *lds; i++) {
-        char text[80];
-        const uint64_t ldc = (uint64_t)lds[i], last = (INT64_MAX / 4 - 1) / ldc;
-        snprintf(text, sizeof text, "7x1x1:ldc=%" PRId64 ":epilogue=relu", lds[i]);
-        start_bare(text);
-        const struct gemm_args args = gemm_args_in(&plan);
-        const uint64_t rows[] = {0, 1, 2, 6, last / 3, last / 2 + 1, last - 1};
-        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
-            assert_int_equal(row_of(&args, 4 * rows[j] * ldc), rows[j]);
-            assert_int_equal(row_of(&args, 4 * (rows[j] * ldc + ldc / 2)), rows[j]);
-            assert_int_equal(row_of(&args, 4 * (rows[j] * ldc + ldc - 1)), rows[j]);
-        }
-    }
-}
-
 /* Who launches without our code finds in a template's description what plans say. */
 TEST(a_block_says_where_the_slots_of_its_plans_are)
 {
@@ -276,7 +249,6 @@ int main(void)
         cmocka_unit_test(what_the_argument_lacks_is_written_nowhere),
         cmocka_unit_test(source_and_bias_move_with_the_batch),
         cmocka_unit_test(without_an_epilogue_the_argument_ends_before_its_members),
-        cmocka_unit_test(a_row_is_found_from_an_address),
         cmocka_unit_test(a_block_says_where_the_slots_of_its_plans_are),
         cmocka_unit_test(nothing_is_launched_for_nothing),
     };

@@ -71,6 +71,36 @@ TEST(query_shows_what_is_stored)
     json_decref(rows);
 }
 
+TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem)
+{
+    static const char *const text = "sgemm:nn:4096x4096x4096:epilogue=bias+gelu";
+    make_measured();
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    struct problem problem;
+    assert_ok(problem_parse(text, &problem));
+    const struct db_winner w = store_winner(&problem, NULL);
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    store_close_clean(db);
+    json_t *rows = RUN_JSON(cmd_query, OK, "--shape", "4096x4096x4096");
+    assert_int_equal(json_array_size(rows), 1);
+    assert_string_equal(text_of(json_array_get(rows, 0), "problem"), "sgemm:nn:4096x4096x4096");
+    json_decref(rows);
+    rows = RUN_JSON(cmd_query, OK, "--shape", "4096x4096x4096:epilogue=gelu+bias");
+    assert_int_equal(json_array_size(rows), 1);
+    assert_string_equal(text_of(json_array_get(rows, 0), "problem"), text);
+    assert_string_equal(text_of(json_array_get(rows, 0), "configuration"), "cublas");
+    json_decref(rows);
+    char *printed = NULL;
+    assert_ok(RUN(cmd_explain, &printed, "--shape", text));
+    assert_non_null(
+        strstr(printed, "sgemm:nn:4096x4096x4096:epilogue=bias+gelu on NVIDIA H200\nwinner       cublas"));
+    free(printed);
+    assert_int_equal(RUN(cmd_query, &printed, "--shape", "64x64x64:epilogue=tanh"), E_INPUT);
+    assert_non_null(strstr(status_text(), "parts are bias or rowbias, relu or gelu, and out"));
+    free(printed);
+}
+
 TEST(query_filters_by_gpu_shape_and_provenance)
 {
     make_measured();
@@ -189,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         READER_TEST(query_shows_what_is_stored),
+        READER_TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem),
         READER_TEST(query_filters_by_gpu_shape_and_provenance),
         READER_TEST(query_without_a_result_says_so_and_prints_an_empty_table),
         READER_TEST(query_refuses_a_wrong_shape_and_an_unknown_format),

@@ -147,6 +147,26 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
 
+/* cuBLAS's, whose use no rule restricts. */
+TEST(a_winner_is_for_its_own_epilogue)
+{
+    struct neighbour list[NEAREST_MAX];
+    add("sgemm:nn:1024x1024x1024", NULL, 100, 100)->pretuned = true;
+    add("sgemm:nn:1024x1024x1024:epilogue=bias+relu", NULL, 110, 110)->pretuned = true;
+    assert_string_equal(exact("1024x1024x1024:epilogue=bias+relu"),
+                        "sgemm:nn:1024x1024x1024:epilogue=bias+relu");
+    assert_string_equal(exact("1024x1024x1024"), "sgemm:nn:1024x1024x1024");
+    assert_string_equal(exact("1024x1024x1024:epilogue=bias"), "");
+    assert_string_equal(exact("1024x1024x1024:epilogue=bias+relu+out"), "");
+    assert_int_equal(near("1024x1024x1000", 16, list), 1);
+    assert_true(list[0].winner == &store.set.winners[0]);
+    assert_int_equal(near("1024x1024x1000:epilogue=bias+relu", 16, list), 1);
+    assert_true(list[0].winner == &store.set.winners[1]);
+    assert_int_equal(near("1024x1024x1000:epilogue=rowbias+relu", 16, list), 0);
+    assert_true(distance("1024x1024x1024:epilogue=gelu") > 0.01);
+    assert_true(distance("1024x1024x1024:epilogue=gelu") < 0.03);
+}
+
 TEST(a_doubled_side_is_one_away)
 {
     add("sgemm:nn:1024x1024x1024", "", 100, 110);
@@ -319,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ARITHMETIC(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse),
         ARITHMETIC(a_neighbour_is_of_a_type_that_answers),
+        ARITHMETIC(a_winner_is_for_its_own_epilogue),
         ARITHMETIC(a_doubled_side_is_one_away),
         ARITHMETIC(only_what_is_like_it_and_legal_is_near),
         ARITHMETIC(the_nearest_of_many_are_kept_in_order),

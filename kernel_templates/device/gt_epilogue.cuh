@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* gt_epilogue.cuh — what is done to a sum before it is stored: C = alpha * sum + beta * C or, with the macro
+ * EPILOGUE, D = act(alpha * sum + beta * C + bias).
+ *
+ * EPILOGUE is the code of epilogue.h. Without it a blending is beta alone, and the functions below do
+ * nothing else. Rows and columns are those of C. What is stored in the workspace, to be added later, is a
+ * part of a sum: it passes through the same functions with blend_of_parts().
+ */
+#ifndef GT_EPILOGUE_CUH
+#define GT_EPILOGUE_CUH
+
+#include "gemm_args.h"
+#include "gt_memory.cuh"
+
+#if EPILOGUE
+#include "gt_fast_math.cuh"
+
+#define BIAS         (EPILOGUE % 4)     /* 1: a value for each column of C, 2: for each row */
+#define ACTIVATION   (EPILOGUE / 4 % 4) /* 1: ReLU, 2: GELU */
+#define OUT_OF_PLACE (EPILOGUE / 16)    /* D is not C */
+#endif
+
+/* What a sum is blended with. */
+#if EPILOGUE
+struct blending {
+    float beta;
+    bool finishes;       /* false: parts of sums, which are stored as they are */
+    const float *bias;   /* of the row and column from which positions are counted */
+    long long to_source; /* bytes from an element of D to that of C */
+};
+#else
+typedef float blending;
+#endif
+
+static __device__ __forceinline__ float beta_of(blending blend)
+{
+#if EPILOGUE
+    return blend.beta;
+#else
+    return blend;
+#endif
+}
+
+/* *device if device is not null (alpha and beta may be in device memory), else value. */
+static __device__ __forceinline__ float scalar_of(const float *device, float value)
+{
+    if (device) load_own<1>(&value, device);
+    return value;
+}
+
+/* Of the block's batch item. */
+static __device__ __forceinline__ blending blend_of(const struct gemm_args &args)
+{
+#if EPILOGUE
+    const char *const source = reinterpret_cast<const char *>(args.source);
+    return {scalar_of(args.beta_device, args.beta), true,
+            BIAS ? args.bias + blockIdx.z * args.stride_bias : args.bias,
+            OUT_OF_PLACE ? source - reinterpret_cast<const char *>(args.c) : 0};
+#else
+    return scalar_of(args.beta_device, args.beta);
+#endif
+}
+
+/* The same for parts: given that of C, which says where the bias is. */
+static __device__ __forceinline__ blending blend_of_parts(blending blend)
+{
+#if EPILOGUE
+    return {0.0f, false, blend.bias, 0};
+#else
+    return 0.0f;
+#endif
+}
+
+/* The same for positions counted from (row, column) on. */
+static __device__ __forceinline__ blending blend_from(blending blend, int row, int column)
+{
+#if EPILOGUE
+    if (BIAS) blend.bias += BIAS == 1 ? column : row;
+#endif
+    return blend;
+}
+
+/* Where C is read that is stored to c. */
+static __device__ __forceinline__ const float *source_of(blending blend, const float *c)
+{
+#if EPILOGUE
+    if (OUT_OF_PLACE)
+        return reinterpret_cast<const float *>(reinterpret_cast<const char *>(c) + blend.to_source);
+#endif
+    return c;
+}
+
+/* The bias of a thread's columns, if each column has one: pieces of CN columns, CN GRID_N apart, the first at
+ * `column`; n columns in all. */
+template <int COUNT, int CN = COUNT, int GRID_N = 1>
+static __device__ __forceinline__ void load_column_bias(float (&bias)[COUNT], blending blend, int column,
+                                                        int n)
+{
+#if EPILOGUE
+    if (BIAS == 1)
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            const int at = column + j / CN * (GRID_N * CN) + j % CN;
+            bias[j] = 0.0f;
+            load_global<1>(&bias[j], blend.bias + at, at < n);
+        }
+#endif
+}
+
+/* The bias of a row, if each row has one. */
+template <int COUNT>
+static __device__ __forceinline__ void load_row_bias(float (&bias)[COUNT], blending blend, int row)
+{
+#if EPILOGUE
+    if (BIAS == 2) {
+        bias[0] = 0.0f;
+        load_global<1>(&bias[0], blend.bias + row, true);
+#pragma unroll
+        for (int j = 1; j < COUNT; j++) bias[j] = bias[0];
+    }
+#endif
+}
+
+/* Either, of neighbouring elements of a row, all of them inside C. */
+template <int COUNT>
+static __device__ __forceinline__ void load_bias(float (&bias)[COUNT], blending blend, int row, int column)
+{
+    load_column_bias(bias, blend, column, column + COUNT);
+    load_row_bias(bias, blend, row);
+}
+
+#if EPILOGUE
+/* NaN stays NaN. */
+static __device__ __forceinline__ float activated(float x)
+{
+    if (ACTIVATION == 1) return x < 0.0f ? 0.0f : x;
+    if (ACTIVATION == 2) {
+        /* x / 2 (1 + tanh(u)) = x / (1 + exp(-2 u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), where exp(-2 u)
+         * is 2 to the power of -2 log2(e) u. */
+        const float power = x * fmaf(x * x, -0.10294324f, -2.3022082f);
+        return x * fast_reciprocal(1.0f + fast_exp2(power));
+    }
+    return x;
+}
+#endif
+
+/* value[0..COUNT) = what is stored, of alpha * sum + beta * C. */
+template <int COUNT>
+static __device__ __forceinline__ void finish(float (&value)[COUNT], blending blend, const float *bias)
+{
+#if EPILOGUE
+    if (blend.finishes)
+#pragma unroll
+        for (int e = 0; e < COUNT; e++) value[e] = activated(BIAS ? value[e] + bias[e] : value[e]);
+#endif
+}
+
+#endif
