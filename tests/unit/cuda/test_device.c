@@ -234,6 +234,37 @@ TEST(a_long_batch_is_launched_in_slices_with_moved_pointers)
     kernel_close(&kernel);
 }
 
+/* In place the kernel reads what it writes; without a bias its address is null. */
+TEST(an_epilogue_is_given_where_to_read_c_and_the_bias)
+{
+    static const struct {
+        const char *problem;
+        struct operands operands;
+        uintptr_t source, bias;
+    } cases[] = {{"20x30x70:beta=1:epilogue=bias+gelu+out",
+                  {.a = 0x10000, .b = 0x20000, .c = 0x30000, .source = 0x40000, .bias = 0x50000},
+                  0x40000,
+                  0x50000},
+                 {"20x30x70:epilogue=rowbias",
+                  {.a = 0x10000, .b = 0x20000, .c = 0x30000, .bias = 0x50000},
+                  0x30000,
+                  0x50000},
+                 {"20x30x70:epilogue=relu", {.a = 0x10000, .b = 0x20000, .c = 0x30000}, 0x30000, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernel kernel;
+        struct problem p;
+        *launch_count = 0;
+        assert_ok(problem_parse(cases[i].problem, &p));
+        assert_ok(load(SIMT "1", &p, &kernel));
+        assert_ok(kernel.launch(kernel.self, &cases[i].operands, p.alpha, p.beta));
+        assert_int_equal(*launch_count, 1);
+        assert_int_equal((uintptr_t)launches[0].args.c, 0x30000);
+        assert_int_equal((uintptr_t)launches[0].args.source, cases[i].source);
+        assert_int_equal((uintptr_t)launches[0].args.bias, cases[i].bias);
+        kernel_close(&kernel);
+    }
+}
+
 TEST(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace)
 {
     struct kernel kernel;
@@ -479,6 +510,7 @@ int main(void)
         cmocka_unit_test(ids_are_short),
         ON_FAKE(out_of_memory_names_the_sizes_and_is_survived),
         ON_FAKE(a_long_batch_is_launched_in_slices_with_moved_pointers),
+        ON_FAKE(an_epilogue_is_given_where_to_read_c_and_the_bias),
         ON_FAKE(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace),
         ON_FAKE(rungs_without_a_batch_dimension_are_launched_item_by_item),
         ON_FAKE(a_problem_without_elements_launches_nothing),
