@@ -3,6 +3,7 @@
  * logged or captured, the call passes without any query. */
 #include "lt_matmul.h"
 #include "dropin.h"
+#include "lt_epilogue.h"
 #include "memo.h"
 #include "tf32.h"
 #include "verdicts.h"
@@ -226,22 +227,6 @@ static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct
     else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
 }
 
-/* ---- attributes of a descriptor ---- */
-
-static int32_t get(const struct real_lt *real, lt_desc desc, int what)
-{
-    int32_t value = -1;
-    size_t written;
-    return real->DescGet(desc, what, &value, sizeof value, &written) ? -1 : value;
-}
-
-static bool is_null(const struct real_lt *real, lt_desc desc, int what)
-{
-    const void *pointer = NULL;
-    size_t written;
-    return real->DescGet(desc, what, &pointer, sizeof pointer, &written) || !pointer;
-}
-
 /* ---- calls that the real library would refuse ---- */
 
 /* Everything that its answer depends on. */
@@ -299,14 +284,12 @@ static bool is_usual(const void *of)
     static const int pointers[] = {LT_DESC_A_SCALE_POINTER, LT_DESC_B_SCALE_POINTER, LT_DESC_C_SCALE_POINTER,
                                    LT_DESC_D_SCALE_POINTER, LT_DESC_AMAX_D_POINTER};
     const struct question *q = of;
-    const struct real_lt *real = q->matmul->real;
-    lt_desc desc = q->matmul->desc;
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-        if (!is_null(real, desc, pointers[i])) return false;
-    const int multiprocessors = get(real, desc, LT_DESC_SM_COUNT_TARGET); /* -1: an old version */
-    return multiprocessors <= 0 && get(real, desc, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
-           get(real, desc, LT_DESC_TRANSC) == BLAS_OP_N &&
-           get(real, desc, LT_DESC_FILL_MODE) == LT_FILL_FULL && is_valid_handle(q->matmul) &&
+        if (!lt_desc_is_null(q->matmul, pointers[i])) return false;
+    const int multiprocessors = lt_desc_get(q->matmul, LT_DESC_SM_COUNT_TARGET); /* -1: an old version */
+    return multiprocessors <= 0 && lt_desc_get(q->matmul, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
+           lt_desc_get(q->matmul, LT_DESC_TRANSC) == BLAS_OP_N &&
+           lt_desc_get(q->matmul, LT_DESC_FILL_MODE) == LT_FILL_FULL && is_valid_handle(q->matmul) &&
            is_valid_algorithm(q);
 }
 
@@ -316,64 +299,6 @@ static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts a
                                      ATOMIC_FLAG_INIT};
 static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D have different layouts",
                                  ATOMIC_FLAG_INIT};
-static struct refusal gradient = {"cublasLtMatmul", "its epilogue is a gradient", ATOMIC_FLAG_INIT};
-static struct refusal auxiliary = {"cublasLtMatmul", "its epilogue stores an auxiliary matrix for a gradient",
-                                   ATOMIC_FLAG_INIT};
-static struct refusal other_epilogue = {"cublasLtMatmul", "its epilogue is none of a bias, ReLU and GELU",
-                                        ATOMIC_FLAG_INIT};
-static struct refusal bias_type = {"cublasLtMatmul", "its bias is not FP32", ATOMIC_FLAG_INIT};
-static struct refusal bias_place = {
-    "cublasLtMatmul", "its bias is NULL, or its address is no multiple of 4 bytes", ATOMIC_FLAG_INIT};
-static struct refusal bias_stride = {
-    "cublasLtMatmul", "the biases of its batch are neither one for all nor one after the other",
-    ATOMIC_FLAG_INIT};
-
-/* ---- epilogues ---- */
-
-/* NULL: asked->bias and its stride, for a call of these sizes. Only the default of the type is unknown to
- * older versions. */
-static struct refusal *read_bias(const struct matmul *x, struct asked *asked)
-{
-    const int type = get(x->real, x->desc, LT_DESC_BIAS_DATA_TYPE);
-    size_t written;
-    if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &asked->bias, sizeof asked->bias, &written) ||
-        !asked->bias || (uintptr_t)asked->bias % sizeof(float))
-        return &bias_place;
-    if (type != -1 && type != BLAS_R_32F) return &bias_type;
-    if (asked->batch == 1) return NULL;
-    if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &asked->stride_bias, sizeof asked->stride_bias,
-                         &written) ||
-        (asked->stride_bias != 0 && asked->stride_bias != asked->m))
-        return &bias_stride;
-    return NULL;
-}
-
-/* NULL: the epilogue of the call, whose sizes are in asked, is in asked, with its bias and its source. lt:
- * cublasLt's value. A bias of cublasLt has a value for each row of D, which is a column in row-major terms.
- */
-static struct refusal *read_epilogue(const struct matmul *x, int lt, bool reads_c, struct asked *asked)
-{
-    const bool bias = lt & LT_EPILOGUE_BIAS, out_of_place = reads_c && x->c != x->d;
-    enum epilogue_activation activation = ACTIVATION_NONE;
-    switch (lt & ~LT_EPILOGUE_BIAS) {
-    case LT_EPILOGUE_RELU:
-        activation = ACTIVATION_RELU;
-        break;
-    case LT_EPILOGUE_GELU:
-        activation = ACTIVATION_GELU;
-        break;
-    default:
-        if (lt != LT_EPILOGUE_DEFAULT && lt != LT_EPILOGUE_BIAS)
-            return lt < 0                       ? &other_epilogue
-                   : lt & LT_EPILOGUE_GRADIENTS ? &gradient
-                   : lt & LT_EPILOGUE_AUX       ? &auxiliary
-                                                : &other_epilogue;
-    }
-    asked->epilogue = epilogue_code(bias ? BIAS_COLUMN : BIAS_NONE, activation, out_of_place);
-    if (out_of_place && !x->c) return &forms_other;
-    if (out_of_place) asked->source = x->c;
-    return bias ? read_bias(x, asked) : NULL;
-}
 
 static bool is_complete(const struct matmul *x)
 {
@@ -390,17 +315,16 @@ static bool is_strict(int compute)
 static struct refusal *understand(const struct matmul *x, struct form *spare, struct asked *asked,
                                   struct question *q)
 {
-    const struct real_lt *real = x->real;
     if (!is_complete(x)) return &forms_other;
     const uint64_t place = route_place(asked);
     struct form *form = NULL;
     if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
         return &forms_other; /* the reason is not logged */
-    q->epilogue = get(real, x->desc, LT_DESC_EPILOGUE);
-    q->compute = get(real, x->desc, LT_DESC_COMPUTE_TYPE);
+    q->epilogue = lt_desc_get(x, LT_DESC_EPILOGUE);
+    q->compute = lt_desc_get(x, LT_DESC_COMPUTE_TYPE);
     if (!is_strict(q->compute)) return &types;
-    q->pointer = get(real, x->desc, LT_DESC_POINTER_MODE);
-    const int op_a = get(real, x->desc, LT_DESC_TRANSA), op_b = get(real, x->desc, LT_DESC_TRANSB);
+    q->pointer = lt_desc_get(x, LT_DESC_POINTER_MODE);
+    const int op_a = lt_desc_get(x, LT_DESC_TRANSA), op_b = lt_desc_get(x, LT_DESC_TRANSB);
     if ((q->pointer != BLAS_HOST_SCALARS && q->pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) ||
         !is_op(op_b))
         return &forms_other;
@@ -410,7 +334,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     if (!same(x->layout_c, x->layout_d)) return &other_c;
     /* If beta is 0, C is not read. */
     const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
-    struct refusal *refusal = read_epilogue(x, q->epilogue, reads_c, asked);
+    struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, asked);
     if (refusal) return refusal;
     q->form = form;
     asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
