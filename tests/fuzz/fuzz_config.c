@@ -72,6 +72,9 @@ static void check_launch(const char *text, const struct launch *l, const struct 
     PROMISE(inside(args.a, problem_span_a(p)) && inside(args.b, problem_span_b(p)) &&
                 inside(args.c, problem_span_c(p)),
             "%s: beyond an operand", text);
+    PROMISE(!p->epilogue ||
+                (inside(args.source, problem_span_c(p)) && inside(args.bias, problem_span_bias(p))),
+            "%s: beyond the bias, or what is added", text);
 }
 
 static void check_plan(const char *text, const struct config *config, const struct problem *p,

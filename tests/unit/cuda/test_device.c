@@ -167,21 +167,22 @@ TEST(out_of_memory_names_the_sizes_and_is_survived)
     device_free(&buffer);
 }
 
-/* A cubin for the fake driver, which does not look into it. */
-static struct cache_entry fake_cubin(void)
+/* A cubin for the fake driver, which looks only for the epilogue in it. */
+static struct cache_entry fake_cubin(const struct problem *problem)
 {
-    char key[CACHE_KEY_TEXT];
+    char key[CACHE_KEY_TEXT], code[32];
     struct cache_entry entry;
     struct kernel_facts facts = {.registers = 32};
-    cache_key((const char *const[]){"fake"}, 1, key);
-    assert_ok(cache_store(folder, key, "\177ELF", 4, &facts, &entry));
+    const int length = snprintf(code, sizeof code, "-DEPILOGUE=%d", problem->epilogue);
+    cache_key((const char *const[]){code}, 1, key);
+    assert_ok(cache_store(folder, key, code, (size_t)length + 1, &facts, &entry));
     return entry;
 }
 
 static enum status load(const char *config_text, const struct problem *problem, struct kernel *kernel)
 {
     struct config config;
-    struct cache_entry cubin = fake_cubin();
+    struct cache_entry cubin = fake_cubin(problem);
     assert_ok(config_parse(config_text, &config));
     return kernel_load(&device, &config, problem, cubin.path, cubin.checksum, kernel);
 }
@@ -232,6 +233,37 @@ TEST(a_long_batch_is_launched_in_slices_with_moved_pointers)
     check_slice(&launches[1], true, 65535, 70000 - 65535);
     kernel_close(&kernel);
     kernel_close(&kernel);
+}
+
+/* In place the kernel reads what it writes; without a bias its address is null. */
+TEST(an_epilogue_is_given_where_to_read_c_and_the_bias)
+{
+    static const struct {
+        const char *problem;
+        struct operands operands;
+        uintptr_t source, bias;
+    } cases[] = {{"20x30x70:beta=1:epilogue=bias+gelu+out",
+                  {.a = 0x10000, .b = 0x20000, .c = 0x30000, .source = 0x40000, .bias = 0x50000},
+                  0x40000,
+                  0x50000},
+                 {"20x30x70:epilogue=rowbias",
+                  {.a = 0x10000, .b = 0x20000, .c = 0x30000, .bias = 0x50000},
+                  0x30000,
+                  0x50000},
+                 {"20x30x70:epilogue=relu", {.a = 0x10000, .b = 0x20000, .c = 0x30000}, 0x30000, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernel kernel;
+        struct problem p;
+        *launch_count = 0;
+        assert_ok(problem_parse(cases[i].problem, &p));
+        assert_ok(load(SIMT "1", &p, &kernel));
+        assert_ok(kernel.launch(kernel.self, &cases[i].operands, p.alpha, p.beta));
+        assert_int_equal(*launch_count, 1);
+        assert_int_equal((uintptr_t)launches[0].args.c, 0x30000);
+        assert_int_equal((uintptr_t)launches[0].args.source, cases[i].source);
+        assert_int_equal((uintptr_t)launches[0].args.bias, cases[i].bias);
+        kernel_close(&kernel);
+    }
 }
 
 TEST(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace)
@@ -323,7 +355,7 @@ TEST(a_damaged_cubin_never_reaches_the_driver)
     struct problem p = problem_make(64, 64, 64);
     struct config config;
     struct kernel kernel;
-    struct cache_entry cubin = fake_cubin();
+    struct cache_entry cubin = fake_cubin(&p);
     assert_ok(config_parse(NAIVE, &config));
     assert_fails(kernel_load(&device, &config, &p, cubin.path, "00000000000000000000000000000000", &kernel),
                  E_INPUT, "damaged");
@@ -479,6 +511,7 @@ int main(void)
         cmocka_unit_test(ids_are_short),
         ON_FAKE(out_of_memory_names_the_sizes_and_is_survived),
         ON_FAKE(a_long_batch_is_launched_in_slices_with_moved_pointers),
+        ON_FAKE(an_epilogue_is_given_where_to_read_c_and_the_bias),
         ON_FAKE(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace),
         ON_FAKE(rungs_without_a_batch_dimension_are_launched_item_by_item),
         ON_FAKE(a_problem_without_elements_launches_nothing),
