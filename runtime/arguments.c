@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C;
+static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C | GT_OUT_OF_PLACE;
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
  * and what we do not know must be. */
@@ -44,6 +44,22 @@ static int64_t row(int64_t length)
     return length > 0 ? length : 1;
 }
 
+static enum status check_epilogue(const struct gt_problem *from)
+{
+    if (from->bias < GT_BIAS_NONE || from->bias > GT_BIAS_ROW)
+        return fail(E_INPUT, "bias %d is unknown: 0 is GT_BIAS_NONE, 1 is GT_BIAS_COLUMN, 2 is GT_BIAS_ROW",
+                    (int)from->bias);
+    if (from->activation < GT_ACTIVATION_NONE || from->activation > GT_ACTIVATION_GELU)
+        return fail(E_INPUT,
+                    "activation %d is unknown: 0 is GT_ACTIVATION_NONE, 1 is GT_ACTIVATION_RELU, 2 is "
+                    "GT_ACTIVATION_GELU",
+                    (int)from->activation);
+    if (from->stride_bias != 0 && from->bias == GT_BIAS_NONE)
+        return fail(E_INPUT, "stride_bias is %lld, but the problem has no bias",
+                    (long long)from->stride_bias);
+    return OK;
+}
+
 static enum status check_members(const struct gt_problem *from)
 {
     if (from->type != GT_SGEMM && from->type != GT_TF32)
@@ -57,7 +73,7 @@ static enum status check_members(const struct gt_problem *from)
         return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
                     (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
     if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
-    return OK;
+    return check_epilogue(from);
 }
 
 /* Column-major C = op(A) op(B) of M x N is row-major C^T = op(B)^T op(A)^T of N x M, and what is stored by
@@ -74,7 +90,18 @@ static struct gt_problem by_rows(struct gt_problem p)
     p.ldb = x.lda;
     p.stride_a = x.stride_b;
     p.stride_b = x.stride_a;
+    if (x.bias != GT_BIAS_NONE) p.bias = x.bias == GT_BIAS_COLUMN ? GT_BIAS_ROW : GT_BIAS_COLUMN;
     return p;
+}
+
+static int epilogue_of(const struct gt_problem *from)
+{
+    static const enum epilogue_bias biases[] = {
+        [GT_BIAS_NONE] = BIAS_NONE, [GT_BIAS_COLUMN] = BIAS_COLUMN, [GT_BIAS_ROW] = BIAS_ROW};
+    static const enum epilogue_activation activations[] = {[GT_ACTIVATION_NONE] = ACTIVATION_NONE,
+                                                           [GT_ACTIVATION_RELU] = ACTIVATION_RELU,
+                                                           [GT_ACTIVATION_GELU] = ACTIVATION_GELU};
+    return epilogue_code(biases[from->bias], activations[from->activation], from->flags & GT_OUT_OF_PLACE);
 }
 
 /* Ours from the caller's, with defaults filled in, checked. */
@@ -97,7 +124,9 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
                           .stride_b = from->stride_b,
                           .stride_c = from->stride_c,
                           .alpha = 1,
-                          .beta = from->flags & GT_ADDS_TO_C ? 1 : 0};
+                          .beta = from->flags & GT_ADDS_TO_C ? 1 : 0,
+                          .epilogue = epilogue_of(from),
+                          .stride_bias = from->batch > 1 ? from->stride_bias : 0};
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);

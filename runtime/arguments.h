@@ -25,9 +25,8 @@ enum status arguments_read_call(const struct gt_call *from, struct gt_call *to);
 
 static inline bool arguments_are_usual(const struct gt_call *call)
 {
-    uintptr_t reserved = call->flags & ~(uint32_t)GT_AS_PLANNED;
-    for (size_t i = 0; i < sizeof call->reserved / sizeof *call->reserved; i++)
-        reserved |= (uintptr_t)call->reserved[i];
+    const uintptr_t reserved = (call->flags & ~(uint32_t)GT_AS_PLANNED) | (uintptr_t)call->reserved[0] |
+                               (uintptr_t)call->reserved[1];
     return call->size == sizeof *call && !reserved;
 }
 
@@ -36,8 +35,7 @@ enum status arguments_copy_problem_slowly(const struct gt_problem *from, struct 
 /* A copy of the caller's that has all members of ours. Errors: E_INPUT. */
 static inline enum status arguments_copy_problem(const struct gt_problem *from, struct gt_problem *to)
 {
-    if (from->size != sizeof *to ||
-        (from->reserved[0] | from->reserved[1] | from->reserved[2] | from->reserved[3]))
+    if (from->size != sizeof *to || (from->reserved[0] | from->reserved[1]))
         return arguments_copy_problem_slowly(from, to);
     *to = *from;
     return OK;

@@ -7,6 +7,7 @@
 
 struct gemm_call {
     CUdeviceptr a, b, c;
+    CUdeviceptr source, bias; /* C of an epilogue that stores out of place, and its bias; 0: none */
     const void *alpha, *beta; /* floats, on the host unless scalars_on_device */
     bool scalars_on_device;
     CUstream stream;

@@ -186,8 +186,11 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context_id, cons
     struct gpu_context *context;
     const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
-                                       .column_major = p->flags & GT_COLUMN_MAJOR};
+                                       .column_major = p->flags & GT_COLUMN_MAJOR,
+                                       .out_of_place = p->flags & GT_OUT_OF_PLACE,
+                                       .extended = p->flags & GT_OUT_OF_PLACE || p->bias || p->activation};
     enum status st = arguments_problem(p, &problem);
+    if (!st) plan_problem_of_beta(&problem, &traits, problem.beta != 0);
     if (!st) st = gpu_context_of(handle, context_id, &context);
     if (!st) st = plan_make(handle, context, &problem, &traits, false, plan);
     return st;
@@ -273,7 +276,7 @@ static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_
     if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
     if (st) return answer(st);
     struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
-    if ((call->a | call->b | call->c) & executable->unaligned)
+    if ((call->a | call->b | call->c | call->source) & executable->unaligned)
         executable = atomic_load_explicit(&plan->executable[PLAN_UNALIGNED], memory_order_acquire);
     enum launch_result result = executable ? executable_launch(executable, call) : LAUNCH_NOT_PREPARED;
     return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
@@ -284,20 +287,57 @@ static bool is_empty(const struct problem *p)
     return p->m == 0 || p->n == 0;
 }
 
-static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
+/* The call is as it must be; source is set if the plan is extended. */
+static inline enum gt_status launch_checked(struct gt_plan *plan, const struct gemm_call *call)
 {
-    const CUdeviceptr bits = call->a | call->b | call->c;
+    const CUdeviceptr bits = call->a | call->b | call->c | call->source;
     struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
-    if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
-    if (bits & 3) return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
-    if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
-    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
-        return answer(fail(E_INPUT, "A, B or C is NULL"));
     const bool other_beta =
         !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
     if ((bits & executable->unaligned) || other_beta) return launch_unexpected(plan, call);
     enum launch_result result = executable_launch(executable, call);
     return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
+}
+
+/* What a bias and a source must be. not_read: C, because beta is 0. */
+static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
+{
+    const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;
+    if (call->bias && !bias) return fail(E_INPUT, "the call has a bias, and its problem has none");
+    if (call->source && !plan->traits.out_of_place)
+        return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
+    if (is_empty(&plan->problem)) return OK;
+    if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
+    if (call->bias & 3) return fail(E_INPUT, "the bias must be a multiple of 4 bytes");
+    if (!plan->traits.out_of_place || not_read) return OK;
+    if (!call->source) return fail(E_INPUT, "the source is NULL");
+    return call->source & 3 ? fail(E_INPUT, "the source must be a multiple of 4 bytes") : OK;
+}
+
+static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *plan,
+                                                                const struct gemm_call *call)
+{
+    const bool not_read = !plan->traits.scalars_on_device && *(const float *)call->beta == 0;
+    struct gemm_call with = *call;
+    enum status st = check_extended(plan, call, not_read);
+    if (st) return answer(st);
+    if (!plan->traits.out_of_place || not_read) with.source = with.c;
+    const struct places at = {with.a, with.b, with.c, with.source, with.bias};
+    const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
+    if (shared) return answer(fail(E_INPUT, "the result shares memory with %s", shared));
+    return launch_checked(plan, &with);
+}
+
+static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
+{
+    if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
+    if ((call->a | call->b | call->c) & 3)
+        return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
+    if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
+    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
+        return answer(fail(E_INPUT, "A, B or C is NULL"));
+    return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
+                                                               : launch_checked(plan, call);
 }
 
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
@@ -306,6 +346,8 @@ static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const st
     return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
                               .b = (CUdeviceptr)(swap ? x->a : x->b),
                               .c = (CUdeviceptr)x->c,
+                              .source = (CUdeviceptr)x->source,
+                              .bias = (CUdeviceptr)x->bias,
                               .alpha = x->alpha,
                               .beta = x->beta,
                               .scalars_on_device = plan->traits.scalars_on_device,
@@ -378,7 +420,8 @@ static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *ha
 /* The caller's problem as a key of plans: as aligned as the operands are, with the scalars looked at. */
 static inline void specialize(struct gt_problem *p, const struct gt_call *call)
 {
-    const uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
+    const uintptr_t bits =
+        (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c | (uintptr_t)call->source;
     p->alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
     if ((p->flags & GT_SCALARS_ON_DEVICE) || !call->beta) return;
     p->flags &= ~(uint32_t)GT_ADDS_TO_C;

@@ -15,6 +15,9 @@
  * What is computed: C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a batch of
  * matrices at constant strides. Matrices are row-major; with GT_COLUMN_MAJOR column-major, as in BLAS.
  *
+ * An epilogue, if the problem has one, is part of the same kernel: D = act(alpha * op(A) * op(B) + beta * C +
+ * bias), where D is C itself unless the problem says GT_OUT_OF_PLACE.
+ *
  * As in BLAS: with beta = 0, C is not read; with alpha = 0 or K = 0, A and B are not.
  *
  * Growth: each struct begins with its size as the caller knows it, set by the functions gt_..._make. A
@@ -68,8 +71,25 @@ enum gt_type {
 enum {
     GT_COLUMN_MAJOR = 1,      /* A, B and C are stored by columns */
     GT_SCALARS_ON_DEVICE = 2, /* alpha and beta point to device memory, read when the kernel runs */
-    GT_ADDS_TO_C = 4 /* beta will not be 0. Only a hint to gt_plan_open: a launch with host scalars looks
-                        at beta itself, and takes a kernel chosen for it */
+    GT_ADDS_TO_C = 4,   /* beta will not be 0. Only a hint to gt_plan_open: a launch with host scalars looks
+                           at beta itself, and takes a kernel chosen for it */
+    GT_OUT_OF_PLACE = 8 /* the result D goes to `c` of the call, and C, which is only read, is `source` of the
+                           call. Both have ldc and stride_c */
+};
+
+/* A vector that is added to alpha * op(A) * op(B) + beta * C. */
+enum gt_bias {
+    GT_BIAS_NONE = 0,
+    GT_BIAS_COLUMN = 1, /* N values: value j is added to column j of C. The bias of a linear layer whose
+                           outputs are the rows of C */
+    GT_BIAS_ROW = 2     /* M values: value i is added to row i of C */
+};
+
+/* A function of each element of the result, after the bias. */
+enum gt_activation {
+    GT_ACTIVATION_NONE = 0,
+    GT_ACTIVATION_RELU = 1, /* x < 0 ? 0 : x, so that NaN stays NaN */
+    GT_ACTIVATION_GELU = 2  /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as cublasLt's */
 };
 
 /* Stored by rows: A is M x K with lda >= K, or if trans_a: K x M with lda >= M. B is K x N with ldb >= N, or
@@ -88,7 +108,10 @@ struct gt_problem {
     int64_t batch;            /* 0: nothing is computed */
     int64_t stride_a, stride_b, stride_c; /* without meaning for a batch of 1; a stride_a or stride_b of 0
                                              uses the same matrix for all */
-    uint64_t reserved[4];                 /* 0 */
+    int32_t bias;                         /* enum gt_bias */
+    int32_t activation;                   /* enum gt_activation */
+    int64_t stride_bias;                  /* as the other strides; 0: one bias for all. Without a bias 0 */
+    uint64_t reserved[2];                 /* 0 */
 };
 
 /* One product without padding; all else is left to be filled in. */
@@ -124,10 +147,13 @@ struct gt_call {
                                and is the launch's until it has run: no two launches that may overlap share
                                it. NULL: the library's own */
     size_t workspace_bytes; /* how much is wanted is in gt_plan_info; less, and it is as with none */
-    void *reserved[4];      /* NULL */
+    const void *bias;       /* device memory, a multiple of 4 bytes; NULL without a bias */
+    const void *source; /* C of a problem with GT_OUT_OF_PLACE, a multiple of 4 bytes: c itself, or apart from
+                           it; not looked at if beta is 0 on the host. NULL without GT_OUT_OF_PLACE */
+    void *reserved[2];  /* NULL */
 };
 
-/* With the library's own workspace. */
+/* With the library's own workspace, without bias and source. */
 static inline struct gt_call gt_call_make(const void *alpha, const void *a, const void *b, const void *beta,
                                           void *c, struct CUstream_st *stream)
 {
@@ -202,7 +228,8 @@ enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *p
 /* Nothing of the plan may be running. Takes NULL. Plans that were not closed are closed by gt_close. */
 void gt_plan_close(struct gt_plan *plan);
 
-/* Enqueue the product on call->stream, in the plan's context, which must be current.
+/* Enqueue the product on call->stream, in the plan's context, which must be current. With an epilogue the
+ * result must share no memory with A, B and bias: GT_INVALID.
  *
  * Nothing but kernel launches: no lock, no allocation, no lookup; may be captured into a graph. alpha and
  * beta are read before it returns unless they are on the device. Some cases take longer, once: operands that
@@ -240,7 +267,8 @@ struct gt_plan_info {
     int32_t source;   /* enum gt_source */
     int pretuned;     /* 1: a winner that came with the library, 0: from the user's database or the model */
     int stale;        /* 1: measured with another driver or method than now */
-    int uses_cublas;  /* 1: cuBLAS computes it, because it won or because nothing else can */
+    int uses_cublas;  /* 1: cuBLAS computes it (cublasLt if it has an epilogue), because it won or because
+                         nothing else can */
     int adds_to_c;    /* 1: chosen for a beta other than 0 */
     char config[512]; /* "simt BM=128 ...", or "cublas"; "" for a problem without elements */
     char tuned_for[256]; /* the problem it was measured for, row-major, "" if none */

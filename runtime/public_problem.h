@@ -1,5 +1,6 @@
 /* public_problem.h — converts an internal problem to the struct that callers of the library fill in:
- * row-major, with every member set except flags and alignment. arguments.h does the reverse, with checks.
+ * row-major, with every member set except alignment, and of the flags only GT_OUT_OF_PLACE. arguments.h does
+ * the reverse, with checks.
  */
 #ifndef GT_PUBLIC_PROBLEM_H
 #define GT_PUBLIC_PROBLEM_H
@@ -9,12 +10,21 @@
 
 static inline struct gt_problem public_problem(const struct problem *p)
 {
+    static const int32_t biases[] = {
+        [BIAS_NONE] = GT_BIAS_NONE, [BIAS_COLUMN] = GT_BIAS_COLUMN, [BIAS_ROW] = GT_BIAS_ROW};
+    static const int32_t activations[] = {[ACTIVATION_NONE] = GT_ACTIVATION_NONE,
+                                          [ACTIVATION_RELU] = GT_ACTIVATION_RELU,
+                                          [ACTIVATION_GELU] = GT_ACTIVATION_GELU};
     struct gt_problem said = gt_problem_make(p->m, p->n, p->k);
+    said.flags = epilogue_out_of_place(p->epilogue) ? GT_OUT_OF_PLACE : 0;
     said.type = p->type == GEMM_TF32 ? GT_TF32 : GT_SGEMM;
     said.trans_a = p->trans_a, said.trans_b = p->trans_b;
     said.lda = p->lda, said.ldb = p->ldb, said.ldc = p->ldc;
     said.batch = p->batch;
     said.stride_a = p->stride_a, said.stride_b = p->stride_b, said.stride_c = p->stride_c;
+    said.bias = biases[epilogue_bias(p->epilogue)];
+    said.activation = activations[epilogue_activation(p->epilogue)];
+    said.stride_bias = p->stride_bias;
     return said;
 }
 

@@ -77,12 +77,15 @@ enum {
     LT_DESC_TRANSC = 5,
     LT_DESC_FILL_MODE = 6,
     LT_DESC_EPILOGUE = 7,
+    LT_DESC_BIAS_POINTER = 8,
+    LT_DESC_BIAS_BATCH_STRIDE = 10,
     LT_DESC_SM_COUNT_TARGET = 15,
     LT_DESC_A_SCALE_POINTER = 17,
     LT_DESC_B_SCALE_POINTER = 18,
     LT_DESC_C_SCALE_POINTER = 19,
     LT_DESC_D_SCALE_POINTER = 20,
-    LT_DESC_AMAX_D_POINTER = 21
+    LT_DESC_AMAX_D_POINTER = 21,
+    LT_DESC_BIAS_DATA_TYPE = 26
 };
 enum {
     LT_LAYOUT_TYPE = 0,
@@ -95,7 +98,18 @@ enum {
     LT_LAYOUT_PLANE_OFFSET = 7,
     LT_LAYOUT_BATCH_MODE = 8 /* since 13; 0: strided */
 };
-enum { LT_EPILOGUE_DEFAULT = 1, LT_ORDER_COL = 0, LT_FILL_FULL = 2 };
+enum { LT_ORDER_COL = 0, LT_FILL_FULL = 2 };
+
+/* Epilogues are sums of these, or the default. */
+enum {
+    LT_EPILOGUE_DEFAULT = 1,
+    LT_EPILOGUE_RELU = 2,
+    LT_EPILOGUE_BIAS = 4, /* a value for each row of D */
+    LT_EPILOGUE_GELU = 32,
+    LT_EPILOGUE_AUX = 128,              /* stores what a gradient needs, or reads it */
+    LT_EPILOGUE_GRADIENTS = 8 | 16 | 64 /* of ReLU and GELU, and of the bias */
+                            | 256 | 512
+};
 
 /* How a product is computed: bytes without a pointer, and whether the algorithm is valid. */
 struct lt_algorithm {

@@ -14,10 +14,9 @@ void blas_pool_start(struct blas_pool *pool)
 
 /* The pedantic mode excludes TF32 and emulation, but is sometimes slower, so it is used only if the
  * environment would allow one of them. The environment belongs to the program and is not changed. */
-static int strict_mode(void)
+static bool must_be_pedantic(void)
 {
-    return is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION") ? BLAS_PEDANTIC_MATH
-                                                                                       : BLAS_DEFAULT_MATH;
+    return is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION");
 }
 
 /* Adds a handle, busy if the caller wants to use it. The lock is held. */
@@ -28,7 +27,7 @@ static enum status grow(struct blas_pool *pool, bool busy, int *index)
     CUstreamCaptureMode mode = relaxed_begin();
     int result = blas.Create(&handle);
     relaxed_end(mode);
-    const int math = strict_mode();
+    const int math = must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
     if (!result) result = blas.SetMathMode(handle, math);
     if (result) {
         if (handle) blas.Destroy(handle);
@@ -59,6 +58,7 @@ void blas_pool_close(struct blas_pool *pool)
 {
     for (int i = 0; i < atomic_load(&pool->count); i++) blas.Destroy(pool->slots[i].handle);
     atomic_store(&pool->count, 0);
+    if (pool->lt) blas_lt.Destroy(pool->lt);
     pthread_mutex_destroy(&pool->lock);
 }
 
@@ -85,14 +85,17 @@ static int take(struct blas_pool *pool)
 }
 
 /* CUBLAS_STATUS_ALLOC_FAILED, _INVALID_VALUE, _ARCH_MISMATCH and _NOT_SUPPORTED are returned before anything
- * is launched. A long batch takes several calls, of which some may have been launched. */
+ * is launched. */
+static enum status meaning(int result, bool whole)
+{
+    const bool before = result == 3 || result == 7 || result == 8 || result == 15;
+    return !before || !whole ? E_GPU : result == 3 ? E_MEMORY : E_ABSENT;
+}
+
+/* A long batch takes several calls, of which some may have been launched. */
 static enum status refused(const struct blas_pool *pool, const struct problem *problem, int result)
 {
-    const bool before = result == 3 || result == 7 || result == 8 || result == 15,
-               whole = problem->batch <= BLAS_BATCH_SLICE;
-    return fail(!before || !whole ? E_GPU
-                : result == 3     ? E_MEMORY
-                                  : E_ABSENT,
+    return fail(meaning(result, problem->batch <= BLAS_BATCH_SLICE),
                 "cuBLAS %s could not run the problem (status %d)", pool->version, result);
 }
 
@@ -115,4 +118,59 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
     relaxed_end(mode);
     atomic_flag_clear_explicit(&pool->slots[i].busy, memory_order_release);
     return result ? refused(pool, problem, result) : OK;
+}
+
+/* ---- cublasLt ---- */
+
+static int compute_of(enum gemm_type type)
+{
+    return type == GEMM_TF32    ? BLAS_LT_COMPUTE_32F_FAST_TF32
+           : must_be_pedantic() ? BLAS_LT_COMPUTE_32F_PEDANTIC
+                                : BLAS_LT_COMPUTE_32F;
+}
+
+enum status blas_pool_open_lt(struct blas_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    enum status st = pool->lt ? OK : blas_lt_load();
+    if (!st && !pool->lt) {
+        blas_lt_handle handle = NULL;
+        CUstreamCaptureMode mode = relaxed_begin();
+        const int result = blas_lt.Create(&handle);
+        relaxed_end(mode);
+        if (result) st = fail(E_GPU, "cublasLt does not start (status %d)", result);
+        else pool->lt = handle;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return st;
+}
+
+enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem, int alignment,
+                              struct blas_lt_product *product, bool *passing)
+{
+    int result;
+    CUstreamCaptureMode mode = relaxed_begin();
+    enum status st = blas_lt_open(product, pool->lt, problem, compute_of(problem->type), alignment, &result);
+    relaxed_end(mode);
+    *passing = result == BLAS_LT_ALLOC_FAILED;
+    return st;
+}
+
+enum status blas_pool_run_lt(const struct blas_lt_product *product, const struct gemm_call *call)
+{
+    const struct blas_lt_call by_lt = {.a = call->a,
+                                       .b = call->b,
+                                       .c = call->c,
+                                       .source = call->source,
+                                       .bias = call->bias,
+                                       .alpha = call->alpha,
+                                       .beta = call->beta,
+                                       .scalars_on_device = call->scalars_on_device,
+                                       .stream = call->stream};
+    if (device_forked()) return fail(E_GPU, DEVICE_FORKED);
+    CUstreamCaptureMode mode = relaxed_begin();
+    const int result = blas_lt_run(product, &by_lt);
+    relaxed_end(mode);
+    return result ? fail(meaning(result, true), "cublasLt could not run the problem (status %d)", result)
+                  : OK;
 }

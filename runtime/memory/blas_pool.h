@@ -8,6 +8,7 @@
 #define GT_BLAS_POOL_H
 
 #include "blas.h"
+#include "blas_lt.h"
 #include "gemm_call.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +25,7 @@ struct blas_pool {
         int strict; /* math mode for strict FP32, from the environment when the handle was created */
     } slots[BLAS_POOL_MAX];
     char version[16];
+    blas_lt_handle lt; /* for problems with an epilogue; NULL: not opened */
 };
 
 void blas_pool_start(struct blas_pool *pool);
@@ -41,5 +43,18 @@ void blas_pool_forget(struct blas_pool *pool);
  * cases nothing was enqueued. Errors: E_GPU. */
 enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
                           const struct gemm_call *call);
+
+/* Problems with an epilogue are computed by cublasLt. Makes sure that there is a handle of it. E_ABSENT: no
+ * cublasLt. Errors: E_GPU. */
+enum status blas_pool_open_lt(struct blas_pool *pool);
+
+/* After that: a problem made ready for operands that are multiples of so many bytes. E_ABSENT: cublasLt does
+ * not support it; *passing: that was a lack of memory. Close the product with blas_lt_close, after an error,
+ * too. */
+enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem, int alignment,
+                              struct blas_lt_product *product, bool *passing);
+
+/* Errors: those of blas_pool_run. */
+enum status blas_pool_run_lt(const struct blas_lt_product *product, const struct gemm_call *call);
 
 #endif

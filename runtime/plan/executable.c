@@ -42,7 +42,8 @@ static bool is_one_launch(struct executable *executable)
     const struct launch_call nothing = {.alpha = 0};
     struct launch_walk walk;
     struct launch only, more;
-    const bool plain = form->plan.views == 0 && form->plan.argument_bytes <= PLAIN_ARGUMENT_MAX &&
+    const int most = executable->problem.epilogue ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX;
+    const bool plain = form->plan.views == 0 && form->plan.argument_bytes <= most &&
                        !launch_has_attributes(&form->plan.kernel[0]);
     launch_walk_start(&walk, &form->plan, &nothing);
     const bool one = plain && launch_walk_next(&walk, &only) && !launch_walk_next(&walk, &more);
@@ -79,19 +80,24 @@ static enum status build_kernel(struct executable *executable, const struct conf
     st = kernel_bind(module_code(executable->module), gpu, &form->plan, form->function);
     *passing = st && device_was_short_of_memory();
     executable->counted = !module_is_kept(executable->module);
-    executable->usual = executable->need.bytes == 0 && !executable->counted && is_one_launch(executable);
+    const bool usual = executable->need.bytes == 0 && !executable->counted && is_one_launch(executable);
+    executable->usual = usual && !executable->problem.epilogue;
+    executable->usual_extended = usual && executable->problem.epilogue;
     return st;
 }
 
-static enum status build_cublas(const struct executable *executable, bool *passing)
+static enum status build_cublas(struct executable *executable, int alignment, bool *passing)
 {
     struct gt_handle *handle = executable->handle;
+    struct blas_pool *pool = &executable->context->blas;
+    const struct problem *problem = &executable->problem;
     if (handle->flags & GT_NO_CUBLAS) return fail(E_ABSENT, "cuBLAS is not to be used");
-    enum status st = blas_pool_open(&executable->context->blas);
+    enum status st = problem->epilogue ? blas_pool_open_lt(pool) : blas_pool_open(pool);
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
     *passing = st == E_GPU;
-    if (!st && !blas_takes(&executable->problem))
-        st = fail(E_ABSENT, "this cuBLAS is too old for sizes above 2^31");
+    if (!st && problem->epilogue)
+        return blas_pool_make_lt(pool, problem, alignment, &executable->lt, passing);
+    if (!st && !blas_takes(problem)) st = fail(E_ABSENT, "this cuBLAS is too old for sizes above 2^31");
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
@@ -111,9 +117,9 @@ enum status executable_build(const struct gt_plan *plan, const struct choice *ch
     } else {
         executable->cublas = choice->cublas;
         executable->scalars_on_device = plan->traits.scalars_on_device;
-        executable->unaligned =
-            choice->cublas ? 3 : (uintptr_t)alignment - 1; /* cuBLAS looks at the addresses itself */
-        st = choice->cublas ? build_cublas(executable, passing)
+        /* cuBLAS looks at the addresses itself; an algorithm of cublasLt is chosen for them. */
+        executable->unaligned = choice->cublas && !plan->problem.epilogue ? 3 : (uintptr_t)alignment - 1;
+        st = choice->cublas ? build_cublas(executable, alignment, passing)
                             : build_kernel(executable, &choice->config, passing);
         if (!st) describe(executable, choice);
     }
@@ -126,6 +132,7 @@ void executable_free(struct executable *executable)
 {
     if (!executable) return;
     if (executable->module) modules_release(executable->handle, executable->module);
+    blas_lt_close(&executable->lt);
     free(executable);
 }
 
@@ -150,7 +157,12 @@ static enum launch_result launch_form(const struct executable *executable, CUdev
                                       const struct gemm_call *call)
 {
     const struct executable_form *form = &executable->form;
-    struct launch_call with = {.operand = {call->a, call->b, call->c, workspace}};
+    struct launch_call with = {.operand = {[LAUNCH_A] = call->a,
+                                           [LAUNCH_B] = call->b,
+                                           [LAUNCH_C] = call->c,
+                                           [LAUNCH_WORKSPACE] = workspace,
+                                           [LAUNCH_SOURCE] = call->source,
+                                           [LAUNCH_BIAS] = call->bias}};
     bool touched;
     if (call->scalars_on_device) {
         with.alpha_device = (uintptr_t)call->alpha;
@@ -163,17 +175,21 @@ static enum launch_result launch_form(const struct executable *executable, CUdev
     return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, touched);
 }
 
-/* The same where one plain launch is all. */
+/* The same where one plain launch is all. extended: it has an epilogue. */
 static inline __attribute__((always_inline)) enum launch_result
-launch_only(const struct executable *executable, const struct gemm_call *call)
+launch_only(const struct executable *executable, const struct gemm_call *call, bool extended)
 {
     const struct executable_form *form = &executable->form;
     const struct launch_slots *slots = &form->plan.slots;
     _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
-    memcpy(argument, form->only.argument, PLAIN_ARGUMENT_MAX);
+    memcpy(argument, form->only.argument, extended ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX);
     launch_write_address(argument, slots->a, call->a);
     launch_write_address(argument, slots->b, call->b);
     launch_write_address(argument, slots->c, call->c);
+    if (extended) {
+        launch_write_address(argument, slots->source, call->source);
+        launch_write_address(argument, slots->bias, call->bias);
+    }
     if (call->scalars_on_device) {
         launch_write_address(argument, slots->alpha_device, (uintptr_t)call->alpha);
         launch_write_address(argument, slots->beta_device, (uintptr_t)call->beta);
@@ -212,7 +228,9 @@ static enum launch_result launch_in_workspace(const struct executable *executabl
 
 static enum launch_result launch_cublas(const struct executable *executable, const struct gemm_call *call)
 {
-    switch (blas_pool_run(&executable->context->blas, &executable->problem, call)) {
+    switch (executable->problem.epilogue
+                ? blas_pool_run_lt(&executable->lt, call)
+                : blas_pool_run(&executable->context->blas, &executable->problem, call)) {
     case OK:
         return LAUNCH_DONE;
     case E_ABSENT:
@@ -227,6 +245,7 @@ static enum launch_result launch_cublas(const struct executable *executable, con
 static __attribute__((noinline)) enum launch_result launch_unusual(struct executable *executable,
                                                                    const struct gemm_call *call)
 {
+    if (executable->usual_extended) return launch_only(executable, call, true);
     if (executable->provisional && !call->as_planned && atomic_fetch_sub(&executable->retry, 1) == 1)
         return LAUNCH_RETRY_DUE;
     if (executable->cublas) return launch_cublas(executable, call);
@@ -238,6 +257,6 @@ static __attribute__((noinline)) enum launch_result launch_unusual(struct execut
 
 enum launch_result executable_launch(struct executable *executable, const struct gemm_call *call)
 {
-    return __builtin_expect(executable->usual, 1) ? launch_only(executable, call)
+    return __builtin_expect(executable->usual, 1) ? launch_only(executable, call, false)
                                                   : launch_unusual(executable, call);
 }

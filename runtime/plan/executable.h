@@ -11,7 +11,9 @@
 
 struct module;
 
-#define PLAIN_ARGUMENT_MAX 144 /* of a usual one: what is always copied whole is copied fast */
+/* Of a usual one, without and with an epilogue: what is always copied whole is copied fast. */
+#define PLAIN_ARGUMENT_MAX    144
+#define EXTENDED_ARGUMENT_MAX 192
 
 /* How a configuration is launched. */
 struct executable_form {
@@ -19,8 +21,8 @@ struct executable_form {
     CUfunction function[LAUNCH_KERNELS_MAX];
     struct {
         unsigned grid[3];
-        unsigned char argument[PLAIN_ARGUMENT_MAX]; /* without pointers and scalars */
-    } only;                                         /* of a usual one: the one launch that it is */
+        unsigned char argument[EXTENDED_ARGUMENT_MAX]; /* without pointers and scalars */
+    } only;                                            /* of a usual one: the one launch that it is */
 };
 
 /* Is it still taken? */
@@ -33,7 +35,9 @@ enum refusal {
 struct executable {
     struct executable *next; /* of the same plan */
     _Atomic(enum refusal) refusal;
-    bool usual; /* one plain kernel launch and nothing else: what follows needs no attention */
+    bool usual; /* one plain kernel launch without epilogue, and nothing else: what follows needs no attention
+                 */
+    bool usual_extended; /* the same with an epilogue */
     bool cublas;
     bool counted;     /* the kernel's module is not kept: graphs must hold it */
     bool provisional; /* a better one fell away for a reason that may pass */
@@ -44,7 +48,8 @@ struct executable {
     struct problem problem;
     struct gt_handle *handle;
     struct gpu_context *context;
-    struct module *module; /* NULL: cuBLAS, or nothing to compute */
+    struct module *module;     /* NULL: cuBLAS, or nothing to compute */
+    struct blas_lt_product lt; /* of cuBLAS with an epilogue */
     struct executable_form form;
     struct workspace_need need; /* bytes 0: none */
     struct gt_plan_info info;

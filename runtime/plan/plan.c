@@ -45,6 +45,7 @@ enum status plan_make(struct gt_handle *handle, struct gpu_context *context, con
     plan->context = context;
     plan->problem = *problem;
     plan->traits = *traits;
+    plan->extents = extents_of(problem);
     pthread_mutex_init(&plan->lock, NULL);
     const enum status st = prepare_executable(plan, PLAN_USUAL, &executable);
     if (st) {
@@ -75,6 +76,13 @@ static void take_out(struct gt_plan *plan)
     pthread_mutex_unlock(&plan->handle->lock);
 }
 
+void plan_problem_of_beta(struct problem *p, const struct plan_traits *traits, bool adds_to_c)
+{
+    p->beta = adds_to_c;
+    p->epilogue = epilogue_code(epilogue_bias(p->epilogue), epilogue_activation(p->epilogue),
+                                traits->out_of_place && (adds_to_c || traits->scalars_on_device));
+}
+
 enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **out)
 {
     enum status st = OK;
@@ -86,7 +94,7 @@ enum status plan_of_beta(struct gt_plan *plan, bool adds_to_c, struct gt_plan **
     *out = atomic_load(&plan->twin);
     if (!*out) {
         struct problem problem = plan->problem;
-        problem.beta = adds_to_c;
+        plan_problem_of_beta(&problem, &plan->traits, adds_to_c);
         st = plan_make(plan->handle, plan->context, &problem, &plan->traits, true, out);
         if (!st) atomic_store_explicit(&plan->twin, *out, memory_order_release);
     }
@@ -117,7 +125,8 @@ bool plan_is_counted(const struct gt_plan *plan)
 
 static enum plan_case case_of(const struct gt_plan *plan, const struct gemm_call *call, bool without)
 {
-    const bool unaligned = (call->a | call->b | call->c) & (CUdeviceptr)(plan->traits.alignment - 1);
+    const bool unaligned =
+        (call->a | call->b | call->c | call->source) & (CUdeviceptr)(plan->traits.alignment - 1);
     return (unaligned ? PLAN_UNALIGNED : 0) | (without ? PLAN_WITHOUT : 0);
 }
 

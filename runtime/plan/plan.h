@@ -4,6 +4,7 @@
 #define GT_PLAN_H
 
 #include "executable.h"
+#include "overlap.h"
 
 /* Operands as aligned as promised, or any; with a workspace if it wants one, or without. Bits. */
 enum plan_case { PLAN_USUAL = 0, PLAN_UNALIGNED = 1, PLAN_WITHOUT = 2, PLAN_CASES = 4 };
@@ -13,6 +14,8 @@ struct plan_traits {
     int alignment; /* of the operands, bytes */
     bool scalars_on_device;
     bool column_major; /* A and B of a call change contexts: the problem is by rows */
+    bool out_of_place; /* where C is read, it is the call's source */
+    bool extended;     /* a call has a bias, or a source, or only an activation: see `extents` */
 };
 
 struct gt_plan {
@@ -22,6 +25,7 @@ struct gt_plan {
     struct gpu_context *context;
     struct problem problem;
     struct plan_traits traits;
+    struct extents extents;         /* of its operands */
     _Atomic(struct gt_plan *) twin; /* for beta = 0 if this is for another, and the other way round; NULL
                                        until one is needed. In no list: goes with this one */
     _Atomic(struct executable *) executable[PLAN_CASES]; /* all but the first are NULL until one is needed */
@@ -36,6 +40,10 @@ extern struct object_pool plan_pool;
  * plan, and goes with that. Errors: E_ABSENT (nothing can compute it), E_MEMORY. */
 enum status plan_make(struct gt_handle *handle, struct gpu_context *context, const struct problem *problem,
                       const struct plan_traits *traits, bool twin, struct gt_plan **plan);
+
+/* Make a problem one for a beta that is 0, or is not. If C is not read, it does not matter which matrix it
+ * is: there the problem is that in place. */
+void plan_problem_of_beta(struct problem *problem, const struct plan_traits *traits, bool adds_to_c);
 
 /* The plan for calls whose beta is 0, or is not: this one or its twin, made if need be. Errors: those of
  * plan_make. */

@@ -4,7 +4,7 @@
 
 #define SLOTS_FIRST 256 /* a power of two */
 
-_Static_assert(sizeof(struct plan_key) == sizeof(uint64_t) + 6 * sizeof(int32_t) + 10 * sizeof(int64_t),
+_Static_assert(sizeof(struct plan_key) == sizeof(uint64_t) + 8 * sizeof(int32_t) + 11 * sizeof(int64_t),
                "a key has no bytes that are nobody's");
 
 static void put(struct plan_table *table, struct plan_entry *entry)

@@ -43,7 +43,7 @@ static enum status try_choice(const struct gt_plan *plan, enum plan_case which, 
     *passing |= for_now;
     if (!st && *passing) {
         (*executable)->provisional = true;
-        (*executable)->usual = false;
+        (*executable)->usual = (*executable)->usual_extended = false;
         (*executable)->patience = RETRY_FIRST;
         atomic_store(&(*executable)->retry, RETRY_FIRST);
     }

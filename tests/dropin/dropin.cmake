@@ -1,8 +1,8 @@
 # The drop-in, before a cuBLAS made of host memory (program_blas.c), on the fake driver and compiler.
 add_library(program_blas SHARED dropin/program_blas.c)
 target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/cuda
-  ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
-target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags)
+  ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
+target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags m)
 # gt_dropin_test(NAME): tests/dropin/NAME.c, that starts itself under the drop-in.
 function(gt_dropin_test name)
   add_executable(${name} dropin/${name}.c dropin/dropin_runs.c reference.c)
@@ -16,7 +16,7 @@ function(gt_dropin_test name)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 endfunction()
-foreach(name test_dropin_blas test_dropin_lt test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost
+foreach(name test_dropin_blas test_dropin_lt test_dropin_epilogue test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost
     test_dropin_workspace test_dropin_waits test_dropin_recovery test_dropin_rules)
   gt_dropin_test(${name})
   target_link_libraries(${name} PRIVATE program_blas)
@@ -31,7 +31,7 @@ function(gt_program_major name major file)
   target_include_directories(program_blas_${name} PUBLIC $<TARGET_PROPERTY:program_blas,INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_options(program_blas_${name} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
   set_target_properties(program_blas_${name} PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
-  target_link_libraries(program_blas_${name} PUBLIC gt::cuda PRIVATE gt_flags)
+  target_link_libraries(program_blas_${name} PUBLIC gt::cuda PRIVATE gt_flags m)
   add_library(program_half_${name} MODULE dropin/program_half.c)
   target_link_libraries(program_half_${name} PRIVATE program_blas_${name} gt_flags)
 endfunction()

@@ -1,5 +1,7 @@
 #include "program_blas.h"
 
+#include "fake_epilogue.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,6 +333,7 @@ int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale)
     (*desc)->value[LT_DESC_SCALE_TYPE] = scale;
     (*desc)->value[LT_DESC_FILL_MODE] = LT_FILL_FULL;
     (*desc)->value[LT_DESC_EPILOGUE] = LT_EPILOGUE_DEFAULT;
+    (*desc)->value[LT_DESC_BIAS_DATA_TYPE] = -1;
     return SUCCESS;
 }
 
@@ -426,13 +429,39 @@ static int64_t layout_of(lt_layout layout, int what)
     return value;
 }
 
+/* For each element of column-major D, with D so far at `from`. */
+struct pass {
+    lt_desc desc;
+    lt_layout layout;
+    const float *from;
+    float *to;
+    int code; /* fake_epilogue.h */
+};
+
+static void pass_over(const struct pass *p)
+{
+    const float *bias = (const float *)(uintptr_t)p->desc->value[LT_DESC_BIAS_POINTER];
+    const int64_t rows = layout_of(p->layout, LT_LAYOUT_ROWS), ld = layout_of(p->layout, LT_LAYOUT_LD),
+                  columns = layout_of(p->layout, LT_LAYOUT_COLS),
+                  batch = layout_of(p->layout, LT_LAYOUT_BATCH_COUNT),
+                  stride = layout_of(p->layout, LT_LAYOUT_STRIDE);
+    for (int64_t item = 0; item < batch; item++)
+        for (int64_t j = 0; j < columns; j++)
+            for (int64_t i = 0; i < rows; i++) {
+                const int64_t at = item * stride + i + j * ld;
+                float x = p->from[at];
+                if (p->code & FAKE_BIAS) x += bias[item * p->desc->value[LT_DESC_BIAS_BATCH_STRIDE] + i];
+                p->to[at] = fake_activate(p->code, (double)x);
+            }
+}
+
 int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void *a, lt_layout layout_a,
                    const void *b, lt_layout layout_b, const void *beta, const void *c, lt_layout layout_c,
                    void *d, lt_layout layout_d, const void *algorithm, void *workspace,
                    size_t workspace_bytes, CUstream stream)
 {
     const struct lt_algorithm *chosen = algorithm;
-    (void)c, (void)layout_c, (void)workspace, (void)stream;
+    (void)layout_c, (void)workspace, (void)stream;
     if (nesting) count(&program_nested_calls);
     else count(&program_lt_calls);
     if (program_blas_idle) return SUCCESS;
@@ -443,7 +472,17 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
     const int64_t k = layout_of(layout_a, op_a ? LT_LAYOUT_ROWS : LT_LAYOUT_COLS);
     const struct strides step = {layout_of(layout_a, LT_LAYOUT_STRIDE), layout_of(layout_b, LT_LAYOUT_STRIDE),
                                  layout_of(layout_d, LT_LAYOUT_STRIDE)};
-    return run(op_a, op_b, layout_of(layout_d, LT_LAYOUT_ROWS), layout_of(layout_d, LT_LAYOUT_COLS), k, alpha,
-               a, layout_of(layout_a, LT_LAYOUT_LD), b, layout_of(layout_b, LT_LAYOUT_LD), beta, d,
-               layout_of(layout_d, LT_LAYOUT_LD), layout_of(layout_d, LT_LAYOUT_BATCH_COUNT), step);
+    const int64_t epilogue = desc->value[LT_DESC_EPILOGUE];
+    const struct pass before = {desc, layout_d, c, d, 0},
+                      after = {desc, layout_d, d, d,
+                               (epilogue & LT_EPILOGUE_BIAS ? FAKE_BIAS_COLUMN : 0) |
+                                   (epilogue & LT_EPILOGUE_RELU ? FAKE_RELU : 0) |
+                                   (epilogue & LT_EPILOGUE_GELU ? FAKE_GELU : 0)};
+    if (c != d && *(const float *)beta != 0) pass_over(&before);
+    const int result =
+        run(op_a, op_b, layout_of(layout_d, LT_LAYOUT_ROWS), layout_of(layout_d, LT_LAYOUT_COLS), k, alpha, a,
+            layout_of(layout_a, LT_LAYOUT_LD), b, layout_of(layout_b, LT_LAYOUT_LD), beta, d,
+            layout_of(layout_d, LT_LAYOUT_LD), layout_of(layout_d, LT_LAYOUT_BATCH_COUNT), step);
+    if (!result) pass_over(&after);
+    return result;
 }

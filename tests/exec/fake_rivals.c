@@ -2,6 +2,7 @@
 
 #include "fake_blas.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,10 +66,20 @@ int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha
 struct product {
     int op_a, op_b;
     int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c;
+    int activation; /* of cublasLt's epilogues: 2: ReLU, 32: GELU */
+    const float *bias;
+    int64_t stride_bias;
 };
 
+static double activated(int activation, double x)
+{
+    const double inner = 0.7978845608028654 * (x + 0.044715 * x * x * x);
+    return activation == 2 ? (x < 0 ? 0 : x) : activation == 32 ? x / (1 + exp(-2 * inner)) : x;
+}
+
+/* c is read, d is written. */
 static void run(const struct product *p, const float *alpha, const float *a, const float *b,
-                const float *beta, float *c, int wrong)
+                const float *beta, const float *c, float *d, int wrong)
 {
     for (int64_t item = 0; item < p->batch; item++)
         for (int64_t j = 0; j < p->n; j++)
@@ -77,8 +88,11 @@ static void run(const struct product *p, const float *alpha, const float *a, con
                 for (int64_t l = 0; l < p->k && *alpha != 0; l++)
                     sum += (double)a[item * p->stride_a + (p->op_a ? l + i * p->lda : i + l * p->lda)] *
                            (double)b[item * p->stride_b + (p->op_b ? j + l * p->ldb : l + j * p->ldb)];
-                float *out = &c[item * p->stride_c + i + j * p->ldc];
-                *out = (float)((double)*alpha * sum + (*beta != 0 ? (double)*beta * (double)*out : 0));
+                const int64_t at = item * p->stride_c + i + j * p->ldc;
+                float *out = &d[at];
+                double x = (double)*alpha * sum + (*beta != 0 ? (double)*beta * (double)c[at] : 0);
+                if (p->bias) x += (double)p->bias[item * p->stride_bias + i];
+                *out = (float)activated(p->activation, x);
                 if (wrong && i == 0 && j == 0) *out += 1;
             }
 }
@@ -171,8 +185,9 @@ int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, i
     fake_rivals.compute = compute;
     if (algorithm == AUTOTUNE) fake_rivals.autotune_calls++;
     if (algorithm == AUTOTUNE && answer->us <= 0) return NOT_SUPPORTED;
-    run(&(struct product){op_a, op_b, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c}, alpha, a,
-        b, beta, c, algorithm == AUTOTUNE && answer->wrong);
+    run(&(struct product){op_a, op_b, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, 0, NULL,
+                          0},
+        alpha, a, b, beta, c, c, algorithm == AUTOTUNE && answer->wrong);
     fake_rivals.spend(answer->us);
     return SUCCESS;
 }
@@ -220,7 +235,9 @@ int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale)
 
 int cublasLtMatmulDescSetAttribute(struct object *desc, int what, const void *value, size_t bytes)
 {
-    return what == 3 || what == 4 ? set(desc, what, value, bytes, 4) : INVALID_VALUE;
+    return what == 3 || what == 4 || what == 7 ? set(desc, what, value, bytes, 4)
+           : what == 8 || what == 10           ? set(desc, what, value, bytes, 8)
+                                               : INVALID_VALUE;
 }
 
 int cublasLtMatmulDescDestroy(struct object *desc)
@@ -267,8 +284,10 @@ int cublasLtMatmulAlgoGetHeuristic(struct object *handle, struct object *desc, s
                                    struct object *b, struct object *c, struct object *d,
                                    struct object *preference, int wanted, struct answer *answers, int *count)
 {
-    (void)desc, (void)a, (void)b, (void)c, (void)d;
+    (void)a, (void)b, (void)c, (void)d;
     if (!handle || !preference) return INVALID_VALUE;
+    if (desc->value[7] & 4 && !desc->value[8])
+        return NOT_SUPPORTED; /* a bias is asked for before it is known */
     fake_rivals.alignment_a = (unsigned)preference->value[5];
     *count = fake_rivals.answers < wanted ? fake_rivals.answers : wanted;
     for (int i = 0; i < *count; i++)
@@ -283,7 +302,8 @@ int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha
                    struct object *of_c, void *d, struct object *of_d, const uint64_t *algorithm,
                    void *workspace, size_t workspace_bytes, void *stream)
 {
-    enum { TRANSA = 3, TRANSB = 4, ROWS = 2, COLUMNS = 3, LD = 4, BATCH = 5, STRIDE = 6 };
+    enum { TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS = 8, STRIDE_BIAS = 10 };
+    enum { ROWS = 2, COLUMNS = 3, LD = 4, BATCH = 5, STRIDE = 6 };
     const struct fake_answer *answer = &fake_rivals.answer[*algorithm];
     const int op_a = (int)desc->value[TRANSA], op_b = (int)desc->value[TRANSB];
     const struct product p = {op_a,
@@ -297,13 +317,17 @@ int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha
                               of_d->value[BATCH],
                               of_a->value[STRIDE],
                               of_b->value[STRIDE],
-                              of_d->value[STRIDE]};
+                              of_d->value[STRIDE],
+                              (int)desc->value[EPILOGUE] & (2 | 32),
+                              desc->value[EPILOGUE] & 4 ? (const float *)(uintptr_t)desc->value[BIAS] : NULL,
+                              desc->value[STRIDE_BIAS]};
     if (!handle || !stream || !workspace || workspace_bytes < answer->workspace_bytes || answer->us <= 0 ||
-        c != d || of_c != of_d || of_a->value[op_a ? COLUMNS : ROWS] != p.m ||
+        of_c != of_d || of_a->value[op_a ? COLUMNS : ROWS] != p.m ||
         of_b->value[op_b ? ROWS : COLUMNS] != p.n || of_b->value[op_b ? COLUMNS : ROWS] != p.k ||
         of_a->value[BATCH] != p.batch || of_b->value[BATCH] != p.batch)
         return NOT_SUPPORTED;
-    run(&p, alpha, a, b, beta, d, answer->wrong);
+    fake_rivals.out_of_place = c != d;
+    run(&p, alpha, a, b, beta, c, d, answer->wrong);
     fake_rivals.spend(answer->us);
     return SUCCESS;
 }

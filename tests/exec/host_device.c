@@ -12,6 +12,7 @@ int host_graphs_launched;
 void cpu_fill(struct gemm_args p);
 void cpu_reference(struct gemm_args p);
 void cpu_finish(struct gemm_args p);
+void cpu_epilogue(struct gemm_args p);
 void cpu_compare(struct gemm_args p);
 void cpu_fingerprint(struct gemm_args p);
 void cpu_untouched(struct gemm_args p);
@@ -20,7 +21,8 @@ void gt_static_shared(char **begin, char **end);
 /* A function's handle is the address of its row in this table. */
 static struct entry {
     void (*run)(struct gemm_args);
-} entries[] = {{cpu_fill}, {cpu_reference}, {cpu_finish}, {cpu_compare}, {cpu_fingerprint}, {cpu_untouched}};
+} entries[] = {{cpu_fill},    {cpu_reference},   {cpu_finish},   {cpu_epilogue},
+               {cpu_compare}, {cpu_fingerprint}, {cpu_untouched}};
 
 /* Duration of a launch, in addition to the kernel's. */
 #define LAUNCH_US 5.0
@@ -219,13 +221,15 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
                              .EventElapsedTime = event_elapsed};
     *device =
         (struct device){.gpu = {.arch = 90, .sm_count = 1, .l2_bytes = 1 << 20, .rate = {{"fp32", 60}}}};
-    CUfunction function[6];
-    for (int i = 0; i < 6; i++) function[i] = (CUfunction)(void *)&entries[i];
+    enum { COUNT = sizeof entries / sizeof *entries };
+    CUfunction function[COUNT];
+    for (int i = 0; i < COUNT; i++) function[i] = (CUfunction)(void *)&entries[i];
     *kernels = (struct oracle_kernels){.device = device,
                                        .fill = function[0],
                                        .reference = function[1],
                                        .finish = function[2],
-                                       .compare = function[3],
-                                       .fingerprint = function[4],
-                                       .untouched = function[5]};
+                                       .epilogue = function[3],
+                                       .compare = function[4],
+                                       .fingerprint = function[5],
+                                       .untouched = function[6]};
 }

@@ -1,5 +1,6 @@
 /* oracle_cpu.cpp — the judge's own kernels as functions of the CPU execution (cpu_block.h). */
 extern "C" double fabs(double);
+extern "C" double exp(double);
 
 template <typename T> static T atomicMax(T *p, T value)
 {
@@ -20,6 +21,7 @@ template <typename T> static T atomicMax(T *p, T value)
 ON_CPU(fill, fill_args)
 ON_CPU(reference, reference_args)
 ON_CPU(finish, reference_args)
+ON_CPU(epilogue, epilogue_args)
 ON_CPU(compare, compare_args)
 ON_CPU(fingerprint, scan_args)
 ON_CPU(untouched, scan_args)

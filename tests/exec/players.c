@@ -49,17 +49,78 @@ static void multiply_rounded(const struct problem *p, const float *a, const floa
     free(b_rounded);
 }
 
+static float gelu(const struct player *player, float x)
+{
+    const float inner = 0.79788456f * (x + 0.044715f * x * x * x);
+    if (player->fault == GELU_BY_ERF) return x / 2 * (1 + erff(x * 0.70710678f));
+    if (player->fault == GELU_COARSE) return x / 2 * (1 + tanhf(inner) * (1 - 0x1p-11f));
+    return x / (1 + expf(-2 * inner));
+}
+
+static float activated(const struct player *player, float x)
+{
+    switch (player->fault == ACTIVATION_MISSING ? ACTIVATION_NONE
+                                                : epilogue_activation(player->problem.epilogue)) {
+    case ACTIVATION_RELU:
+        return player->fault == NAN_CLAMPED ? fmaxf(x, 0) : x < 0 ? 0 : x;
+    case ACTIVATION_GELU:
+        return gelu(player, x);
+    case ACTIVATION_NONE:
+        return x;
+    }
+    return x;
+}
+
+/* Of alpha A B + beta C at this element, the result. */
+static float finished(const struct player *player, const float *bias, int64_t item, int64_t row, int64_t col,
+                      float x)
+{
+    const struct problem *p = &player->problem;
+    const bool last = row == p->m - 1 && col == p->n - 1;
+    float b = 0;
+    if (bias && player->fault != BIAS_MISSING) {
+        const bool by_rows = (epilogue_bias(p->epilogue) == BIAS_ROW) != (player->fault == BIAS_OTHER_WAY);
+        const int64_t first = player->fault == BIAS_OF_ITEM_0 ? 0 : item * p->stride_bias;
+        b = bias[first + (by_rows ? row : col) + (player->fault == BIAS_BEYOND && last)];
+    }
+    if (player->fault == OFF_BEFORE_ACTIVATION && last) x += 1;
+    return player->fault == ACTIVATION_BEFORE_BIAS ? activated(player, x) + b : activated(player, x + b);
+}
+
+static void finish(const struct player *player, const float *bias, float *c)
+{
+    const struct problem *p = &player->problem;
+    for (int64_t item = 0; item < p->batch; item++)
+        for (int64_t row = 0; row < p->m; row++)
+            for (int64_t col = 0; col < p->n; col++) {
+                float *x = &c[item * p->stride_c + row * p->ldc + col];
+                *x = finished(player, bias, item, row, col, *x);
+            }
+}
+
+/* The elements alone, not the padding. */
+static void copy_elements(const struct problem *p, const float *from, float *to)
+{
+    for (int64_t item = 0; item < p->batch; item++)
+        for (int64_t row = 0; row < p->m; row++)
+            memcpy(&to[item * p->stride_c + row * p->ldc], &from[item * p->stride_c + row * p->ldc],
+                   (size_t)p->n * sizeof *to);
+}
+
 enum status play(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct player *player = self;
     struct problem p = player->problem;
     float *a = host_memory(operands->a), *b = host_memory(operands->b), *c = host_memory(operands->c);
+    float *source = host_memory(operands->source), *bias = host_memory(operands->bias);
     player->calls++;
     host_spend(player->us);
     if (p.m == 0 || p.n == 0) return OK;
     float before = c[(p.m - 1) * p.ldc + p.n - 1];
     bool real = p.k > 0 && a[0] != rintf(a[0]);
     p.alpha = alpha, p.beta = player->fault == BETA_IGNORED ? 0 : beta;
+    p.epilogue = 0; /* the product first */
+    if (source && beta != 0 && player->fault != D_READ) copy_elements(&p, source, c);
     if (player->fault == LAST_K_MISSING) p.k--;
     if (player->fault == OP_SWAPPED) p.trans_b = !p.trans_b;
     if (player->fault == OPERANDS_OVERWRITTEN) a[0] = 1e6f;
@@ -67,6 +128,9 @@ enum status play(void *self, const struct operands *operands, double alpha, doub
     else if (player->fault == ROUNDED_BF16) multiply_rounded(&p, a, b, c, 16);
     else reference_ijk(&p, a, b, c);
     if (player->fault == ALPHA_0_READS && alpha == 0 && p.k > 0) c[0] += 0 * a[0];
+    if (player->problem.epilogue) finish(player, bias, c);
+    if (source && player->fault == SOURCE_WRITTEN) copy_elements(&p, c, source);
+    if (bias && player->fault == BIAS_WRITTEN) bias[0] += 1;
     spoil(player, beta, c, before, real);
     return OK;
 }

@@ -24,8 +24,23 @@ enum fault {
     OPERANDS_OVERWRITTEN,
     ROUNDED_TF32, /* operands are rounded to TF32: to nearest, ties away from 0 */
     ROUNDED_BF16,
-    ODD_M_WRONG,  /* right where M is a multiple of 4 */
-    ALPHA_0_READS /* 0 * NaN where nothing was to be read */
+    ODD_M_WRONG,   /* right where M is a multiple of 4 */
+    ALPHA_0_READS, /* 0 * NaN where nothing was to be read */
+
+    /* Of an epilogue. */
+    BIAS_MISSING,
+    BIAS_OTHER_WAY, /* by rows instead of by columns, or the reverse */
+    BIAS_OF_ITEM_0, /* all items get the first one's */
+    BIAS_BEYOND,    /* the last element gets what follows the bias */
+    BIAS_WRITTEN,   /* and left in memory with another value */
+    ACTIVATION_MISSING,
+    ACTIVATION_BEFORE_BIAS,
+    OFF_BEFORE_ACTIVATION, /* one element is off by one when the activation sees it */
+    GELU_BY_ERF,           /* the other definition: x / 2 (1 + erf(x / sqrt 2)) */
+    GELU_COARSE,           /* tanh with a relative error of 2^-11 */
+    NAN_CLAMPED,           /* ReLU of NaN is 0 */
+    SOURCE_WRITTEN,        /* D is stored over the C that is only read, too */
+    D_READ                 /* beta is applied to D instead of C */
 };
 
 struct player {

@@ -78,7 +78,33 @@ static const char *const ragged[] = {
     "nn:7x9x0:beta=0.5",
     "nt:2x2x5:batch=2:stride_a=1",
     "tn:67x2x1200:alpha=0.125",
+    "nn:65x63x17:epilogue=bias",
+    "nt:64x128x16:alpha=2.5:beta=-0.75:epilogue=bias+gelu",
+    "tt:70x5x33:batch=3:lda=72:ldb=40:ldc=6:alpha=-1:beta=2:epilogue=rowbias+relu+out:stride_bias=71",
+    "tn:3x130x700:ldc=140:beta=1:epilogue=out",
+    "nn:7x9x0:beta=0.5:epilogue=bias+gelu",
+    "tn:67x2x1200:alpha=-2:epilogue=gelu",
+    "nt:2x2x5:batch=2:stride_a=1:epilogue=bias:stride_bias=1",
+    "nn:5x6x7:alpha=-3:epilogue=relu",
+    "nn:9x8x7:batch=2:beta=1:epilogue=rowbias+out",
+    "nn:6x7x8:alpha=0:epilogue=rowbias+gelu",
 };
+
+/* What the epilogue makes of the answer i of a plain product, by its definition. */
+static void finish_answer(const struct problem *p, const float *bias, int64_t i, double *answer,
+                          double *magnitude)
+{
+    const int64_t item = i / (p->m * p->n), row = i / p->n % p->m, col = i % p->n;
+    if (bias) {
+        const int64_t which = epilogue_bias(p->epilogue) == BIAS_ROW ? row : col;
+        const double b = (double)bias[item * p->stride_bias + which];
+        *answer += b;
+        *magnitude += fabs(b);
+    }
+    const double x = *answer, inner = sqrt(2 / acos(-1)) * (x + 0.044715 * pow(x, 3));
+    if (epilogue_activation(p->epilogue) == ACTIVATION_RELU) *answer = fmax(x, 0);
+    if (epilogue_activation(p->epilogue) == ACTIVATION_GELU) *answer = x / 2 * (1 + tanh(inner));
+}
 
 /* Compares with an independent reference. set: 0 or WORKLOAD_EXACT. */
 static void check_answers(struct court *court, int set, struct device_buffer values)
@@ -88,11 +114,14 @@ static void check_answers(struct court *court, int set, struct device_buffer val
     double *answer = calloc(count + 1, sizeof *answer), *magnitude = calloc(count + 1, sizeof *magnitude);
     struct operands x = workload_operands(&court->work, set);
     workload_scalars(&court->work, set, &p.alpha, &p.beta);
-    reference_double(&p, host_memory(x.a), host_memory(x.b), host_memory(x.c), answer, magnitude);
+    reference_double(&p, host_memory(x.a), host_memory(x.b), host_memory(x.source ? x.source : x.c), answer,
+                     magnitude);
     const double *value = (const double *)(const void *)host_memory(values.address);
     const float *mass = host_memory(court->oracle.mass.address);
     for (size_t i = 0; i < count; i++) {
-        double slack = set == 0 ? 1e-13 * magnitude[i] : 0;
+        finish_answer(&p, host_memory(x.bias), (int64_t)i, &answer[i], &magnitude[i]);
+        double slack =
+            set == 0 || epilogue_activation(p.epilogue) == ACTIVATION_GELU ? 1e-13 * magnitude[i] : 0;
         if (!(fabs(value[i] - answer[i]) <= slack))
             fail_msg("answer %zu is %.17g, not %.17g", i, value[i], answer[i]);
         if (set == 0 &&
@@ -132,11 +161,40 @@ TEST(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says)
     close_court(&court);
 }
 
+TEST(padding_of_the_c_that_is_only_read_and_between_biases_is_nan)
+{
+    struct court court;
+    open_court("nn:5x6x4:ldc=8:batch=2:stride_c=50:beta=1:epilogue=bias+out:stride_bias=9", ROOM, &court);
+    struct operands x = workload_operands(&court.work, 1);
+    const float *source = host_memory(x.source), *bias = host_memory(x.bias);
+    assert_true(x.source != x.c);
+    for (int64_t at = -WORKLOAD_GUARD; at < 100; at++) {
+        bool element = at >= 0 && at % 50 / 8 < 5 && at % 50 % 8 < 6;
+        if (element) assert_true(source[at] == oracle_value(court.work.random.c, (oracle_u64)at));
+        else assert_true(isnan(source[at]));
+    }
+    for (int64_t at = -WORKLOAD_GUARD; at < 15 + 32; at++) {
+        bool element = at >= 0 && at < 15 && at % 9 < 6;
+        if (element) assert_true(bias[at] == oracle_value(court.work.random.bias, (oracle_u64)at));
+        else assert_true(isnan(bias[at]));
+    }
+    close_court(&court);
+}
+
+TEST(one_bias_serves_all_items_where_their_stride_is_0)
+{
+    struct court court;
+    open_court("nn:5x6x4:batch=3:epilogue=rowbias", ROOM, &court);
+    const float *bias = host_memory(workload_operands(&court.work, 0).bias);
+    for (int64_t at = 0; at < 32; at++) assert_true(isnan(bias[at]) == (at >= 5));
+    close_court(&court);
+}
+
 /* ---- verdicts ---- */
 
 TEST(a_right_kernel_is_called_right_everywhere)
 {
-    static const char *const empty[] = {"nn:0x5x3", "nn:5x0x3:beta=1"};
+    static const char *const empty[] = {"nn:0x5x3", "nn:5x0x3:beta=1", "nn:0x5x3:epilogue=bias+out"};
     for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++) {
         struct judgement j = judge(ragged[i], NONE);
         if (!j.right) fail_msg("%s: %s", ragged[i], j.detail);
@@ -144,7 +202,7 @@ TEST(a_right_kernel_is_called_right_everywhere)
         assert_true(j.worst <= 1);
         assert_string_equal(j.detail, "");
     }
-    for (size_t i = 0; i < 2; i++) assert_true(judge(empty[i], NONE).right);
+    for (size_t i = 0; i < 3; i++) assert_true(judge(empty[i], NONE).right);
     assert_true(judge("nn:65x63x17", NONE).worst > 0);
 }
 
@@ -247,6 +305,110 @@ TEST(faults_are_found_and_described)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_wrong(cases[i].problem, cases[i].fault, cases[i].said);
+}
+
+TEST(faults_of_an_epilogue_are_found_and_described)
+{
+    static const struct {
+        const char *problem;
+        enum fault fault;
+        const char *said;
+    } cases[] = {
+        {"nn:65x63x17:epilogue=bias", BIAS_MISSING, "whole-number data"},
+        {"nn:65x63x17:epilogue=rowbias", BIAS_MISSING, "whole-number data"},
+        {"nn:8x8x17:epilogue=bias", BIAS_OTHER_WAY, "whole-number data"},
+        {"nn:8x8x17:epilogue=rowbias+relu", BIAS_OTHER_WAY, "whole-number data"},
+        {"nn:8x9x17:batch=2:epilogue=bias:stride_bias=9", BIAS_OF_ITEM_0, " of item 1 = "},
+        {"nn:8x9x17:epilogue=bias", BIAS_BEYOND, "1 of 72 elements wrong, first C[7,8] = nan"},
+        {"nn:8x9x17:batch=2:epilogue=rowbias:stride_bias=12", BIAS_BEYOND, "C[7,8] of item 0 = nan"},
+        {"nn:8x9x17:epilogue=rowbias+gelu", BIAS_WRITTEN, "the bias was written, which is only read"},
+        {"nn:8x9x17:epilogue=relu", ACTIVATION_MISSING, "random data"},
+        {"nn:8x9x17:epilogue=gelu", ACTIVATION_MISSING, "random data"},
+        {"nn:8x9x17:epilogue=bias+relu", ACTIVATION_BEFORE_BIAS, "wrong"},
+        {"nn:8x9x17:epilogue=bias+gelu", ACTIVATION_BEFORE_BIAS, "wrong"},
+        {"nn:8x9x0:beta=1:epilogue=bias+relu", ACTIVATION_BEFORE_BIAS, "whole-number data"},
+        {"nn:8x9x17:epilogue=relu", OFF_BEFORE_ACTIVATION, "whole-number data: 1 of 72"},
+        {"nn:8x9x17:alpha=-1:epilogue=gelu", OFF_BEFORE_ACTIVATION, "whole-number data: 1 of 72"},
+        {"nn:3x4x5000:epilogue=bias+gelu", OFF_BEFORE_ACTIVATION, "whole-number data: 1 of 12"},
+        {"nn:1x2x300000:alpha=-8:epilogue=gelu", OFF_BEFORE_ACTIVATION, "whole-number data: 1 of 2"},
+        {"nn:8x9x17:epilogue=gelu", GELU_BY_ERF, "random data"},
+        {"nn:8x9x1:epilogue=gelu", GELU_COARSE, "wrong"},
+        {"nn:8x9x64:epilogue=bias+gelu", GELU_COARSE, "wrong"},
+        {"nn:8x9x17:epilogue=out", SOURCE_WRITTEN,
+         "the C of a product out of place, or its bias, was written"},
+        {"nn:8x9x17:ldc=12:beta=1:epilogue=bias+out", SOURCE_WRITTEN, "which is only read"},
+        {"nn:8x9x17:beta=2:epilogue=out", D_READ, "= nan"},
+        {"nn:8x9x17:beta=2:epilogue=out", BETA_IGNORED, "wrong"},
+        {"nn:8x9x17:epilogue=out", BETA_TIMES_NAN, "= nan"},
+        {"nn:8x9x17:epilogue=relu+out", UNWRITTEN, "C[7,8] = nan"},
+        {"nn:8x9x17:epilogue=bias+out", BEFORE_C, "1 words in the guard bands"},
+        {"nn:8x9x17:ldc=12:epilogue=bias+out", IN_PADDING, "in C's padding"},
+        {"nn:8x9x17:epilogue=gelu", UNSTEADY, "two runs over differently poisoned C gave different bits"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_wrong(cases[i].problem, cases[i].fault, cases[i].said);
+}
+
+TEST(an_activation_is_applied_to_nan_and_infinity_too)
+{
+    static const struct {
+        const char *problem;
+        float plus, minus; /* of infinity */
+    } cases[] = {{"nn:6x7x8:epilogue=relu", INFINITY, 0}, {"nn:6x7x8:epilogue=bias+gelu", INFINITY, NAN}};
+    for (size_t i = 0; i < 2; i++) {
+        struct court court;
+        struct judgement j;
+        struct problem p;
+        assert_ok(problem_parse(cases[i].problem, &p));
+        assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
+        struct operands x = workload_operands(&court.work, 0);
+        host_memory(x.a)[3] = INFINITY;    /* row 0 of the product becomes infinite, of either sign */
+        host_memory(x.b)[2 * 7 + 6] = NAN; /* the last column becomes NaN */
+        assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
+        struct player player = {.problem = p};
+        const struct kernel kernel = {&player, play, NULL};
+        assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+        if (!j.right) fail_msg("%s", j.detail);
+        const float *c = host_memory(x.c);
+        int plus = 0, minus = 0;
+        for (int col = 0; col < 6; col++) {
+            const bool positive = host_memory(x.b)[3 * 7 + col] > 0;
+            plus += positive, minus += !positive;
+            if (positive) assert_true(c[col] == cases[i].plus);
+            else assert_true(isnan(cases[i].minus) ? isnan(c[col]) : c[col] == cases[i].minus);
+        }
+        assert_true(plus && minus && isnan(c[6]) && isfinite(c[7]));
+        player.fault = i ? ACTIVATION_MISSING : NAN_CLAMPED;
+        assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+        assert_false(j.right);
+        close_court(&court);
+    }
+}
+
+/* With beta != 0, too: what was read is as it was. */
+TEST(after_timing_out_of_place_every_set_still_has_the_judged_bits)
+{
+    struct court court;
+    struct judgement j;
+    bool same;
+    open_court("nn:64x64x8:beta=0.5:epilogue=bias+out", ROOM, &court);
+    const int sets = court.work.layout.sets;
+    struct player player = {.problem = court.work.problem};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    for (int set = 0; set < sets; set++) {
+        struct operands x = workload_operands(&court.work, set);
+        assert_ok(play(&player, &x, 1, 0.5));
+        assert_ok(play(&player, &x, 1, 0.5));
+    }
+    const int calls = player.calls;
+    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_true(same && player.calls == calls);
+    float *d = host_memory(workload_operands(&court.work, sets - 1).c);
+    d[63] = nextafterf(d[63], INFINITY);
+    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_false(same);
+    close_court(&court);
 }
 
 TEST(spoilt_operands_and_answers_are_written_again)
@@ -371,6 +533,22 @@ TEST(a_problem_too_large_is_judged_on_some_rows_and_says_so)
     close_court(&court);
 }
 
+TEST(rows_of_a_sample_have_their_own_bias)
+{
+    struct court court;
+    struct judgement j;
+    open_court("nn:700x50x9:epilogue=rowbias+gelu", 200 << 10, &court);
+    assert_true(court.oracle.plan.sampled);
+    struct player player = {.problem = court.work.problem};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    if (!j.right) fail_msg("%s", j.detail);
+    player.fault = BIAS_OTHER_WAY;
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_false(j.right);
+    close_court(&court);
+}
+
 TEST(the_canary_sings)
 {
     struct trial_setup setup = {.device = &device, .kernels = kernels};
@@ -383,18 +561,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_shapes),
         cmocka_unit_test(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says),
+        cmocka_unit_test(padding_of_the_c_that_is_only_read_and_between_biases_is_nan),
+        cmocka_unit_test(one_bias_serves_all_items_where_their_stride_is_0),
         cmocka_unit_test(a_right_kernel_is_called_right_everywhere),
         cmocka_unit_test(a_kernel_that_rounds_its_operands_answers_for_tf32_alone_and_a_strict_one_for_both),
         cmocka_unit_test(faults_are_found_in_tf32_too),
         cmocka_unit_test(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off),
         cmocka_unit_test(errors_of_what_was_refused_by_whole_numbers_are_unknown_and_those_of_nan_infinite),
         cmocka_unit_test(faults_are_found_and_described),
+        cmocka_unit_test(faults_of_an_epilogue_are_found_and_described),
+        cmocka_unit_test(an_activation_is_applied_to_nan_and_infinity_too),
+        cmocka_unit_test(after_timing_out_of_place_every_set_still_has_the_judged_bits),
         cmocka_unit_test(spoilt_operands_and_answers_are_written_again),
         cmocka_unit_test(a_c_that_timing_left_different_is_found_in_any_set),
         cmocka_unit_test(repeated_runs_count_those_that_differ),
         cmocka_unit_test(nan_and_infinity_must_reach_c_and_nothing_else),
         cmocka_unit_test(with_alpha_0_nan_operands_do_not_matter),
         cmocka_unit_test(a_problem_too_large_is_judged_on_some_rows_and_says_so),
+        cmocka_unit_test(rows_of_a_sample_have_their_own_bias),
         cmocka_unit_test(the_canary_sings),
     };
     return cmocka_run_group_tests(tests, open_device, NULL);

@@ -54,7 +54,7 @@ static void prepare(const char *text)
 /* Opens the row of this role that fits the setup's problem. */
 static enum status open_as(const char *role)
 {
-    const struct rival_row *row = rival_for(role, setup.problem.type);
+    const struct rival_row *row = rival_for(role, &setup.problem);
     assert_non_null(row);
     return row->open(&setup, row, &kernel, detail);
 }
@@ -66,7 +66,7 @@ static int nothing_is_left(void **state)
     return fake->open != 0;
 }
 
-static const char *const texts[] = {"sgemm:nn:16x24x32",
+static const char *const plain[] = {"sgemm:nn:16x24x32",
                                     "sgemm:nt:16x24x32",
                                     "sgemm:tn:16x24x32",
                                     "sgemm:tt:17x9x5",
@@ -74,24 +74,63 @@ static const char *const texts[] = {"sgemm:nn:16x24x32",
                                     "sgemm:tn:7x5x6:batch=3:lda=12:stride_b=100:beta=2",
                                     "sgemm:nn:1x8x1"};
 
+static const char *const with_epilogue[] = {
+    "sgemm:nn:16x24x32:epilogue=bias",
+    "sgemm:nt:17x9x5:epilogue=relu",
+    "sgemm:tn:17x9x5:beta=2:epilogue=bias+relu+out",
+    "sgemm:tt:17x9x5:epilogue=gelu+out",
+    "sgemm:nt:12x20x8:lda=16:ldb=24:ldc=28:alpha=2:beta=-1:epilogue=bias+gelu",
+    "sgemm:tn:7x5x6:batch=3:lda=12:stride_b=100:beta=2:epilogue=bias+out:stride_bias=11",
+    "sgemm:nn:7x5x6:batch=3:epilogue=bias",
+    "tf32gemm:nn:8x8x8:beta=1:epilogue=out"};
+
+#define ALL(texts) texts, sizeof texts / sizeof *(texts)
+
 /* The rival of this role computes each problem; autotune is called at least this often. */
-static void assert_asked_for_the_problem(const char *role, int autotune_calls)
+static void assert_asked_for_the_problem(const char *role, int autotune_calls, const char *const *texts,
+                                         size_t count)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct judgement judgement;
         prepare(texts[i]);
         assert_ok(open_as(role));
         assert_ok(oracle_judge(&setup.oracle, &kernel, &judgement));
         if (!judgement.right || !judgement.exact) fail_msg("%s: %s", texts[i], judgement.detail);
         assert_true(fake->autotune_calls >= autotune_calls);
+        if (setup.problem.epilogue)
+            assert_int_equal(fake->out_of_place, epilogue_out_of_place(setup.problem.epilogue));
         kernel_close(&kernel);
     }
 }
 
 TEST(lt_is_asked_for_the_problem_itself)
 {
-    assert_asked_for_the_problem("lt", 0);
+    assert_asked_for_the_problem("lt", 0, ALL(plain));
     assert_true(fake->alignment_a >= 4 && fake->alignment_a <= 256);
+}
+
+TEST(with_an_epilogue_both_anchor_and_lt_compute_it_in_the_same_call)
+{
+    assert_asked_for_the_problem("cublas", 0, ALL(with_epilogue));
+    assert_asked_for_the_problem("lt", 0, ALL(with_epilogue));
+}
+
+TEST(the_anchor_with_an_epilogue_is_what_cublaslt_proposes_first)
+{
+    prepare("17x9x5:epilogue=bias");
+    fake->answer[0] = (struct fake_answer){.us = 10, .state = 15};
+    fake->answer[1] = (struct fake_answer){.us = 300, .wrong = 1};
+    fake->answer[2] = (struct fake_answer){.us = 100};
+    fake->answers = 3;
+    assert_ok(open_as("cublas"));
+    assert_string_equal(detail,
+                        "answer 2 of 3"); /* the first that is usable; it is judged where it is used */
+    kernel_close(&kernel);
+    assert_ok(open_as("lt"));
+    assert_string_equal(detail, "answer 3 of 3");
+    kernel_close(&kernel);
+    fake->answer[1].state = fake->answer[2].state = 15;
+    assert_fails(open_as("cublas"), E_ABSENT, "none of the 3 algorithms");
 }
 
 TEST(the_fastest_answer_that_runs_and_is_right_is_taken)
@@ -127,7 +166,7 @@ TEST(without_an_answer_that_is_right_there_is_no_rival)
 
 TEST(autotune_is_asked_for_the_problem_itself)
 {
-    assert_asked_for_the_problem("autotune", 6);
+    assert_asked_for_the_problem("autotune", 6, ALL(plain));
 }
 
 TEST(an_autotuner_that_fails_or_is_wrong_is_no_rival)
@@ -144,23 +183,34 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
     static const struct {
         const char *role;
         enum gemm_type needed;
-        const char *name; /* NULL: there is none */
+        const char *epilogue, *name; /* name: NULL: there is none */
     } rows[] = {
-        {"cublas", GEMM_SGEMM, "cublasSgemm"},
-        {"cublas", GEMM_SGEMM_ACCURATE, "cublasSgemm"},
-        {"cublas", GEMM_SGEMM_NORMWISE, "cublasSgemm"},
-        {"cublas", GEMM_TF32, "cublasGemmEx TF32"},
-        {"lt", GEMM_SGEMM, "cublasLt"},
-        {"lt", GEMM_TF32, "cublasLt TF32"},
-        {"autotune", GEMM_SGEMM_NORMWISE, "cublasGemmEx autotune"},
-        {"autotune", GEMM_TF32, "cublasGemmEx TF32 autotune"},
-        {"bf16x9", GEMM_SGEMM, NULL}, /* emulated FP32 is no rival for strict problems */
-        {"bf16x9", GEMM_SGEMM_ACCURATE, "cublasGemmEx BF16x9"},
-        {"bf16x9", GEMM_TF32, "cublasGemmEx BF16x9"},
-        {"nobody", GEMM_SGEMM, NULL},
+        {"cublas", GEMM_SGEMM, "", "cublasSgemm"},
+        {"cublas", GEMM_SGEMM_ACCURATE, "", "cublasSgemm"},
+        {"cublas", GEMM_SGEMM_NORMWISE, "", "cublasSgemm"},
+        {"cublas", GEMM_TF32, "", "cublasGemmEx TF32"},
+        {"lt", GEMM_SGEMM, "", "cublasLt"},
+        {"lt", GEMM_TF32, "", "cublasLt TF32"},
+        {"autotune", GEMM_SGEMM_NORMWISE, "", "cublasGemmEx autotune"},
+        {"autotune", GEMM_TF32, "", "cublasGemmEx TF32 autotune"},
+        {"bf16x9", GEMM_SGEMM, "", NULL}, /* emulated FP32 is no rival for strict problems */
+        {"bf16x9", GEMM_SGEMM_ACCURATE, "", "cublasGemmEx BF16x9"},
+        {"bf16x9", GEMM_TF32, "", "cublasGemmEx BF16x9"},
+        {"nobody", GEMM_SGEMM, "", NULL},
+        {"cublas", GEMM_SGEMM, "bias", "cublasLt epilogue"},
+        {"cublas", GEMM_SGEMM_ACCURATE, "gelu", "cublasLt epilogue"},
+        {"cublas", GEMM_TF32, "bias+relu+out", "cublasLt TF32 epilogue"},
+        {"cublas", GEMM_SGEMM, "out", "cublasLt epilogue"},
+        {"cublas", GEMM_SGEMM, "rowbias", NULL}, /* NVIDIA's libraries fuse no bias by rows */
+        {"lt", GEMM_SGEMM, "bias+gelu", "cublasLt"},
+        {"lt", GEMM_TF32, "rowbias+relu+out", NULL},
+        {"autotune", GEMM_SGEMM, "bias", NULL},
+        {"bf16x9", GEMM_SGEMM_ACCURATE, "relu", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct rival_row *row = rival_for(rows[i].role, rows[i].needed);
+        struct problem problem = {.type = rows[i].needed};
+        if (rows[i].epilogue[0]) assert_ok(epilogue_parse(rows[i].epilogue, &problem.epilogue));
+        const struct rival_row *row = rival_for(rows[i].role, &problem);
         if (rows[i].name) assert_string_equal(row->name, rows[i].name);
         else assert_null(row);
     }
@@ -168,7 +218,12 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         assert_true(strlen(rivals[i].name) < 32); /* stored with a decision */
         for (int j = 0; j < i; j++) assert_string_not_equal(rivals[i].name, rivals[j].name);
     }
-    for (int type = 0; type < GEMM_TYPE_COUNT; type++) assert_non_null(rival_anchor((enum gemm_type)type));
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++)
+        for (int code = 0; code < EPILOGUE_CODES; code++) {
+            const struct problem problem = {.type = (enum gemm_type)type, .epilogue = code};
+            const bool fused = epilogue_is_known(code) && epilogue_bias(code) != BIAS_ROW;
+            assert_int_equal(rival_anchor(&problem) != NULL, fused);
+        }
 }
 
 /* What a row of the table requests, without environment variables and with one that asks for TF32. */
@@ -179,9 +234,9 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
         if (relaxed) setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
         for (int i = 0; i < rival_count; i++) {
             const struct rival_row *row = &rivals[i];
-            const bool strict = row->delivers == GEMM_SGEMM, lt = strcmp(row->role, "lt") == 0;
+            const bool strict = row->delivers == GEMM_SGEMM, lt = row->open == rival_lt_open;
             struct judgement judgement;
-            prepare("17x9x5");
+            prepare(row->epilogues & 1 ? "17x9x5" : "17x9x5:epilogue=bias");
             setup.problem.type = row->delivers;
             fake->math = fake->compute = fake->emulation = -1;
             assert_ok(row->open(&setup, row, &kernel, detail));
@@ -233,6 +288,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(lt_is_asked_for_the_problem_itself, nothing_is_left),
+        cmocka_unit_test_teardown(with_an_epilogue_both_anchor_and_lt_compute_it_in_the_same_call,
+                                  nothing_is_left),
+        cmocka_unit_test_teardown(the_anchor_with_an_epilogue_is_what_cublaslt_proposes_first,
+                                  nothing_is_left),
         cmocka_unit_test_teardown(the_fastest_answer_that_runs_and_is_right_is_taken, nothing_is_left),
         cmocka_unit_test_teardown(without_an_answer_that_is_right_there_is_no_rival, nothing_is_left),
         cmocka_unit_test_teardown(autotune_is_asked_for_the_problem_itself, nothing_is_left),

@@ -136,7 +136,7 @@ TEST(cublas_is_judged_right)
     char detail[RIVAL_DETAIL_MAX];
     struct judgement j;
     prepare("1024x1000x777:beta=1", true);
-    const struct rival_row *row = rival_anchor(setup.problem.type);
+    const struct rival_row *row = rival_anchor(&setup.problem);
     if (row->open(&setup, row, &rival, detail)) {
         print_message("%s\n", status_text());
         skip();

@@ -99,10 +99,10 @@ static enum status contenders(struct children *children, const struct bench_plan
 {
     *count = 0;
     for (int runner = 0; runner < BENCH_RUNNERS; runner++) {
-        bool there = runner == BENCH_OWN      ? row->known && outcome_usable(&row->outcome)
-                     : runner == BENCH_CUBLAS ? cublas
-                                              : cublas && plan->wanted[runner] &&
-                                                    rival_for(bench_names[runner], row->problem.type);
+        bool there = runner == BENCH_OWN ? row->known && outcome_usable(&row->outcome)
+                     : runner == BENCH_CUBLAS
+                         ? cublas
+                         : cublas && plan->wanted[runner] && rival_for(bench_names[runner], &row->problem);
         if (!there) continue;
         double ignored;
         enum status st = block(children, plan, row, runner, FIRST_DEADLINE_S, &ignored);

@@ -16,7 +16,7 @@ static const char *title_of(const struct bench_row *rows, size_t count, int runn
 {
     const struct rival_row *found = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct rival_row *row = rival_for(bench_names[runner], rows[i].problem.type);
+        const struct rival_row *row = rival_for(bench_names[runner], &rows[i].problem);
         if (!row || !(rows[i].times[runner].ratio > 0)) continue;
         if (found && found != row) return bench_names[runner];
         found = row;
@@ -135,7 +135,8 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_text(t, place->worker->gpu.name);
     table_text(t, table_said(place->worker->driver));
     table_text(t, table_said(place->worker->cublas));
-    table_text(t, cublas->time_us > 0 ? rival_anchor(row->problem.type)->name : NULL);
+    const struct rival_row *anchor = rival_anchor(&row->problem);
+    table_text(t, cublas->time_us > 0 && anchor ? anchor->name : NULL);
     table_number(t, table_known(bf16x9->time_us));
     table_number(t, table_known(bf16x9->ratio_low));
     table_number(t, table_known(bf16x9->ratio_high));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Findings are collected in slots on the device, so that several checks need only one synchronisation. */
-enum slot { SLOT_VALUES, SLOT_GUARDS, SLOT_HASH, SLOT_REFERENCE, SLOT_COUNT };
+enum slot { SLOT_VALUES, SLOT_GUARDS, SLOT_HASH, SLOT_SOURCE, SLOT_REFERENCE, SLOT_EPILOGUE, SLOT_COUNT };
 
 #define HASHES_MAX 64 /* further slots, one per set, for oracle_recheck */
 
@@ -44,16 +44,36 @@ static double *device_double(struct device_buffer buffer)
     return (double *)(uintptr_t)buffer.address;
 }
 
+/* The answers of the product become those of the problem. */
+static enum status apply_epilogue(const struct oracle *o, int set, const struct reference_args *product)
+{
+    const struct problem *p = &o->work->problem;
+    const struct epilogue_args args = {.piece = product->piece,
+                                       .cols = product->c.cols,
+                                       .bias = (const float *)(uintptr_t)workload_operands(o->work, set).bias,
+                                       .bias_is = (int)epilogue_bias(p->epilogue),
+                                       .activation = (int)epilogue_activation(p->epilogue),
+                                       .stride_bias = p->stride_bias,
+                                       .value = product->value,
+                                       .mass = product->mass,
+                                       .mass_of_x = set == WORKLOAD_EXACT,
+                                       .largest_mass = &slot_address(o, SLOT_EPILOGUE)->worst,
+                                       .largest_value = &slot_address(o, SLOT_EPILOGUE)->largest};
+    return oracle_epilogue(o->kernels, &args);
+}
+
 static enum status compute_set(struct oracle *o, int set, struct device_buffer value,
-                               struct device_buffer partial, double *largest_mass, double *largest_value)
+                               struct device_buffer mass, struct device_buffer partial, double *largest_mass,
+                               double *largest_value)
 {
     const struct workload *w = o->work;
+    const bool epilogue = w->problem.epilogue != 0;
     struct reference_args args = {.a = workload_a(w, set),
                                   .b = workload_b(w, set),
-                                  .c = workload_c(w, set),
+                                  .c = workload_source(w, set),
                                   .partial = (struct partial *)(uintptr_t)partial.address,
                                   .value = device_double(value),
-                                  .mass = (float *)(uintptr_t)o->mass.address,
+                                  .mass = (float *)(uintptr_t)mass.address,
                                   .largest_mass = &slot_address(o, SLOT_REFERENCE)->worst,
                                   .largest_value = &slot_address(o, SLOT_REFERENCE)->largest,
                                   .trans_a = w->problem.trans_a,
@@ -68,12 +88,14 @@ static enum status compute_set(struct oracle *o, int set, struct device_buffer v
     for (int i = 0; i < o->plan.count && !st; i++) {
         args.piece = o->plan.pieces[i];
         st = oracle_reference(o->kernels, &args);
+        if (!st && epilogue) st = apply_epilogue(o, set, &args);
     }
     struct finding findings[SLOT_COUNT];
     if (!st) st = read_findings(o, findings, SLOT_COUNT);
     if (st) return st;
-    *largest_mass = as_ratio(findings[SLOT_REFERENCE].worst);
-    *largest_value = as_ratio(findings[SLOT_REFERENCE].largest);
+    const struct finding *largest = &findings[epilogue ? SLOT_EPILOGUE : SLOT_REFERENCE];
+    *largest_mass = as_ratio(largest->worst);
+    *largest_value = as_ratio(largest->largest);
     return st;
 }
 
@@ -87,13 +109,25 @@ static struct matrices as_words(struct device_buffer buffer)
 
 static enum status hash_answers(const struct oracle *o, uint64_t *hash)
 {
-    const struct device_buffer answers[] = {o->exact_value, o->value, o->mass};
+    const struct device_buffer answers[] = {o->exact_value, o->value, o->mass, o->exact_mass};
     struct finding findings[SLOT_COUNT];
     enum status st = clear_findings(o);
-    for (int i = 0; i < 3 && !st; i++)
+    for (int i = 0; i < 4 && !st; i++)
         st = oracle_fingerprint(o->kernels, as_words(answers[i]), slot_address(o, SLOT_HASH));
     if (!st) st = read_findings(o, findings, SLOT_COUNT);
     if (!st) *hash = findings[SLOT_HASH].hash;
+    return st;
+}
+
+/* What an epilogue reads must be the same after every judged call. */
+static enum status hash_sources(const struct oracle *o, int set, uint64_t *hash)
+{
+    struct finding findings[SLOT_COUNT];
+    enum status st = clear_findings(o);
+    if (!st)
+        st = oracle_fingerprint(o->kernels, workload_read_only(o->work, set), slot_address(o, SLOT_SOURCE));
+    if (!st) st = read_findings(o, findings, SLOT_COUNT);
+    if (!st) *hash = findings[SLOT_SOURCE].hash;
     return st;
 }
 
@@ -102,12 +136,18 @@ enum status oracle_compute(struct oracle *oracle)
     struct device_buffer partial = {0};
     double mass = 0, exact_mass = 0, exact_value = 0;
     enum status st = device_allocate(&partial, (size_t)oracle->plan.partial_bytes);
-    /* The exact test needs no masses, so the random test may overwrite them. */
+    /* Mostly the exact test needs no masses; then the random test may overwrite them. */
     if (!st)
-        st = compute_set(oracle, WORKLOAD_EXACT, oracle->exact_value, partial, &exact_mass, &exact_value);
-    if (!st) st = compute_set(oracle, 0, oracle->value, partial, &mass, &oracle->largest_value);
+        st = compute_set(oracle, WORKLOAD_EXACT, oracle->exact_value,
+                         oracle->plan.exact_masses ? oracle->exact_mass : oracle->mass, partial, &exact_mass,
+                         &exact_value);
+    if (!st) st = compute_set(oracle, 0, oracle->value, oracle->mass, partial, &mass, &oracle->largest_value);
     device_free(&partial);
     oracle->exact_holds = exact_mass < oracle->work->exact.limit;
+    if (!st && oracle->work->problem.epilogue) {
+        st = hash_sources(oracle, 0, &oracle->source_hash);
+        if (!st) st = hash_sources(oracle, WORKLOAD_EXACT, &oracle->exact_source_hash);
+    }
     return st ? st : hash_answers(oracle, &oracle->answers_hash);
 }
 
@@ -121,6 +161,7 @@ enum status oracle_open(const struct workload *work, uint64_t seed, int64_t room
     if (!st) st = device_allocate(&o.exact_value, elements * sizeof(double));
     if (!st) st = device_allocate(&o.value, elements * sizeof(double));
     if (!st) st = device_allocate(&o.mass, elements * sizeof(float));
+    if (!st && o.plan.exact_masses) st = device_allocate(&o.exact_mass, elements * sizeof(float));
     if (!st) st = oracle_compute(&o);
     if (st) oracle_close(&o);
     else *oracle = o;
@@ -132,11 +173,13 @@ void oracle_close(struct oracle *oracle)
     device_free(&oracle->exact_value);
     device_free(&oracle->value);
     device_free(&oracle->mass);
+    device_free(&oracle->exact_mass);
     device_free(&oracle->findings);
     *oracle = (struct oracle){0};
 }
 
-/* Makes one judged call into a set whose C is poison, and checks the memory around C. */
+/* Makes one judged call into a set whose C is poison, and checks the memory around C and what is only read.
+ */
 static enum status call_over_poison(struct oracle *o, const struct kernel *kernel, int set, unsigned poison)
 {
     double alpha, beta;
@@ -147,6 +190,8 @@ static enum status call_over_poison(struct oracle *o, const struct kernel *kerne
     if (!st)
         st = oracle_untouched(o->kernels, workload_c(o->work, set), workload_guard(o->work),
                               workload_poison_word(o->work, poison), slot_address(o, SLOT_GUARDS));
+    if (!st && o->work->problem.epilogue)
+        st = oracle_fingerprint(o->kernels, workload_read_only(o->work, set), slot_address(o, SLOT_SOURCE));
     return st;
 }
 
@@ -156,8 +201,8 @@ static enum status compare_values(struct oracle *o, int set)
     struct error_bound bound = oracle_bound(&o->work->problem);
     struct compare_args args = {.c = workload_c(o->work, set),
                                 .value = device_double(exact ? o->exact_value : o->value),
-                                .mass = exact ? NULL : (const float *)(uintptr_t)o->mass.address,
-                                .slope = bound.slope,
+                                .mass = (const float *)(uintptr_t)(exact ? o->exact_mass : o->mass).address,
+                                .slope = exact ? bound.activation : bound.slope,
                                 .rounding = bound.rounding,
                                 .finding = slot_address(o, SLOT_VALUES)};
     enum status st = OK;
@@ -222,6 +267,13 @@ static enum status conclude(const struct oracle *o, int set, const struct findin
     if (findings[SLOT_GUARDS].wrong) {
         j->right = false;
         describe_guard(o, &findings[SLOT_GUARDS], j->detail);
+        return OK;
+    }
+    const uint64_t source_hash = set == WORKLOAD_EXACT ? o->exact_source_hash : o->source_hash;
+    if (o->work->problem.epilogue && findings[SLOT_SOURCE].hash != source_hash) {
+        j->right = false;
+        snprintf(j->detail, OUTCOME_DETAIL_MAX, "%s was written, which is only read",
+                 o->work->layout.source ? "the C of a product out of place, or its bias," : "the bias");
     }
     return OK;
 }
@@ -298,7 +350,7 @@ enum status oracle_recheck(struct oracle *oracle, const struct kernel *kernel,
 {
     struct judgement j = *judgement;
     *same = true;
-    if (oracle->work->problem.beta != 0) {
+    if (workload_feeds_back(oracle->work)) {
         enum status st = judge_again(oracle, kernel, 0, &j, same);
         *same = *same && j.right;
         return st;

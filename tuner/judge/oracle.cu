@@ -6,6 +6,7 @@
  *   fill         elements from a seed
  *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 per block, splits of K over the grid's y
  *   finish       adds the splits, applies alpha and beta
+ *   epilogue     adds the bias, applies the activation
  *   compare      |c - value| against its bound, and against |A||B| and the largest value
  *   fingerprint  a hash of all elements
  *   untouched    guard bands and padding still hold the poison
@@ -184,6 +185,44 @@ extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p
         p.value[p.piece.offset + at] = value;
         p.mass[p.piece.offset + at] = rounded;
         keep_largest(mine.worst, rounded);
+        if (is_finite(value)) keep_largest(mine.largest, (float)fabs(value));
+    });
+    atomicMax(p.largest_mass, mine.worst);
+    atomicMax(p.largest_value, mine.largest);
+}
+
+namespace
+{
+
+/* NaN and infinity pass as the formulas say: GELU of minus infinity is NaN. */
+__device__ double activated(int activation, double x)
+{
+    const double root = 0.79788456080286535588; /* sqrt(2 / pi) */
+    if (activation == ORACLE_ACTIVATION_RELU) return x < 0 ? 0 : x;
+    if (activation == ORACLE_ACTIVATION_GELU) return x / (1 + exp(-2 * root * (x + 0.044715 * x * x * x)));
+    return x;
+}
+
+} // namespace
+
+extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args p)
+{
+    struct finding mine = {};
+    each_element(p.piece.items, p.piece.rows, p.cols, [&](long long z, long long r, long long col) {
+        long long at = p.piece.offset + (z * p.piece.rows + r) * p.cols + col;
+        double x = p.value[at], mass = p.mass[at];
+        if (p.bias_is != ORACLE_BIAS_NONE) {
+            long long which = p.bias_is == ORACLE_BIAS_ROW ? p.piece.row + r : col;
+            double bias = p.bias[(p.piece.item + z) * p.stride_bias + which];
+            x += bias;
+            mass += fabs(bias);
+        }
+        float rounded = (float)(mass * 1.0000002); /* never below mass */
+        keep_largest(mine.worst, rounded);
+        double value = activated(p.activation, x);
+        p.value[at] = value;
+        /* A finite answer to an infinite x, as ReLU has, must be met as exactly as any. */
+        p.mass[at] = !is_finite(x) ? 0 : p.mass_of_x ? (float)(fabs(x) * 1.0000002) : rounded;
         if (is_finite(value)) keep_largest(mine.largest, (float)fabs(value));
     });
     atomicMax(p.largest_mass, mine.worst);

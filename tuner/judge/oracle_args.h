@@ -14,6 +14,10 @@ typedef unsigned long long oracle_u64;
 /* Element types, with the values of enum element (gemm_type.h). */
 enum { ORACLE_F32, ORACLE_F16, ORACLE_BF16 };
 
+/* With the values of enum epilogue_bias and enum epilogue_activation (epilogue.h). */
+enum { ORACLE_BIAS_NONE, ORACLE_BIAS_COLUMN, ORACLE_BIAS_ROW };
+enum { ORACLE_ACTIVATION_NONE, ORACLE_ACTIVATION_RELU, ORACLE_ACTIVATION_GELU };
+
 /* A batch of row-major matrices in device memory, in elements. */
 struct matrices {
     void *data;
@@ -79,7 +83,8 @@ ORACLE_INLINE void oracle_store(int element, void *data, long long at, unsigned 
  * first one, so that overlapping batch items agree. */
 struct fill_rule {
     oracle_u64 seed;
-    int range;     /* integers in -range..range; 0: uniform in [-1, 1) */
+    int range;     /* integers in shift-range..shift+range; 0: uniform in [-1, 1) */
+    int shift;     /* of the integers */
     unsigned keep; /* elements whose hash is above this are 0; ~0u keeps all */
 };
 
@@ -97,7 +102,7 @@ ORACLE_INLINE float oracle_value(struct fill_rule rule, oracle_u64 offset)
     if ((unsigned)(bits & 0xffffffffu) > rule.keep) return 0.0f;
     if (rule.range > 0) {
         int values = 2 * rule.range + 1;
-        return (float)((int)((bits >> 40) % (oracle_u64)values) - rule.range);
+        return (float)((int)((bits >> 40) % (oracle_u64)values) - rule.range + rule.shift);
     }
     return (float)((int)(bits >> 40) - (1 << 23)) * (1.0f / (1 << 23)); /* 24 bits: exact */
 }
@@ -126,6 +131,19 @@ struct reference_args {
     int splits;
     long long k_per_split; /* multiple of 16 */
     double alpha, beta;
+};
+
+/* What follows the product: value = activation(value + bias), for the answers of a piece. */
+struct epilogue_args {
+    struct piece piece;
+    long long cols;
+    const float *bias; /* cols elements, or one for each row of C; not read without a bias */
+    int bias_is, activation;
+    long long stride_bias; /* elements between the biases of batch items */
+    double *value;
+    float *mass;   /* in and out; of the product and the bias */
+    int mass_of_x; /* the mass becomes the magnitude of what the activation is applied to */
+    unsigned *largest_mass, *largest_value; /* out: as in reference_args */
 };
 
 /* All zero: nothing found. */

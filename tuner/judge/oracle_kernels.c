@@ -60,8 +60,9 @@ enum status oracle_kernels_load(struct device *device, const char *cache, enum g
     const struct {
         const char *name;
         CUfunction *function;
-    } entries[] = {{"fill", &k.fill},       {"reference", &k.reference},     {"finish", &k.finish},
-                   {"compare", &k.compare}, {"fingerprint", &k.fingerprint}, {"untouched", &k.untouched}};
+    } entries[] = {{"fill", &k.fill},          {"reference", &k.reference}, {"finish", &k.finish},
+                   {"epilogue", &k.epilogue},  {"compare", &k.compare},     {"fingerprint", &k.fingerprint},
+                   {"untouched", &k.untouched}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries && !st; i++)
         st = oracle_module_entry(k.module, entries[i].name, entries[i].function);
     if (st) oracle_kernels_unload(&k);
@@ -119,6 +120,15 @@ enum status oracle_reference(const struct oracle_kernels *kernels, const struct 
     if (st) return st;
     unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->c.cols);
     return oracle_launch(kernels->device, kernels->finish, grid, 1, 1, args, "finishing the reference");
+}
+
+enum status oracle_epilogue(const struct oracle_kernels *kernels, const struct epilogue_args *args)
+{
+    const struct piece *x = &args->piece;
+    if (x->items == 0 || x->rows == 0 || args->cols == 0) return OK;
+    unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->cols);
+    return oracle_launch(kernels->device, kernels->epilogue, grid, 1, 1, args,
+                         "applying the epilogue to the reference");
 }
 
 enum status oracle_compare(const struct oracle_kernels *kernels, const struct compare_args *args)

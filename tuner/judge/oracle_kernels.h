@@ -15,7 +15,7 @@ struct oracle_kernels {
     struct device *device;
     enum gemm_type type; /* whose elements they are compiled for */
     CUmodule module;
-    CUfunction fill, reference, finish, compare, fingerprint, untouched;
+    CUfunction fill, reference, finish, epilogue, compare, fingerprint, untouched;
 };
 
 /* cache: folder of compiled kernels. */
@@ -30,6 +30,9 @@ enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to
 /* Computes the answers of one piece by the kernels reference and finish. args->splits and k_per_split come
  * from the plan. */
 enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args);
+
+/* Turns the answers of a piece, as oracle_reference has left them, into those after the epilogue. */
+enum status oracle_epilogue(const struct oracle_kernels *kernels, const struct epilogue_args *args);
 
 enum status oracle_compare(const struct oracle_kernels *kernels, const struct compare_args *args);
 

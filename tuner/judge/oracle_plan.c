@@ -8,6 +8,7 @@ enum {
     DEPTH = 16,               /* k_per_split is a multiple of it */
     CHUNK_ELEMENTS = 1 << 26, /* partial sums of a piece: 1 GiB */
     ANSWER_BYTES = 2 * 8 + 4, /* two values and a mass per element */
+    MASS_BYTES = 4,
     PARTIAL_BYTES = sizeof(struct partial)
 };
 
@@ -24,12 +25,21 @@ static int64_t divide_up(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
+/* The largest |gelu'(x)| is 1.1290, at x = 1.47. Computed in FP32 with ex2.approx (relative error 2^-22) and
+ * rcp.approx (2^-23), the error of GELU is below 2^-21.5 |x| (test_oracle_plan.c). */
+static const double gelu_slope = 1.13, gelu_error = 0x1p-20;
+
 struct error_bound oracle_bound(const struct problem *problem)
 {
     const struct gemm_type_row *row = gemm_type_row(problem->type);
-    return (struct error_bound){.slope =
+    const bool gelu = epilogue_activation(problem->epilogue) == ACTIVATION_GELU;
+    struct error_bound bound = {.slope =
                                     4 * row->sum_roundoff * (double)problem->k + 2 * row->operand_roundoff,
-                                .rounding = row->c_roundoff};
+                                .rounding = row->c_roundoff,
+                                .activation = gelu ? gelu_error : 0};
+    if (problem->epilogue)
+        bound.slope = (gelu ? gelu_slope : 1) * (bound.slope + 3 * row->sum_roundoff) + bound.activation;
+    return bound;
 }
 
 static double small_whole(double x, double otherwise)
@@ -47,23 +57,33 @@ struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed
 {
     enum { RANGE_MAX = 32, RANGE_C = 8 };
     const struct gemm_type_row *row = gemm_type_row(problem->type);
+    const enum epilogue_activation activation = epilogue_activation(problem->epilogue);
+    const bool biased = epilogue_bias(problem->epilogue) != BIAS_NONE;
     struct exact_test t = {.alpha = small_whole(problem->alpha, 1),
                            .beta = small_whole(problem->beta, 1),
                            .limit = 1 / fmax(row->sum_roundoff, row->c_roundoff)};
-    /* |alpha| K r^2 + |beta| RANGE_C < limit, each term rounded separately */
-    double room = (t.limit - 1 - fabs(t.beta) * RANGE_C) / fmax(fabs(t.alpha), 1);
+    if (activation == ACTIVATION_GELU) t.limit = fmin(t.limit, 0.25 / gelu_error);
+    /* |alpha| K r^2 + |beta| RANGE_C + RANGE_C < limit, each term rounded separately */
+    double room = (t.limit - 1 - (fabs(t.beta) + biased) * RANGE_C) / fmax(fabs(t.alpha), 1);
     double each = room / (double)most(problem->k, 1);
     double widest = row->operand_roundoff > 0 ? fmin(1 / row->operand_roundoff, RANGE_MAX) : RANGE_MAX;
-    int range = (int)fmin(sqrt(each), widest);
+    /* Operands are in -range..range, or of one sign and up to twice the range. */
+    const int sides = activation == ACTIVATION_NONE ? 1 : 2;
+    int range = (int)fmin(sqrt(each), widest) / sides;
     uint32_t keep = UINT32_MAX;
     if (range < 1) { /* a K beyond the limit: most of A is zero, so that the sum of magnitudes stays far below
                         the limit */
         range = 1;
-        keep = (uint32_t)(each / 4 * (double)UINT32_MAX);
+        keep = (uint32_t)(fmin(each / 4 / (sides * sides), 1) * (double)UINT32_MAX);
     }
     t.a = rule(seed, 3, range, keep);
     t.b = rule(seed, 4, range, UINT32_MAX);
     t.c = rule(seed, 5, RANGE_C, UINT32_MAX);
+    t.bias = rule(seed, 7, RANGE_C, UINT32_MAX);
+    if (sides == 2) {
+        t.a.shift = t.alpha < 0 ? -range : range;
+        t.b.shift = range;
+    }
     return t;
 }
 
@@ -71,7 +91,8 @@ struct random_test oracle_random_test(uint64_t seed)
 {
     return (struct random_test){.a = rule(seed, 0, 0, UINT32_MAX),
                                 .b = rule(seed, 1, 0, UINT32_MAX),
-                                .c = rule(seed, 2, 0, UINT32_MAX)};
+                                .c = rule(seed, 2, 0, UINT32_MAX),
+                                .bias = rule(seed, 6, 0, UINT32_MAX)};
 }
 
 struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
@@ -162,16 +183,21 @@ static void plan_splits(const struct problem *p, const struct oracle_limits *lim
     plan->partial_bytes = largest * plan->splits * PARTIAL_BYTES;
 }
 
+static int answer_bytes(const struct oracle_plan *plan)
+{
+    return plan->exact_masses ? ANSWER_BYTES + MASS_BYTES : ANSWER_BYTES;
+}
+
 void oracle_plan(const struct problem *problem, const struct oracle_limits *limits, uint64_t seed,
                  struct oracle_plan *plan)
 {
     const struct problem *p = problem;
-    *plan = (struct oracle_plan){.rows_all = p->m * p->batch};
+    *plan = (struct oracle_plan){.rows_all = p->m * p->batch, .exact_masses = oracle_bound(p).activation > 0};
     if (p->m > 0 && p->n > 0) {
         double elements = (double)p->m * (double)p->n * (double)p->batch;
         int64_t scratch = most(CHUNK_ELEMENTS, p->n) * PARTIAL_BYTES;
         double room = (double)most(limits->bytes - scratch, limits->bytes / 2);
-        double affordable = fmin(room / ANSWER_BYTES, limits->products / (double)most(p->k, 1));
+        double affordable = fmin(room / answer_bytes(plan), limits->products / (double)most(p->k, 1));
         if (elements <= affordable && pieces_for_all(p) <= ORACLE_PIECES_MAX) plan_all(p, plan);
         else plan_sample(p, fmin(affordable, 16.0 * CHUNK_ELEMENTS), seed, plan);
     }
@@ -180,7 +206,7 @@ void oracle_plan(const struct problem *problem, const struct oracle_limits *limi
 
 int64_t oracle_answer_bytes(const struct oracle_plan *plan)
 {
-    return plan->elements * ANSWER_BYTES;
+    return plan->elements * answer_bytes(plan);
 }
 
 bool oracle_place(const struct oracle_plan *plan, int64_t n, uint64_t answer, int64_t *item, int64_t *row,

@@ -12,26 +12,33 @@
 #define ORACLE_PIECES_MAX  256
 #define ORACLE_SAMPLE_ROWS 64
 
-/* |c - ref| <= slope * g + rounding * |c| with g = |alpha| |A||B| + |beta||C|. slope = 4 u K + 2 v, where u
- * is the roundoff of a sum in the problem's type and v that of an operand. The reference is computed from the
- * operands as stored, so a kernel that does not round them is as right as one that does. */
+/* |c - ref| <= slope * g + rounding * |c| with g = |alpha| |A||B| + |beta||C| + |bias|. slope = 4 u K + 2 v,
+ * where u is the roundoff of a sum in the problem's type and v that of an operand. The reference is computed
+ * from the operands as stored, so a kernel that does not round them is as right as one that does.
+ *
+ * With an epilogue slope = L (4 u K + 2 v + 3 u) + activation: beta C, the sum with the bias and what the
+ * activation is applied to are rounded even where K is 0; L is the activation's steepest slope; activation is
+ * its own error, relative to its argument. */
 struct error_bound {
-    double slope, rounding;
+    double slope, rounding, activation;
 };
 struct error_bound oracle_bound(const struct problem *problem);
 
 /* The exact test uses integers so small that operands are not rounded, and that every partial sum in any
  * order is below `limit` and therefore exact: 2^24 where C and its sums are FP32. alpha and beta are the
- * problem's if they are small integers; otherwise they are 1. */
+ * problem's if they are small integers; otherwise they are 1.
+ *
+ * Before an activation the products are not negative, so that it hides none of them. GELU is not exact: its
+ * limit is 2^18, below which its allowed error is less than 1/2. */
 struct exact_test {
     double alpha, beta, limit;
-    struct fill_rule a, b, c;
+    struct fill_rule a, b, c, bias;
 };
 struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed);
 
 /* Operands of the test with random data, uniform in [-1, 1). */
 struct random_test {
-    struct fill_rule a, b, c;
+    struct fill_rule a, b, c, bias;
 };
 struct random_test oracle_random_test(uint64_t seed);
 
@@ -45,6 +52,7 @@ struct oracle_plan {
     int splits;             /* of K */
     int64_t k_per_split;
     int64_t partial_bytes; /* scratch, for the largest piece */
+    bool exact_masses;     /* the exact test has masses, too: what an activation that is not exact is given */
 };
 
 /* Limits on the cost of the reference. */

@@ -13,6 +13,13 @@ static int64_t padded(int64_t x, enum padding padding)
     return padding == PADDING_FOUR ? (x + 3) / 4 * 4 + 8 : x + 3;
 }
 
+/* 0 without a bias. */
+static int64_t padded_bias(const struct problem *p, enum padding padding)
+{
+    const int64_t length = problem_bias_length(p);
+    return length > 0 ? padded(length, padding) : 0;
+}
+
 static struct problem make(const struct problem *tuned, int64_t m, int64_t n, int64_t k, int64_t batch,
                            enum padding padding)
 {
@@ -28,6 +35,9 @@ static struct problem make(const struct problem *tuned, int64_t m, int64_t n, in
     p.stride_a = padded(problem_rows_a(&p) * p.lda, padding);
     p.stride_b = padded(problem_rows_b(&p) * p.ldb, padding);
     p.stride_c = padded(m * p.ldc, padding);
+    p.epilogue = tuned->epilogue;
+    /* Without padding the items share a bias. */
+    if (batch > 1 && padding != PADDING_NONE) p.stride_bias = padded_bias(&p, padding);
     return p;
 }
 

@@ -17,13 +17,22 @@ struct workload_layout workload_layout(const struct problem *problem, bool cold,
     const struct problem *p = problem;
     const struct gemm_type_row *row = gemm_type_row(p->type);
     int64_t a = words_of(problem_span_a(p), row->a), b = words_of(problem_span_b(p), row->b),
-            c = words_of(problem_span_c(p), row->c);
+            c = words_of(problem_span_c(p), row->c), bias = words_of(problem_span_bias(p), row->c),
+            source = epilogue_out_of_place(p->epilogue) ? c : 0;
     struct workload_layout l = {.a = WORKLOAD_GUARD};
     l.b = l.a + round_up(a, LINE) + WORKLOAD_GUARD;
     l.c = l.b + round_up(b, LINE) + WORKLOAD_GUARD;
+    if (source > 0) {
+        l.source = l.c;
+        l.c = l.source + round_up(source, LINE) + WORKLOAD_GUARD;
+    }
+    if (bias > 0) {
+        l.bias = l.c;
+        l.c = l.bias + round_up(bias, LINE) + WORKLOAD_GUARD;
+    }
     l.set_words = l.c + round_up(c, LINE) + WORKLOAD_GUARD;
 
-    int64_t wanted = 1, bytes = 4 * (a + b + c);
+    int64_t wanted = 1, bytes = 4 * (a + b + c + source + bias);
     if (cold) wanted = bytes > 0 ? 2 * l2_bytes / bytes + (2 * l2_bytes % bytes != 0) : 2;
     if (cold && wanted < 2) wanted = 2;
     if (wanted > WORKLOAD_SETS_MAX) wanted = WORKLOAD_SETS_MAX;
@@ -64,10 +73,13 @@ static CUdeviceptr set_address(const struct workload *work, int set)
 
 struct operands workload_operands(const struct workload *work, int set)
 {
+    const struct workload_layout *l = &work->layout;
     CUdeviceptr base = set_address(work, set);
-    return (struct operands){.a = base + (CUdeviceptr)(4 * work->layout.a),
-                             .b = base + (CUdeviceptr)(4 * work->layout.b),
-                             .c = base + (CUdeviceptr)(4 * work->layout.c)};
+    return (struct operands){.a = base + (CUdeviceptr)(4 * l->a),
+                             .b = base + (CUdeviceptr)(4 * l->b),
+                             .c = base + (CUdeviceptr)(4 * l->c),
+                             .source = l->source ? base + (CUdeviceptr)(4 * l->source) : 0,
+                             .bias = l->bias ? base + (CUdeviceptr)(4 * l->bias) : 0};
 }
 
 static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t rows, int64_t cols,
@@ -103,6 +115,36 @@ struct matrices workload_c(const struct workload *work, int set)
                        p->batch, p->stride_c);
 }
 
+struct matrices workload_source(const struct workload *work, int set)
+{
+    struct matrices c = workload_c(work, set);
+    const CUdeviceptr source = workload_operands(work, set).source;
+    if (source) c.data = (void *)(uintptr_t)source;
+    return c;
+}
+
+struct matrices workload_bias(const struct workload *work, int set)
+{
+    const struct problem *p = &work->problem;
+    const CUdeviceptr bias = workload_operands(work, set).bias;
+    const int64_t length = problem_bias_length(p);
+    return matrices_at(bias, gemm_type_row(p->type)->c, bias ? 1 : 0, length, length,
+                       p->stride_bias ? p->batch : 1, p->stride_bias);
+}
+
+struct matrices workload_read_only(const struct workload *work, int set)
+{
+    const struct workload_layout *l = &work->layout;
+    const int64_t begin = l->source ? l->source : l->bias;
+    const int64_t words = begin ? l->c - WORKLOAD_GUARD - begin : 0;
+    return matrices_at(set_address(work, set) + (CUdeviceptr)(4 * begin), ELEMENT_F32, 1, words, words, 1, 0);
+}
+
+bool workload_feeds_back(const struct workload *work)
+{
+    return work->problem.beta != 0 && !work->layout.source;
+}
+
 void workload_scalars(const struct workload *work, int set, double *alpha, double *beta)
 {
     bool exact = set == WORKLOAD_EXACT;
@@ -120,7 +162,8 @@ static enum status fill_set(const struct workload *work, int set)
                                   "clearing the operands");
     if (!st) st = oracle_fill(k, workload_a(work, set), exact ? work->exact.a : work->random.a);
     if (!st) st = oracle_fill(k, workload_b(work, set), exact ? work->exact.b : work->random.b);
-    if (!st) st = oracle_fill(k, workload_c(work, set), exact ? work->exact.c : work->random.c);
+    if (!st) st = oracle_fill(k, workload_source(work, set), exact ? work->exact.c : work->random.c);
+    if (!st) st = oracle_fill(k, workload_bias(work, set), exact ? work->exact.bias : work->random.bias);
     return st;
 }
 
@@ -154,7 +197,7 @@ enum status workload_poison(const struct workload *work, int set, unsigned poiso
     enum status st = device_check(cuda.MemsetD32Async(start, workload_poison_word(work, poison),
                                                       (size_t)words, work->kernels->device->stream),
                                   "poisoning C");
-    if (st || beta == 0) return st;
+    if (st || beta == 0 || work->layout.source) return st;
     return oracle_fill(work->kernels, workload_c(work, set),
                        set == WORKLOAD_EXACT ? work->exact.c : work->random.c);
 }

@@ -1,8 +1,10 @@
-/* workload.h — the operands of a problem on the device: sets of A, B and C with guard bands, from one seed.
+/* workload.h — the operands of a problem on the device: sets of A, B and C, and for an epilogue of the bias
+ * and the C that is only read, with guard bands, from one seed.
  *
  * All timed sets have the same data, so that one reference judges each of them; rotating over them keeps the
  * operands out of L2 (cache policy `cold`). One more set has the small integers of the exact test. Every
- * operand is surrounded by NaN, and so is the padding of A and B: an out-of-bounds read shows in the result.
+ * operand is surrounded by NaN, and so is the padding of all that is only read: an out-of-bounds read shows
+ * in the result.
  */
 #ifndef GT_WORKLOAD_H
 #define GT_WORKLOAD_H
@@ -20,9 +22,10 @@
 #define POISON_NAN    0x7fc0beefu
 #define POISON_NUMBER 0x4b1dbeefu
 
-/* Offsets in words of 4 bytes from the start of a set. */
+/* Offsets in words of 4 bytes from the start of a set; of source and bias 0 where the problem has none. C, or
+ * out of place D, is the last. */
 struct workload_layout {
-    int64_t a, b, c, set_words;
+    int64_t a, b, source, bias, c, set_words;
     int sets; /* timed sets; the exact one follows them */
 };
 
@@ -52,7 +55,15 @@ enum status workload_fill(const struct workload *work);
 struct operands workload_operands(const struct workload *work, int set);
 struct matrices workload_a(const struct workload *work, int set);
 struct matrices workload_b(const struct workload *work, int set);
-struct matrices workload_c(const struct workload *work, int set);
+struct matrices workload_c(const struct workload *work, int set);      /* as it is written */
+struct matrices workload_source(const struct workload *work, int set); /* C as it is read: mostly the same */
+struct matrices workload_bias(const struct workload *work, int set);   /* no rows without a bias */
+
+/* Source and bias of a set and what lies between them, as words. */
+struct matrices workload_read_only(const struct workload *work, int set);
+
+/* Whether a call changes what the next one reads: C, with a beta that is not 0. */
+bool workload_feeds_back(const struct workload *work);
 
 /* alpha and beta of a set: the problem's, or those of the exact test. */
 void workload_scalars(const struct workload *work, int set, double *alpha, double *beta);
@@ -64,8 +75,8 @@ int64_t workload_guard(const struct workload *work);
  * word. */
 unsigned workload_poison_word(const struct workload *work, unsigned poison);
 
-/* Before a judged call: fills C with poison, including guard bands and padding; if beta != 0, its elements
- * get the values used for the reference. */
+/* Before a judged call: fills C with poison, including guard bands and padding; if it is read, too (beta !=
+ * 0, not out of place), its elements get the values used for the reference. */
 enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta);
 
 #endif

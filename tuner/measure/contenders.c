@@ -6,7 +6,7 @@
 enum status contenders_open(struct trial_setup *setup, struct contenders *contenders)
 {
     char detail[RIVAL_DETAIL_MAX];
-    *contenders = (struct contenders){.setup = setup, .anchor_row = rival_anchor(setup->problem.type)};
+    *contenders = (struct contenders){.setup = setup, .anchor_row = rival_anchor(&setup->problem)};
     if (!contenders->anchor_row) return OK;
     enum status st =
         contenders->anchor_row->open(setup, contenders->anchor_row, &contenders->anchor_kernel, detail);
@@ -91,12 +91,15 @@ static enum status admit(struct contenders *contenders, const struct rival_row *
 enum status contenders_rival(struct contenders *contenders, const char *role, struct timed **timed,
                              const char **detail)
 {
-    const enum gemm_type needed = contenders->setup->problem.type;
-    const struct rival_row *row = rival_for(role, needed);
+    const struct problem *problem = &contenders->setup->problem;
+    const struct rival_row *row = rival_for(role, problem);
     if (!row && !rival_is_known(role)) return fail(E_INPUT, "there is no rival '%.40s'", role);
-    if (!row)
-        return fail(E_ABSENT, "there is no rival '%.40s' for problems of type %s", role,
-                    gemm_type_row(needed)->name);
+    if (!row) {
+        char epilogue[EPILOGUE_TEXT_MAX];
+        epilogue_format(problem->epilogue, epilogue);
+        return fail(E_ABSENT, "there is no rival '%.40s' for problems of type %s%s%s", role,
+                    gemm_type_row(problem->type)->name, epilogue[0] ? " with the epilogue " : "", epilogue);
+    }
     struct contending_rival *rival = &contenders->rival[row - rivals];
     enum status st = rival->asked ? rival->st : admit(contenders, row);
     if (st) return fail(st, "%s", rival->why);

@@ -26,7 +26,14 @@ enum {
 typedef struct lt_context *lt_handle;
 typedef struct lt_opaque *lt_object;
 enum { LT_SUCCESS = 0, LT_R_32F = 0, LT_OP_N = 0, LT_OP_T = 1 };
-enum { LT_DESC_TRANSA = 3, LT_DESC_TRANSB = 4 };
+enum {
+    LT_DESC_TRANSA = 3,
+    LT_DESC_TRANSB = 4,
+    LT_DESC_EPILOGUE = 7,
+    LT_DESC_BIAS_POINTER = 8,
+    LT_DESC_BIAS_BATCH_STRIDE = 10
+};
+enum { LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_STRIDE = 6 };
 enum {
     LT_PREFER_WORKSPACE = 1,
@@ -116,13 +123,22 @@ static void *address(CUdeviceptr pointer)
     return (void *)(uintptr_t)pointer;
 }
 
+static enum status point_to_bias(const struct lt_rival *r, CUdeviceptr bias)
+{
+    const void *pointer = address(bias);
+    return bias ? check(lt.DescSet(r->desc, LT_DESC_BIAS_POINTER, &pointer, sizeof pointer), "take the bias")
+                : OK;
+}
+
 static enum status lt_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     const struct lt_rival *r = opaque;
     float alpha_f = (float)alpha, beta_f = (float)beta;
-    void *c = address(operands->c);
+    void *d = address(operands->c), *c = operands->source ? address(operands->source) : d;
+    enum status st = point_to_bias(r, operands->bias); /* every set has its own */
+    if (st) return st;
     int result = lt.Matmul(r->handle, r->desc, &alpha_f, address(operands->b), r->a, address(operands->a),
-                           r->b, &beta_f, c, r->c, c, r->c, &r->algorithm, address(r->workspace.address),
+                           r->b, &beta_f, c, r->c, d, r->c, &r->algorithm, address(r->workspace.address),
                            r->workspace.bytes, r->device->stream);
     return result == LT_SUCCESS ? OK : check(result, "run the problem");
 }
@@ -158,12 +174,15 @@ static enum status describe(lt_object *layout, int64_t rows, int64_t columns, in
 }
 
 /* The largest power of two, up to 256, of which an operand's address in every set is a multiple. */
-static uint32_t alignment(const struct workload *work, int which)
+static uint32_t alignment(const struct workload *work, enum launch_operand which)
 {
     CUdeviceptr bits = 256;
     for (int set = WORKLOAD_EXACT; set < work->layout.sets; set++) {
         struct operands o = workload_operands(work, set);
-        bits |= which == 0 ? o.a : which == 1 ? o.b : o.c;
+        bits |= which == LAUNCH_A        ? o.a
+                : which == LAUNCH_B      ? o.b
+                : which == LAUNCH_SOURCE ? (o.source ? o.source : o.c)
+                                         : o.c;
     }
     return (uint32_t)(bits & (~bits + 1));
 }
@@ -171,7 +190,8 @@ static uint32_t alignment(const struct workload *work, int which)
 static enum status prefer(const struct lt_rival *r, const struct workload *work)
 {
     /* Its first operand is our B. */
-    const uint32_t a = alignment(work, 1), b = alignment(work, 0), c = alignment(work, 2);
+    const uint32_t a = alignment(work, LAUNCH_B), b = alignment(work, LAUNCH_A),
+                   c = alignment(work, LAUNCH_SOURCE), d = alignment(work, LAUNCH_C);
     const struct {
         int key;
         const void *value;
@@ -180,11 +200,31 @@ static enum status prefer(const struct lt_rival *r, const struct workload *work)
                {LT_PREFER_ALIGN_A, &a, sizeof a},
                {LT_PREFER_ALIGN_B, &b, sizeof b},
                {LT_PREFER_ALIGN_C, &c, sizeof c},
-               {LT_PREFER_ALIGN_D, &c, sizeof c}};
+               {LT_PREFER_ALIGN_D, &d, sizeof d}};
     enum status st = OK;
     for (size_t i = 0; i < sizeof all / sizeof *all && !st; i++)
         st = check(lt.PreferenceSet(r->preference, all[i].key, all[i].value, all[i].bytes),
                    "take a preference");
+    return st;
+}
+
+/* The columns of our C are the rows of cublasLt's. The bias is known before algorithms are asked for, because
+ * they depend on it. */
+static enum status set_epilogue(const struct lt_rival *r, const struct workload *work)
+{
+    const struct problem *p = &work->problem;
+    const enum epilogue_activation activation = epilogue_activation(p->epilogue);
+    uint32_t epilogue = activation == ACTIVATION_RELU   ? LT_EPILOGUE_RELU
+                        : activation == ACTIVATION_GELU ? LT_EPILOGUE_GELU
+                                                        : 0;
+    if (epilogue_bias(p->epilogue) == BIAS_COLUMN) epilogue |= LT_EPILOGUE_BIAS;
+    if (!epilogue) return OK; /* cublasLt's default */
+    enum status st =
+        check(lt.DescSet(r->desc, LT_DESC_EPILOGUE, &epilogue, sizeof epilogue), "take the epilogue");
+    if (!st) st = point_to_bias(r, workload_operands(work, 0).bias);
+    if (!st && p->stride_bias)
+        st = check(lt.DescSet(r->desc, LT_DESC_BIAS_BATCH_STRIDE, &p->stride_bias, sizeof p->stride_bias),
+                   "take the biases of a batch");
     return st;
 }
 
@@ -198,6 +238,7 @@ static enum status set_up(struct lt_rival *r, const struct trial_setup *setup, i
     if (!st) st = check(lt.DescCreate(&r->desc, compute, LT_R_32F), "describe the product");
     if (!st) st = check(lt.DescSet(r->desc, LT_DESC_TRANSA, &op_b, sizeof op_b), "take the first op");
     if (!st) st = check(lt.DescSet(r->desc, LT_DESC_TRANSB, &op_a, sizeof op_a), "take the second op");
+    if (!st) st = set_epilogue(r, &setup->work);
     if (!st) st = describe(&r->a, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
     if (!st) st = describe(&r->b, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
     if (!st) st = describe(&r->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
@@ -246,8 +287,15 @@ static enum status time_some(struct trial_setup *setup, struct kernel *kernel,
     return st;
 }
 
-/* The fastest entrant that is right. */
-static enum status choose(struct trial_setup *setup, struct kernel *kernel, char *detail)
+static void enter(struct lt_rival *r, const struct lt_answer *answers, int answer, int proposed, char *detail)
+{
+    r->algorithm = answers[answer].algorithm;
+    snprintf(detail, RIVAL_DETAIL_MAX, "answer %d of %d", answer + 1, proposed);
+}
+
+/* The fastest entrant that is right; or the first one, right or not: an anchor is judged by its user. */
+static enum status choose(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
+                          char *detail)
 {
     struct lt_rival *r = kernel->self;
     struct lt_answer answers[ANSWERS_MAX];
@@ -260,14 +308,17 @@ static enum status choose(struct trial_setup *setup, struct kernel *kernel, char
     for (int i = 0; i < proposed; i++)
         if (answers[i].state == LT_SUCCESS && answers[i].workspace_bytes <= r->workspace.bytes)
             entrants[count++] = (struct entrant){i, 0};
+    if (row->algorithm == RIVAL_ALGORITHM_FIRST && count > 0) {
+        enter(r, answers, entrants[0].answer, proposed, detail);
+        return OK;
+    }
     st = time_some(setup, kernel, answers, entrants, count, GLANCE_BLOCKS, MEASURE_BLOCK_US);
     if (!st)
         st = time_some(setup, kernel, answers, entrants, count < AGAIN ? count : AGAIN, AGAIN_BLOCKS,
                        AGAIN_BLOCK_US);
     for (int i = 0; i < count && !st && isfinite(entrants[i].time_us); i++) {
         struct judgement judgement;
-        r->algorithm = answers[entrants[i].answer].algorithm;
-        snprintf(detail, RIVAL_DETAIL_MAX, "answer %d of %d", entrants[i].answer + 1, proposed);
+        enter(r, answers, entrants[i].answer, proposed, detail);
         st = oracle_judge(&setup->oracle, kernel, &judgement);
         if (!st && judgement.right) return OK;
         if (!st) st = oracle_restore(&setup->oracle);
@@ -286,7 +337,7 @@ enum status rival_lt_open(struct trial_setup *setup, const struct rival_row *row
     r->device = setup->device;
     *kernel = (struct kernel){r, lt_launch, lt_close};
     st = set_up(r, setup, row->compute);
-    if (!st) st = choose(setup, kernel, detail);
+    if (!st) st = choose(setup, row, kernel, detail);
     if (st) kernel_close(kernel);
     return st;
 }

@@ -9,7 +9,7 @@
 #ifndef GT_RIVALS_H
 #define GT_RIVALS_H
 
-#include "gemm_type.h"
+#include "problem.h"
 #include "status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +24,7 @@ struct rival_row {
     const char *role;        /* "cublas" (the anchor), "lt", "autotune", "bf16x9": tune bench --rival */
     const char *what;        /* for use in sentences: "the best of cublasLt" */
     enum gemm_type delivers; /* it is a rival for the types that this satisfies */
+    uint32_t epilogues;      /* and for problems with these codes (epilogue.h): bit c for code c */
     int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for the rows that use them */
 
     /* Opens it for the setup's problem. detail: which algorithm of how many, or "". E_ABSENT: the library
@@ -38,12 +39,13 @@ extern const int rival_count;
 
 bool rival_is_known(const char *role); /* whether a type has a rival of this role */
 
-/* The row of this role for problems that need this type: the one that delivers it, else the first that
- * satisfies it; NULL if there is none. */
-const struct rival_row *rival_for(const char *role, enum gemm_type needed);
+/* The row of this role for the problem's type and epilogue: the one that delivers the type, else the first
+ * that satisfies it; NULL if there is none. */
+const struct rival_row *rival_for(const char *role, const struct problem *problem);
 
-/* The row that every winner of this type is raced against. */
-const struct rival_row *rival_anchor(enum gemm_type needed);
+/* The row that every winner for such a problem is raced against. NULL where no library fuses the epilogue: a
+ * bias by rows. */
+const struct rival_row *rival_anchor(const struct problem *problem);
 
 /* Version of cuBLAS, "13.1.0", and its file, without opening a device. E_ABSENT if there is none, with the
  * places that were searched. */

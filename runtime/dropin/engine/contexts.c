@@ -12,6 +12,7 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
 {
     struct context *c = self;
     (void)number;
+    c->epilogues |= UINT64_C(1) << problem->epilogue;
     c->listed = problem_set_add(&c->winners, problem_set_hash(problem));
     return c->listed;
 }
@@ -23,7 +24,9 @@ static void list_winners(struct context *c)
     for (size_t i = 0; i < c->store.set.count && c->listed; i++)
         add_problem(c, 0, &c->store.set.winners[i].base.problem);
     if (c->listed && c->store.db && db_problems_each(c->store.db, add_problem, c)) c->listed = false;
-    if (!c->listed) problem_set_free(&c->winners);
+    if (c->listed) return;
+    problem_set_free(&c->winners);
+    c->epilogues = UINT64_MAX;
 }
 
 static struct context *open_context(uint64_t id)

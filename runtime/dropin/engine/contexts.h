@@ -24,6 +24,7 @@ struct context {
     struct winner_store store;  /* under contexts_lock */
     bool listed;                /* `winners` is complete */
     struct problem_set winners; /* every problem that may have a winner; does not change any more */
+    uint64_t epilogues;         /* bit i: one of them has the epilogue of code i */
 
     pthread_mutex_t opening;   /* protects library; never held during a compilation */
     struct gt_handle *library; /* the kernels of this context; NULL: not opened yet */

@@ -16,7 +16,15 @@
 #define SAVE_EVERY_S 30.0
 
 /* Reasons that were logged for a route, one bit each. */
-enum { SAID_PASS = 1, SAID_TUNED = 2, SAID_MODE = 4, SAID_CAPTURED = 8, SAID_FAILED = 16, SAID_SHORT = 32 };
+enum {
+    SAID_PASS = 1,
+    SAID_TUNED = 2,
+    SAID_MODE = 4,
+    SAID_CAPTURED = 8,
+    SAID_FAILED = 16,
+    SAID_SHORT = 32,
+    SAID_SHARED = 64
+};
 
 static struct {
     bool on, log;
@@ -209,9 +217,21 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     route_give_up(route, launched, why);
     tell(asked, route, SAID_FAILED, NULL);
-    /* Part of C may be written; cuBLAS may still compute it if C is not read. */
+    /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
     *result = BLAS_EXECUTION_FAILED;
-    return !untouched && (scalars->on_device || scalars->adds);
+    return !untouched && !asked->source && (scalars->on_device || scalars->adds);
+}
+
+/* Of a call with an epilogue: its result is also read, as another operand. The operands are exchanged: see
+ * route.c. */
+static bool is_shared(const struct asked *asked, struct route *route)
+{
+    if (!asked->epilogue || !route->nameable) return false;
+    const struct places at = {(uintptr_t)asked->b, (uintptr_t)asked->a, (uintptr_t)asked->c,
+                              (uintptr_t)(asked->source ? asked->source : asked->c), (uintptr_t)asked->bias};
+    if (!overlap_find(&route->problem, &route->extents, &at)) return false;
+    tell(asked, route, SAID_SHARED, "its result shares memory with another operand");
+    return true;
 }
 
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
@@ -231,6 +251,7 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
     turn->stream = modes.stream;
     if (recorder_on()) turn->sample = recorder_begin(route, modes.stream);
     else if (settings.log) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
+    if (route_is_tuned(route) && is_shared(asked, route)) return false;
     if (route_is_due(route)) return run_tuned(asked, route, &modes, scalars, result);
     tell(asked, route, SAID_PASS, NULL);
     return false;

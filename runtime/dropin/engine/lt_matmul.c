@@ -3,6 +3,7 @@
  * logged or captured, the call passes without any query. */
 #include "lt_matmul.h"
 #include "dropin.h"
+#include "lt_epilogue.h"
 #include "memo.h"
 #include "tf32.h"
 #include "verdicts.h"
@@ -193,37 +194,37 @@ static struct form *candidate(const struct matmul *x, uint64_t place, struct for
     return NULL;
 }
 
+/* With the ops and the beta in `way`. Each bias may have a stride of 0, or its length. */
+static bool has_tuned(struct asked asked, int way)
+{
+    for (int strided = 0; strided <= (epilogue_bias(asked.epilogue) != BIAS_NONE && asked.batch > 1);
+         strided++) {
+        asked.stride_bias = strided ? asked.m : 0;
+        const struct route *route = route_of(&asked, way & 4);
+        if (route && route_is_tuned(route)) return true;
+    }
+    return false;
+}
+
 /* Called only for a call that could be answered, so that other calls' problems do not fill the table of
- * routes. Most layouts fit only one pair of ops. */
+ * routes. Most layouts fit only one pair of ops, and few epilogues have winners. */
 static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct asked asked)
 {
+    const uint64_t epilogues = route_epilogues(place);
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
     asked.last = NULL;
+    asked.source = NULL; /* it is not what the place is about */
     for (int way = 0; way < 2 * OPS; way++) {
         if (!fill_sizes(form, way & 1, way & 2, &asked)) continue;
-        const struct route *route = route_of(&asked, way & 4);
-        if (!route || !route_is_tuned(route)) continue;
-        atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
-        return;
+        for (asked.epilogue = 0; asked.epilogue < EPILOGUE_CODES; asked.epilogue++)
+            if ((epilogues >> asked.epilogue & 1) && epilogue_is_known(asked.epilogue) &&
+                has_tuned(asked, way)) {
+                atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
+                return;
+            }
     }
     if (spare) verdicts_add(&untuned, hash_at(form->entry.hash, place));
     else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
-}
-
-/* ---- attributes of a descriptor ---- */
-
-static int32_t get(const struct real_lt *real, lt_desc desc, int what)
-{
-    int32_t value = -1;
-    size_t written;
-    return real->DescGet(desc, what, &value, sizeof value, &written) ? -1 : value;
-}
-
-static bool is_null(const struct real_lt *real, lt_desc desc, int what)
-{
-    const void *pointer = NULL;
-    size_t written;
-    return real->DescGet(desc, what, &pointer, sizeof pointer, &written) || !pointer;
 }
 
 /* ---- calls that the real library would refuse ---- */
@@ -232,7 +233,7 @@ static bool is_null(const struct real_lt *real, lt_desc desc, int what)
 struct question {
     const struct matmul *matmul;
     const struct form *form;
-    int compute, pointer, ops;
+    int compute, pointer, ops, epilogue; /* values of cublasLt; ops: as an index */
 };
 
 static bool is_valid_handle(const struct matmul *x)
@@ -264,7 +265,7 @@ static bool is_valid_algorithm(const struct question *q)
              (uintptr_t)x->handle,
              q->form->entry.hash,
              x->workspace_bytes,
-             {q->compute, q->pointer, q->ops, 0}};
+             {q->compute, q->pointer, q->ops, q->epilogue}};
     _Static_assert(sizeof key == 64 + 3 * 8 + 4 * 4, "a key has no bytes that are nobody's");
     const uint64_t hash = memo_hash(&key, sizeof key);
     if (verdicts_hold(&accepted, hash)) return true;
@@ -283,24 +284,21 @@ static bool is_usual(const void *of)
     static const int pointers[] = {LT_DESC_A_SCALE_POINTER, LT_DESC_B_SCALE_POINTER, LT_DESC_C_SCALE_POINTER,
                                    LT_DESC_D_SCALE_POINTER, LT_DESC_AMAX_D_POINTER};
     const struct question *q = of;
-    const struct real_lt *real = q->matmul->real;
-    lt_desc desc = q->matmul->desc;
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-        if (!is_null(real, desc, pointers[i])) return false;
-    const int multiprocessors = get(real, desc, LT_DESC_SM_COUNT_TARGET); /* -1: an old version */
-    return multiprocessors <= 0 && get(real, desc, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
-           get(real, desc, LT_DESC_TRANSC) == BLAS_OP_N &&
-           get(real, desc, LT_DESC_FILL_MODE) == LT_FILL_FULL && is_valid_handle(q->matmul) &&
+        if (!lt_desc_is_null(q->matmul, pointers[i])) return false;
+    const int multiprocessors = lt_desc_get(q->matmul, LT_DESC_SM_COUNT_TARGET); /* -1: an old version */
+    return multiprocessors <= 0 && lt_desc_get(q->matmul, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
+           lt_desc_get(q->matmul, LT_DESC_TRANSC) == BLAS_OP_N &&
+           lt_desc_get(q->matmul, LT_DESC_FILL_MODE) == LT_FILL_FULL && is_valid_handle(q->matmul) &&
            is_valid_algorithm(q);
 }
 
-static struct refusal epilogue = {"cublasLtMatmul", "an epilogue follows (a bias, an activation)",
-                                  ATOMIC_FLAG_INIT};
 static struct refusal types = {
     "cublasLtMatmul", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
 static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are not supported",
                                      ATOMIC_FLAG_INIT};
-static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D differ", ATOMIC_FLAG_INIT};
+static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D have different layouts",
+                                 ATOMIC_FLAG_INIT};
 
 static bool is_complete(const struct matmul *x)
 {
@@ -317,26 +315,27 @@ static bool is_strict(int compute)
 static struct refusal *understand(const struct matmul *x, struct form *spare, struct asked *asked,
                                   struct question *q)
 {
-    const struct real_lt *real = x->real;
     if (!is_complete(x)) return &forms_other;
     const uint64_t place = route_place(asked);
     struct form *form = NULL;
     if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
         return &forms_other; /* the reason is not logged */
-    if (get(real, x->desc, LT_DESC_EPILOGUE) != LT_EPILOGUE_DEFAULT) return &epilogue;
-    q->compute = get(real, x->desc, LT_DESC_COMPUTE_TYPE);
+    q->epilogue = lt_desc_get(x, LT_DESC_EPILOGUE);
+    q->compute = lt_desc_get(x, LT_DESC_COMPUTE_TYPE);
     if (!is_strict(q->compute)) return &types;
-    q->pointer = get(real, x->desc, LT_DESC_POINTER_MODE);
-    const int op_a = get(real, x->desc, LT_DESC_TRANSA), op_b = get(real, x->desc, LT_DESC_TRANSB);
+    q->pointer = lt_desc_get(x, LT_DESC_POINTER_MODE);
+    const int op_a = lt_desc_get(x, LT_DESC_TRANSA), op_b = lt_desc_get(x, LT_DESC_TRANSB);
     if ((q->pointer != BLAS_HOST_SCALARS && q->pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) ||
         !is_op(op_b))
         return &forms_other;
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
     if (!form) form = candidate(x, place, spare);
-    if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked) || !same(x->layout_c, x->layout_d))
-        return &forms_other;
+    if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked)) return &forms_other;
+    if (!same(x->layout_c, x->layout_d)) return &other_c;
     /* If beta is 0, C is not read. */
-    if (x->c != x->d && (q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0)) return &other_c;
+    const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
+    struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, asked);
+    if (refusal) return refusal;
     q->form = form;
     asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
     asked->last = &form->last[q->ops];

@@ -19,7 +19,9 @@ uint64_t problem_set_hash(const struct problem *p)
                              p->batch,
                              many ? p->stride_a : 0,
                              many ? p->stride_b : 0,
-                             many ? p->stride_c : 0};
+                             many ? p->stride_c : 0,
+                             p->epilogue,
+                             many ? p->stride_bias : 0};
     const float scalars[] = {(float)p->alpha, (float)p->beta};
     const uint64_t hash = memo_hash(words, sizeof words) ^ 3 * memo_hash(scalars, sizeof scalars);
     return hash ? hash : 1;

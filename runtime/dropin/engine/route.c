@@ -23,12 +23,22 @@ static struct verdicts untuned; /* keys that the set of winners does not exclude
                                    for which there was no room as routes */
 static atomic_bool crowded;     /* there is only room for problems with a winner */
 
-_Static_assert(sizeof(struct route_key) == 11 * sizeof(int64_t) + 2 * sizeof(int32_t),
+_Static_assert(sizeof(struct route_key) == 12 * sizeof(int64_t) + 2 * sizeof(int32_t),
                "a key has no bytes that are nobody's");
 
 /* ---- the problem of a call ---- */
 
-enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4 };
+enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_EPILOGUE = 256 };
+
+static int32_t flags_of(const struct asked *x, bool adds)
+{
+    return x->op_a * FLAG_OP_A + x->op_b * FLAG_OP_B + adds * FLAG_ADDS + x->epilogue * FLAG_EPILOGUE;
+}
+
+static int64_t stride_bias_of(const struct asked *x)
+{
+    return x->batch > 1 ? x->stride_bias : 0;
+}
 
 static struct route_key make_key(const struct asked *x, bool adds, uint64_t context, int alignment)
 {
@@ -45,7 +55,8 @@ static struct route_key make_key(const struct asked *x, bool adds, uint64_t cont
         .stride_a = many ? x->stride_a : 0,
         .stride_b = many ? x->stride_b : 0,
         .stride_c = many ? x->stride_c : 0,
-        .flags = x->op_a * FLAG_OP_A + x->op_b * FLAG_OP_B + adds * FLAG_ADDS,
+        .stride_bias = stride_bias_of(x),
+        .flags = flags_of(x, adds),
         .alignment = alignment,
     };
 }
@@ -68,7 +79,9 @@ static bool describe(const struct route_key *k, struct problem *p)
                           .ldc = k->ldc,
                           .batch = k->batch,
                           .alpha = 1,
-                          .beta = k->flags & FLAG_ADDS ? 1 : 0};
+                          .beta = k->flags & FLAG_ADDS ? 1 : 0,
+                          .epilogue = k->flags / FLAG_EPILOGUE,
+                          .stride_bias = k->stride_bias};
     if (many) p->stride_a = k->stride_b, p->stride_b = k->stride_a, p->stride_c = k->stride_c;
     if (problem_check(p) || !problem_has_text(p)) return false;
     if (many) return true;
@@ -136,7 +149,10 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
     if (!r) return NULL;
     r->key = *key;
     r->nameable = describe(key, &r->problem);
-    if (r->nameable) problem_format(&r->problem, r->text);
+    if (r->nameable) {
+        r->extents = extents_of(&r->problem);
+        problem_format(&r->problem, r->text);
+    }
     decide(r, context);
     if (memo_room(&routes) <= (atomic_load(&r->state) == ROUTE_TUNED ? 0 : ROOM_FOR_TUNED(all))) {
         atomic_store_explicit(&crowded, true, memory_order_relaxed);
@@ -170,7 +186,8 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
 /* Alignment of the operands in bytes; 0: no kernel takes them. */
 static int alignment_of(const struct asked *asked)
 {
-    const uintptr_t bits = (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c;
+    const uintptr_t bits =
+        (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c | (uintptr_t)asked->source;
     return bits & 3 ? 0 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
 }
 
@@ -181,6 +198,12 @@ uint64_t route_place(const struct asked *asked)
     return context && contexts_get(context) ? 32 * context + (uint64_t)alignment : 0;
 }
 
+uint64_t route_epilogues(uint64_t place)
+{
+    const struct context *context = contexts_find(place / 32);
+    return context ? context->epilogues : 0;
+}
+
 struct route *route_of(const struct asked *asked, bool adds)
 {
     const int alignment = alignment_of(asked);
@@ -188,7 +211,7 @@ struct route *route_of(const struct asked *asked, bool adds)
     if (!context) return NULL;
     struct route *r = asked->last ? atomic_load_explicit(asked->last, memory_order_acquire) : NULL;
     if (r && r->key.context == context && r->key.alignment == alignment &&
-        !(r->key.flags & FLAG_ADDS) == !adds)
+        r->key.flags == flags_of(asked, adds) && r->key.stride_bias == stride_bias_of(asked))
         return r;
 
     const struct route_key key = make_key(asked, adds, context, alignment);

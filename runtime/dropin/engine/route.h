@@ -9,6 +9,7 @@
 #define GT_ROUTE_H
 
 #include "memo.h"
+#include "overlap.h"
 #include "tuned.h"
 
 #define ROUTE_SAMPLES 5
@@ -23,7 +24,8 @@ enum route_state {
 struct route_key {
     uint64_t context;                                                    /* contexts.h */
     int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c; /* column-major, as in the call */
-    int32_t flags;     /* 1: op_a, 2: op_b, 4: it adds to C */
+    int64_t stride_bias;
+    int32_t flags;     /* 1: op_a, 2: op_b, 4: it adds to C; 256 times the epilogue */
     int32_t alignment; /* bytes: 4, 8 or 16 */
 };
 
@@ -32,6 +34,7 @@ struct route {
     struct route_key key;
     struct problem
         problem; /* row-major; valid if nameable. beta 1 stands for any value but 0, alpha for any value */
+    struct extents extents; /* the same */
     char text[PROBLEM_TEXT_MAX];
     bool nameable;                     /* it has a text form, and there is something to compute */
     char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
@@ -66,6 +69,9 @@ struct route *route_of(const struct asked *asked, bool adds);
 
 /* Identifies what determines which problems have winners: context and alignment; 0: no answer is possible. */
 uint64_t route_place(const struct asked *asked);
+
+/* Bit i: winners may exist there, of some problems, with the epilogue of code i. */
+uint64_t route_epilogues(uint64_t place);
 
 /* The call goes to a tuned kernel, or may do so. */
 static inline bool route_is_tuned(const struct route *route)

@@ -36,7 +36,7 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
     const struct problem *p = wish->problem;
     struct gt_problem problem = public_problem(p);
     struct gt_plan_info info = gt_plan_info_make();
-    problem.flags = (wish->scalars_on_device ? GT_SCALARS_ON_DEVICE : 0) | (p->beta != 0 ? GT_ADDS_TO_C : 0);
+    problem.flags |= (wish->scalars_on_device ? GT_SCALARS_ON_DEVICE : 0) | (p->beta != 0 ? GT_ADDS_TO_C : 0);
     problem.alignment = wish->alignment;
     enum gt_status status = open_library(wish->context);
     if (status) return refused(status, "the library cannot be opened", why);
@@ -58,6 +58,8 @@ enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, 
                                bool *untouched, char why[TUNED_WHY_MAX])
 {
     struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
+    call.bias = asked->bias;
+    call.source = asked->source;
     call.workspace = asked->workspace;
     call.workspace_bytes = asked->workspace_bytes;
     call.flags = GT_AS_PLANNED; /* otherwise cuBLAS computes it */

@@ -7,11 +7,13 @@
  * fake_order.c. FAKE_GPU_FAIL="cuName=RESULT,cuOther=RESULT" makes entry points fail, or the process die of
  * signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_COMPUTES what fake_computes is at first.
  */
+#include "fake_epilogue.h"
 #include "fake_lock.h"
 #include "fake_stream.h"
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +250,13 @@ struct fake_module {
 };
 static struct fake_module *modules;
 
+/* Of a "cubin" of the fake compiler; a real one has a NUL before any text. */
+static unsigned epilogue_of(const char *image)
+{
+    const char *found = strstr(image, "-DEPILOGUE=");
+    return found ? (unsigned)atoi(found + strlen("-DEPILOGUE=")) : 0;
+}
+
 CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 {
     CUresult result = image ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
@@ -256,7 +265,7 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
     if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
     m->context = current;
     m->loaded = true;
-    for (int i = 0; i < 2; i++) m->functions[i] = (struct fake_function){m, i == 0};
+    for (int i = 0; i < 2; i++) m->functions[i] = (struct fake_function){m, i == 0, epilogue_of(image)};
     fake_lock(&lock);
     m->older = modules;
     modules = m;
@@ -354,12 +363,16 @@ static float term(const struct gemm_args *p, long long item, int i, int j, int f
     return (float)sum;
 }
 
-static void finish(const struct gemm_args *p, long long item, int i, int j, float sum)
+static void finish(const struct gemm_args *p, unsigned epilogue, long long item, int i, int j, float sum)
 {
     float alpha = p->alpha_device ? *p->alpha_device : p->alpha,
           beta = p->beta_device ? *p->beta_device : p->beta;
-    float *c = &p->c[item * p->stride_c + i * p->ldc + j];
-    *c = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * *c : 0);
+    const long long at = item * p->stride_c + i * p->ldc + j;
+    const float *old = epilogue ? p->source : p->c,
+                *bias = epilogue & FAKE_BIAS ? p->bias + item * p->stride_bias : NULL;
+    float x = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * old[at] : 0);
+    if (bias) x += bias[epilogue & FAKE_BIAS_ROW ? i : j];
+    p->c[at] = epilogue ? fake_activate((int)epilogue, (double)x) : x;
 }
 
 /* Where the parts of a cut k lie: behind the counters. */
@@ -369,7 +382,7 @@ static float *parts_of(const struct gemm_args *p)
 }
 
 /* As gemm_args.h says. With counters the last block to arrive adds the parts; there is no second kernel. */
-static void compute(const struct gemm_args *p, bool is_gemm, int items)
+static void compute(const struct gemm_args *p, bool is_gemm, unsigned epilogue, int items)
 {
     const bool finishes = !is_gemm || p->splits == 1 || p->counters > 0;
     for (int item = 0; item < items; item++)
@@ -384,7 +397,7 @@ static void compute(const struct gemm_args *p, bool is_gemm, int items)
                     if (is_gemm) *part = term(p, item, i, j, s * p->k_per_split, (s + 1) * p->k_per_split);
                     total += *part;
                 }
-                if (finishes) finish(p, item, i, j, total);
+                if (finishes) finish(p, epilogue, item, i, j, total);
             }
 }
 
@@ -413,7 +426,7 @@ CUresult fake_run(const struct fake_function *function, const struct fake_launch
         return CUDA_ERROR_INVALID_HANDLE;
     }
     if (p->counters > 0 && !counters_are_zero(p)) fake_dirty_counters++;
-    if (fake_computes) compute(p, launch->is_gemm, items);
+    if (fake_computes) compute(p, launch->is_gemm, function->epilogue, items);
     else if (launch->is_gemm) scribble(p, items);
     return CUDA_SUCCESS;
 }
@@ -428,15 +441,16 @@ static CUresult launch_kernel(CUfunction f, unsigned int grid_x, unsigned int gr
     CUresult result = fake_enqueue(stream, "cuLaunchKernel");
     if (fake_fail_at > 0 && --fake_fail_at == 0) result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result != CUDA_SUCCESS) return result;
-    const struct fake_launch launch = {
+    struct fake_launch launch = {
         .is_gemm = function->is_gemm,
         .captured = fake_is_captured(stream),
         .stream = stream,
         .grid = {grid_x, grid_y, grid_z},
         .threads = block_x,
         .smem_bytes = smem,
-        .args = *(const struct gemm_args *)parameters[0],
     };
+    memcpy(&launch.args, parameters[0],
+           function->epilogue ? sizeof launch.args : offsetof(struct gemm_args, source));
     pthread_mutex_lock(&lock);
     fake_launches[next_launch() % FAKE_LAUNCHES_MAX] = launch;
     pthread_mutex_unlock(&lock);

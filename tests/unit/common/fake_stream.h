@@ -39,7 +39,8 @@ void fake_start(void);
 
 struct fake_function {
     struct fake_module *module;
-    bool is_gemm; /* else gemm_reduce */
+    bool is_gemm;      /* else gemm_reduce */
+    unsigned epilogue; /* that it was compiled for, as the fake compiler writes it */
 };
 
 bool fake_is_loaded(const struct fake_function *function);

@@ -12,7 +12,7 @@ static inline enum status open_anchor(struct device *gpu, const struct problem *
     static struct trial_setup setup;
     char detail[RIVAL_DETAIL_MAX];
     setup = (struct trial_setup){.device = gpu, .problem = *problem};
-    const struct rival_row *row = rival_anchor(problem->type);
+    const struct rival_row *row = rival_anchor(problem);
     return row->open(&setup, row, kernel, detail);
 }
 

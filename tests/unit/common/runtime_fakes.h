@@ -44,7 +44,7 @@ static struct {
     struct fake_launch *launches;
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
     int *records, *waits, *overlaps, *dirty_counters, *stale_launches, *forbidden, *busy, *modules;
-    int *buffers, *allocations, *fail_at, *torn;
+    int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute;
     long long *bytes, *bytes_most;
     void (*join)(void *captured, void *other);
     void (*reset)(void *context);
@@ -59,6 +59,7 @@ static inline int fakes_setup(void **state)
     char path[160];
     setenv("GEMMTUNE_LIBCUDA", FAKE_GPU, 1);
     setenv("GEMMTUNE_LIBCUBLAS", FAKE_GPU, 1);
+    setenv("GEMMTUNE_LIBCUBLASLT", FAKE_GPU, 1);
     setenv("GEMMTUNE_LIBNVRTC", FAKE_NVRTC, 1);
     setenv("FAKE_CUBLAS_POOL", "1", 1);
     setenv("GEMMTUNE_DB", store_path, 1);
@@ -69,9 +70,10 @@ static inline int fakes_setup(void **state)
     mkdir(path, 0777);
     snprintf(path, sizeof path, "%s/kernels", store_folder);
     setenv("GEMMTUNE_CACHE", path, 1);
-    static const char *const none[] = {
-        "FAKE_GPU_FAIL", "FAKE_GPU_THREADS", "FAKE_GPU_SMEM",  "FAKE_GPU_VERSION", "FAKE_NVRTC_REFUSES",
-        "FAKE_NVRTC_MS", "FAKE_CUBLAS_FAIL", "GEMMTUNE_QUIET", "FAKE_GPU_MEMORY",  "FAKE_GPU_NO_POOLS"};
+    static const char *const none[] = {"FAKE_GPU_FAIL",     "FAKE_GPU_THREADS",   "FAKE_GPU_SMEM",
+                                       "FAKE_GPU_VERSION",  "FAKE_NVRTC_REFUSES", "FAKE_NVRTC_MS",
+                                       "FAKE_CUBLAS_FAIL",  "GEMMTUNE_QUIET",     "FAKE_GPU_MEMORY",
+                                       "FAKE_GPU_NO_POOLS", "FAKE_LT_FAIL",       "FAKE_LT_PROPOSES"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) unsetenv(none[i]);
     if (device_load()) return -1;
     void *gpu = dlopen(FAKE_GPU, RTLD_NOW), *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
@@ -98,7 +100,9 @@ static inline int fakes_setup(void **state)
                   {"fake_buffers", &fake.buffers},
                   {"fake_allocations", &fake.allocations},
                   {"fake_fail_at", &fake.fail_at},
-                  {"fake_torn", &fake.torn}};
+                  {"fake_torn", &fake.torn},
+                  {"fake_lt_calls", &fake.lt_calls},
+                  {"fake_lt_compute", &fake.lt_compute}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;

@@ -167,21 +167,22 @@ TEST(out_of_memory_names_the_sizes_and_is_survived)
     device_free(&buffer);
 }
 
-/* A cubin for the fake driver, which does not look into it. */
-static struct cache_entry fake_cubin(void)
+/* A cubin for the fake driver, which looks only for the epilogue in it. */
+static struct cache_entry fake_cubin(const struct problem *problem)
 {
-    char key[CACHE_KEY_TEXT];
+    char key[CACHE_KEY_TEXT], code[32];
     struct cache_entry entry;
     struct kernel_facts facts = {.registers = 32};
-    cache_key((const char *const[]){"fake"}, 1, key);
-    assert_ok(cache_store(folder, key, "\177ELF", 4, &facts, &entry));
+    const int length = snprintf(code, sizeof code, "-DEPILOGUE=%d", problem->epilogue);
+    cache_key((const char *const[]){code}, 1, key);
+    assert_ok(cache_store(folder, key, code, (size_t)length + 1, &facts, &entry));
     return entry;
 }
 
 static enum status load(const char *config_text, const struct problem *problem, struct kernel *kernel)
 {
     struct config config;
-    struct cache_entry cubin = fake_cubin();
+    struct cache_entry cubin = fake_cubin(problem);
     assert_ok(config_parse(config_text, &config));
     return kernel_load(&device, &config, problem, cubin.path, cubin.checksum, kernel);
 }
@@ -354,7 +355,7 @@ TEST(a_damaged_cubin_never_reaches_the_driver)
     struct problem p = problem_make(64, 64, 64);
     struct config config;
     struct kernel kernel;
-    struct cache_entry cubin = fake_cubin();
+    struct cache_entry cubin = fake_cubin(&p);
     assert_ok(config_parse(NAIVE, &config));
     assert_fails(kernel_load(&device, &config, &p, cubin.path, "00000000000000000000000000000000", &kernel),
                  E_INPUT, "damaged");

@@ -1,0 +1,66 @@
+#include "lt_epilogue.h"
+
+#include "epilogue.h"
+
+static struct refusal gradient = {"cublasLtMatmul", "its epilogue is a gradient", ATOMIC_FLAG_INIT};
+static struct refusal auxiliary = {"cublasLtMatmul", "its epilogue stores an auxiliary matrix for a gradient",
+                                   ATOMIC_FLAG_INIT};
+static struct refusal other = {"cublasLtMatmul", "its epilogue is none of a bias, ReLU and GELU",
+                               ATOMIC_FLAG_INIT};
+static struct refusal bias_type = {"cublasLtMatmul", "its bias is not FP32", ATOMIC_FLAG_INIT};
+static struct refusal bias_place = {
+    "cublasLtMatmul", "its bias is NULL, or its address is no multiple of 4 bytes", ATOMIC_FLAG_INIT};
+static struct refusal bias_stride = {
+    "cublasLtMatmul", "the biases of its batch are neither one for all nor one after the other",
+    ATOMIC_FLAG_INIT};
+static struct refusal no_c = {"cublasLtMatmul", "its matrix C is NULL", ATOMIC_FLAG_INIT};
+
+/* The type's default is that of D. */
+static struct refusal *read_bias(const struct matmul *x, struct asked *asked)
+{
+    const int type = lt_desc_get(x, LT_DESC_BIAS_DATA_TYPE);
+    size_t written;
+    if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &asked->bias, sizeof asked->bias, &written) ||
+        !asked->bias || (uintptr_t)asked->bias % sizeof(float))
+        return &bias_place;
+    if (type != -1 && type != BLAS_R_32F) return &bias_type;
+    if (asked->batch == 1) return NULL;
+    if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &asked->stride_bias, sizeof asked->stride_bias,
+                         &written) ||
+        (asked->stride_bias != 0 && asked->stride_bias != asked->m))
+        return &bias_stride;
+    return NULL;
+}
+
+static struct refusal *why_other(int value)
+{
+    if (value < 0) return &other;
+    return value & LT_EPILOGUE_GRADIENTS ? &gradient : value & LT_EPILOGUE_AUX ? &auxiliary : &other;
+}
+
+/* cublasLt's bias has a value for each row of column-major D, which is a column in row-major terms. */
+struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c, struct asked *asked)
+{
+    const bool bias = value != LT_EPILOGUE_DEFAULT && value & LT_EPILOGUE_BIAS,
+               out_of_place = reads_c && x->c != x->d;
+    enum epilogue_activation activation = ACTIVATION_NONE;
+    switch (value) {
+    case LT_EPILOGUE_DEFAULT:
+    case LT_EPILOGUE_BIAS:
+        break;
+    case LT_EPILOGUE_RELU:
+    case LT_EPILOGUE_RELU | LT_EPILOGUE_BIAS:
+        activation = ACTIVATION_RELU;
+        break;
+    case LT_EPILOGUE_GELU:
+    case LT_EPILOGUE_GELU | LT_EPILOGUE_BIAS:
+        activation = ACTIVATION_GELU;
+        break;
+    default:
+        return why_other(value);
+    }
+    if (out_of_place && !x->c) return &no_c;
+    asked->epilogue = epilogue_code(bias ? BIAS_COLUMN : BIAS_NONE, activation, out_of_place);
+    if (out_of_place) asked->source = x->c;
+    return bias ? read_bias(x, asked) : NULL;
+}

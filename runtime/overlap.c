@@ -1,0 +1,67 @@
+#include "overlap.h"
+
+struct extents extents_of(const struct problem *p)
+{
+    return (struct extents){
+        sizeof(float) * (uint64_t)problem_span_a(p), sizeof(float) * (uint64_t)problem_span_b(p),
+        sizeof(float) * (uint64_t)problem_span_c(p), sizeof(float) * (uint64_t)problem_span_bias(p)};
+}
+
+/* Equal rows at equal distances. */
+struct rows {
+    uint64_t at;               /* address */
+    int64_t count, length, ld; /* elements */
+};
+
+/* A batch without gaps is one matrix; of one with gaps only the first matrix is looked at. */
+static struct rows rows_of(uint64_t at, int64_t rows, int64_t columns, int64_t ld, int64_t batch,
+                           int64_t stride)
+{
+    struct rows r = {at, stride == rows * ld ? rows * batch : rows, columns, ld};
+    if (r.length == r.ld || r.count == 1)
+        r = (struct rows){at, 1, r.length == r.ld ? r.count * r.length : r.length, 0};
+    return r;
+}
+
+static int64_t floor_of(int64_t x, int64_t y)
+{
+    return x / y - (x % y < 0);
+}
+
+/* With the same ld, and no row longer than that: element (i, j) of x is element (p, q) of y if (i - p) ld +
+ * (j - q) is the distance of the two. */
+static bool share_by_ld(const struct rows *x, const struct rows *y, int64_t ld)
+{
+    const int64_t distance = (int64_t)(y->at - x->at) / (int64_t)sizeof(float);
+    int64_t most = floor_of(distance + y->length - 1, ld), least = -floor_of(x->length - 1 - distance, ld);
+    if (most > x->count - 1) most = x->count - 1;
+    if (least < 1 - y->count) least = 1 - y->count;
+    return least <= most;
+}
+
+static bool share(struct rows x, struct rows y)
+{
+    if (x.count == 0 || y.count == 0 || x.length == 0 || y.length == 0) return false;
+    const uint64_t x_bytes = sizeof(float) * (uint64_t)((x.count - 1) * x.ld + x.length),
+                   y_bytes = sizeof(float) * (uint64_t)((y.count - 1) * y.ld + y.length);
+    if (!ranges_meet(x.at, x_bytes, y.at, y_bytes)) return false;
+    const int64_t ld = x.ld ? x.ld : y.ld;
+    if (ld == 0) return true;
+    if (x.ld && y.ld) return x.ld == y.ld && share_by_ld(&x, &y, ld);
+    /* One is contiguous: it lies in a gap between the other's rows, or not. */
+    return x.length + y.length > ld || share_by_ld(&x, &y, ld);
+}
+
+const char *overlap_look(const struct problem *p, const struct places *at)
+{
+    const struct rows d = rows_of(at->c, p->m, p->n, p->ldc, p->batch, p->stride_c),
+                      c = rows_of(at->source, p->m, p->n, p->ldc, p->batch, p->stride_c);
+    if (share(d, rows_of(at->a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a)))
+        return "A";
+    if (share(d, rows_of(at->b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b)))
+        return "B";
+    if (share(d,
+              rows_of(at->bias, 1, problem_bias_length(p), problem_bias_length(p), p->batch, p->stride_bias)))
+        return "the bias";
+    return at->source != at->c && share(d, c) ? "C" : NULL;
+}

@@ -1,0 +1,203 @@
+/* fake_lt.c — the cublasLt functions that the runtime calls, on host memory, by the definition: column-major,
+ * sums in double. What is made counts among the driver's open resources. FAKE_LT_FAIL=STATUS: every product
+ * answers that. FAKE_LT_PROPOSES=0: there is no algorithm for anything.
+ */
+#include "fake_epilogue.h"
+#include "fake_stream.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
+enum { POINTER_MODE = 2, TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS_POINTER = 8, BIAS_BATCH_STRIDE = 10 };
+enum { BATCH_COUNT = 5, BATCH_STRIDE = 6 };
+enum { ALIGN_A = 5, ALIGN_D = 8 };
+
+_Atomic int fake_lt_calls, fake_lt_compute;
+
+/* A handle, a descriptor, a layout or a preference. */
+struct lt {
+    int compute;
+    uint64_t rows, columns;
+    int64_t ld, value[32];
+};
+
+struct answer {
+    uint64_t algorithm[8];
+    size_t workspace_bytes;
+    int state;
+    float waves;
+    int reserved[4];
+};
+
+int cublasLtCreate(struct lt **handle);
+int cublasLtDestroy(struct lt *handle);
+int cublasLtMatmulDescCreate(struct lt **desc, int compute, int scale);
+int cublasLtMatmulDescSetAttribute(struct lt *desc, int what, const void *value, size_t bytes);
+int cublasLtMatmulDescDestroy(struct lt *desc);
+int cublasLtMatrixLayoutCreate(struct lt **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
+int cublasLtMatrixLayoutSetAttribute(struct lt *layout, int what, const void *value, size_t bytes);
+int cublasLtMatrixLayoutDestroy(struct lt *layout);
+int cublasLtMatmulPreferenceCreate(struct lt **preference);
+int cublasLtMatmulPreferenceSetAttribute(struct lt *preference, int what, const void *value, size_t bytes);
+int cublasLtMatmulPreferenceDestroy(struct lt *preference);
+int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
+                                   struct lt *c, struct lt *d, struct lt *preference, int wanted,
+                                   struct answer *answers, int *count);
+int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const void *a, struct lt *of_a,
+                   const void *b, struct lt *of_b, const void *beta, const void *c, struct lt *of_c, void *d,
+                   struct lt *of_d, const uint64_t *algorithm, void *workspace, size_t workspace_bytes,
+                   void *stream);
+
+static int make(struct lt **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return NOT_INITIALIZED;
+    fake_count(&fake_open, 1);
+    return SUCCESS;
+}
+
+static int destroy(struct lt *object)
+{
+    free(object);
+    fake_count(&fake_open, -1);
+    return SUCCESS;
+}
+
+static int set(struct lt *object, int what, const void *value, size_t bytes)
+{
+    if (what < 0 || what >= 32 || bytes > 8) return INVALID_VALUE;
+    object->value[what] = 0;
+    memcpy(&object->value[what], value, bytes);
+    return SUCCESS;
+}
+
+int cublasLtCreate(struct lt **handle)
+{
+    *handle = NULL;
+    return SAFE_RESULT == CUDA_SUCCESS ? make(handle) : NOT_INITIALIZED;
+}
+
+int cublasLtDestroy(struct lt *handle)
+{
+    return SAFE_RESULT == CUDA_SUCCESS ? destroy(handle) : NOT_INITIALIZED;
+}
+
+int cublasLtMatmulDescCreate(struct lt **desc, int compute, int scale)
+{
+    const int result = scale ? INVALID_VALUE : make(desc);
+    if (!result) (*desc)->compute = compute;
+    if (!result) (*desc)->value[EPILOGUE] = 1;
+    return result;
+}
+
+int cublasLtMatmulDescSetAttribute(struct lt *desc, int what, const void *value, size_t bytes)
+{
+    return set(desc, what, value, bytes);
+}
+
+int cublasLtMatmulDescDestroy(struct lt *desc)
+{
+    return destroy(desc);
+}
+
+int cublasLtMatrixLayoutCreate(struct lt **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
+{
+    const int result = type || ld < 1 || (uint64_t)ld < rows ? INVALID_VALUE : make(layout);
+    if (result) return result;
+    (*layout)->rows = rows;
+    (*layout)->columns = columns;
+    (*layout)->ld = ld;
+    (*layout)->value[BATCH_COUNT] = 1;
+    return SUCCESS;
+}
+
+int cublasLtMatrixLayoutSetAttribute(struct lt *layout, int what, const void *value, size_t bytes)
+{
+    return set(layout, what, value, bytes);
+}
+
+int cublasLtMatrixLayoutDestroy(struct lt *layout)
+{
+    return destroy(layout);
+}
+
+int cublasLtMatmulPreferenceCreate(struct lt **preference)
+{
+    return make(preference);
+}
+
+int cublasLtMatmulPreferenceSetAttribute(struct lt *preference, int what, const void *value, size_t bytes)
+{
+    return set(preference, what, value, bytes);
+}
+
+int cublasLtMatmulPreferenceDestroy(struct lt *preference)
+{
+    return destroy(preference);
+}
+
+/* Its algorithm remembers the alignment that it was promised. */
+int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
+                                   struct lt *c, struct lt *d, struct lt *preference, int wanted,
+                                   struct answer *answers, int *count)
+{
+    const char *proposes = getenv("FAKE_LT_PROPOSES");
+    (void)desc, (void)a, (void)b, (void)c, (void)d;
+    if (!handle || wanted < 1) return INVALID_VALUE;
+    *count = 0;
+    if (proposes && proposes[0] == '0') return SUCCESS;
+    *answers = (struct answer){.algorithm = {(uint64_t)preference->value[ALIGN_A]}};
+    for (int key = ALIGN_A; key <= ALIGN_D; key++)
+        if (preference->value[key] != preference->value[ALIGN_A]) return INVALID_VALUE;
+    *count = 1;
+    return SUCCESS;
+}
+
+static const float *item_of(const void *matrix, const struct lt *layout, int64_t item)
+{
+    return (const float *)matrix + item * layout->value[BATCH_STRIDE];
+}
+
+/* Column-major D = op(A) op(B), with a bias of rows. */
+static void compute(const struct lt *desc, int64_t item, float alpha, const float *a, const struct lt *of_a,
+                    const float *b, const struct lt *of_b, float beta, const float *c, float *d,
+                    const struct lt *of_d)
+{
+    const float *bias = (const float *)(uintptr_t)desc->value[BIAS_POINTER];
+    const int epilogue = (int)desc->value[EPILOGUE];
+    const int code = (epilogue & 2 ? FAKE_RELU : 0) | (epilogue & 32 ? FAKE_GELU : 0);
+    const int64_t k = (int64_t)(desc->value[TRANSA] ? of_a->rows : of_a->columns);
+    for (int64_t j = 0; j < (int64_t)of_d->columns; j++)
+        for (int64_t i = 0; i < (int64_t)of_d->rows; i++) {
+            double sum = 0;
+            for (int64_t l = 0; l < k && alpha != 0; l++)
+                sum += (double)a[desc->value[TRANSA] ? l + i * of_a->ld : i + l * of_a->ld] *
+                       (double)b[desc->value[TRANSB] ? j + l * of_b->ld : l + j * of_b->ld];
+            double x = (double)alpha * sum + (beta != 0 ? (double)beta * (double)c[i + j * of_d->ld] : 0);
+            if (epilogue & 4) x += (double)bias[item * desc->value[BIAS_BATCH_STRIDE] + i];
+            d[i + j * of_d->ld] = fake_activate(code, x);
+        }
+}
+
+int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const void *a, struct lt *of_a,
+                   const void *b, struct lt *of_b, const void *beta, const void *c, struct lt *of_c, void *d,
+                   struct lt *of_d, const uint64_t *algorithm, void *workspace, size_t workspace_bytes,
+                   void *stream)
+{
+    const char *status = getenv("FAKE_LT_FAIL");
+    const uint64_t bits = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d;
+    const bool has_bias = desc->value[EPILOGUE] & 4;
+    if (!handle || !stream || workspace || workspace_bytes || of_c->ld != of_d->ld || !algorithm ||
+        bits % algorithm[0] || has_bias != (desc->value[BIAS_POINTER] != 0))
+        return INVALID_VALUE;
+    if (status) return atoi(status);
+    fake_count(&fake_lt_calls, 1);
+    atomic_store_explicit(&fake_lt_compute, desc->compute, memory_order_relaxed);
+    for (int64_t item = 0; item < of_d->value[BATCH_COUNT]; item++)
+        compute(desc, item, *(const float *)alpha, item_of(a, of_a, item), of_a, item_of(b, of_b, item), of_b,
+                *(const float *)beta, item_of(c, of_c, item), (float *)d + item * of_d->value[BATCH_STRIDE],
+                of_d);
+    return SUCCESS;
+}

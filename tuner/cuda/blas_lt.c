@@ -1,0 +1,171 @@
+#include "blas_lt.h"
+
+#include "epilogue.h"
+#include "library.h"
+
+struct blas_lt_api blas_lt;
+
+enum { LT_SUCCESS = 0, LT_R_32F = 0, LT_OP_N = 0, LT_OP_T = 1 };
+enum {
+    LT_DESC_POINTER_MODE = 2,
+    LT_DESC_TRANSA = 3,
+    LT_DESC_TRANSB = 4,
+    LT_DESC_EPILOGUE = 7,
+    LT_DESC_BIAS_POINTER = 8,
+    LT_DESC_BIAS_BATCH_STRIDE = 10
+};
+enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_STRIDE = 6 };
+enum { LT_PREFER_WORKSPACE = 1, LT_PREFER_ALIGN_A = 5, LT_PREFER_ALIGN_D = 8 };
+enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
+
+static const struct library_symbol entries[] = {
+    {"cublasLtCreate", &blas_lt.Create},
+    {"cublasLtDestroy", &blas_lt.Destroy},
+    {"cublasLtMatmulDescCreate", &blas_lt.DescCreate},
+    {"cublasLtMatmulDescSetAttribute", &blas_lt.DescSet},
+    {"cublasLtMatmulDescDestroy", &blas_lt.DescDestroy},
+    {"cublasLtMatrixLayoutCreate", &blas_lt.LayoutCreate},
+    {"cublasLtMatrixLayoutSetAttribute", &blas_lt.LayoutSet},
+    {"cublasLtMatrixLayoutDestroy", &blas_lt.LayoutDestroy},
+    {"cublasLtMatmulPreferenceCreate", &blas_lt.PreferenceCreate},
+    {"cublasLtMatmulPreferenceSetAttribute", &blas_lt.PreferenceSet},
+    {"cublasLtMatmulPreferenceDestroy", &blas_lt.PreferenceDestroy},
+    {"cublasLtMatmulAlgoGetHeuristic", &blas_lt.Heuristic},
+    {"cublasLtMatmul", &blas_lt.Matmul},
+};
+
+static enum status load(char version[16])
+{
+    char why[LIBRARY_WHY_MAX];
+    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+    const struct library_names library = {"GEMMTUNE_LIBCUBLASLT", names, 3, true};
+    void *handle = library_open(&library, why);
+    if (!handle) return fail(E_ABSENT, "no cublasLt (%s)", why);
+    const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
+    if (missing) return fail(E_ABSENT, "the cublasLt found lacks %s", missing);
+    version[0] = '-'; /* nobody asks for it; it is loaded */
+    version[1] = '\0';
+    return OK;
+}
+
+enum status blas_lt_load(void)
+{
+    static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
+    char version[16];
+    return library_load(&once, version);
+}
+
+/* A row-major matrix of rows x columns is the column-major one of columns x rows. */
+static int describe(blas_lt_object *layout, int64_t rows, int64_t columns, int64_t ld, int64_t batch,
+                    int64_t stride)
+{
+    const int32_t count = (int32_t)batch;
+    int result = blas_lt.LayoutCreate(layout, LT_R_32F, (uint64_t)columns, (uint64_t)rows, ld > 1 ? ld : 1);
+    if (result || batch == 1) return result;
+    result = blas_lt.LayoutSet(*layout, LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
+    return result ? result : blas_lt.LayoutSet(*layout, LT_LAYOUT_BATCH_STRIDE, &stride, sizeof stride);
+}
+
+/* cublasLt's bias has a value for each row of its column-major D: for each column of ours. */
+static uint32_t epilogue_of(int code)
+{
+    static const uint32_t activations[] = {
+        [ACTIVATION_NONE] = 0, [ACTIVATION_RELU] = LT_EPILOGUE_RELU, [ACTIVATION_GELU] = LT_EPILOGUE_GELU};
+    const uint32_t both =
+        activations[epilogue_activation(code)] | (epilogue_bias(code) != BIAS_NONE ? LT_EPILOGUE_BIAS : 0);
+    return both ? both : LT_EPILOGUE_DEFAULT;
+}
+
+/* All but where the bias is. */
+static int make_desc(const struct blas_lt_product *product, blas_lt_object *desc)
+{
+    const struct problem *p = &product->problem;
+    const int32_t op_a = p->trans_a ? LT_OP_T : LT_OP_N, op_b = p->trans_b ? LT_OP_T : LT_OP_N;
+    const uint32_t epilogue = epilogue_of(p->epilogue);
+    const int64_t stride = p->stride_bias;
+    int result = blas_lt.DescCreate(desc, product->compute, LT_R_32F);
+    if (!result) result = blas_lt.DescSet(*desc, LT_DESC_TRANSA, &op_b, sizeof op_b);
+    if (!result) result = blas_lt.DescSet(*desc, LT_DESC_TRANSB, &op_a, sizeof op_a);
+    if (!result) result = blas_lt.DescSet(*desc, LT_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    if (!result && stride) result = blas_lt.DescSet(*desc, LT_DESC_BIAS_BATCH_STRIDE, &stride, sizeof stride);
+    return result;
+}
+
+/* The first algorithm that it proposes for no workspace and this alignment. */
+static int ask(struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference, int alignment)
+{
+    const size_t none = 0;
+    const uint32_t bytes = (uint32_t)alignment;
+    struct blas_lt_answer answer = {.state = 0};
+    int count = 0, result = blas_lt.PreferenceSet(preference, LT_PREFER_WORKSPACE, &none, sizeof none);
+    for (int key = LT_PREFER_ALIGN_A; key <= LT_PREFER_ALIGN_D && !result; key++)
+        result = blas_lt.PreferenceSet(preference, key, &bytes, sizeof bytes);
+    if (!result)
+        result = blas_lt.Heuristic(product->handle, desc, product->a, product->b, product->c, product->c,
+                                   preference, 1, &answer, &count);
+    if (result) return result;
+    product->algorithm = answer.algorithm;
+    return count > 0 ? answer.state : BLAS_LT_NOT_SUPPORTED;
+}
+
+/* The bias of a call may be anywhere, so it is asked for one that is hardly aligned. */
+static int choose(struct blas_lt_product *product, int alignment)
+{
+    const void *somewhere = (const void *)sizeof(float); /* NOLINT: not read */
+    blas_lt_object desc = NULL, preference = NULL;
+    int result = make_desc(product, &desc);
+    if (!result && epilogue_bias(product->problem.epilogue) != BIAS_NONE)
+        result = blas_lt.DescSet(desc, LT_DESC_BIAS_POINTER, &somewhere, sizeof somewhere);
+    if (!result) result = blas_lt.PreferenceCreate(&preference);
+    if (!result) result = ask(product, desc, preference, alignment);
+    if (preference) blas_lt.PreferenceDestroy(preference);
+    if (desc) blas_lt.DescDestroy(desc);
+    return result;
+}
+
+enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
+                         const struct problem *problem, int compute, int alignment, int *status)
+{
+    const struct problem *p = problem;
+    *product = (struct blas_lt_product){.handle = handle, .problem = *problem, .compute = compute};
+    *status = LT_SUCCESS;
+    if (epilogue_bias(p->epilogue) == BIAS_ROW)
+        return fail(E_ABSENT, "cublasLt has no bias for the rows of row-major C");
+    if (p->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
+    *status = describe(&product->a, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    if (!*status)
+        *status = describe(&product->b, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    if (!*status) *status = describe(&product->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
+    if (!*status) *status = choose(product, alignment);
+    return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
+}
+
+void blas_lt_close(struct blas_lt_product *product)
+{
+    if (product->a) blas_lt.LayoutDestroy(product->a);
+    if (product->b) blas_lt.LayoutDestroy(product->b);
+    if (product->c) blas_lt.LayoutDestroy(product->c);
+    *product = (struct blas_lt_product){.handle = NULL};
+}
+
+static void *address(CUdeviceptr pointer)
+{
+    return (void *)(uintptr_t)pointer; /* NOLINT: a device address */
+}
+
+/* Two threads may want different biases, and the descriptor holds one: each call has its own. */
+int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call)
+{
+    const int32_t mode = call->scalars_on_device;
+    void *bias = address(call->bias);
+    blas_lt_object desc = NULL;
+    int result = make_desc(product, &desc);
+    if (!result) result = blas_lt.DescSet(desc, LT_DESC_POINTER_MODE, &mode, sizeof mode);
+    if (!result && bias) result = blas_lt.DescSet(desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
+    if (!result)
+        result = blas_lt.Matmul(product->handle, desc, call->alpha, address(call->b), product->a,
+                                address(call->a), product->b, call->beta, address(call->source), product->c,
+                                address(call->c), product->c, &product->algorithm, NULL, 0, call->stream);
+    if (desc) blas_lt.DescDestroy(desc);
+    return result;
+}

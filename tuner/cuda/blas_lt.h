@@ -1,0 +1,86 @@
+/* blas_lt.h — the few entry points of cublasLt that compute a product with an epilogue, opened at run time.
+ *
+ * Prototypes and values are written out, as in blas.h.
+ */
+#ifndef GT_BLAS_LT_H
+#define GT_BLAS_LT_H
+
+#include "problem.h"
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct blas_lt_context *blas_lt_handle;
+typedef struct blas_lt_opaque *blas_lt_object; /* a descriptor, a layout or a preference */
+
+struct blas_lt_algorithm {
+    uint64_t data[8];
+};
+
+struct blas_lt_answer {
+    struct blas_lt_algorithm algorithm;
+    size_t workspace_bytes;
+    int state; /* 0: usable */
+    float waves;
+    int reserved[4];
+};
+
+struct blas_lt_api {
+    int (*Create)(blas_lt_handle *);
+    int (*Destroy)(blas_lt_handle);
+    int (*DescCreate)(blas_lt_object *, int compute, int scale);
+    int (*DescSet)(blas_lt_object, int, const void *, size_t);
+    int (*DescDestroy)(blas_lt_object);
+    int (*LayoutCreate)(blas_lt_object *, int type, uint64_t rows, uint64_t columns, int64_t ld);
+    int (*LayoutSet)(blas_lt_object, int, const void *, size_t);
+    int (*LayoutDestroy)(blas_lt_object);
+    int (*PreferenceCreate)(blas_lt_object *);
+    int (*PreferenceSet)(blas_lt_object, int, const void *, size_t);
+    int (*PreferenceDestroy)(blas_lt_object);
+    int (*Heuristic)(blas_lt_handle, blas_lt_object desc, blas_lt_object a, blas_lt_object b,
+                     blas_lt_object c, blas_lt_object d, blas_lt_object preference, int wanted,
+                     struct blas_lt_answer *, int *count);
+    int (*Matmul)(blas_lt_handle, blas_lt_object desc, const void *alpha, const void *a, blas_lt_object,
+                  const void *b, blas_lt_object, const void *beta, const void *c, blas_lt_object, void *d,
+                  blas_lt_object, const struct blas_lt_algorithm *, void *workspace, size_t, CUstream);
+};
+
+extern struct blas_lt_api blas_lt; /* valid after blas_lt_load() answered OK */
+
+/* Open cublasLt: GEMMTUNE_LIBCUBLASLT, the toolkit this program was built with, then the usual names.
+ * Idempotent, from any thread. E_ABSENT if there is none, with the places that were searched. */
+enum status blas_lt_load(void);
+
+/* Values of blas_lt_product.compute, and statuses beside 0. */
+enum { BLAS_LT_COMPUTE_32F = 68, BLAS_LT_COMPUTE_32F_PEDANTIC = 69, BLAS_LT_COMPUTE_32F_FAST_TF32 = 77 };
+enum { BLAS_LT_ALLOC_FAILED = 3, BLAS_LT_NOT_SUPPORTED = 15 };
+
+/* A product by cublasLt. Objects of cublasLt are in host memory and outlive a context. */
+struct blas_lt_product {
+    blas_lt_handle handle;  /* the caller's */
+    blas_lt_object a, b, c; /* layouts. Operands are exchanged, as in blas.c: a is that of our B */
+    struct blas_lt_algorithm algorithm;
+    struct problem problem;
+    int compute;
+};
+
+/* Where a call's matrices and scalars are. */
+struct blas_lt_call {
+    CUdeviceptr a, b, c, source, bias; /* source: C that is read; bias 0: none */
+    const void *alpha, *beta;
+    bool scalars_on_device;
+    CUstream stream;
+};
+
+/* Make a product ready for addresses that are multiples of so many bytes, those of the bias of 4. *status:
+ * cublasLt's. E_ABSENT: it has no such epilogue, or nothing for the problem. Close it after an error, too. */
+enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
+                         const struct problem *problem, int compute, int alignment, int *status);
+
+/* Takes a zeroed struct. */
+void blas_lt_close(struct blas_lt_product *product);
+
+/* Enqueue it, without a workspace. From any thread. Returns cublasLt's status. */
+int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call);
+
+#endif
