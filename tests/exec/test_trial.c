@@ -1,6 +1,7 @@
 /* Trial, race blocks and verification on the host device; loading of kernels and cuBLAS is replaced by
  * players. */
 #include "contenders.h"
+#include "exec_problems.h"
 #include "host_device.h"
 #include "ladder.h"
 #include "players.h"
@@ -264,6 +265,12 @@ TEST(a_problem_that_does_not_fit_is_refused_with_the_sizes)
     assert_false(setup.ready);
     assert_ok(problem_parse("2147418112x1x1:lda=500000000", &p)); /* nearly 2^60 elements */
     assert_fails(trial_setup_prepare(&setup, &p, true, 1), E_GPU, "needs at least");
+    /* C is 480 MiB: two sets with a C each fit into 1.75 GiB, those with two do not. */
+    assert_ok(problem_parse("7680x16384x1:epilogue=out", &p));
+    assert_fails(trial_setup_prepare(&setup, &p, false, 1), E_GPU, "needs at least");
+    /* The same of biases. */
+    assert_ok(problem_parse("1x1x1:batch=30000:epilogue=bias:stride_bias=8000", &p));
+    assert_fails(trial_setup_prepare(&setup, &p, false, 1), E_GPU, "needs at least");
 }
 
 TEST(preparing_again_frees_what_the_former_problem_held)
@@ -343,13 +350,38 @@ TEST(without_cublas_there_is_no_anchor_and_no_error)
     contenders_close(&contenders);
 }
 
+TEST(a_fused_epilogue_is_raced_against_cublaslt_and_a_bias_by_rows_against_nobody)
+{
+    static struct contenders contenders;
+    struct timed *timed;
+    const char *detail;
+    rival_there = searcher_there = true;
+    prepare("17x9x5:epilogue=bias+gelu+out");
+    assert_ok(contenders_open(&setup, &contenders));
+    assert_true(contenders.has_anchor);
+    assert_string_equal(contenders.anchor_row->name, "cublasLt epilogue");
+    contenders_close(&contenders);
+    prepare("17x9x5:epilogue=rowbias+gelu");
+    assert_ok(contenders_open(&setup, &contenders));
+    assert_false(contenders.has_anchor);
+    assert_fails(contenders_rival(&contenders, "lt", &timed, &detail), E_ABSENT,
+                 "there is no rival 'lt' for problems of type sgemm with the epilogue rowbias+gelu");
+    contenders_close(&contenders);
+    rival_there = searcher_there = false;
+}
+
 /* ---- verification ---- */
 
 static struct verification verify(enum fault fault)
 {
     struct verification v;
     struct candidate candidate = make_candidate(1);
-    ladder_config(ladder_find("naive"), &candidate.config); /* legal for every problem */
+    ladder_config(ladder_find("naive"), &candidate.config); /* legal for every problem without epilogue */
+    if (setup.problem.epilogue)
+        assert_ok(
+            config_parse("simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "
+                         "UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
+                         &candidate.config));
     next.fault = fault;
     assert_ok(verify_run(&setup, &candidate, &v));
     assert_int_equal(open_kernels, 0);
@@ -373,6 +405,36 @@ TEST(a_winner_right_at_its_own_shape_only_is_found)
     assert_non_null(strstr(v.detail, "sgemm:nn:1x1x1"));
     assert_int_equal(verify(ALPHA_0_READS).verdict, VERDICT_WRONG);
     assert_int_equal(verify(BETA_IGNORED).verdict, VERDICT_WRONG);
+}
+
+TEST(a_winner_with_an_epilogue_is_verified_with_it)
+{
+    static const struct {
+        const char *problem;
+        enum fault fault;
+        const char *said;
+    } cases[] = {
+        /* The tuned problems have neither a batch nor NaN nor a source that is read. */
+        {"16x12x8:epilogue=bias+gelu+out", BIAS_OF_ITEM_0, ":batch=3"},
+        {"16x12x8:epilogue=bias+gelu+out", D_READ, ":beta="},
+        {"16x12x8:epilogue=relu", NAN_CLAMPED, "= 0, not "},
+        {"16x12x8:epilogue=rowbias", BETA_IGNORED, ":beta="},
+    };
+    const struct gpu before = device.gpu;
+    device.gpu = *exec_gpu();
+    prepare("16x12x8:epilogue=bias+gelu+out");
+    struct verification v = verify(NONE);
+    if (v.verdict != VERDICT_MEASURED || v.shapes < 100) fail_msg("%s", v.detail);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prepare(cases[i].problem);
+        next.fault = cases[i].fault;
+        struct outcome o = try(0);
+        if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", cases[i].problem, o.detail);
+        v = verify(cases[i].fault);
+        assert_int_equal(v.verdict, VERDICT_WRONG);
+        if (!strstr(v.detail, cases[i].said)) fail_msg("'%s' lacks '%s'", v.detail, cases[i].said);
+    }
+    device.gpu = before;
 }
 
 TEST(a_winner_whose_bits_change_is_found)
@@ -405,9 +467,11 @@ int main(void)
         cmocka_unit_test(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room),
         cmocka_unit_test(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again),
         cmocka_unit_test(without_cublas_there_is_no_anchor_and_no_error),
+        cmocka_unit_test(a_fused_epilogue_is_raced_against_cublaslt_and_a_bias_by_rows_against_nobody),
         cmocka_unit_test(a_right_winner_is_verified_on_dozens_of_cases),
         cmocka_unit_test(a_winner_right_at_its_own_shape_only_is_found),
         cmocka_unit_test(a_winner_whose_bits_change_is_found),
+        cmocka_unit_test(a_winner_with_an_epilogue_is_verified_with_it),
     };
     return cmocka_run_group_tests(tests, open_setup, close_setup);
 }

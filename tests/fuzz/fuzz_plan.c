@@ -33,6 +33,9 @@ const char *const fuzz_words[] = {" @ ",
                                   "1x2147418112x1",
                                   "1x1x2147418112",
                                   "46340x46340x46340",
+                                  ":epilogue=bias+gelu+out",
+                                  ":epilogue=rowbias+relu",
+                                  ":stride_bias=",
                                   "x",
                                   NULL};
 
@@ -65,7 +68,8 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
     PROMISE(plan.partial_bytes >= 0 && oracle_answer_bytes(&plan) >= 0, "%s: %lld bytes", text,
             (long long)plan.partial_bytes);
     const struct error_bound bound = oracle_bound(p);
-    PROMISE(isfinite(bound.slope) && (bound.slope > 0 || p->k == 0) && isfinite(bound.rounding),
+    PROMISE(isfinite(bound.slope) && (bound.slope > 0 || (p->k == 0 && !p->epilogue)) &&
+                isfinite(bound.rounding),
             "%s: a bound of %g", text, bound.slope);
     const struct exact_test exact = oracle_exact_test(p, 7);
     PROMISE(exact.a.range >= 1 && exact.b.range >= 1 && exact.c.range >= 0, "%s: nothing is exact", text);
@@ -74,14 +78,21 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
 /* Only where two sets fit is a layout asked for (trial_setup.c). */
 static void check_layout(const char *text, const struct problem *p)
 {
-    const int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p);
-    if (8.0 * ((double)a + (double)b + (double)c + 8.0 * WORKLOAD_GUARD) > (double)fuzz_gpu.memory_bytes)
+    const int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p),
+                  bias = problem_span_bias(p), source = epilogue_out_of_place(p->epilogue) ? c : 0;
+    if (8.0 * ((double)a + (double)b + (double)c + (double)source + (double)bias + 8.0 * WORKLOAD_GUARD) >
+        (double)fuzz_gpu.memory_bytes)
         return;
     for (int cold = 0; cold < 2; cold++) {
         const struct workload_layout l = workload_layout(p, cold, fuzz_gpu.l2_bytes, fuzz_gpu.memory_bytes);
         PROMISE(l.a >= WORKLOAD_GUARD && l.b >= l.a + a + WORKLOAD_GUARD && l.c >= l.b + b + WORKLOAD_GUARD &&
                     l.set_words >= l.c + c + WORKLOAD_GUARD,
                 "%s: operands overlap", text);
+        PROMISE(source == 0 || (l.source >= l.b + b + WORKLOAD_GUARD && l.c >= l.source + c + WORKLOAD_GUARD),
+                "%s: the C that is read overlaps", text);
+        PROMISE(bias == 0 || (l.bias >= l.source + source && l.bias >= l.b + b + WORKLOAD_GUARD &&
+                              l.c >= l.bias + bias + WORKLOAD_GUARD),
+                "%s: the bias overlaps", text);
         PROMISE(l.sets >= 1 || 8 * l.set_words > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
         PROMISE(4 * l.set_words * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
                 "%s: %d sets do not fit", text, l.sets);
@@ -103,6 +114,7 @@ static void check_config(const char *text, const struct config *config, const st
         char problem[PROBLEM_TEXT_MAX];
         problem_format(&cases[i].problem, problem);
         PROMISE(problem_check(&cases[i].problem) == OK, "%s: %s: %s", text, problem, status_text());
+        PROMISE(cases[i].problem.epilogue == p->epilogue, "%s: %s", text, problem);
         PROMISE(cases[i].problem.trans_a == p->trans_a && cases[i].problem.trans_b == p->trans_b, "%s: %s",
                 text, problem);
     }

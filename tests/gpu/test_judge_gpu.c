@@ -108,6 +108,30 @@ TEST(right_kernels_are_right_for_every_op_and_ragged_shapes)
         }
 }
 
+TEST(kernels_with_an_epilogue_are_right_for_every_op_and_ragged_shapes)
+{
+    static const char *const rests[] = {
+        "333x777x555:epilogue=bias",
+        "129x64x4097:alpha=-2:beta=3:epilogue=rowbias+relu+out",
+        "17x5x64:beta=0.5:epilogue=gelu",
+        "65x66x67:batch=3:lda=80:ldb=90:ldc=100:epilogue=bias+gelu+out:stride_bias=67",
+        "65x66x67:batch=3:beta=-1:epilogue=rowbias+gelu",
+        "7x9x0:beta=1:epilogue=bias+relu",
+        "300x200x100:epilogue=out",
+        "0x4x4:epilogue=bias"};
+    static const char *const ops[] = {"nn", "nt", "tn", "tt"};
+    for (size_t o = 0; o < 4; o++)
+        for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
+            char text[160];
+            snprintf(text, sizeof text, "%s:%s", ops[o], rests[r]);
+            prepare(text, false);
+            struct meddler m = open_meddler();
+            struct judgement j = judge(&m);
+            kernel_close(&m.inner);
+            if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", text, j.detail);
+        }
+}
+
 /* 4224 floats per k: 64 MiB of packed operands hold 3971 k. */
 TEST(a_long_k_in_slabs_is_right_and_adds_to_c_once)
 {
@@ -145,6 +169,40 @@ TEST(cublas_is_judged_right)
     print_message("%s: worst error %.3g of the bound\n", row->name, j.worst);
     if (!j.right) fail_msg("%s", j.detail);
     kernel_close(&rival);
+}
+
+/* Both the anchor and the best of cublasLt. Its approximation of GELU is NVIDIA's: it is shown, not required.
+ */
+TEST(cublaslt_is_judged_right_with_an_epilogue)
+{
+    static const char *const texts[] = {"1024x1000x777:beta=1:epilogue=bias",
+                                        "1024x1000x776:epilogue=bias+relu",
+                                        "512x512x512:epilogue=relu",
+                                        "512x516x512:beta=2:epilogue=out",
+                                        "500x512x300:epilogue=bias+gelu",
+                                        "64x64x1:epilogue=gelu+out",
+                                        "96x64x128:batch=3:epilogue=bias:stride_bias=64",
+                                        "96x64x128:batch=3:beta=1:epilogue=bias+relu+out"};
+    static const char *const roles[] = {"cublas", "lt"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int r = 0; r < 2; r++) {
+            struct kernel rival;
+            char detail[RIVAL_DETAIL_MAX] = "";
+            struct judgement j;
+            prepare(texts[i], true);
+            const bool gelu = epilogue_activation(setup.problem.epilogue) == ACTIVATION_GELU;
+            const struct rival_row *row = rival_for(roles[r], &setup.problem);
+            const enum status st = row->open(&setup, row, &rival, detail);
+            if (st) print_message("%s, %s: %s\n", texts[i], row->name, status_text());
+            if (st == E_ABSENT && i == 0) skip();
+            if (st == E_ABSENT && gelu) continue;
+            assert_ok(st);
+            assert_ok(oracle_judge(&setup.oracle, &rival, &j));
+            print_message("%s, %s, %s: worst error %.3g of the bound%s%s\n", texts[i], row->name, detail,
+                          j.worst, j.right ? "" : ", ", j.right ? "" : j.detail);
+            if (!j.right && !gelu) fail_msg("%s", j.detail);
+            kernel_close(&rival);
+        }
 }
 
 TEST(planted_faults_are_found_where_they_are)
@@ -263,14 +321,18 @@ TEST(warming_up_settles)
 
 TEST(a_winner_is_verified)
 {
-    prepare("tn:512x512x512", true);
-    struct candidate candidate = compile(SIMT "2");
-    struct verification v;
-    double start = now_s();
-    assert_ok(verify_run(&setup, &candidate, &v));
-    print_message("%s in %.2f s\n", v.detail, now_s() - start);
-    if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
-    assert_true(v.shapes > 50);
+    static const char *const texts[] = {"tn:512x512x512", "tn:512x512x512:epilogue=bias+gelu",
+                                        "nt:512x512x512:epilogue=rowbias+relu+out"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        prepare(texts[i], true);
+        struct candidate candidate = compile(SIMT "2");
+        struct verification v;
+        double start = now_s();
+        assert_ok(verify_run(&setup, &candidate, &v));
+        print_message("%s in %.2f s\n", v.detail, now_s() - start);
+        if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+        assert_true(v.shapes > 50);
+    }
 }
 
 TEST(the_roofline_is_near_what_the_clocks_promise)
@@ -336,8 +398,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_canary_sings),
         cmocka_unit_test(right_kernels_are_right_for_every_op_and_ragged_shapes),
+        cmocka_unit_test(kernels_with_an_epilogue_are_right_for_every_op_and_ragged_shapes),
         cmocka_unit_test(a_long_k_in_slabs_is_right_and_adds_to_c_once),
         cmocka_unit_test(cublas_is_judged_right),
+        cmocka_unit_test(cublaslt_is_judged_right_with_an_epilogue),
         cmocka_unit_test(planted_faults_are_found_where_they_are),
         cmocka_unit_test(a_trial_is_measured_and_repeats_within_a_few_percent),
         cmocka_unit_test(a_large_problem_costs_little_besides_its_calls),

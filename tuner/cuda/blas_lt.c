@@ -15,7 +15,7 @@ enum {
     LT_DESC_BIAS_BATCH_STRIDE = 10
 };
 enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_STRIDE = 6 };
-enum { LT_PREFER_WORKSPACE = 1, LT_PREFER_ALIGN_A = 5, LT_PREFER_ALIGN_D = 8 };
+enum { LT_PREFER_WORKSPACE = 1, LT_PREFER_ALIGN_A = 5 /* B, C and D follow */ };
 enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 
 static const struct library_symbol entries[] = {
@@ -66,6 +66,15 @@ static int describe(blas_lt_object *layout, int64_t rows, int64_t columns, int64
     return result ? result : blas_lt.LayoutSet(*layout, LT_LAYOUT_BATCH_STRIDE, &stride, sizeof stride);
 }
 
+int blas_lt_describe(struct blas_lt_product *product)
+{
+    const struct problem *p = &product->problem;
+    int result = describe(&product->a, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    if (!result)
+        result = describe(&product->b, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    return result ? result : describe(&product->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
+}
+
 /* cublasLt's bias has a value for each row of its column-major D: for each column of ours. */
 static uint32_t epilogue_of(int code)
 {
@@ -77,7 +86,7 @@ static uint32_t epilogue_of(int code)
 }
 
 /* All but where the bias is. */
-static int make_desc(const struct blas_lt_product *product, blas_lt_object *desc)
+int blas_lt_make_desc(const struct blas_lt_product *product, blas_lt_object *desc)
 {
     const struct problem *p = &product->problem;
     const int32_t op_a = p->trans_a ? LT_OP_T : LT_OP_N, op_b = p->trans_b ? LT_OP_T : LT_OP_N;
@@ -91,15 +100,26 @@ static int make_desc(const struct blas_lt_product *product, blas_lt_object *desc
     return result;
 }
 
+int blas_lt_set_bias(blas_lt_object desc, const void *bias)
+{
+    return blas_lt.DescSet(desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
+}
+
+int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint32_t alignment[4])
+{
+    int result =
+        blas_lt.PreferenceSet(preference, LT_PREFER_WORKSPACE, &workspace_bytes, sizeof workspace_bytes);
+    for (int i = 0; i < 4 && !result; i++)
+        result = blas_lt.PreferenceSet(preference, LT_PREFER_ALIGN_A + i, &alignment[i], sizeof alignment[i]);
+    return result;
+}
+
 /* The first algorithm that it proposes for no workspace and this alignment. */
 static int ask(struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference, int alignment)
 {
-    const size_t none = 0;
-    const uint32_t bytes = (uint32_t)alignment;
+    const uint32_t bytes = (uint32_t)alignment, all[] = {bytes, bytes, bytes, bytes};
     struct blas_lt_answer answer = {.state = 0};
-    int count = 0, result = blas_lt.PreferenceSet(preference, LT_PREFER_WORKSPACE, &none, sizeof none);
-    for (int key = LT_PREFER_ALIGN_A; key <= LT_PREFER_ALIGN_D && !result; key++)
-        result = blas_lt.PreferenceSet(preference, key, &bytes, sizeof bytes);
+    int count = 0, result = blas_lt_prefer(preference, 0, all);
     if (!result)
         result = blas_lt.Heuristic(product->handle, desc, product->a, product->b, product->c, product->c,
                                    preference, 1, &answer, &count);
@@ -113,9 +133,9 @@ static int choose(struct blas_lt_product *product, int alignment)
 {
     const void *somewhere = (const void *)sizeof(float); /* NOLINT: not read */
     blas_lt_object desc = NULL, preference = NULL;
-    int result = make_desc(product, &desc);
+    int result = blas_lt_make_desc(product, &desc);
     if (!result && epilogue_bias(product->problem.epilogue) != BIAS_NONE)
-        result = blas_lt.DescSet(desc, LT_DESC_BIAS_POINTER, &somewhere, sizeof somewhere);
+        result = blas_lt_set_bias(desc, somewhere);
     if (!result) result = blas_lt.PreferenceCreate(&preference);
     if (!result) result = ask(product, desc, preference, alignment);
     if (preference) blas_lt.PreferenceDestroy(preference);
@@ -132,10 +152,7 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
     if (epilogue_bias(p->epilogue) == BIAS_ROW)
         return fail(E_ABSENT, "cublasLt has no bias for the rows of row-major C");
     if (p->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
-    *status = describe(&product->a, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
-    if (!*status)
-        *status = describe(&product->b, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
-    if (!*status) *status = describe(&product->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
+    *status = blas_lt_describe(product);
     if (!*status) *status = choose(product, alignment);
     return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
 }
@@ -159,9 +176,9 @@ int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call
     const int32_t mode = call->scalars_on_device;
     void *bias = address(call->bias);
     blas_lt_object desc = NULL;
-    int result = make_desc(product, &desc);
+    int result = blas_lt_make_desc(product, &desc);
     if (!result) result = blas_lt.DescSet(desc, LT_DESC_POINTER_MODE, &mode, sizeof mode);
-    if (!result && bias) result = blas_lt.DescSet(desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
+    if (!result && bias) result = blas_lt_set_bias(desc, bias);
     if (!result)
         result = blas_lt.Matmul(product->handle, desc, call->alpha, address(call->b), product->a,
                                 address(call->a), product->b, call->beta, address(call->source), product->c,

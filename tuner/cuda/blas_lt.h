@@ -1,4 +1,5 @@
-/* blas_lt.h — the few entry points of cublasLt that compute a product with an epilogue, opened at run time.
+/* blas_lt.h — the few entry points of cublasLt that compute a product, with an epilogue or without, opened at
+ * run time.
  *
  * Prototypes and values are written out, as in blas.h.
  */
@@ -79,6 +80,15 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
 
 /* Takes a zeroed struct. */
 void blas_lt_close(struct blas_lt_product *product);
+
+/* The parts of blas_lt_open, for callers that choose algorithms of their own. All return cublasLt's status.
+ * describe makes the layouts for product->problem, make_desc a descriptor of the product with its epilogue
+ * (not of a bias by rows, which cublasLt lacks). Algorithms depend on the bias: set it before asking for
+ * them. alignment: bytes, of cublasLt's A, B, C and D; its A is our B. */
+int blas_lt_describe(struct blas_lt_product *product);
+int blas_lt_make_desc(const struct blas_lt_product *product, blas_lt_object *desc);
+int blas_lt_set_bias(blas_lt_object desc, const void *bias);
+int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint32_t alignment[4]);
 
 /* Enqueue it, without a workspace. From any thread. Returns cublasLt's status. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call);

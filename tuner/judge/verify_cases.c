@@ -13,11 +13,12 @@ static int64_t padded(int64_t x, enum padding padding)
     return padding == PADDING_FOUR ? (x + 3) / 4 * 4 + 8 : x + 3;
 }
 
-/* 0 without a bias. */
+/* 0 without a bias. An odd stride takes every alignment from the second item's. */
 static int64_t padded_bias(const struct problem *p, enum padding padding)
 {
     const int64_t length = problem_bias_length(p);
-    return length > 0 ? padded(length, padding) : 0;
+    if (length == 0) return 0;
+    return padding == PADDING_ODD ? (length + 2) | 1 : padded(length, padding);
 }
 
 static struct problem make(const struct problem *tuned, int64_t m, int64_t n, int64_t k, int64_t batch,

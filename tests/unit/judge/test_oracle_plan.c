@@ -31,6 +31,58 @@ TEST(rounded_operands_widen_the_bound_by_their_two_roundoffs)
     assert_true(oracle_bound(&tf32).rounding == oracle_bound(&strict).rounding);
 }
 
+/* ---- epilogues ---- */
+
+TEST(an_epilogue_allows_for_its_own_roundings_even_where_k_is_0)
+{
+    const double u = 0x1p-24;
+    const struct problem plain = parse("5x6x0"), bias = parse("5x6x0:epilogue=bias"),
+                         relu = parse("5x6x1000:epilogue=relu"),
+                         gelu = parse("tf32gemm:nn:5x6x1000:epilogue=bias+gelu+out");
+    assert_true(oracle_bound(&plain).slope == 0);
+    assert_true(oracle_bound(&bias).slope == 3 * u && oracle_bound(&bias).rounding == u);
+    assert_true(oracle_bound(&relu).slope == 4003 * u && oracle_bound(&relu).activation == 0);
+    assert_true(oracle_bound(&gelu).activation == 0x1p-20);
+    assert_true(fabs(oracle_bound(&gelu).slope - (1.13 * (4003 * u + 2.0 / 2048) + 0x1p-20)) < 1e-15);
+}
+
+static double gelu(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+}
+
+/* As kernels compute it, in FP32 with approximate 2^x and 1/x, each wrong by as much as it may be. */
+static double fast_gelu(float x, double error_of_exp2, double error_of_reciprocal)
+{
+    const float power = x * fmaf(x * x, -0.10294324f, -2.3022082f);
+    const float two_to = (float)(exp2((double)power) * (1 + error_of_exp2));
+    const float part = (float)(1 / (double)(1 + two_to) * (1 + error_of_reciprocal));
+    return (double)(x * part);
+}
+
+TEST(gelu_in_fp32_is_within_half_of_what_the_bound_allows_for_it_and_no_steeper)
+{
+    const struct problem p = parse("5x6x0:epilogue=gelu");
+    const double allowed = oracle_bound(&p).activation;
+    const double steepest = (oracle_bound(&p).slope - allowed) / (3 * 0x1p-24), step = 1.0 / 4096;
+    double worst = 0, slope = 0;
+    for (double x = -12; x <= 12; x += step) {
+        slope = fmax(slope, fabs(gelu(x + step / 2) - gelu(x - step / 2)) / step);
+        if (x == 0) continue;
+        for (int i = 0; i < 4; i++) {
+            const double got = fast_gelu((float)x, i & 1 ? 0x1p-22 : -0x1p-22, i & 2 ? 0x1p-23 : -0x1p-23);
+            worst = fmax(worst, fabs(got - gelu(x)) / fabs(x));
+        }
+    }
+    print_message("error %.3g of what is allowed, slope %.5f\n", worst / allowed, slope);
+    assert_true(worst > allowed / 8 && worst < allowed / 2);
+    assert_true(slope > 1.128 && slope <= steepest);
+    for (float x = 12; x < 1e38f; x *= 1.5f) {
+        assert_true(fabs(fast_gelu(x, 0, 0) - (double)x) <= allowed * (double)x);
+        assert_true(fabs(fast_gelu(-x, 0, 0)) <= allowed * (double)x);
+    }
+}
+
 /* ---- elements ---- */
 
 TEST(elements_of_16_bits_are_rounded_to_nearest_and_widened_without_loss)
@@ -75,18 +127,41 @@ TEST(elements_of_16_bits_are_rounded_to_nearest_and_widened_without_loss)
                 ORACLE_BF16 == (int)ELEMENT_BF16);
 }
 
+TEST(parts_of_an_epilogue_have_the_numbers_of_epilogue_h)
+{
+    assert_true(ORACLE_BIAS_NONE == (int)BIAS_NONE && ORACLE_BIAS_COLUMN == (int)BIAS_COLUMN &&
+                ORACLE_BIAS_ROW == (int)BIAS_ROW);
+    assert_true(ORACLE_ACTIVATION_NONE == (int)ACTIVATION_NONE &&
+                ORACLE_ACTIVATION_RELU == (int)ACTIVATION_RELU &&
+                ORACLE_ACTIVATION_GELU == (int)ACTIVATION_GELU);
+}
+
 /* ---- the exact test ---- */
+
+static double largest_value(const struct fill_rule *rule)
+{
+    return rule->range + abs(rule->shift);
+}
 
 /* The largest sum of magnitudes that the rules allow. */
 static double largest(const struct problem *p, const struct exact_test *t)
 {
-    return fabs(t->alpha) * (double)p->k * t->a.range * t->b.range + fabs(t->beta) * t->c.range;
+    const double bias = epilogue_bias(p->epilogue) == BIAS_NONE ? 0 : largest_value(&t->bias);
+    return fabs(t->alpha) * (double)p->k * largest_value(&t->a) * largest_value(&t->b) +
+           fabs(t->beta) * largest_value(&t->c) + bias;
 }
 
 TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
 {
-    static const char *const scalars[] = {"", ":alpha=-8:beta=8", ":alpha=3:beta=-1", ":alpha=0:beta=8",
-                                          ":alpha=2.5"};
+    static const char *const scalars[] = {"",
+                                          ":alpha=-8:beta=8",
+                                          ":alpha=3:beta=-1",
+                                          ":alpha=0:beta=8",
+                                          ":alpha=2.5",
+                                          ":epilogue=bias",
+                                          ":alpha=-8:beta=8:epilogue=bias+relu",
+                                          ":epilogue=rowbias+gelu+out",
+                                          ":alpha=0:epilogue=gelu"};
     for (int64_t k = 0; k < (1 << 22); k = k * 3 / 2 + 1)
         for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
             char text[80];
@@ -94,7 +169,9 @@ TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
             struct problem p = parse(text);
             struct exact_test t = oracle_exact_test(&p, 1);
             if (t.a.keep != UINT32_MAX) continue; /* thinned out: next test */
-            if (!(largest(&p, &t) < 16777216.0)) fail_msg("%s: %g", text, largest(&p, &t));
+            const bool gelu = epilogue_activation(p.epilogue) == ACTIVATION_GELU;
+            if (!(largest(&p, &t) < (gelu ? 262144.0 : 16777216.0)))
+                fail_msg("%s: %g", text, largest(&p, &t));
             assert_true(t.a.range >= 1);
         }
 }
@@ -130,6 +207,28 @@ TEST(a_k_beyond_2_to_the_24_is_thinned_to_a_quarter_of_the_limit)
     int nonzero = 0;
     for (uint64_t at = 0; at < 100000; at++) nonzero += oracle_value(t.a, at) != 0.0f;
     assert_true(nonzero > 50 && nonzero < 300); /* 1/512 of them, less a third that are 0 anyway */
+}
+
+/* Otherwise an activation would hide half of the errors of one element. */
+TEST(before_an_activation_no_product_is_negative)
+{
+    static const char *const texts[] = {"4x4x100:epilogue=relu", "4x4x100:alpha=-2:epilogue=bias+gelu",
+                                        "4x4x200000:epilogue=gelu", "1x1x2147418112:alpha=-8:epilogue=gelu"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct problem p = parse(texts[i]);
+        const struct exact_test t = oracle_exact_test(&p, 1);
+        double kept = 0;
+        int nonzero = 0;
+        for (uint64_t at = 0; at < 20000; at++) {
+            const float a = oracle_value(t.a, at), b = oracle_value(t.b, at);
+            assert_true(t.alpha * (double)(a * b) >= 0);
+            assert_true(fabsf(a) <= 32 && fabsf(b) <= 32);
+            kept += fabs((double)a) / 20000, nonzero += a * b != 0;
+        }
+        assert_true(nonzero > 0 || p.k > 1000000000);
+        /* On average far from the limit, thinned out or not. */
+        assert_true(fabs(t.alpha) * kept * (double)p.k * largest_value(&t.b) < t.limit);
+    }
 }
 
 TEST(scalars_that_are_not_small_whole_numbers_are_replaced)
@@ -172,12 +271,17 @@ TEST(whole_values_fill_their_range)
         seen[(int)x + 3]++;
     }
     for (int i = 0; i < 7; i++) assert_in_range(seen[i], 850, 1150);
+    struct fill_rule shifted = rule;
+    shifted.shift = -3;
+    for (uint64_t at = 0; at < 100; at++)
+        assert_true(oracle_value(shifted, at) == oracle_value(rule, at) - 3);
 }
 
 TEST(operands_and_seeds_differ)
 {
     struct random_test x = oracle_random_test(1), y = oracle_random_test(2);
     assert_true(x.a.seed != x.b.seed && x.b.seed != x.c.seed && x.a.seed != y.a.seed);
+    assert_true(x.bias.seed != x.a.seed && x.bias.seed != x.b.seed && x.bias.seed != x.c.seed);
     assert_true(oracle_value(x.a, 0) != oracle_value(x.b, 0));
     struct random_test again = oracle_random_test(1);
     assert_memory_equal(&x, &again, sizeof x);
@@ -308,11 +412,51 @@ TEST(operands_are_aligned_and_their_guards_do_not_overlap_them)
     assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
 }
 
+TEST(source_and_bias_have_places_of_their_own_and_c_is_the_last)
+{
+    static const char *const texts[] = {"33x65x7:epilogue=bias", "33x65x7:batch=3:ldc=70:epilogue=out",
+                                        "33x65x7:batch=3:epilogue=rowbias+relu+out:stride_bias=50"};
+    const struct problem plain = parse("33x65x7");
+    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).source, 0);
+    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).bias, 0);
+    for (int i = 0; i < 3; i++) {
+        const struct problem p = parse(texts[i]);
+        const struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
+        int64_t end = l.b + problem_span_b(&p) + WORKLOAD_GUARD;
+        assert_true((l.source > 0) == epilogue_out_of_place(p.epilogue));
+        assert_true((l.bias > 0) == (epilogue_bias(p.epilogue) != BIAS_NONE));
+        if (l.source) {
+            assert_true(l.source >= end && l.source % 64 == 0);
+            end = l.source + problem_span_c(&p) + WORKLOAD_GUARD;
+        }
+        if (l.bias) {
+            assert_true(l.bias >= end && l.bias % 64 == 0);
+            end = l.bias + problem_span_bias(&p) + WORKLOAD_GUARD;
+        }
+        assert_true(l.c >= end && l.c % 64 == 0);
+        assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
+    }
+}
+
+TEST(an_activation_that_is_not_exact_takes_room_for_more_answers)
+{
+    const struct problem relu = parse("100x100x9:epilogue=relu"), gelu = parse("100x100x9:epilogue=gelu");
+    struct oracle_plan plan;
+    oracle_plan(&relu, &ample, 1, &plan);
+    assert_int_equal(oracle_answer_bytes(&plan), 20 * 10000);
+    oracle_plan(&gelu, &ample, 1, &plan);
+    assert_int_equal(oracle_answer_bytes(&plan), 24 * 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bound_is_4_u_k_and_one_rounding_of_c),
         cmocka_unit_test(rounded_operands_widen_the_bound_by_their_two_roundoffs),
+        cmocka_unit_test(an_epilogue_allows_for_its_own_roundings_even_where_k_is_0),
+        cmocka_unit_test(gelu_in_fp32_is_within_half_of_what_the_bound_allows_for_it_and_no_steeper),
+        cmocka_unit_test(parts_of_an_epilogue_have_the_numbers_of_epilogue_h),
+        cmocka_unit_test(before_an_activation_no_product_is_negative),
         cmocka_unit_test(elements_of_16_bits_are_rounded_to_nearest_and_widened_without_loss),
         cmocka_unit_test(whole_numbers_of_every_type_are_exact_as_operands_and_sums),
         cmocka_unit_test(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta),
@@ -330,6 +474,8 @@ int main(void)
         cmocka_unit_test(cold_sets_exceed_twice_l2_and_hot_is_one),
         cmocka_unit_test(sets_shrink_to_the_room_there_is_and_the_exact_set_counts),
         cmocka_unit_test(operands_are_aligned_and_their_guards_do_not_overlap_them),
+        cmocka_unit_test(source_and_bias_have_places_of_their_own_and_c_is_the_last),
+        cmocka_unit_test(an_activation_that_is_not_exact_takes_room_for_more_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,23 @@ TEST(the_corners_of_alpha_beta_and_k_are_there)
     assert_true(nan_operands >= 2 && not_finite >= 2 && no_k >= 2 && batches >= 7 && empty == 2);
 }
 
+TEST(cases_have_the_epilogue_of_the_tuned_problem_and_biases_near_and_far)
+{
+    int count = make("8x8x8:epilogue=rowbias+gelu+out", 32, 32, 8), shared = 0, apart = 0, odd = 0;
+    for (int i = 0; i < count; i++) {
+        const struct problem *p = &cases[i].problem;
+        assert_ok(problem_check(p));
+        assert_int_equal(p->epilogue, epilogue_code(BIAS_ROW, ACTIVATION_GELU, true));
+        if (p->batch == 1) continue;
+        shared += p->stride_bias == 0;
+        apart += p->stride_bias > p->m;
+        odd += p->stride_bias % 2 != 0; /* no vector of an item's bias is aligned */
+    }
+    assert_true(shared >= 2 && apart >= 4 && odd >= 2);
+    count = make("8x8x8:epilogue=out", 32, 32, 8);
+    for (int i = 0; i < count; i++) assert_ok(problem_check(&cases[i].problem));
+}
+
 TEST(a_tile_of_one_gives_no_size_below_one)
 {
     int count = make("8x8x8", 1, 2, 2);
@@ -105,6 +122,7 @@ int main(void)
         cmocka_unit_test(every_small_size_and_tile_edge_meets_every_other),
         cmocka_unit_test(half_of_the_shapes_suit_vector_loads_and_still_pass_the_tiles_edge),
         cmocka_unit_test(the_corners_of_alpha_beta_and_k_are_there),
+        cmocka_unit_test(cases_have_the_epilogue_of_the_tuned_problem_and_biases_near_and_far),
         cmocka_unit_test(a_tile_of_one_gives_no_size_below_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
