@@ -166,7 +166,7 @@ TEST(a_lost_k_beyond_the_last_tile_is_found_by_the_last_check_if_the_problem_has
 
 TEST(a_forgotten_beta_is_found_by_the_last_check_if_the_problem_has_none)
 {
-    assert_found_by_the_last_check((struct edit){"mma.cu", "if (beta == 0.0f)", "if (true)"}, "");
+    assert_found_by_the_last_check((struct edit){"mma.cu", "if (blend == 0.0f)", "if (true)"}, "");
 }
 
 /* What the hardware does with operands that were not rounded. */
