@@ -206,6 +206,23 @@ TEST(a_search_begins_with_what_won_for_similar_problems)
     assert_int_equal(census(SHAPE2, NULL)->total, 60);
 }
 
+/* The tile hardly depends on it; but what was measured is for each epilogue its own. */
+TEST(a_search_for_an_epilogue_begins_with_what_won_without_it_and_has_its_own_winner)
+{
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    const struct db_winner plain = winner_of(SHAPE);
+    assert_int_equal(tune("--max-trials 4 --shape " SHAPE ":epilogue=bias+relu"), 0);
+    assert_said("like the winners of similar problems go first");
+    assert_int_equal(census(SHAPE ":epilogue=bias+relu", plain.config_text)->total, 1);
+    assert_int_equal(census(SHAPE ":epilogue=bias+relu", NULL)->total, 4);
+    assert_int_equal(winner_of(SHAPE ":epilogue=bias+relu").trials, 4);
+    assert_string_equal(winner_of(SHAPE).config_text, plain.config_text);
+    assert_true(winner_of(SHAPE).base.time_us == plain.base.time_us);
+    assert_int_equal(tune("--max-trials 4 --shape " SHAPE ":epilogue=bias"), 0);
+    assert_int_equal(census(SHAPE ":epilogue=bias", NULL)->total, 4); /* nothing is known of it */
+    assert_clean_db();
+}
+
 /* The winners that ship are those of another folder here: one of this architecture, one of another. */
 TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise)
 {
@@ -517,6 +534,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
     JOB_TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival),
     JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
+    JOB_TEST(a_search_for_an_epilogue_begins_with_what_won_without_it_and_has_its_own_winner),
     JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
     JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),

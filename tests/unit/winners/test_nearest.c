@@ -147,12 +147,11 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
 
-/* cuBLAS's, whose use no rule restricts. */
 TEST(a_winner_is_for_its_own_epilogue)
 {
     struct neighbour list[NEAREST_MAX];
-    add("sgemm:nn:1024x1024x1024", NULL, 100, 100)->pretuned = true;
-    add("sgemm:nn:1024x1024x1024:epilogue=bias+relu", NULL, 110, 110)->pretuned = true;
+    add("sgemm:nn:1024x1024x1024", "", 100, 110)->pretuned = true;
+    add("sgemm:nn:1024x1024x1024:epilogue=bias+relu", "BM=128", 110, 120)->pretuned = true;
     assert_string_equal(exact("1024x1024x1024:epilogue=bias+relu"),
                         "sgemm:nn:1024x1024x1024:epilogue=bias+relu");
     assert_string_equal(exact("1024x1024x1024"), "sgemm:nn:1024x1024x1024");
@@ -163,6 +162,8 @@ TEST(a_winner_is_for_its_own_epilogue)
     assert_int_equal(near("1024x1024x1000:epilogue=bias+relu", 16, list), 1);
     assert_true(list[0].winner == &store.set.winners[1]);
     assert_int_equal(near("1024x1024x1000:epilogue=rowbias+relu", 16, list), 0);
+    /* Its configurations are still known to be good ones. */
+    assert_string_equal(first("1024x1024x1000:epilogue=rowbias+relu").tuned_for, "");
     assert_true(distance("1024x1024x1024:epilogue=gelu") > 0.01);
     assert_true(distance("1024x1024x1024:epilogue=gelu") < 0.03);
 }
