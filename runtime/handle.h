@@ -2,6 +2,7 @@
  *
  * gemmtune.c    the public functions
  * arguments.c   the structs that callers hand in
+ * overlap.c     whether a result shares memory with what is read
  * gpu_context.c the contexts that a handle works in
  * plan.c        a plan: a problem, its executables, and another one when a launch needs it
  * prepare.c     from a problem to an executable: the first choice that can be prepared

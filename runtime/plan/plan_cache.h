@@ -10,6 +10,7 @@
 #include "gemmtune.h"
 #include "status.h"
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -48,6 +49,15 @@ struct plan_cache {
     int count;
 };
 
+static inline bool plan_key_equal(const struct plan_key *x, const struct plan_key *y)
+{
+    uint64_t different = 0, a[sizeof *x / 8], b[sizeof *y / 8];
+    memcpy(a, x, sizeof a);
+    memcpy(b, y, sizeof b);
+    for (size_t i = 0; i < sizeof a / sizeof *a; i++) different |= a[i] ^ b[i];
+    return !different;
+}
+
 static inline uint64_t plan_hash_step(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
@@ -77,7 +87,7 @@ static inline struct gt_plan *plan_cache_find(struct plan_cache *cache, const st
     for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
         const struct plan_entry *entry = atomic_load_explicit(&table->slots[at], memory_order_acquire);
         if (!entry) return NULL;
-        if (entry->hash == hash && memcmp(&entry->key, key, sizeof *key) == 0) return entry->plan;
+        if (entry->hash == hash && plan_key_equal(&entry->key, key)) return entry->plan;
     }
 }
 

@@ -1,6 +1,8 @@
 /* The runtime library without a GPU: problems with a bias, an activation, or a result out of place. */
 #include "epilogue_sets.h"
 
+#include <pthread.h>
+
 #define SHAPE "sgemm:nt:20x36x28"
 
 static char text_of_problem[PROBLEM_TEXT_MAX];
@@ -179,6 +181,69 @@ TEST(without_cublaslt_a_plain_kernel_computes_it)
         stderr_release();
         unsetenv(troubles[t].variable);
     }
+}
+
+static struct gt_handle *shared;
+
+static void *launch_often(void *set)
+{
+    const CUdevice device = use_primary_context();
+    int failed = 0;
+    for (int i = 0; i < 50; i++) failed += gemm_epilogue(shared, set) != GT_OK;
+    cuda.DevicePrimaryCtxRelease(device);
+    return failed ? set : NULL;
+}
+
+/* The bias is the call's, not the plan's: by a kernel, and by cublasLt. */
+TEST(threads_may_have_biases_of_their_own)
+{
+    enum { THREADS = 4 };
+    const CUdevice device = use_primary_context();
+    put_winner(SHAPE ":epilogue=bias", SIMT, 5, false);
+    shared = open_handle(NULL);
+    static const char *const texts[] = {SHAPE ":epilogue=bias", SHAPE ":epilogue=bias+relu"};
+    for (int by_lt = 0; by_lt < 2; by_lt++) {
+        struct epilogue_set sets[THREADS];
+        pthread_t threads[THREADS];
+        for (int i = 0; i < THREADS; i++) sets[i] = epilogue_set_make(texts[by_lt], 0);
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, launch_often, &sets[i]), 0);
+        for (int i = 0; i < THREADS; i++) {
+            void *failed;
+            pthread_join(threads[i], &failed);
+            assert_null(failed);
+            epilogue_set_check(&sets[i], "one of many threads");
+            epilogue_set_free(&sets[i]);
+        }
+    }
+    assert_int_equal(*fake.lt_calls, THREADS * 50);
+    assert_int_equal(*fake.launch_count, THREADS * 50);
+    gt_close(shared);
+    cuda.CtxSetCurrent(NULL);
+    cuda.DevicePrimaryCtxRelease(device);
+}
+
+/* A graph launches the epilogue again, on what the operands hold then. */
+TEST(an_epilogue_is_captured)
+{
+    CUgraph graph;
+    CUgraphExec executable;
+    put_winner(SHAPE ":epilogue=bias+relu", SIMT, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias+relu", 0);
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), 0);
+    assert_gt(gemm_epilogue(handle, &set));
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), 0);
+    assert_true(fake.launches[0].captured);
+    assert_int_equal(cuda.GraphInstantiate(&executable, graph, 0), 0);
+    set.bias[0] += 100;
+    epilogue_set_expect(&set);
+    assert_int_equal(cuda.GraphLaunch(executable, stream), 0);
+    epilogue_set_check(&set, "graph");
+    cuda.GraphExecDestroy(executable);
+    cuda.GraphDestroy(graph);
+    epilogue_set_free(&set);
+    gt_close(handle);
 }
 
 /* One value for each row of a column-major C, by hand. */
@@ -533,6 +598,8 @@ int main(void)
         ON_FAKES(cublas_as_the_winner_is_cublaslt),
         ON_FAKES(cublaslt_computes_in_the_arithmetic_of_the_type),
         ON_FAKES(without_cublaslt_a_plain_kernel_computes_it),
+        ON_FAKES(threads_may_have_biases_of_their_own),
+        ON_FAKES(an_epilogue_is_captured),
         ON_FAKES(the_bias_of_column_major_callers_keeps_its_direction),
         ON_FAKES(beta_decides_whether_there_is_a_source),
         ON_FAKES(with_scalars_on_the_device_the_source_is_read),
