@@ -33,10 +33,9 @@ static int64_t floor_of(int64_t x, int64_t y)
 static bool share_by_ld(const struct rows *x, const struct rows *y, int64_t ld)
 {
     const int64_t distance = (int64_t)(y->at - x->at) / (int64_t)sizeof(float);
-    int64_t most = floor_of(distance + y->length - 1, ld), least = -floor_of(x->length - 1 - distance, ld);
-    if (most > x->count - 1) most = x->count - 1;
-    if (least < 1 - y->count) least = 1 - y->count;
-    return least <= most;
+    const int64_t most = floor_of(distance + y->length - 1, ld),
+                  least = -floor_of(x->length - 1 - distance, ld);
+    return least <= most; /* of i - p: where the ranges meet, one of them is within both matrices */
 }
 
 static bool share(struct rows x, struct rows y)
