@@ -10,7 +10,7 @@ struct extents extents_of(const struct problem *p)
 /* Equal rows at equal distances. */
 struct rows {
     uint64_t at;               /* address */
-    int64_t count, length, ld; /* elements */
+    int64_t count, length, ld; /* elements; ld 0: a single row */
 };
 
 /* A batch without gaps is one matrix; of one with gaps only the first matrix is looked at. */
@@ -28,15 +28,14 @@ static int64_t floor_of(int64_t x, int64_t y)
     return x / y - (x % y < 0);
 }
 
-/* With the same ld, and no row longer than that: element (i, j) of x is element (p, q) of y if (i - p) ld +
+/* With the same ld, or a single row: element (i, j) of x is element (p, q) of y if (i - p) ld +
  * (j - q) is the distance of the two. */
 static bool share_by_ld(const struct rows *x, const struct rows *y, int64_t ld)
 {
     const int64_t distance = (int64_t)(y->at - x->at) / (int64_t)sizeof(float);
-    int64_t most = floor_of(distance + y->length - 1, ld), least = -floor_of(x->length - 1 - distance, ld);
-    if (most > x->count - 1) most = x->count - 1;
-    if (least < 1 - y->count) least = 1 - y->count;
-    return least <= most;
+    const int64_t most = floor_of(distance + y->length - 1, ld),
+                  least = -floor_of(x->length - 1 - distance, ld);
+    return least <= most; /* of i - p: where the ranges meet, one of them is within both matrices */
 }
 
 static bool share(struct rows x, struct rows y)
@@ -45,11 +44,9 @@ static bool share(struct rows x, struct rows y)
     const uint64_t x_bytes = sizeof(float) * (uint64_t)((x.count - 1) * x.ld + x.length),
                    y_bytes = sizeof(float) * (uint64_t)((y.count - 1) * y.ld + y.length);
     if (!ranges_meet(x.at, x_bytes, y.at, y_bytes)) return false;
-    const int64_t ld = x.ld ? x.ld : y.ld;
-    if (ld == 0) return true;
-    if (x.ld && y.ld) return x.ld == y.ld && share_by_ld(&x, &y, ld);
-    /* One is contiguous: it lies in a gap between the other's rows, or not. */
-    return x.length + y.length > ld || share_by_ld(&x, &y, ld);
+    if (x.ld == 0 && y.ld == 0) return true;
+    if (x.ld && y.ld && x.ld != y.ld) return false;
+    return share_by_ld(&x, &y, x.ld ? x.ld : y.ld);
 }
 
 const char *overlap_look(const struct problem *p, const struct places *at)

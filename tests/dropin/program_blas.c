@@ -318,9 +318,11 @@ int cublasLtMatmulAlgoCheck(lt_handle handle, lt_desc desc, lt_layout layout_a, 
                             lt_layout layout_c, lt_layout layout_d, const struct lt_algorithm *algorithm,
                             struct lt_heuristic *result)
 {
-    (void)desc, (void)layout_a, (void)layout_b, (void)layout_c, (void)layout_d;
+    (void)layout_a, (void)layout_b, (void)layout_c, (void)layout_d;
     if (!handle || handle->magic != LT_MAGIC) return NOT_INITIALIZED;
-    if (algorithm->data[0] != PROGRAM_LT_ALGORITHM) return INVALID_VALUE;
+    if (algorithm->data[0] != PROGRAM_LT_ALGORITHM || (algorithm->data[1] == PROGRAM_LT_NO_EPILOGUE &&
+                                                       desc->value[LT_DESC_EPILOGUE] != LT_EPILOGUE_DEFAULT))
+        return INVALID_VALUE;
     *result = (struct lt_heuristic){.algorithm = *algorithm, .workspace_bytes = PROGRAM_LT_WORKSPACE};
     return SUCCESS;
 }

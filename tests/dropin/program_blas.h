@@ -30,6 +30,9 @@ int cublasLtMatrixLayoutDestroy(lt_layout layout);
 /* The one algorithm there is: its first word, and the workspace it takes. */
 enum { PROGRAM_LT_ALGORITHM = 7, PROGRAM_LT_WORKSPACE = 1024 };
 
+/* Its second word, if it takes no epilogue. */
+enum { PROGRAM_LT_NO_EPILOGUE = 99 };
+
 /* Calls that arrived here. nested: those of cublasLtMatmul that cublasGemmEx makes, as the real one does. */
 extern int program_blas_calls, program_lt_calls, program_nested_calls;
 extern int program_lt_questions; /* about layouts and descriptors */

@@ -259,6 +259,28 @@ static void what_no_kernel_computes_is_passed_on_as_it_is(void **state)
     operands_free(&o);
 }
 
+/* The library is asked again whether an algorithm is valid. */
+static void an_algorithm_may_be_valid_without_an_epilogue_only(void **state)
+{
+    static char workspace[PROGRAM_LT_WORKSPACE] __attribute__((aligned(256)));
+    const struct lt_algorithm algorithm = {{PROGRAM_LT_ALGORITHM, PROGRAM_LT_NO_EPILOGUE}};
+    (void)state;
+    put_winner(SHAPE, SIMT, 5, false);
+    put_winner(SHAPE ":epilogue=bias", SIMT, 5, false);
+    arrive();
+    struct lt_call x = lt_make();
+    struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias", 0);
+    program_blas_idle = 1;
+    for (int bias = 0; bias < 2; bias++) {
+        set_epilogue(&x, bias ? BIAS : LT_EPILOGUE_DEFAULT, set.bias);
+        assert_went(cublasLtMatmul(lt_context, x.desc, &one, set.o.b, x.a, set.o.a, x.b, &zero, set.o.c, x.c,
+                                   set.o.c, x.c, &algorithm, workspace, sizeof workspace, stream),
+                    !bias, bias);
+    }
+    epilogue_set_free(&set);
+    lt_free(&x);
+}
+
 /* How many questions a call without a winner costs, with winners for other sizes. */
 static void layouts_without_a_winner_cost_no_questions(void **state)
 {
@@ -287,6 +309,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(scalars_on_the_device_read_c_out_of_place),
     SCENARIO(a_launch_that_fails_out_of_place_is_computed_by_cublas),
     SCENARIO(what_no_kernel_computes_is_passed_on_as_it_is),
+    SCENARIO(an_algorithm_may_be_valid_without_an_epilogue_only),
     SCENARIO(layouts_without_a_winner_cost_no_questions),
 };
 

@@ -1,6 +1,7 @@
 /* The runtime library on a real GPU: right results, also unaligned, captured, from many threads and streams,
  * in its own and in other contexts. Skipped (77) without one. */
 #include "compile.h"
+#include "fake_epilogue.h"
 #include "runtime_gpu.h"
 
 #include <dlfcn.h>
@@ -89,6 +90,86 @@ TEST(scalars_are_read_from_the_device_when_the_kernel_runs)
         set_free(&s);
         gt_close(handle);
     }
+}
+
+/* The answer to a set, of which `more` has the bias in A and what is read out of place in C. */
+static float *answer_of(const struct set *s, const struct set *more)
+{
+    const struct problem *p = &s->problem;
+    const size_t bytes = (size_t)s->count[2] * sizeof(float);
+    float *want = malloc(bytes + 1);
+    assert_non_null(want);
+    memcpy(want, more->host[2], bytes); /* as C of the set */
+    reference_ijk(p, s->host[0], s->host[1], want);
+    for (int64_t at = 0; at < s->count[2]; at++) {
+        const int64_t row = at % p->stride_c / p->ldc, column = at % p->stride_c % p->ldc;
+        if (epilogue_bias(p->epilogue) == BIAS_COLUMN) want[at] += more->host[0][column];
+        if (epilogue_bias(p->epilogue) == BIAS_ROW) want[at] += more->host[0][row];
+        want[at] = fake_activate(p->epilogue, (double)want[at]);
+    }
+    return want;
+}
+
+/* rounding: of GELU, relative to 1 + |D|. */
+static void check_epilogue(struct gt_handle *handle, const char *text, bool is_missing, float rounding)
+{
+    struct set s, more;
+    const float one = 1;
+    set_make(&s, text, 0);
+    set_make(&more, text, 0);
+    const struct gt_problem p = public_problem(&s.problem);
+    const float beta = (float)s.problem.beta;
+    struct gt_call call = gt_call_make(&one, s.at[0], s.at[1], &beta, s.at[2], device.stream);
+    const size_t bytes = (size_t)s.count[2] * sizeof(float);
+    const bool out = epilogue_out_of_place(s.problem.epilogue);
+    float *got = malloc(bytes + 1), *want = answer_of(&s, &more);
+    assert_non_null(got);
+    if (epilogue_bias(s.problem.epilogue) != BIAS_NONE) call.bias = more.at[0];
+    if (out) {
+        call.source = more.at[2];
+        cuda.MemsetD32Async((CUdeviceptr)s.at[2], 0x7fc00000u, (size_t)s.count[2], device.stream);
+    }
+    const enum gt_status status = gt_gemm(handle, &p, &call);
+    if (is_missing) assert_int_equal(status, GT_UNAVAILABLE);
+    else assert_gt(status, text);
+    assert_ok(device_check(cuda.StreamSynchronize(device.stream), text));
+    assert_ok(device_check(cuda.MemcpyDtoH(got, (CUdeviceptr)s.at[2], bytes), "copy out"));
+    for (int64_t i = 0; i < s.count[2] && !is_missing; i++)
+        if (!(fabsf(got[i] - want[i]) <= rounding * (1 + fabsf(want[i]))))
+            fail_msg("%s: C[%lld] is %g, expected %g", text, (long long)i, (double)got[i], (double)want[i]);
+    free(got);
+    free(want);
+    set_free(&s);
+    set_free(&more);
+}
+
+/* flags: which of the two computes it. cublasLt's own rounding of GELU is coarser than ours. */
+static void check_every_epilogue(unsigned flags, float rounding)
+{
+    static const char *const shapes[] = {"sgemm:nt:100x90x80", "sgemm:nn:64x64x4096",
+                                         "sgemm:tn:33x65x17:batch=3"};
+    struct gt_handle *handle = open_handle(flags);
+    for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++)
+        for (int code = 1; code < EPILOGUE_CODES; code++)
+            for (int adds = 0; adds < 2 && epilogue_is_known(code); adds++) {
+                char text[PROBLEM_TEXT_MAX], epilogue[EPILOGUE_TEXT_MAX];
+                epilogue_format(code, epilogue);
+                snprintf(text, sizeof text, "%s%s:epilogue=%s", shapes[shape], adds ? ":beta=2" : "",
+                         epilogue);
+                check_epilogue(handle, text, (flags & GT_NO_COMPILER) && epilogue_bias(code) == BIAS_ROW,
+                               epilogue_activation(code) == ACTIVATION_GELU ? rounding : 0);
+            }
+    gt_close(handle);
+}
+
+TEST(kernels_are_right_for_every_epilogue)
+{
+    check_every_epilogue(GT_NO_CUBLAS, 1e-5F);
+}
+
+TEST(cublaslt_is_right_for_every_epilogue_but_a_bias_of_rows)
+{
+    check_every_epilogue(GT_NO_COMPILER, 1e-3F);
 }
 
 /* With any content. Of the plain configurations the one that splits K is chosen for this problem. */
@@ -354,6 +435,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(cublas_is_right_for_every_op),
         cmocka_unit_test(launches_notice_unaligned_operands),
         cmocka_unit_test(scalars_are_read_from_the_device_when_the_kernel_runs),
+        cmocka_unit_test(kernels_are_right_for_every_epilogue),
+        cmocka_unit_test(cublaslt_is_right_for_every_epilogue_but_a_bias_of_rows),
         cmocka_unit_test(a_launch_may_bring_its_workspace),
         cmocka_unit_test(calls_can_be_captured_first_use_included),
         cmocka_unit_test(what_is_done_in_relaxed_mode_leaves_a_capture_alone),

@@ -282,7 +282,7 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
         if (!options[i].integer) return parse_epilogue(whole, text, &p->epilogue);
         enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
-        if (!st && *options[i].integer == 0)
+        if (!st && *options[i].integer == 0 && options[i].integer != &p->stride_bias)
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
         return st;
     }

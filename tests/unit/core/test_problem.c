@@ -160,6 +160,8 @@ TEST(a_bias_is_as_long_as_its_side_of_c)
     p = parsed("4x8x16:batch=3:epilogue=rowbias");
     assert_int_equal(problem_bias_length(&p), 4);
     assert_int_equal(problem_span_bias(&p), 4); /* one for all items */
+    const struct problem same = parsed("4x8x16:batch=3:epilogue=rowbias:stride_bias=0");
+    assert_true(problem_equal(&p, &same));
     p = parsed("4x8x16:epilogue=relu+out");
     assert_int_equal(problem_bias_length(&p), 0);
     assert_int_equal(problem_span_bias(&p), 0);

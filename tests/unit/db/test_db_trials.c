@@ -101,8 +101,14 @@ static void assert_known(struct db *db, const struct db_context *now, const stru
 TEST(a_problem_with_another_epilogue_is_another_problem)
 {
     static const char *const texts[] = {
-        "64x64x64:batch=2", "64x64x64:batch=2:epilogue=bias", "64x64x64:batch=2:epilogue=bias:stride_bias=64",
-        "64x64x64:batch=2:epilogue=rowbias+gelu+out", "64x64x64:batch=2:epilogue=out"};
+        "64x64x64:batch=2",
+        "64x64x64:batch=2:epilogue=bias",
+        "64x64x64:batch=2:epilogue=bias:stride_bias=64",
+        "64x64x64:batch=2:epilogue=rowbias+gelu+out",
+        "64x64x64:batch=2:epilogue=out",
+        "sgemm_normwise:nn:1x1x1:batch=2:lda=1073741825:ldb=1073741825:ldc=1073741825:stride_a="
+        "576460752303423487:stride_b=576460752303423486:stride_c=576460752303423484:alpha=-1.17549435e-38:"
+        "beta=-1.17549435e-38:epilogue=rowbias+gelu+out:stride_bias=576460752303423485"};
     enum { COUNT = sizeof texts / sizeof *texts };
     struct working w = store_begin();
     struct config config = store_config(1);
@@ -126,7 +132,8 @@ TEST(a_problem_with_another_epilogue_is_another_problem)
                            &stmt, NULL),
         SQLITE_OK);
     assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(stmt, 0), ",bias,bias,rowbias+gelu+out,out");
+    assert_string_equal((const char *)sqlite3_column_text(stmt, 0),
+                        ",bias,bias,rowbias+gelu+out,out,rowbias+gelu+out");
     sqlite3_finalize(stmt);
     store_close_clean(w.db);
 }
