@@ -54,6 +54,34 @@ TEST(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs)
     assert_refused(check(&config, &problem, &h200), "SPLIT_K cuts no k that PACK cuts into slabs");
 }
 
+/* The bias would be added, and the activation applied, once for each slab. */
+TEST(an_epilogue_is_not_computed_in_slabs)
+{
+    struct config config = with("PACK", 3);
+    struct problem p = problem_make(4096, 4096, 2049);
+    assert_taken(check(&config, &p, &h200));
+    p.epilogue = epilogue_code(BIAS_NONE, ACTIVATION_NONE, true);
+    assert_refused(check(&config, &p, &h200), "an epilogue needs all k at once");
+    p = problem_make(4096, 4096, 2048);
+    p.epilogue = epilogue_code(BIAS_COLUMN, ACTIVATION_RELU, false);
+    assert_taken(check(&config, &p, &h200));
+    assert_int_equal(plan_of(&config, &p).k_slab, 0);
+}
+
+/* What geometry tells of it: no slabs, and no more k than fit. */
+TEST(a_geometry_with_an_epilogue_has_no_slabs)
+{
+    struct config config = with("PACK", 3);
+    struct problem p = problem_make(4096, 4096, 2048);
+    struct launch_geometry plain, finished;
+    assert_true(config.template->geometry(&config, &p, &h200, &plain));
+    p.epilogue = epilogue_code(BIAS_COLUMN, ACTIVATION_NONE, false);
+    assert_true(config.template->geometry(&config, &p, &h200, &finished));
+    assert_true(plain.slab_k > 0);
+    assert_int_equal(finished.slab_k, 0);
+    assert_true(finished.most[2] > 0);
+}
+
 /* Splits of a plan: none empty, whole tiles, all of k. */
 static void assert_k_covered(const struct config *config, const struct launch_plan *plan, int64_t k)
 {
@@ -205,6 +233,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs),
+        cmocka_unit_test(an_epilogue_is_not_computed_in_slabs),
+        cmocka_unit_test(a_geometry_with_an_epilogue_has_no_slabs),
         cmocka_unit_test(splits_cover_k_with_whole_tiles_and_none_is_empty),
         cmocka_unit_test(the_longest_k_does_not_overflow),
         cmocka_unit_test(a_grid_has_a_block_for_every_tile_and_no_more),
