@@ -24,7 +24,8 @@
 #if EPILOGUE
 struct blending {
     float beta;
-    bool finishes;       /* false: parts of sums, which are stored as they are */
+    bool finishes;       /* false: parts of sums, which are stored as they are: */
+    float limit;         /* then minus infinity, beyond which no activation changes anything */
     const float *bias;   /* of the row and column from which positions are counted */
     long long to_source; /* bytes from an element of D to that of C */
 
@@ -46,7 +47,7 @@ static __device__ __forceinline__ blending blend_of(const struct gemm_args &args
 {
 #if EPILOGUE
     const char *const source = reinterpret_cast<const char *>(args.source);
-    return {scalar_of(args.beta_device, args.beta), true,
+    return {scalar_of(args.beta_device, args.beta), true, ACTIVATION == 1 ? 0.0f : infinite(),
             BIAS ? args.bias + blockIdx.z * args.stride_bias : args.bias,
             OUT_OF_PLACE ? source - reinterpret_cast<const char *>(args.c) : 0};
 #else
@@ -58,7 +59,7 @@ static __device__ __forceinline__ blending blend_of(const struct gemm_args &args
 static __device__ __forceinline__ blending blend_of_parts(blending blend)
 {
 #if EPILOGUE
-    return {0.0f, false, blend.bias, 0};
+    return {0.0f, false, -infinite(), blend.bias, 0};
 #else
     return 0.0f;
 #endif
@@ -95,13 +96,14 @@ template <int COUNT> struct biases {
     __device__ __forceinline__ void load_columns(blending blend, int column, int n)
     {
 #if EPILOGUE
-        if (BIAS == 1)
+        if (BIAS == 1) {
+            const float *const from = blend.bias + column;
 #pragma unroll
             for (int j = 0; j < COUNT; j++) {
-                const int at = column + j / CN * (GRID_N * CN) + j % CN;
-                of[j] = 0.0f;
-                load_global<1>(&of[j], blend.bias + at, at < n);
+                const int offset = j / CN * (GRID_N * CN) + j % CN; /* of a load from one address */
+                of[j] = blend.finishes && column + offset < n ? __ldg(from + offset) : 0.0f;
             }
+        }
 #endif
     }
 
@@ -109,8 +111,7 @@ template <int COUNT> struct biases {
     {
 #if EPILOGUE
         if (BIAS == 2) {
-            of[0] = 0.0f;
-            load_global<1>(&of[0], blend.bias + row, true);
+            of[0] = blend.finishes ? __ldg(blend.bias + row) : 0.0f;
 #pragma unroll
             for (int j = 1; j < COUNT; j++) of[j] = of[0];
         }
@@ -140,15 +141,15 @@ static __device__ __forceinline__ biases<COUNT> biases_at(blending blend, int ro
 }
 
 #if EPILOGUE
-/* NaN stays NaN. */
-static __device__ __forceinline__ float activated(float x)
+/* Without a branch for parts. NaN stays NaN. */
+static __device__ __forceinline__ float activated(float x, float limit)
 {
-    if (ACTIVATION == 1) return x < 0.0f ? 0.0f : x;
+    if (ACTIVATION == 1) return x < limit ? 0.0f : x;
     if (ACTIVATION == 2) {
         /* x / 2 (1 + tanh(u)) = x / (1 + exp(-2 u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), where exp(-2 u)
          * is 2 to the power of -2 log2(e) u. */
         const float power = x * fmaf(x * x, -0.10294324f, -2.3022082f);
-        return x * fast_reciprocal(1.0f + fast_exp2(power));
+        return x * fast_reciprocal(1.0f + fast_exp2(limit < power ? limit : power));
     }
     return x;
 }
@@ -160,9 +161,9 @@ static __device__ __forceinline__ void finish(float (&value)[COUNT], blending bl
                                               const biases<COUNT> &bias)
 {
 #if EPILOGUE
-    if (blend.finishes)
 #pragma unroll
-        for (int e = 0; e < COUNT; e++) value[e] = activated(BIAS ? value[e] + bias.of[e] : value[e]);
+    for (int e = 0; e < COUNT; e++)
+        value[e] = activated(BIAS ? value[e] + bias.of[e] : value[e], blend.limit);
 #endif
 }
 

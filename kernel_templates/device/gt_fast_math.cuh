@@ -4,6 +4,7 @@
  *
  *   fast_exp2(x)        2^x, relative error 2^-22
  *   fast_reciprocal(x)  1 / x, relative error 2^-23
+ *   infinite()          infinity
  */
 #ifndef GT_FAST_MATH_CUH
 #define GT_FAST_MATH_CUH
@@ -11,6 +12,11 @@
 #ifdef GT_CPU
 #include "gt_cpu.h"
 #else
+
+static __device__ __forceinline__ float infinite()
+{
+    return __int_as_float(0x7f800000);
+}
 
 static __device__ __forceinline__ float fast_exp2(float x)
 {

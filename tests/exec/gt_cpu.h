@@ -284,6 +284,10 @@ static inline float *gt_shared_memory()
 }
 
 /* The functions of gt_fast_math.cuh. */
+static inline float infinite()
+{
+    return __builtin_inff();
+}
 static inline float fast_exp2(float x)
 {
     return __builtin_exp2f(x);
