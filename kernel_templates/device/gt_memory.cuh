@@ -2,9 +2,9 @@
 /* gt_memory.cuh — thread and block indices, global memory, and the shared memory of a block.
  *
  * This and the other headers that wrap PTX (gt_async_copy.cuh, gt_barrier.cuh, gt_bulk_copy.cuh,
- * gt_cluster_ops.cuh, gt_mma.cuh) are a contract: a program that executes kernels on a CPU defines GT_CPU,
- * and its gt_cpu.h supplies all of it. V is 1, 2 or 4 floats; addresses are multiples of 4 V bytes. Kernels
- * access memory that other threads can see only through these functions.
+ * gt_cluster_ops.cuh, gt_mma.cuh, gt_fast_math.cuh) are a contract: a program that executes kernels on a CPU
+ * defines GT_CPU, and its gt_cpu.h supplies all of it. V is 1, 2 or 4 floats; addresses are multiples of 4 V
+ * bytes. Kernels access memory that other threads can see only through these functions.
  *
  *   gt_shared_memory()       the block's dynamic shared memory, 16-byte aligned
  *   load_global<V>(v, g, ok) v[0..V) = g[0..V) if ok, else v is left as it is and g is not touched.
@@ -26,7 +26,7 @@
  *
  * Otherwise the kernels use plain C++17 and: __global__ __device__ __launch_bounds__ __forceinline__,
  * threadIdx, blockIdx, gridDim, blockDim, __syncthreads(), __threadfence(), atomicAdd, __shfl_xor_sync, fmaf,
- * #pragma unroll.
+ * __ldg (memory that nobody writes while the kernel runs), #pragma unroll.
  */
 #ifndef GT_MEMORY_CUH
 #define GT_MEMORY_CUH
