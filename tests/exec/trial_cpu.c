@@ -120,6 +120,12 @@ static void say_wrong(const struct problem *p, int64_t offset, double got, doubl
              p->batch > 1 ? offset / p->stride_c : 0, in_item / p->ldc, in_item % p->ldc, got, want, bound);
 }
 
+/* A NaN must stay one. */
+static bool is_right(float got, double right, double bound)
+{
+    return isnan(right) ? isnan(got) : fabs((double)got - right) <= bound;
+}
+
 /* No two values are further apart after the activation than this times as far as before it. */
 static double steepest(const struct problem *p)
 {
@@ -145,7 +151,7 @@ static bool equals_reference(const struct problem *p, const struct operand *x, c
         const double sum = (double)(want[i] + reference_bias(p, x[OPERAND_BIAS].x, item, in_item / p->ldc,
                                                              in_item % p->ldc));
         const double right = reference_activated(p, sum), bound = reference_activation_error(p, sum);
-        if (fabs((double)d->x[i] - right) <= bound) continue;
+        if (is_right(d->x[i], right, bound)) continue;
         say_wrong(p, i, (double)d->x[i], right, bound, why);
         equal = false;
     }
@@ -193,7 +199,7 @@ static bool is_near_reference(const struct problem *p, const struct operand *x, 
         const double before_it =
             0x1p-24 * (4.0 * (double)(p->k > 0 ? p->k : 1) * (magnitude[i] + fabs(bias)) + fabs(sum));
         const double bound = steepest(p) * before_it + reference_activation_error(p, sum);
-        if (fabs(got - right) <= bound) continue;
+        if (is_right(c->x[offset], right, bound)) continue;
         say_wrong(p, offset, got, right, bound, why);
         near = false;
     }
@@ -201,7 +207,7 @@ static bool is_near_reference(const struct problem *p, const struct operand *x, 
     return near;
 }
 
-/* Fills in the operands. What must not be read is NaN. */
+/* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
 static void build_operands(const struct trial *trial, struct operand x[OPERANDS])
 {
     const struct problem *p = &trial->problem;
@@ -222,9 +228,11 @@ static void build_operands(const struct trial *trial, struct operand x[OPERANDS]
     if (apart)
         fill(&x[OPERAND_SOURCE], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, p->beta == 0.0, NAN,
              &state);
-    if (span[OPERAND_BIAS] > 0)
+    if (span[OPERAND_BIAS] > 0) {
         fill(&x[OPERAND_BIAS], 1, bias, bias, p->stride_bias ? p->batch : 1, p->stride_bias, trial->data,
              false, NAN, &state);
+        if (trial->mode.seed % 3 == 0) x[OPERAND_BIAS].x[bias / 2] = NAN;
+    }
 }
 
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX])
