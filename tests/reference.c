@@ -73,3 +73,32 @@ void reference_double(const struct problem *p, const float *a, const float *b, c
                 *magnitude = (reads_operands(p) ? fabs(alpha) * absolute : 0.0) + fabs(old);
             }
 }
+
+float reference_bias(const struct problem *p, const float *bias, int64_t item, int64_t row, int64_t column)
+{
+    switch (epilogue_bias(p->epilogue)) {
+    case BIAS_COLUMN:
+        return bias[item * p->stride_bias + column];
+    case BIAS_ROW:
+        return bias[item * p->stride_bias + row];
+    default:
+        return 0.0F;
+    }
+}
+
+double reference_activated(const struct problem *p, double x)
+{
+    switch (epilogue_activation(p->epilogue)) {
+    case ACTIVATION_RELU:
+        return x < 0 ? 0 : x;
+    case ACTIVATION_GELU:
+        return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    default:
+        return x;
+    }
+}
+
+double reference_activation_error(const struct problem *p, double x)
+{
+    return epilogue_activation(p->epilogue) == ACTIVATION_GELU ? 0x1p-20 * fabs(x) : 0.0;
+}

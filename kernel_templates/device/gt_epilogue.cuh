@@ -20,26 +20,19 @@
 #define OUT_OF_PLACE (EPILOGUE / 16)    /* D is not C */
 #endif
 
-/* What a sum is blended with. */
+/* What a sum is blended with: beta, and more with an epilogue. */
 #if EPILOGUE
 struct blending {
     float beta;
     bool finishes;       /* false: parts of sums, which are stored as they are */
     const float *bias;   /* of the row and column from which positions are counted */
     long long to_source; /* bytes from an element of D to that of C */
+
+    __device__ __forceinline__ operator float() const { return beta; }
 };
 #else
 typedef float blending;
 #endif
-
-static __device__ __forceinline__ float beta_of(blending blend)
-{
-#if EPILOGUE
-    return blend.beta;
-#else
-    return blend;
-#endif
-}
 
 /* *device if device is not null (alpha and beta may be in device memory), else value. */
 static __device__ __forceinline__ float scalar_of(const float *device, float value)
@@ -90,43 +83,60 @@ static __device__ __forceinline__ const float *source_of(blending blend, const f
     return c;
 }
 
-/* The bias of a thread's columns, if each column has one: pieces of CN columns, CN GRID_N apart, the first at
- * `column`; n columns in all. */
-template <int COUNT, int CN = COUNT, int GRID_N = 1>
-static __device__ __forceinline__ void load_column_bias(float (&bias)[COUNT], blending blend, int column,
-                                                        int n)
-{
+/* What is added to COUNT elements of a row. Each row or each column has a bias: only one of the two functions
+ * that load it does anything. */
+template <int COUNT> struct biases {
 #if EPILOGUE
-    if (BIAS == 1)
+    float of[COUNT];
+#endif
+
+    /* Of columns in pieces of CN, CN GRID_N apart, the first at `column`; n columns in all. */
+    template <int CN, int GRID_N>
+    __device__ __forceinline__ void load_columns(blending blend, int column, int n)
+    {
+#if EPILOGUE
+        if (BIAS == 1)
 #pragma unroll
-        for (int j = 0; j < COUNT; j++) {
-            const int at = column + j / CN * (GRID_N * CN) + j % CN;
-            bias[j] = 0.0f;
-            load_global<1>(&bias[j], blend.bias + at, at < n);
+            for (int j = 0; j < COUNT; j++) {
+                const int at = column + j / CN * (GRID_N * CN) + j % CN;
+                of[j] = 0.0f;
+                load_global<1>(&of[j], blend.bias + at, at < n);
+            }
+#endif
+    }
+
+    __device__ __forceinline__ void load_row(blending blend, int row)
+    {
+#if EPILOGUE
+        if (BIAS == 2) {
+            of[0] = 0.0f;
+            load_global<1>(&of[0], blend.bias + row, true);
+#pragma unroll
+            for (int j = 1; j < COUNT; j++) of[j] = of[0];
         }
 #endif
-}
-
-/* The bias of a row, if each row has one. */
-template <int COUNT>
-static __device__ __forceinline__ void load_row_bias(float (&bias)[COUNT], blending blend, int row)
-{
-#if EPILOGUE
-    if (BIAS == 2) {
-        bias[0] = 0.0f;
-        load_global<1>(&bias[0], blend.bias + row, true);
-#pragma unroll
-        for (int j = 1; j < COUNT; j++) bias[j] = bias[0];
     }
-#endif
-}
 
-/* Either, of neighbouring elements of a row, all of them inside C. */
+    /* That of elements first .. first + PART - 1. */
+    template <int PART> __device__ __forceinline__ biases<PART> part(int first) const
+    {
+        biases<PART> part;
+#if EPILOGUE
+#pragma unroll
+        for (int e = 0; e < PART; e++) part.of[e] = BIAS ? of[first + e] : 0.0f;
+#endif
+        return part;
+    }
+};
+
+/* Of neighbouring elements of a row, all of them inside C. */
 template <int COUNT>
-static __device__ __forceinline__ void load_bias(float (&bias)[COUNT], blending blend, int row, int column)
+static __device__ __forceinline__ biases<COUNT> biases_at(blending blend, int row, int column)
 {
-    load_column_bias(bias, blend, column, column + COUNT);
-    load_row_bias(bias, blend, row);
+    biases<COUNT> bias;
+    bias.template load_columns<COUNT, 1>(blend, column, column + COUNT);
+    bias.load_row(blend, row);
+    return bias;
 }
 
 #if EPILOGUE
@@ -146,12 +156,13 @@ static __device__ __forceinline__ float activated(float x)
 
 /* value[0..COUNT) = what is stored, of alpha * sum + beta * C. */
 template <int COUNT>
-static __device__ __forceinline__ void finish(float (&value)[COUNT], blending blend, const float *bias)
+static __device__ __forceinline__ void finish(float (&value)[COUNT], blending blend,
+                                              const biases<COUNT> &bias)
 {
 #if EPILOGUE
     if (blend.finishes)
 #pragma unroll
-        for (int e = 0; e < COUNT; e++) value[e] = activated(BIAS ? value[e] + bias[e] : value[e]);
+        for (int e = 0; e < COUNT; e++) value[e] = activated(BIAS ? value[e] + bias.of[e] : value[e]);
 #endif
 }
 

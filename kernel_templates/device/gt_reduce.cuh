@@ -80,9 +80,8 @@ static __device__ __forceinline__ void reduce_splits(const struct gemm_args &arg
     const blending blend = blend_of(args);
     const int row = vector / (args.n / V), column = vector % (args.n / V) * V;
     float *const c = args.c + blockIdx.z * args.stride_c + row * args.ldc + column;
-    float bias[V];
-    load_bias(bias, blend, row, column);
-    if (beta_of(blend) == 0.0f) store_scaled<V, false>(c, sum, alpha, blend, bias);
+    const biases<V> bias = biases_at<V>(blend, row, column);
+    if (blend == 0.0f) store_scaled<V, false>(c, sum, alpha, blend, bias);
     else store_scaled<V, true>(c, sum, alpha, blend, bias);
 }
 

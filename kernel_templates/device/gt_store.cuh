@@ -6,12 +6,12 @@
 #include "gt_epilogue.cuh"
 #include "gt_memory.cuh"
 
-/* c[0..V) = alpha * sum[0..V) + beta * c[0..V), and what else blend says (gt_epilogue.cuh) with bias[0..V); C
+/* c[0..V) = alpha * sum[0..V) + beta * c[0..V), and what else blend says (gt_epilogue.cuh) with the bias; C
  * is read only if BLEND. COUNT neighbouring elements, of which `left` are inside C, are all read before the
  * first is stored. STREAM: C is not read again soon. */
 template <int V, bool BLEND, bool STREAM = false, int COUNT = V>
 static __device__ __forceinline__ void store_scaled(float *c, const float *sum, float alpha, blending blend,
-                                                    const float *bias, int left = COUNT)
+                                                    const biases<COUNT> &bias, int left = COUNT)
 {
     float old[COUNT], out[COUNT];
     if (BLEND)
@@ -19,8 +19,7 @@ static __device__ __forceinline__ void store_scaled(float *c, const float *sum, 
         for (int e = 0; e < COUNT; e += V)
             if (COUNT == V || e < left) load_own<V>(old + e, source_of(blend, c + e));
 #pragma unroll
-    for (int e = 0; e < COUNT; e++)
-        out[e] = BLEND ? fmaf(beta_of(blend), old[e], alpha * sum[e]) : alpha * sum[e];
+    for (int e = 0; e < COUNT; e++) out[e] = BLEND ? fmaf(blend, old[e], alpha * sum[e]) : alpha * sum[e];
     finish(out, blend, bias);
 #pragma unroll
     for (int e = 0; e < COUNT; e += V)
@@ -58,20 +57,20 @@ static __device__ __forceinline__ void store_tile(float *c, long long ldc, int m
     constexpr int WIDTH = BLEND ? CN : V;
     if (BLEND)
         ask_for_tile<TILE_M, TILE_N, CM, CN, GRID_M, GRID_N>(source_of(blend, c), ldc, m, n, row, column);
-    float bias[TILE_N];
-    load_column_bias<TILE_N, CN, GRID_N>(bias, blend, column, n);
+    biases<TILE_N> bias;
+    bias.template load_columns<CN, GRID_N>(blend, column, n);
 #pragma unroll
     for (int i = 0; i < TILE_M; i++) {
         const int r = row + i / CM * (GRID_M * CM) + i % CM;
         float *line = c + r * ldc + column;
         if (r < m) {
-            load_row_bias(bias, blend, r);
+            bias.load_row(blend, r);
 #pragma unroll
             for (int j = 0; j < TILE_N; j += WIDTH) {
                 const int offset = j / CN * (GRID_N * CN) + j % CN;
                 if (column + offset < n)
-                    store_scaled<V, BLEND, STREAM, WIDTH>(line + offset, &sum[i][j], alpha, blend, &bias[j],
-                                                          n - column - offset);
+                    store_scaled<V, BLEND, STREAM, WIDTH>(line + offset, &sum[i][j], alpha, blend,
+                                                          bias.template part<WIDTH>(j), n - column - offset);
             }
         }
     }
@@ -86,15 +85,15 @@ static __device__ __forceinline__ void store_inner_tile(float *c, long long ldc,
 {
     const long long to_next_piece = (GRID_M * CM - CM + 1) * ldc;
     float *line = c + row * ldc + column;
-    float bias[TILE_N];
-    load_column_bias<TILE_N, CN, GRID_N>(bias, blend, column, 0x7fffffff);
+    biases<TILE_N> bias;
+    bias.template load_columns<CN, GRID_N>(blend, column, 0x7fffffff);
 #pragma unroll
     for (int i = 0; i < TILE_M; i++) {
-        load_row_bias(bias, blend, row + i / CM * (GRID_M * CM) + i % CM);
+        bias.load_row(blend, row + i / CM * (GRID_M * CM) + i % CM);
 #pragma unroll
         for (int j = 0; j < TILE_N; j += V)
             store_scaled<V, false, STREAM>(line + (j / CN * (GRID_N * CN) + j % CN), &sum[i][j], alpha, blend,
-                                           &bias[j]);
+                                           bias.template part<V>(j));
         line += (i + 1) % CM ? ldc : to_next_piece;
     }
 }

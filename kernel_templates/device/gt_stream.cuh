@@ -19,10 +19,10 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
     const int column = (SIDE == 0 ? stream_x : v.resident_x) + place.column;
     const bool inside =
         v.resident_end - v.resident_x >= RESIDENT_X && v.stream_end - stream_x >= STREAM_X; /* of C, wholly */
-    if (inside && beta_of(blend) == 0.0f)
+    if (inside && blend == 0.0f)
         store_inner_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, true>(c, args.ldc, row, column, sum,
                                                                                alpha, blend);
-    else if (beta_of(blend) == 0.0f)
+    else if (blend == 0.0f)
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false, true>(
             c, args.ldc, args.m, args.n, row, column, sum, alpha, blend);
     else
@@ -43,10 +43,10 @@ static __device__ __forceinline__ void scale(const struct gemm_args &args, const
             const int row = (SIDE == 0 ? v.resident_x : x) + i / BN,
                       column = (SIDE == 0 ? x : v.resident_x) + i % BN;
             const float nothing = 0.0f;
-            float bias[1], *const at = c + row * args.ldc + column;
+            float *const at = c + row * args.ldc + column;
             if (row >= args.m || column >= args.n) continue;
-            load_bias(bias, blend, row, column);
-            if (beta_of(blend) == 0.0f) store_scaled<1, false>(at, &nothing, 0.0f, blend, bias);
+            const biases<1> bias = biases_at<1>(blend, row, column);
+            if (blend == 0.0f) store_scaled<1, false>(at, &nothing, 0.0f, blend, bias);
             else store_scaled<1, true>(at, &nothing, 0.0f, blend, bias);
         }
         if (left > 1) x += v.step_x;

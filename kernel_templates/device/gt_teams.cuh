@@ -24,8 +24,7 @@ template <int V, bool BLEND> struct place_in_c {
     __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
     {
         if (row < m && column < n) {
-            float bias[V];
-            load_bias(bias, blend, row, column);
+            const biases<V> bias = biases_at<V>(blend, row, column);
             store_scaled<V, BLEND>(c + row * ldc + column, sum, 1.0f, blend, bias);
         }
     }
@@ -101,7 +100,7 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
     static __device__ __forceinline__ void add_to_c(const float *tiles, float *c, long long ldc, int m, int n,
                                                     blending blend)
     {
-        if (beta_of(blend) == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, blend});
+        if (blend == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, blend});
         else {
             const float *const source = source_of(blend, c);
             const int column = thread_index() % COLUMNS * V, row = thread_index() / COLUMNS;

@@ -207,19 +207,24 @@ static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan
 }
 
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
-                    const struct run_mode *mode, const float *a, const float *b, float *c)
+                    const struct run_mode *mode, const struct cpu_operands *operands)
 {
     struct launch_plan plan;
     kernel->config.template->plan(&kernel->config, problem, &plan);
     float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
     /* Scalars passed by pointer must not be read by value. */
-    const struct launch_call call = {
-        .operand = {(uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)workspace},
-        .alpha = mode->scalars_on_device ? NAN : alpha,
-        .beta = mode->scalars_on_device ? NAN : beta,
-        .alpha_device = mode->scalars_on_device ? (uintptr_t)&alpha : 0,
-        .beta_device = mode->scalars_on_device ? (uintptr_t)&beta : 0};
+    const float *const source = operands->source ? operands->source : operands->c;
+    const struct launch_call call = {.operand = {[LAUNCH_A] = (uintptr_t)operands->a,
+                                                 [LAUNCH_B] = (uintptr_t)operands->b,
+                                                 [LAUNCH_C] = (uintptr_t)operands->c,
+                                                 [LAUNCH_WORKSPACE] = (uintptr_t)workspace,
+                                                 [LAUNCH_SOURCE] = (uintptr_t)source,
+                                                 [LAUNCH_BIAS] = (uintptr_t)operands->bias},
+                                     .alpha = mode->scalars_on_device ? NAN : alpha,
+                                     .beta = mode->scalars_on_device ? NAN : beta,
+                                     .alpha_device = mode->scalars_on_device ? (uintptr_t)&alpha : 0,
+                                     .beta_device = mode->scalars_on_device ? (uintptr_t)&beta : 0};
     struct launch_walk walk;
     struct launch launch;
     launch_walk_start(&walk, &plan, &call);

@@ -24,8 +24,8 @@ struct cpu_kernel {
     void (*static_shared)(char **begin, char **end);
 };
 
-/* Builds it for problems with the type and op of `like`, whose sizes are ignored. edits may be NULL.
- * E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit that does not match, or
+/* Builds it for problems with the type, op and epilogue of `like`, whose sizes are ignored. edits may be
+ * NULL. E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit that does not match, or
  * definitions that do not fit. E_IO. */
 enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel);
@@ -38,8 +38,15 @@ struct run_mode {
     bool scalars_on_device; /* alpha and beta are read through pointers */
 };
 
-/* C = alpha op(A) op(B) + beta C with the problem's alpha and beta. */
+struct cpu_operands {
+    const float *a, *b;
+    float *c;            /* written; read, too, unless there is a source */
+    const float *source; /* C, if the result is stored out of place; else NULL */
+    const float *bias;   /* NULL without one */
+};
+
+/* What the problem says, with its alpha and beta. */
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
-                    const struct run_mode *mode, const float *a, const float *b, float *c);
+                    const struct run_mode *mode, const struct cpu_operands *operands);
 
 #endif

@@ -58,6 +58,14 @@ gt_exec_test(exec_tall exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list)
 foreach(part RANGE 1)
   gt_exec_test(exec_mma_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all ${part}/2)
 endforeach()
+# The same with epilogues.
+gt_exec_test(exec_epilogues_mma exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all)
+gt_exec_test(exec_epilogues_tall exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list turns)
+gt_exec_test(exec_epilogues_resident exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list turns)
+gt_exec_test(exec_epilogues_skinny exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list turns)
+foreach(part RANGE 1)
+  gt_exec_test(exec_epilogues_simt_${part} exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list turns ${part}/2)
+endforeach()
 # More batch items than the z dimension of a grid allows.
 gt_exec_test(exec_long_batch exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
@@ -74,7 +82,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_mma.c mutants/mutants_ladder.c)
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_mma.c mutants/mutants_ladder.c mutants/mutants_epilogue.c)
 foreach(part RANGE 3)
   gt_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
 endforeach()

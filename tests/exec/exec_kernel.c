@@ -1,9 +1,12 @@
 /* exec_kernel.c — runs configurations of the kernel templates on the CPU and compares every result with a
  * reference.
  *
- *     exec_kernel FILE [OP [PART/PARTS]]     configurations of FILE, one per line; op nn nt tn tt or all
- *     exec_kernel --config "simt BM=.." [OP] one configuration
- *     exec_kernel --config "simt BM=.." PROBLEM   on one problem, in every order of the threads
+ *     exec_kernel [--epilogues] FILE [OP [PART/PARTS]]   configurations of FILE, one per line
+ *     exec_kernel --config "simt BM=.." [OP]             one configuration
+ *     exec_kernel --config "simt BM=.." PROBLEM          on one problem, in every order of the threads
+ *
+ * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. --epilogues: another
+ * epilogue for each kernel.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -105,8 +108,25 @@ static void run_config(const struct config *config, const struct problem *like, 
     cpu_kernel_close(&kernel);
 }
 
-static void run_line(const char *line, const char *op, struct tally *tally)
+/* What to compile of a configuration: the ops, and an epilogue for each. */
+struct variants {
+    const char *op;
+    bool epilogues;
+    int turn;
+};
+
+/* An epilogue: another one at each turn, until there are no others. */
+static int epilogue_of_turn(int turn)
 {
+    int known[EPILOGUE_CODES], count = 0;
+    for (int code = 1; code < EPILOGUE_CODES; code++)
+        if (epilogue_is_known(code)) known[count++] = code;
+    return known[turn % count];
+}
+
+static void run_line(const char *line, struct variants *variants, struct tally *tally)
+{
+    const bool turns = strcmp(variants->op, "turns") == 0, all = strcmp(variants->op, "all") == 0;
     struct config config;
     int runs = tally->runs;
     if (config_parse(line, &config)) {
@@ -114,14 +134,17 @@ static void run_line(const char *line, const char *op, struct tally *tally)
         tally->failures++;
         return;
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
+        const int op = turns ? (variants->turn + i) % 4 : i;
         struct problem like = problem_make(1, 1, 1);
         like.type = config.template->delivers;
-        like.trans_a = i / 2;
-        like.trans_b = i % 2;
-        if (strcmp(op, "all") == 0 || strcmp(op, problem_op_name(&like)) == 0)
-            run_config(&config, &like, tally);
+        like.trans_a = op / 2;
+        like.trans_b = op % 2;
+        if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
+        if (variants->epilogues) like.epilogue = epilogue_of_turn(variants->turn + i);
+        run_config(&config, &like, tally);
     }
+    variants->turn += turns ? 1 : 4;
     if (tally->runs == runs) {
         const char *why = config.template->check(&config, NULL, exec_gpu());
         fprintf(stderr, "%s: no problem is legal%s%s\n", line, why ? ": " : " for this op", why ? why : "");
@@ -129,7 +152,7 @@ static void run_line(const char *line, const char *op, struct tally *tally)
     }
 }
 
-static bool read_lines(const char *path, const char *op, int part, int parts, struct tally *tally)
+static bool read_lines(const char *path, struct variants *variants, int part, int parts, struct tally *tally)
 {
     FILE *file = fopen(path, "r");
     char line[LINE_MAX_BYTES];
@@ -137,7 +160,7 @@ static bool read_lines(const char *path, const char *op, int part, int parts, st
     for (int number = 0; fgets(line, sizeof line, file);) {
         line[strcspn(line, "#\n")] = '\0';
         if (line[strspn(line, " ")] == '\0') continue;
-        if (number++ % parts == part) run_line(line, op, tally);
+        if (number++ % parts == part) run_line(line, variants, tally);
     }
     fclose(file);
     return true;
@@ -152,17 +175,20 @@ int main(int argc, char **argv)
     __sanitizer_set_death_callback(say_current);
 #endif
     if (argc > 2 && strcmp(argv[1], "--config") == 0) one = argv[2], at = 2;
+    if (argc > 2 && strcmp(argv[1], "--epilogues") == 0) at = 2;
     if (one && argc > 3 && strchr(argv[3], 'x')) return run_problem(one, argv[3]);
-    const char *op = argc > at + 1 ? argv[at + 1] : "all";
+    struct variants variants = {.op = argc > at + 1 ? argv[at + 1] : "all", .epilogues = !one && at == 2};
     if (argc > at + 2 && sscanf(argv[at + 2], "%d/%d", &part, &parts) != 2) parts = 0;
     if (argc < 2 || parts < 1 || part < 0 || part >= parts) {
-        fprintf(stderr, "usage: exec_kernel FILE | --config TEXT [nn|nt|tn|tt|all [PART/PARTS]]\n");
+        fprintf(
+            stderr,
+            "usage: exec_kernel [--epilogues] FILE | --config TEXT [nn|nt|tn|tt|all|turns [PART/PARTS]]\n");
         return 2;
     }
     if (one) {
-        run_line(one, op, &tally);
-    } else if (!read_lines(argv[1], op, part, parts, &tally)) {
-        fprintf(stderr, "cannot read %s\n", argv[1]);
+        run_line(one, &variants, &tally);
+    } else if (!read_lines(argv[at], &variants, part, parts, &tally)) {
+        fprintf(stderr, "cannot read %s\n", argv[at]);
         return 1;
     }
     printf("%d kernels, %d runs, %d failures\n", tally.kernels, tally.runs, tally.failures);

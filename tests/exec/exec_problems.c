@@ -86,6 +86,8 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     p.stride_a = problem_rows_a(&p) * p.lda + round_up(x->stride_c, unit);
     p.stride_b = problem_rows_b(&p) * p.ldb + round_up(x->stride_c, unit);
     p.stride_c = p.m * p.ldc + round_up(x->stride_c, unit);
+    p.stride_bias =
+        l->turn % 2 ? problem_bias_length(&p) + (problem_bias_length(&p) > 0 ? x->stride_c : 0) : 0;
     if (problem_check(&p) || !exec_fits(l->config, &p)) return;
     l->trials[l->count++] = (struct trial){.problem = p,
                                            .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT),

@@ -283,6 +283,16 @@ static inline float *gt_shared_memory()
     return gt_dynamic_shared();
 }
 
+/* The functions of gt_fast_math.cuh. */
+static inline float fast_exp2(float x)
+{
+    return __builtin_exp2f(x);
+}
+static inline float fast_reciprocal(float x)
+{
+    return 1.0f / x;
+}
+
 /* The product of two floats is exact in double: one rounding of the sum to double and one to float. */
 static inline float fmaf(float a, float b, float c)
 {

@@ -9,7 +9,7 @@ target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIV
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
   "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
 
-foreach(name test_judge test_judge_mma test_clock test_trial test_rivals)
+foreach(name test_judge test_judge_mma test_judge_epilogue test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
@@ -17,7 +17,11 @@ foreach(name test_judge test_judge_mma test_clock test_trial test_rivals)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
 
-set_target_properties(test_judge_mma PROPERTIES ENABLE_EXPORTS ON) # for the kernels that it loads
+# Kernels that are loaded need exports.
+foreach(name test_judge_mma test_judge_epilogue)
+  target_sources(${name} PRIVATE exec/judged_kernel.c)
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
+endforeach()
 
 add_library(fake_rivals MODULE exec/fake_rivals.c)
 target_include_directories(fake_rivals PRIVATE unit/common)

@@ -1,125 +1,20 @@
 /* Judge, trial and final verification with tensor-core kernels executed on the CPU: the right kernel passes,
  * and each fault is found by the check intended for it. */
-#include "exec_problems.h"
-#include "host_device.h"
-#include "rival_open.h"
-#include "template.h"
+#include "judged_kernel.h"
 #include "unit.h"
-#include "verify.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define CONFIG  "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
-#define CALL_US 1900
-
-static struct device device;
-static struct trial_setup setup;
-static struct cpu_kernel built;
-
-/* ---- loading, replaced ---- */
-
-static enum status run(void *self, const struct operands *operands, double alpha, double beta)
-{
-    struct problem p = *(const struct problem *)self;
-    p.alpha = alpha;
-    p.beta = beta;
-    host_spend(CALL_US);
-    cpu_kernel_run(&built, &p, &(struct run_mode){.seed = 1}, (const float *)(uintptr_t)operands->a,
-                   (const float *)(uintptr_t)operands->b, (float *)(uintptr_t)operands->c);
-    return OK;
-}
-
-enum status kernel_load(struct device *on, const struct config *config, const struct problem *problem,
-                        const char *cubin_path, const char *checksum, struct kernel *kernel)
-{
-    (void)on, (void)config, (void)cubin_path, (void)checksum;
-    struct problem *copy = malloc(sizeof *copy);
-    if (!copy) abort();
-    *copy = *problem;
-    *kernel = (struct kernel){copy, run, free};
-    return OK;
-}
-
-void kernel_close(struct kernel *kernel)
-{
-    if (kernel->close) kernel->close(kernel->self);
-    *kernel = (struct kernel){0};
-}
-
-/* ---- ---- */
-
-static struct candidate candidate_of(void)
-{
-    struct candidate candidate = {.cubin = "", .checksum = "abc", .facts = {.registers = 99}};
-    assert_ok(config_parse(CONFIG, &candidate.config));
-    return candidate;
-}
-
-/* Prepares the kernel with `count` changes to its source, for a problem. */
-static void prepare(const char *text, const struct edit *edits, int count)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
-    const struct candidate candidate = candidate_of();
-    if (built.library) cpu_kernel_close(&built);
-    assert_ok(cpu_kernel_build(&candidate.config, &p, edits, count, &built));
-}
-
-/* Runs the present kernel on another problem of the same op. */
-static struct outcome try_on(const char *text)
-{
-    struct problem p;
-    struct outcome outcome;
-    const struct candidate candidate = candidate_of();
-    assert_ok(problem_parse(text, &p));
-    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
-    assert_ok(trial_run(&setup, &candidate, 0, &outcome));
-    return outcome;
-}
-
-static struct verification verify(void)
-{
-    struct verification v;
-    const struct candidate candidate = candidate_of();
-    assert_ok(verify_run(&setup, &candidate, &v));
-    return v;
-}
-
-static void assert_measured(const struct outcome *o)
-{
-    if (o->verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o->verdict), o->detail);
-}
-
-static int open_setup(void **state)
-{
-    (void)state;
-    setup = (struct trial_setup){.device = &device};
-    host_device_open(&device, &setup.kernels);
-    device.gpu = *exec_gpu();
-    return stopwatch_open(&device, &setup.watch) != OK;
-}
-
-static int close_setup(void **state)
-{
-    (void)state;
-    cpu_kernel_close(&built);
-    trial_setup_clear(&setup);
-    stopwatch_close(&setup.watch);
-    return host_bytes_in_use != 0;
-}
-
-/* ---- ---- */
+#define CONFIG "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
 
 TEST(a_right_kernel_of_tensor_cores_is_measured_and_verified)
 {
-    prepare("tf32gemm:nn:48x40x64:beta=1", NULL, 0);
-    const struct outcome o = try_on("tf32gemm:nn:48x40x64:beta=1");
-    assert_measured(&o);
+    judged_prepare(CONFIG, "tf32gemm:nn:48x40x64:beta=1", NULL, 0);
+    const struct outcome o = judged_trial("tf32gemm:nn:48x40x64:beta=1");
+    judged_assert_measured(&o);
     assert_true(o.exact && o.worst_error <= 1);
     assert_true(accuracy_is_known(&o.errors) && o.errors.rms > 1e-6 && o.errors.rms < 1e-3);
-    const struct verification v = verify();
+    const struct verification v = judged_verify();
     if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
     assert_true(v.shapes > 50);
     assert_true(v.errors.rms == o.errors.rms && v.errors.max == o.errors.max); /* the same data again */
@@ -127,7 +22,7 @@ TEST(a_right_kernel_of_tensor_cores_is_measured_and_verified)
 
 TEST(it_is_right_for_whole_numbers_and_wrong_for_strict_fp32)
 {
-    const struct outcome o = try_on("sgemm:nn:48x40x64");
+    const struct outcome o = judged_trial("sgemm:nn:48x40x64");
     assert_int_equal(o.verdict, VERDICT_WRONG);
     assert_true(o.exact && o.worst_error > 1);
     assert_non_null(strstr(o.detail, "random data"));
@@ -136,8 +31,8 @@ TEST(it_is_right_for_whole_numbers_and_wrong_for_strict_fp32)
 TEST(fragments_in_the_wrong_order_are_found_by_whole_numbers)
 {
     static const struct edit edit = {"mma.cu", "y[j][0], y[j][1]", "y[j][1], y[j][0]"};
-    prepare("tf32gemm:nn:48x40x64", &edit, 1);
-    const struct outcome o = try_on("tf32gemm:nn:48x40x64");
+    judged_prepare(CONFIG, "tf32gemm:nn:48x40x64", &edit, 1);
+    const struct outcome o = judged_trial("tf32gemm:nn:48x40x64");
     assert_int_equal(o.verdict, VERDICT_WRONG);
     assert_true(!o.exact && o.time_us == 0);
     assert_non_null(strstr(o.detail, "whole-number data"));
@@ -146,10 +41,10 @@ TEST(fragments_in_the_wrong_order_are_found_by_whole_numbers)
 /* A bug that does not show with the problem's own data, but with those of the final verification. */
 static void assert_found_by_the_last_check(struct edit edit, const char *part)
 {
-    prepare("tf32gemm:nn:48x40x64", &edit, 1);
-    const struct outcome o = try_on("tf32gemm:nn:48x40x64");
-    assert_measured(&o);
-    const struct verification v = verify();
+    judged_prepare(CONFIG, "tf32gemm:nn:48x40x64", &edit, 1);
+    const struct outcome o = judged_trial("tf32gemm:nn:48x40x64");
+    judged_assert_measured(&o);
+    const struct verification v = judged_verify();
     assert_int_equal(v.verdict, VERDICT_WRONG);
     assert_non_null(strstr(v.detail, part));
 }
@@ -162,7 +57,7 @@ TEST(a_lost_k_beyond_the_last_tile_is_found_by_the_last_check_if_the_problem_has
 
 TEST(a_forgotten_beta_is_found_by_the_last_check_if_the_problem_has_none)
 {
-    assert_found_by_the_last_check((struct edit){"mma.cu", "if (beta == 0.0f)", "if (true)"}, "");
+    assert_found_by_the_last_check((struct edit){"mma.cu", "if (blend == 0.0f)", "if (true)"}, "");
 }
 
 /* What the hardware does with operands that were not rounded. */
@@ -173,14 +68,14 @@ TEST(operands_that_are_cut_and_not_rounded_pass_where_k_is_long_and_are_found_wh
     static const struct edit edits[] = {
         {"mma.cu", "a[set][i][h] = tile_a::rounded(a[set][i][h])", "a[set][i][h] = " CUT("a[set][i][h]")},
         {"mma.cu", "b[set][j][h] = tile_b::rounded(b[set][j][h])", "b[set][j][h] = " CUT("b[set][j][h]")}};
-    prepare("tf32gemm:nn:48x40x512", edits, 2);
-    struct outcome o = try_on("tf32gemm:nn:48x40x512");
-    assert_measured(&o);
+    judged_prepare(CONFIG, "tf32gemm:nn:48x40x512", edits, 2);
+    struct outcome o = judged_trial("tf32gemm:nn:48x40x512");
+    judged_assert_measured(&o);
     assert_true(o.exact);
-    const struct verification v = verify();
+    const struct verification v = judged_verify();
     assert_int_equal(v.verdict, VERDICT_WRONG);
     assert_non_null(strstr(v.detail, "random data"));
-    o = try_on("tf32gemm:nn:48x40x1");
+    o = judged_trial("tf32gemm:nn:48x40x1");
     assert_int_equal(o.verdict, VERDICT_WRONG);
     assert_true(o.worst_error > 1.5 && o.worst_error < 2.1);
 }
@@ -196,5 +91,5 @@ int main(void)
         cmocka_unit_test(
             operands_that_are_cut_and_not_rounded_pass_where_k_is_long_and_are_found_where_it_is_short),
     };
-    return cmocka_run_group_tests(tests, open_setup, close_setup);
+    return cmocka_run_group_tests(tests, judged_open, judged_close);
 }

@@ -120,17 +120,39 @@ static void say_wrong(const struct problem *p, int64_t offset, double got, doubl
              p->batch > 1 ? offset / p->stride_c : 0, in_item / p->ldc, in_item % p->ldc, got, want, bound);
 }
 
-static bool equals_reference(const struct problem *p, const struct operand *a, const struct operand *b,
-                             const struct operand *c, const float *before, bool by_rows, char *why)
+/* A NaN must stay one. */
+static bool is_right(float got, double right, double bound)
 {
-    float *want = malloc((size_t)c->span * sizeof *want + 1);
+    return isnan(right) ? isnan(got) : fabs((double)got - right) <= bound;
+}
+
+/* No two values are further apart after the activation than this times as far as before it. */
+static double steepest(const struct problem *p)
+{
+    return epilogue_activation(p->epilogue) == ACTIVATION_GELU ? 1.13 : 1.0;
+}
+
+/* What there is of a trial: a, b, what is read as C, what is written, and the bias. */
+enum { OPERAND_A, OPERAND_B, OPERAND_D, OPERAND_SOURCE, OPERAND_BIAS, OPERANDS };
+
+/* `old` is C before the run. */
+static bool equals_reference(const struct problem *p, const struct operand *x, const float *old, bool by_rows,
+                             char *why)
+{
+    const struct operand *const d = &x[OPERAND_D];
+    float *want = malloc((size_t)d->span * sizeof *want + 1);
     if (!want) abort();
-    memcpy(want, before, (size_t)c->span * sizeof *want);
-    (by_rows ? reference_ikj : reference_ijk)(p, a->x, b->x, want);
+    memcpy(want, old, (size_t)d->span * sizeof *want);
+    (by_rows ? reference_ikj : reference_ijk)(p, x[OPERAND_A].x, x[OPERAND_B].x, want);
     bool equal = true;
-    for (int64_t i = 0; equal && i < c->span; i++) {
-        if (!is_element_of_c(p, i) || c->x[i] == want[i]) continue;
-        say_wrong(p, i, (double)c->x[i], (double)want[i], 0.0, why);
+    for (int64_t i = 0; equal && i < d->span; i++) {
+        if (!is_element_of_c(p, i)) continue;
+        const int64_t item = p->batch > 1 ? i / p->stride_c : 0, in_item = i - item * p->stride_c;
+        const double sum = (double)(want[i] + reference_bias(p, x[OPERAND_BIAS].x, item, in_item / p->ldc,
+                                                             in_item % p->ldc));
+        const double right = reference_activated(p, sum), bound = reference_activation_error(p, sum);
+        if (is_right(d->x[i], right, bound)) continue;
+        say_wrong(p, i, (double)d->x[i], right, bound, why);
         equal = false;
     }
     free(want);
@@ -155,72 +177,102 @@ static float *taken(const struct problem *p, const struct operand *o)
     return x;
 }
 
-/* |c - ref| <= 4 u K g + u |c| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C|. */
-static bool is_near_reference(const struct problem *p, const struct operand *a, const struct operand *b,
-                              const struct operand *c, const float *before, char *why)
+/* |c - ref| <= 4 u K g + u |ref| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C| + |bias|; and what an
+ * activation makes of it. */
+static bool is_near_reference(const struct problem *p, const struct operand *x, const float *old, char *why)
 {
+    const struct operand *const c = &x[OPERAND_D];
     size_t count = (size_t)(p->m * p->n * p->batch);
     double *want = malloc(2 * count * sizeof *want + 1), *magnitude = want + count;
     if (!want) abort();
-    float *const taken_a = taken(p, a), *const taken_b = taken(p, b);
-    reference_double(p, taken_a, taken_b, before, want, magnitude);
+    float *const taken_a = taken(p, &x[OPERAND_A]), *const taken_b = taken(p, &x[OPERAND_B]);
+    reference_double(p, taken_a, taken_b, old, want, magnitude);
     free(taken_a);
     free(taken_b);
     bool near = true;
     for (size_t i = 0; near && i < count; i++) {
         int64_t item = (int64_t)i / (p->m * p->n), row = (int64_t)i / p->n % p->m, col = (int64_t)i % p->n;
         int64_t offset = item * p->stride_c + row * p->ldc + col;
+        const double bias = (double)reference_bias(p, x[OPERAND_BIAS].x, item, row, col);
+        const double sum = want[i] + bias, right = reference_activated(p, sum);
         double got = (double)c->x[offset];
-        double bound = 0x1p-24 * (4.0 * (double)(p->k > 0 ? p->k : 1) * magnitude[i] + fabs(got));
-        if (fabs(got - want[i]) <= bound) continue;
-        say_wrong(p, offset, got, want[i], bound, why);
+        const double before_it =
+            0x1p-24 * (4.0 * (double)(p->k > 0 ? p->k : 1) * (magnitude[i] + fabs(bias)) + fabs(sum));
+        const double bound = steepest(p) * before_it + reference_activation_error(p, sum);
+        if (is_right(c->x[offset], right, bound)) continue;
+        say_wrong(p, offset, got, right, bound, why);
         near = false;
     }
     free(want);
     return near;
 }
 
-bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX])
+/* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
+static void build_operands(const struct trial *trial, struct operand x[OPERANDS])
 {
     const struct problem *p = &trial->problem;
+    const bool unread = p->alpha == 0.0, apart = epilogue_out_of_place(p->epilogue);
+    const int64_t bias = problem_bias_length(p);
     uint64_t state = trial->mode.seed * 2 + 1;
-    struct operand a = operand_build(problem_span_a(p), trial->misalign);
-    struct operand b = operand_build(problem_span_b(p), trial->misalign);
-    struct operand c = operand_build(problem_span_c(p), trial->misalign);
-    bool unread = p->alpha == 0.0;
-    fill(&a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, trial->data, unread, NAN,
-         &state);
-    fill(&b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, trial->data, unread, NAN,
-         &state);
-    fill(&c, p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, p->beta == 0.0, 0x1.5p77F, &state);
-    size_t bytes[3] = {(size_t)a.span * sizeof(float), (size_t)b.span * sizeof(float),
-                       (size_t)c.span * sizeof(float)};
-    float *before[3];
-    const struct operand *all[3] = {&a, &b, &c};
-    for (int i = 0; i < 3; i++) {
-        if (!(before[i] = malloc(bytes[i] + 1))) abort();
-        memcpy(before[i], all[i]->x, bytes[i]);
-        operand_close_guards(all[i]);
+    const int64_t span[OPERANDS] = {problem_span_a(p), problem_span_b(p), problem_span_c(p),
+                                    apart ? problem_span_c(p) : 0, problem_span_bias(p)};
+    /* A bias may begin at any element. */
+    for (int i = 0; i < OPERANDS; i++)
+        x[i] = operand_build(span[i], i == OPERAND_BIAS ? (int)(trial->mode.seed % 4) : trial->misalign);
+    fill(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, trial->data,
+         unread, NAN, &state);
+    fill(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, trial->data,
+         unread, NAN, &state);
+    fill(&x[OPERAND_D], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, apart || p->beta == 0.0,
+         0x1.5p77F, &state);
+    if (apart)
+        fill(&x[OPERAND_SOURCE], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, p->beta == 0.0, NAN,
+             &state);
+    if (span[OPERAND_BIAS] > 0) {
+        fill(&x[OPERAND_BIAS], 1, bias, bias, p->stride_bias ? p->batch : 1, p->stride_bias, trial->data,
+             false, NAN, &state);
+        if (trial->mode.seed % 3 == 0) x[OPERAND_BIAS].x[bias / 2] = NAN;
+    }
+}
+
+bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX])
+{
+    static const char *const names[OPERANDS] = {"A", "B", "C", "source", "bias"};
+    const struct problem *p = &trial->problem;
+    const bool apart = epilogue_out_of_place(p->epilogue);
+    struct operand x[OPERANDS];
+    float *before[OPERANDS];
+    build_operands(trial, x);
+    for (int i = 0; i < OPERANDS; i++) {
+        if (!(before[i] = malloc((size_t)x[i].span * sizeof(float) + 1))) abort();
+        memcpy(before[i], x[i].x, (size_t)x[i].span * sizeof(float));
+        operand_close_guards(&x[i]);
     }
 
-    cpu_kernel_run(kernel, p, &trial->mode, a.x, b.x, c.x);
+    cpu_kernel_run(kernel, p, &trial->mode,
+                   &(struct cpu_operands){.a = x[OPERAND_A].x,
+                                          .b = x[OPERAND_B].x,
+                                          .c = x[OPERAND_D].x,
+                                          .source = apart ? x[OPERAND_SOURCE].x : NULL,
+                                          .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL});
 
     bool passes = true;
-    for (int i = 0; i < 3; i++) {
-        operand_open_guards(all[i]);
-        bool kept = guards_intact(all[i]);
-        bool same = i == 2 || memcmp(before[i], all[i]->x, bytes[i]) == 0;
-        if (passes && !kept) snprintf(why, TRIAL_TEXT_MAX, "guard band of %c written", "ABC"[i]);
-        else if (passes && !same) snprintf(why, TRIAL_TEXT_MAX, "operand %c changed", "ABC"[i]);
+    for (int i = 0; i < OPERANDS; i++) {
+        operand_open_guards(&x[i]);
+        bool kept = guards_intact(&x[i]);
+        bool same = i == OPERAND_D || memcmp(before[i], x[i].x, (size_t)x[i].span * sizeof(float)) == 0;
+        if (passes && !kept) snprintf(why, TRIAL_TEXT_MAX, "guard band of %s written", names[i]);
+        else if (passes && !same) snprintf(why, TRIAL_TEXT_MAX, "operand %s changed", names[i]);
         passes = passes && kept && same;
     }
-    passes = passes && padding_intact(p, &c, before[2], why);
+    const float *const old = before[apart ? OPERAND_SOURCE : OPERAND_D];
+    passes = passes && padding_intact(p, &x[OPERAND_D], before[OPERAND_D], why);
     if (passes && trial->data == DATA_INTEGERS)
-        passes = equals_reference(p, &a, &b, &c, before[2], trial->mode.seed % 2 == 0, why);
-    else if (passes) passes = is_near_reference(p, &a, &b, &c, before[2], why);
-    for (int i = 0; i < 3; i++) {
+        passes = equals_reference(p, x, old, trial->mode.seed % 2 == 0, why);
+    else if (passes) passes = is_near_reference(p, x, old, why);
+    for (int i = 0; i < OPERANDS; i++) {
         free(before[i]);
-        free(all[i]->block);
+        free(x[i].block);
     }
     return passes;
 }

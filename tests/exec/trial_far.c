@@ -3,6 +3,7 @@
 #include "../reference.h"
 #include "trial_cpu.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -33,14 +34,19 @@ struct problem far_problem(const struct problem *like)
 
 bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char why[TRIAL_TEXT_MAX])
 {
-    const int64_t span[3] = {problem_span_a(p), problem_span_b(p), problem_span_c(p)};
+    enum { A, B, D, SOURCE, MATRICES };
+    const bool apart = epilogue_out_of_place(p->epilogue);
+    const int64_t span[MATRICES] = {problem_span_a(p), problem_span_b(p), problem_span_c(p),
+                                    apart ? problem_span_c(p) : 0};
     const struct run_mode mode = {.order = ORDER_FORWARD, .seed = 1};
     struct problem dense = *p;
     dense.lda = dense.ldb = dense.ldc = SIDE;
-    const int64_t ld[3] = {p->lda, p->ldb, p->ldc};
-    float near[3][SIDE * SIDE], *far[3] = {NULL};
+    const int64_t ld[MATRICES] = {p->lda, p->ldb, p->ldc, p->ldc};
+    const float bias[SIDE] = {3, -1, 2, -5};
+    float near[MATRICES][SIDE * SIDE], *far[MATRICES] = {NULL};
     bool passes = true;
-    for (int x = 0; x < 3 && passes; x++) {
+    for (int x = 0; x < MATRICES && passes; x++) {
+        if (span[x] == 0) continue;
         if (!(far[x] = map_far(span[x]))) {
             snprintf(why, TRIAL_TEXT_MAX, "no address space for %lld floats", (long long)span[x]);
             passes = false;
@@ -48,18 +54,23 @@ bool far_passes(const struct cpu_kernel *kernel, const struct problem *p, char w
         for (int i = 0; i < SIDE * SIDE && passes; i++)
             near[x][i] = far[x][i / SIDE * ld[x] + i % SIDE] = (float)((i * (x + 3)) % 7 - 3);
     }
+    float *const want = near[apart ? SOURCE : D];
     if (passes) {
-        cpu_kernel_run(kernel, p, &mode, far[0], far[1], far[2]);
-        reference_ijk(&dense, near[0], near[1], near[2]);
+        const struct cpu_operands operands = {
+            .a = far[A], .b = far[B], .c = far[D], .source = far[SOURCE], .bias = bias};
+        cpu_kernel_run(kernel, p, &mode, &operands);
+        reference_ijk(&dense, near[A], near[B], want);
     }
     for (int i = 0; i < SIDE * SIDE && passes; i++) {
-        float got = far[2][i / SIDE * ld[2] + i % SIDE];
-        if (got == near[2][i]) continue;
+        const float got = far[D][i / SIDE * ld[D] + i % SIDE];
+        const double sum = (double)(want[i] + reference_bias(p, bias, 0, i / SIDE, i % SIDE));
+        const double right = reference_activated(p, sum);
+        if (fabs((double)got - right) <= reference_activation_error(p, sum)) continue;
         snprintf(why, TRIAL_TEXT_MAX, "wrong answer: beyond 2^32 elements C[%d,%d] = %.9g, not %.9g",
-                 i / SIDE, i % SIDE, (double)got, (double)near[2][i]);
+                 i / SIDE, i % SIDE, (double)got, right);
         passes = false;
     }
-    for (int x = 0; x < 3; x++)
+    for (int x = 0; x < MATRICES; x++)
         if (far[x]) munmap(far[x], (size_t)span[x] * sizeof(float));
     return passes;
 }

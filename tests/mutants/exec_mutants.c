@@ -32,6 +32,7 @@ static int run_here(const struct mutant *m, bool planted)
     like.trans_b = m->op[1] == 't';
     alarm(DEADLINE_S);
     enum status st = config_parse(m->config, &config);
+    if (!st && m->op[2] == ':') st = epilogue_parse(m->op + 3, &like.epilogue);
     if (!st) {
         like.type = config.template->delivers;
         st = cpu_kernel_build(&config, &like, &m->edit, planted ? 1 : 0, &kernel);
@@ -99,7 +100,7 @@ static const char *caught_by(const char *output, int status)
         {"wrong answer", "wrong answer"},
         {"guard band", "guard band"},
         {"padding", "padding of C written"},
-        {"operand", "A or B changed"},
+        {"operand", "an operand changed"},
     };
     if (status == -SIGALRM) return "deadline";
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
     runs += run_family(mutants_resident, mutants_resident_count, &share, &failures);
     runs += run_family(mutants_tall, mutants_tall_count, &share, &failures);
     runs += run_family(mutants_mma, mutants_mma_count, &share, &failures);
+    runs += run_family(mutants_epilogue, mutants_epilogue_count, &share, &failures);
     printf("%d mutants, %d failures\n", runs, failures);
     return failures > 0 || runs == 0;
 }

@@ -235,7 +235,7 @@ const struct mutant mutants_skinny[] = {
      DIVIDED,
      "nn",
      {"skinny_sum.cuh", "{place.warp_r * ROWS_W, ROWS_W}", "{0, ROWS_W}"}},
-    {"beta ignored", ROWS_ACROSS, "nn", {"skinny_sum.cuh", "if (beta == 0.0f)", "if (true)"}},
+    {"beta ignored", ROWS_ACROSS, "nn", {"skinny_sum.cuh", "if (blend == 0.0f)", "if (true)"}},
     {"rows of C beyond its edge",
      COLUMNS_ALONG,
      "nn",

@@ -167,14 +167,14 @@ static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m
     const int lane = thread_index() % 32;
     row += 4 * place(lane / 4);
     column += 4 * (lane % 4);
-    float bias[WN / 4];
-    load_column_bias<WN / 4, 4, 4>(bias, blend, column, n);
+    biases<WN / 4> bias;
+    bias.load_columns<4, 4>(blend, column, n);
 #pragma unroll
     for (int i = 0; i < WM / 8; i++) {
         const int r = row + i / 4 * 32 + i % 4;
         float *const line = c + r * ldc;
         if (r < m) {
-            load_row_bias(bias, blend, r);
+            bias.load_row(blend, r);
 #pragma unroll
             for (int j = 0; j < WN / 8; j += 4)
 #pragma unroll
@@ -185,7 +185,7 @@ static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m
                     for (int e = 0; e < 4; e++) four[e] = sum.of[i / 2][j + e][i % 2 * 2 + half];
                     if (at < n)
                         store_scaled<VC, BLEND, false, 4>(line + at, four, alpha, blend,
-                                                          &bias[j * 2 + half * 4], n - at);
+                                                          bias.part<4>(j * 2 + half * 4), n - at);
                 }
         }
     }
@@ -218,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     }
     const struct warp_place place = warp_place_of(thread_index());
     const int row = origin.m + place.row, column = origin.n + place.column;
-    if (beta_of(blend) == 0.0f) store_sums<false>(c, ldc, args.m, args.n, row, column, sum, alpha, blend);
+    if (blend == 0.0f) store_sums<false>(c, ldc, args.m, args.n, row, column, sum, alpha, blend);
     else store_sums<true>(c, ldc, args.m, args.n, row, column, sum, alpha, blend);
 }
 

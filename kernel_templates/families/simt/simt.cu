@@ -364,7 +364,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
         return;
     }
     const int row = origin.m + place.row, column = origin.n + place.column;
-    if (beta_of(blend) == 0.0f)
+    if (blend == 0.0f)
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false>(c, ldc, args.m, args.n, row, column,
                                                                           sum, alpha, blend);
     else

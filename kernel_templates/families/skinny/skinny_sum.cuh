@@ -95,9 +95,8 @@ static __device__ __forceinline__ void store_spot(const struct gemm_args &args, 
     const int row = pass * PASS_ROWS + spot.row, column = view.first_column + spot.x;
     float *c = args.c + blockIdx.z * args.stride_c;
     c += SIDE == 0 ? row * args.ldc + column : column * args.ldc + row;
-    float bias[VC];
-    load_bias(bias, blend, SIDE == 0 ? row : column, SIDE == 0 ? column : row);
-    if (beta_of(blend) == 0.0f) store_scaled<VC, false>(c, sum, 1.0f, blend, bias);
+    const biases<VC> bias = biases_at<VC>(blend, SIDE == 0 ? row : column, SIDE == 0 ? column : row);
+    if (blend == 0.0f) store_scaled<VC, false>(c, sum, 1.0f, blend, bias);
     else store_scaled<VC, true>(c, sum, 1.0f, blend, bias);
 }
 

@@ -1,6 +1,7 @@
 /* Every template, built by NVRTC for every architecture we serve and every op: all rungs of the ladder, and a
  * spread of searched configurations taken evenly from the legal space, for aligned and for odd problems. */
 #include "compile.h"
+#include "epilogue.h"
 #include "gpu.h"
 #include "ladder.h"
 #include "space.h"
@@ -191,6 +192,52 @@ TEST(operands_are_packed_and_parts_added_on_every_architecture)
     build_all();
 }
 
+/* Every way in which sums reach C, on each architecture with other epilogues; all of them in the end. */
+TEST(epilogues_build_for_every_architecture)
+{
+    static const struct {
+        const char *config;
+        int least; /* architecture */
+    } ways[] = {
+        {"simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 "
+         "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=4",
+         75},
+        {"simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 "
+         "STORE_AT=8 MIN_BLOCKS=2 REDUCE=1 GROUP=1 SPLIT_K=4",
+         75},
+        {"simt BM=32 BN=32 BK=32 WM=32 WN=32 TM=4 TN=8 WARPS_K=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=2 "
+         "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
+         75},
+        {"simt BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 PACK=1 VA=4 VB=4 VC=4 UNROLL=16 "
+         "STORE_AT=8 MIN_BLOCKS=1 REDUCE=2 GROUP=1 SPLIT_K=2",
+         90},
+        {"skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=2 WARPS_X=4 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "
+         "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
+         75},
+        {"skinny SIDE=1 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=2 WARPS_X=4 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=1 "
+         "MIN_BLOCKS=1 REDUCE=2 SPLIT_K=2",
+         90},
+        {"resident SIDE=0 BM=32 BN=64 BK=8 WM=32 WN=32 TM=8 TN=4 STAGES=3 LOADER=1 VS=1 VC=4 UNROLL=8 "
+         "MIN_BLOCKS=1 SMS=1",
+         80},
+        {"tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1", 80},
+        {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
+    };
+    int turn = 0, code = 0;
+    for (size_t a = 0; a < ARCHS; a++)
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+            for (int each = 0; each < 2 && archs[a] >= ways[i].least; each++, turn++) {
+                struct config config;
+                assert_ok(config_parse(ways[i].config, &config));
+                do code = (code + 1) % EPILOGUE_CODES;
+                while (code == 0 || !epilogue_is_known(code));
+                job_add(&config, turn % 2 ? 2 : 3, archs[a]); /* nt, tt: tall needs B along k */
+                jobs[job_count - 1].type = config.template->delivers;
+                jobs[job_count - 1].epilogue = code;
+            }
+    build_all();
+}
+
 /* The check above can fail: the compiler's refusal of a text is noticed. */
 TEST(a_text_that_is_no_kernel_is_refused)
 {
@@ -210,6 +257,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
         cmocka_unit_test(operands_are_packed_and_parts_added_on_every_architecture),
+        cmocka_unit_test(epilogues_build_for_every_architecture),
         cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
         cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),
     };

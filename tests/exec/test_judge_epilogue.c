@@ -1,0 +1,109 @@
+/* Judge, trial and final verification with kernels that have an epilogue, executed on the CPU: right ones
+ * pass, and each fault is found by the check intended for it. */
+#include "judged_kernel.h"
+#include "unit.h"
+
+#include <string.h>
+
+#define SIMT                                                                                                 \
+    "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 "   \
+    "MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
+#define MMA "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+#define SKINNY                                                                                               \
+    "skinny SIDE=0 ROWS=3 TX=1 VX=1 VS=1 VC=1 LANES_X=32 WARPS_X=1 WARPS_K=1 DEPTH=1 STEPS=4 LOADER=1 "      \
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
+#define TALL "tall SIDE=1 BM=32 BN=16 BK=10 TM=4 TN=2 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1"
+
+TEST(right_kernels_with_an_epilogue_are_measured_and_verified)
+{
+    static const struct {
+        const char *config, *problem;
+    } cases[] = {{SIMT "1", "sgemm:nn:16x12x10:epilogue=bias+gelu"},
+                 {SIMT "2", "sgemm:nn:16x12x40:beta=1:epilogue=rowbias+relu+out"},
+                 {MMA, "tf32gemm:nn:48x40x64:beta=1:epilogue=bias+gelu+out"},
+                 {SKINNY, "sgemm:nn:3x70x20:beta=2:epilogue=rowbias+gelu"},
+                 {TALL, "sgemm:nt:40x16x27:epilogue=bias+relu"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        judged_prepare(cases[i].config, cases[i].problem, NULL, 0);
+        const struct outcome o = judged_trial(cases[i].problem);
+        judged_assert_measured(&o);
+        assert_true(o.exact && o.worst_error <= 1);
+        const struct verification v = judged_verify();
+        if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+        print_message("%s: %s\n", cases[i].problem, v.detail);
+        assert_true(v.shapes > 10);
+    }
+}
+
+static const struct edit bias_missing = {"gt_epilogue.cuh", "BIAS ? value[e] + bias.of[e] : value[e]",
+                                         "value[e]"};
+static const struct edit activation_first = {"gt_epilogue.cuh",
+                                             "activated(BIAS ? value[e] + bias.of[e] : value[e])",
+                                             "activated(value[e]) + bias.of[e]"};
+static const struct edit next_bias = {"gt_epilogue.cuh", "&of[j], blend.bias + at, at < n",
+                                      "&of[j], blend.bias + at + 1, at + 1 < n"};
+static const struct edit beyond = {"gt_epilogue.cuh", "&of[j], blend.bias + at, at < n",
+                                   "&of[j], blend.bias + at + (at + 1 == n), true"};
+static const struct edit rows_as_columns = {"gt_epilogue.cuh", "#define BIAS         (EPILOGUE % 4)",
+                                            "#define BIAS         (3 - EPILOGUE % 4)"};
+static const struct edit steeper = {"gt_epilogue.cuh", "-0.10294324f", "-0.1035f"};
+static const struct edit over_source = {
+    "gt_store.cuh", "else store_global<V>(c + e, out + e);",
+    "else store_global<V>(const_cast<float *>(source_of(blend, c + e)), out + e), "
+    "store_global<V>(c + e, out + e);"};
+static const struct edit clamped = {"gt_epilogue.cuh", "x < 0.0f ? 0.0f : x", "x > 0.0f ? x : 0.0f"};
+static const struct edit first_bias = {"gt_epilogue.cuh", "args.bias + blockIdx.z * args.stride_bias",
+                                       "args.bias"};
+static const struct edit in_place = {"gt_epilogue.cuh", "source - reinterpret_cast<const char *>(args.c) : 0",
+                                     "0 * (source - reinterpret_cast<const char *>(args.c)) : 0"};
+
+TEST(faults_are_found_by_the_trial)
+{
+    static const struct {
+        const struct edit *edit;
+        const char *problem, *said;
+    } cases[] = {{&bias_missing, "16x12x10:epilogue=bias", "whole-number data"},
+                 {&activation_first, "16x12x10:epilogue=bias+relu", "data"},
+                 {&activation_first, "16x12x10:epilogue=rowbias+gelu", "data"},
+                 {&next_bias, "16x12x10:epilogue=bias", "whole-number data"},
+                 {&beyond, "16x12x10:epilogue=bias+relu", "= nan"},
+                 {&rows_as_columns, "12x12x10:epilogue=bias", "whole-number data"},
+                 {&rows_as_columns, "12x12x10:epilogue=rowbias", "whole-number data"},
+                 {&steeper, "16x12x10:epilogue=gelu", "random data"},
+                 {&over_source, "16x12x10:epilogue=relu+out", "was written, which is only read"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        judged_prepare(SIMT "1", cases[i].problem, cases[i].edit, 1);
+        const struct outcome o = judged_trial(cases[i].problem);
+        if (o.verdict != VERDICT_WRONG) fail_msg("%s: '%s' passed", cases[i].problem, cases[i].edit->replace);
+        if (!strstr(o.detail, cases[i].said)) fail_msg("'%s' lacks '%s'", o.detail, cases[i].said);
+    }
+}
+
+/* Bugs that do not show with the problem's own data, but with those of the final verification. */
+TEST(faults_that_the_problem_does_not_show_are_found_by_the_last_check)
+{
+    static const struct {
+        const struct edit *edit;
+        const char *problem, *said;
+    } cases[] = {{&clamped, "16x12x10:epilogue=relu", "random data"},
+                 {&first_bias, "16x12x10:epilogue=bias+gelu", ":batch=3"},
+                 {&in_place, "16x12x10:epilogue=bias+out", ":beta="}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        judged_prepare(SIMT "1", cases[i].problem, cases[i].edit, 1);
+        const struct outcome o = judged_trial(cases[i].problem);
+        judged_assert_measured(&o);
+        const struct verification v = judged_verify();
+        assert_int_equal(v.verdict, VERDICT_WRONG);
+        if (!strstr(v.detail, cases[i].said)) fail_msg("'%s' lacks '%s'", v.detail, cases[i].said);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_kernels_with_an_epilogue_are_measured_and_verified),
+        cmocka_unit_test(faults_are_found_by_the_trial),
+        cmocka_unit_test(faults_that_the_problem_does_not_show_are_found_by_the_last_check),
+    };
+    return cmocka_run_group_tests(tests, judged_open, judged_close);
+}
