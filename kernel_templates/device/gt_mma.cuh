@@ -3,8 +3,6 @@
  * defined gt_cpu.h supplies all of it. All 32 lanes of a warp execute each function together. Below, g = lane
  * / 4 and t = lane % 4.
  *
- *   moved(p, n, bytes)    p moved by n * bytes bytes, the product of two unsigned numbers of 32 bits, by one
- *                         instruction
  *   load_matrices(v, s)   four matrices of 8 rows of 4 floats. In lane 8 i + r, s is where row r of matrix i
  *                         begins in shared memory, a multiple of 16 bytes. v[i] = row g, column t of matrix i
  *   rounded_to_tf32(x)    x with 10 bits of fraction, to nearest (ties to even from sm_90 on, away from zero
@@ -25,13 +23,6 @@
 #include "gt_cpu.h"
 #else
 #include "gt_memory.cuh"
-
-static __device__ __forceinline__ const float *moved(const float *p, unsigned n, unsigned bytes)
-{
-    const float *q;
-    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(q) : "r"(n), "r"(bytes), "l"(p));
-    return q;
-}
 
 static __device__ __forceinline__ void load_matrices(float (&v)[4], struct shared_place s)
 {

@@ -345,10 +345,6 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T value, u
 }
 
 /* The functions of gt_mma.cuh. */
-static inline const float *moved(const float *p, unsigned n, unsigned bytes)
-{
-    return (const float *)((const char *)p + (unsigned long long)n * bytes);
-}
 static inline void load_matrices(float (&v)[4], shared_place s)
 {
     const float *row[32];

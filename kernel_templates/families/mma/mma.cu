@@ -89,12 +89,12 @@ static __device__ __forceinline__ void multiply_fragments(const float (&x)[LEFT]
 struct fragments {
     float a[2][WM / 8][2], b[2][WN / 8][2];
 
-    int turn; /* of this lane's values of the left operand */
+    int other; /* floats from a lane's first two of four x to the other two, where the left operand TURNS */
 
     __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
     {
-        tile_a::template fragment<WM>(a[set], at_a, turn, k);
-        tile_b::template fragment<WN>(b[set], at_b, turn, k);
+        tile_a::template fragment<WM>(a[set], at_a, other, k);
+        tile_b::template fragment<WN>(b[set], at_b, other, k);
     }
 
     __device__ __forceinline__ void round(int set)
@@ -154,7 +154,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     shared_place at_a = place_in_shared(stages + tile_a::corner(place.row, thread % 32));
     shared_place at_b = place_in_shared(stages + TILE_FLOATS(BM) + tile_b::corner(place.column, thread % 32));
     struct fragments f;
-    f.turn = tile_left::TURNS ? turn_of(thread % 32 / 4) : 0;
+    f.other = 2 - 2 * turn_of(thread % 32 / 4);
     f.load(0, at_a, at_b, 0);
     int now = 0, free = (STAGES - 1) * STAGE_FLOATS; /* offsets of the stages to read and to fill */
 #pragma unroll 1

@@ -21,8 +21,8 @@ static __device__ __forceinline__ int place(int g)
     return g / 2 + g % 2 * 4;
 }
 
-/* 2 where the lanes g begin with the third of their four x, else 0: they have i ^ 2 instead of i above. Only
- * for operands whose tile TURNS. */
+/* 2 where the lanes g begin with the third of their four x, so that they have i ^ 2 instead of i above; else
+ * 0. For operands whose tile TURNS. */
 static __device__ __forceinline__ int turn_of(int g)
 {
     return g / 2 % 2 * 2;
@@ -38,10 +38,14 @@ template <bool LEFT, int X, int V> struct tile_along_k {
     static constexpr int PASSES_X = (X + ROWS - 1) / ROWS;
     static constexpr int PASSES_K = (VECTORS + COLUMNS - 1) / COLUMNS;
 
-    const float *from;
-    shared_place to; /* in the first stage */
-    unsigned ld;
-    int column, row, left; /* rows of the tile from this thread's first one to the edge */
+    /* A pointer for each row, if they are few: else one that moves from row to row. Rows beyond the edge are
+     * copies of the last one, or else zeros: what is computed from them is never stored. */
+    static constexpr bool EACH_ROW = PASSES_X <= 8;
+
+    const float *from[EACH_ROW ? PASSES_X : 1];
+    shared_place to;             /* in the first stage */
+    long long pass_bytes, ahead; /* ahead: bytes from the first tile to the next one */
+    int column, row, left;       /* rows of the tile from this thread's first one to the edge */
 
     static __device__ __forceinline__ int offset(int x) { return x * BK + x / 4 * 4; }
 
@@ -50,31 +54,37 @@ template <bool LEFT, int X, int V> struct tile_along_k {
     {
         column = thread % COLUMNS * V;
         row = thread / COLUMNS;
-        left = row < ROWS ? x_end - x0 - row : 0;
-        ld = (unsigned)leading;
-        from = matrix + (x0 + row) * leading + k0 + column;
+        left = x_end - x0 - row;
+        pass_bytes = opaque(ROWS * leading * 4);
+        ahead = 0;
         to = place_in_shared(tile + offset(row) + column);
+#pragma unroll
+        for (int i = 0; i < (EACH_ROW ? PASSES_X : 1); i++) {
+            const int x = x0 + row + i * ROWS;
+            from[i] = matrix + (x < x_end ? x : x_end - 1) * leading + k0 + column;
+        }
     }
 
     template <bool GUARD> __device__ __forceinline__ void copy(int stage, bool valid, int count)
     {
         const int rows = valid ? left : 0;
+        const float *source = moved(from[0], ahead);
 #pragma unroll
         for (int i = 0; i < PASSES_X; i++) {
+            if (i > 0) source = EACH_ROW ? moved(from[i], ahead) : moved(source, pass_bytes);
             const int x = row + i * ROWS;
             /* Equal to the other form, but i only adds a constant. */
             const int line = ROWS % 4 == 0 ? i * offset(ROWS) : offset(x) - offset(row);
-            const float *const source = moved(from, ld, i * ROWS * 4);
             if (X % ROWS == 0 || x < X)
 #pragma unroll
                 for (int j = 0; j < PASSES_K; j++) {
                     const int k = column + j * COLUMNS * V;
                     if ((ROWS * COLUMNS == THREADS || row < ROWS) && (VECTORS % COLUMNS == 0 || k < BK))
                         cp_async<V>(to + stage + (line + j * COLUMNS * V), source + j * COLUMNS * V,
-                                    i * ROWS < rows && (!GUARD || k < count));
+                                    (EACH_ROW ? valid : i * ROWS < rows) && (!GUARD || k < count));
                 }
         }
-        from += GUARD ? count : BK;
+        ahead += (GUARD ? count : BK) * 4;
     }
 
     static __device__ __forceinline__ float rounded(float x)
@@ -116,33 +126,52 @@ template <bool LEFT, int X, int V> struct tile_along_k {
  *
  * Right operand: four neighbouring x a load, which have to be moved to other registers; eight lanes cover all
  * 32 banks. */
-template <bool LEFT, int X, int V> struct tile_along_x : tile_loader<X, BK, X + 4, V, THREADS, false> {
-    using loader = tile_loader<X, BK, X + 4, V, THREADS, false>;
+template <bool LEFT, int X, int V> struct tile_along_x {
     static constexpr bool TURNS = LEFT;
+    static constexpr int VECTORS = X / V; /* of a row */
 
+    /* Vectors of a row that are copied side by side: at least those that fill all banks, and so many that a
+     * row more needs another pointer. */
+    static constexpr int columns()
+    {
+        for (int c = 32 / V; c <= VECTORS && c <= THREADS; c += 32 / V)
+            if (VECTORS % c == 0 && THREADS % c == 0 && THREADS / c <= BK) return c;
+        return 32 / V;
+    }
+    static constexpr int COLUMNS = columns();
+    static constexpr int ROWS = THREADS / COLUMNS;
+    static constexpr int PASSES_X = VECTORS / COLUMNS;
+    static constexpr int PASSES_K = (BK + ROWS - 1) / ROWS;
+
+    const float *from;
     shared_place to; /* in the first stage */
+    long long ld_bytes;
+    int row, left; /* columns of the tile from this thread's first one to the edge */
 
     __device__ __forceinline__ void start(const float *matrix, long long leading, int x0, int x_end, int k0,
                                           float *tile, int thread)
     {
-        loader::start(matrix, leading, x0, x_end, k0, thread);
-        to = place_in_shared(loader::place(tile, 0, 0));
+        const int column = thread % COLUMNS * V;
+        row = thread / COLUMNS;
+        left = x_end - x0 - column;
+        ld_bytes = leading * 4;
+        from = matrix + x0 + column + (k0 + row) * leading;
+        to = place_in_shared(tile + row * (X + 4) + column);
     }
 
     template <bool GUARD> __device__ __forceinline__ void copy(int stage, bool valid, int count)
     {
+        const int width = valid ? left : 0;
 #pragma unroll
-        for (int i = 0; i < loader::PASSES_X; i++) {
-            const float *&from = loader::from[i];
-            const unsigned ld = (unsigned)loader::ld;
+        for (int j = 0; j < PASSES_K; j++) {
+            const float *const source = moved(from, j * ROWS * ld_bytes);
+            if (BK % ROWS == 0 || row + j * ROWS < BK)
 #pragma unroll
-            for (int j = 0; j < loader::PASSES_K; j++)
-                if (loader::has(i, j))
-                    cp_async<V>(to + stage + (j * loader::ROWS * (X + 4) + i * loader::COLUMNS * V),
-                                moved(from, ld, j * loader::ROWS * 4),
-                                valid && (!GUARD || loader::row + j * loader::ROWS < count));
-            from = moved(from, ld, (GUARD ? count : BK) * 4);
+                for (int i = 0; i < PASSES_X; i++)
+                    cp_async<V>(to + stage + (j * ROWS * (X + 4) + i * COLUMNS * V), source + i * COLUMNS * V,
+                                i * COLUMNS * V < width && (!GUARD || row + j * ROWS < count));
         }
+        from = moved(from, (GUARD ? count : BK) * ld_bytes);
     }
 
     static __device__ __forceinline__ float rounded(float x)
@@ -152,15 +181,15 @@ template <bool LEFT, int X, int V> struct tile_along_x : tile_loader<X, BK, X + 
 
     static __device__ __forceinline__ int corner(int x, int lane)
     {
-        return lane % 4 * (X + 4) + x + 4 * place(lane / 4);
+        return lane % 4 * (X + 4) + x + 4 * place(lane / 4) + (LEFT ? turn_of(lane / 4) : 0);
     }
 
     template <int WIDTH>
-    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], shared_place at, int turn,
+    static __device__ __forceinline__ void fragment(float (&value)[WIDTH / 8][2], shared_place at, int other,
                                                     int k)
     {
         constexpr int WIDE = LEFT ? 2 : 4;
-        const shared_place first = at + turn, second = at + (2 - turn);
+        const shared_place at_other = at + other;
 #pragma unroll
         for (int x = 0; x < WIDTH; x += 32)
 #pragma unroll
@@ -168,7 +197,7 @@ template <bool LEFT, int X, int V> struct tile_along_x : tile_loader<X, BK, X + 
 #pragma unroll
                 for (int h = 0; h < 2; h++) {
                     float v[WIDE];
-                    load_shared<WIDE>(v, (LEFT ? i == 0 ? first : second : at) + ((k + 4 * h) * (X + 4) + x));
+                    load_shared<WIDE>(v, (LEFT && i > 0 ? at_other : at) + ((k + 4 * h) * (X + 4) + x));
 #pragma unroll
                     for (int e = 0; e < WIDE; e++) value[x / 8 + i + e][h] = v[e];
                 }
