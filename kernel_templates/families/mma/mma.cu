@@ -57,9 +57,21 @@ struct operands {
     }
 };
 
-/* Of the warp's mma instructions, by rows and columns of the left and right operand. */
+/* Of the warp's mma instructions, by the rows of the left operand and the columns of the right one. */
 struct sums {
-    float of[(SWAPPED ? WN : WM) / MMA_M][(SWAPPED ? WM : WN) / MMA_N][4];
+    static constexpr int ROWS = (SWAPPED ? WN : WM) / MMA_M, COLUMNS = (SWAPPED ? WM : WN) / MMA_N;
+
+    float of[ROWS][COLUMNS][4];
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) of[i][j][e] = 0.0f;
+    }
 
     /* By a lane's values of A and B, the numbers of their x in mma_copy.cuh; half: 0 or 1, the right
      * operand's lane g = 2 t or 2 t + 1. */
@@ -215,12 +227,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
     const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     struct sums sum;
-#pragma unroll
-    for (int i = 0; i < WM / MMA_M; i++)
-#pragma unroll
-        for (int j = 0; j < WN / MMA_N; j++)
-#pragma unroll
-            for (int e = 0; e < 4; e++) sum.of[i][j][e] = 0.0f;
+    sum.clear();
     if (range.tiles > 0) multiply(args, origin, range, sum);
 
     float *c = args.c + blockIdx.z * args.stride_c;
