@@ -5,7 +5,7 @@
  *             BN                    WN = 64, of mma 16 x 8 x 8         A lane's 4 rows x 4 columns of each
  *        +-----------+            +-----------------------+            32 x 32 at k = t, and t + 4:
  *        |     |     |            | 32 x 32   | 32 x 32   |
- *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: 16 bytes down a
+ *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: neighbours down a
  *        |     |warp |         64 | mma       |           |             t   t+4          column, or four
  *        +-----------+            |-----------+-----------|         m   x   x            matrices by ldmatrix
  *     THREADS = 32 warps          | 32 x 32   |           |             x   x
@@ -17,8 +17,9 @@
  *
  * Tiles have the same layout in shared memory as in global memory. They need no transposing, since an element
  * of a TF32 fragment is a whole register and can be read along either side (mma_copy.cuh). The 16 rows and 8
- * columns of C that belong to an instruction are chosen so that every load from shared memory fills four
- * registers, and every store to C covers four neighbouring columns. There is one barrier per tile. The main
+ * columns of C that belong to an instruction, or 16 columns and 8 rows if SWAPPED, are chosen so that a load
+ * from shared memory fills two or four registers, mostly those that mma takes, and every store to C covers
+ * four neighbouring columns. There is one barrier per tile. The main
  * loop has no guard: the first tile takes the remainder of k and is filled up with zeros; sums beyond the
  * edges of C are not stored. Blocks may share a tile of C and divide k among them (SPLIT_K); their parts are
  * added by a kernel that runs after this one (gt_reduce.cuh).

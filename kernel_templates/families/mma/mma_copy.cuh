@@ -6,9 +6,9 @@
  *
  *     value[4 (x / 32) + i][h] = operand at x / 32 * 32 + 4 place(g) + i and k = t + 4 h,     i in 0 .. 3
  *
- * with g = lane / 4, t = lane % 4. Its four neighbouring x take one load where x is contiguous, and become
- * four neighbouring columns of C. place() is chosen so that the lanes t of a store write neighbouring
- * columns:
+ * with g = lane / 4, t = lane % 4. Its four neighbouring x take one load or two where x is contiguous, and
+ * those of B become four neighbouring columns of C. place() is chosen so that the lanes t of a store write
+ * neighbouring columns if B is the right operand of mma; if it is the left one, the lanes g do:
  *
  *     g          0   1   2   3   4   5   6   7         a lane's columns of C (d[0], d[1]) are those of
  *     place(g)   0   4   1   5   2   6   3   7         g = 2 t, 2 t + 1: places t and t + 4
@@ -21,15 +21,15 @@ static __device__ __forceinline__ int place(int g)
     return g / 2 + g % 2 * 4;
 }
 
-/* 2 where the lanes g begin with the third of their four x, so that they have i ^ 2 instead of i above; else
- * 0. For operands whose tile TURNS. */
+/* 2 where the lanes g begin with the third of their four x: their value of i above is that of x i ^ 2. Else
+ * 0. For the left operand if its tile TURNS. */
 static __device__ __forceinline__ int turn_of(int g)
 {
     return g / 2 % 2 * 2;
 }
 
 /* k contiguous: rows of BK floats, with a gap of 16 bytes after every four rows, so that rows 0, 4, 8 .. 28
- * begin at eight different positions in the 128 bytes of all banks. Rows beyond the edge are zeros. */
+ * begin at eight different positions in the 128 bytes of all banks. */
 template <bool LEFT, int X, int V> struct tile_along_k {
     static constexpr bool TURNS = false;
     static constexpr int VECTORS = BK / V; /* of a row */
@@ -117,8 +117,8 @@ template <bool LEFT, int X, int V> struct tile_along_k {
     }
 };
 
-/* x contiguous: rows of X floats with a gap of 16 bytes. Lanes of equal g read t = 0 .. 3 rows further down,
- * hence 4 t banks further on.
+/* x contiguous: rows of X floats with a gap of 16 bytes. Columns beyond the edge are zeros. Lanes of equal g
+ * read t = 0 .. 3 rows further down, hence 4 t banks further on.
  *
  * Left operand: two neighbouring x a load, which fill registers in the order that mma takes. Loads of 8 bytes
  * are served in halves of a warp, g = 0 .. 3 and 4 .. 7: places that differ by 4 are 16 banks apart, and
@@ -130,8 +130,8 @@ template <bool LEFT, int X, int V> struct tile_along_x {
     static constexpr bool TURNS = LEFT;
     static constexpr int VECTORS = X / V; /* of a row */
 
-    /* Vectors of a row that are copied side by side: at least those that fill all banks, and so many that a
-     * row more needs another pointer. */
+    /* Vectors of a row that are copied side by side: as few as leave each thread a single row, whose vectors
+     * are at constant distances, but at least those that fill all banks. */
     static constexpr int columns()
     {
         for (int c = 32 / V; c <= VECTORS && c <= THREADS; c += 32 / V)
