@@ -26,7 +26,8 @@ static double search_end_s(const struct job *job)
 static bool has_converged(const struct job *job)
 {
     return job->env->waiting > 0 && job->gain_us > 0 &&
-           budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s);
+           (search_satisfied(job->search) ||
+            budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s));
 }
 
 bool search_is_exhausted(const struct job *job)

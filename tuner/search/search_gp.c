@@ -81,7 +81,7 @@ struct gp {
     float gain[SLOTS], mean[SLOTS], deviation[SLOTS];
     struct surrogate_point fresh[SLOTS]; /* what comes into slots */
     size_t fresh_slot[SLOTS], fresh_count;
-    double best_gain; /* of the last proposal; NAN: none yet */
+    double best_gain; /* the largest when the last proposal was made; NAN: none yet */
     size_t in_order;  /* all below are trials */
 
     bool broken; /* the surrogate is given up */
@@ -350,15 +350,17 @@ static float expected_gain(float mean, float deviation)
 static size_t most_promising(struct gp *g)
 {
     size_t most = SLOTS;
-    float worth = 0;
+    float worth = 0, best = 0;
     for (size_t i = 0; i < SLOTS; i++) {
         if (g->slot[i] == NEIGHBOURS_NONE) continue;
         g->gain[i] = expected_gain(g->mean[i], fmaxf(g->deviation[i], 1e-6f));
+        best = fmaxf(best, g->gain[i]);
         const float w = g->gain[i] * (g->cheap[g->slot[i]] ? cheap_weight : 1);
         if (most != SLOTS && w <= worth) continue;
         most = i;
         worth = w;
     }
+    if (most != SLOTS) g->best_gain = (double)best;
     return most;
 }
 
@@ -447,7 +449,6 @@ static enum search_answer next(void *self, size_t *index)
         g->pooled[candidate] = false;
         if (g->trial_of[candidate])
             continue; /* a suggestion that has been told since it came into the pool */
-        g->best_gain = (double)g->gain[at];
         return propose(g, candidate, index);
     }
     return next_in_order(g, index);
