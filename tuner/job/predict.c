@@ -174,7 +174,7 @@ static void describe(const struct forecast *f, struct db_winner *w)
     w->base.time_us = f->best_us;
     w->trials = (int)f->done;
     w->pinned = f->pinned;
-    w->legal_count = (int64_t)f->field.count;
+    w->legal_count = (int64_t)f->field.legal;
     w->model_rank = (int)(f->best + 1);
     w->registers = f->built[f->best]->facts.registers;
     w->smem_bytes = config->template->resources(config).smem_bytes;
@@ -260,7 +260,7 @@ static enum status predict_one(struct forecast *f, int ended)
     if (!st && !f->pinned && f->s->options->transfer) st = learn_from_others(f, text);
     if (!st) st = choose_kernels(f);
     if (st) return st;
-    r->legal = f->field.count;
+    r->legal = (size_t)f->field.legal;
     r->raw = f->field.raw_count;
     report_say(f->report, "%s: the model's best %zu of %zu are compiled", text, f->wanted, r->legal);
     st = compile_first(f, ended);

@@ -46,7 +46,7 @@ struct enumeration {
     unsigned char *launches; /* of all its candidates so far, one after the other */
     size_t launch_bytes;     /* of one */
     size_t launch_count, launch_room;
-    double checks;
+    double checks, checks_most;
     struct {
         const char *why; /* the rules give constant sentences: compared by address */
         double count;
@@ -160,7 +160,7 @@ static enum status walk_from(struct enumeration *w, int p, uint64_t hash, bool *
         const uint64_t here_hash = mix(hash, values->value[i]);
         const bool taken = within(here_hash, w->share[p]);
         if (!taken && *found) continue;
-        if (w->checks >= CHECKS_MAX)
+        if (w->checks >= w->checks_most)
             return fail(E_INPUT,
                         "%.0g combinations of [%s] were tried and the space still goes on; list fewer values",
                         CHECKS_MAX, w->section->name);
@@ -267,6 +267,7 @@ static void begin(struct enumeration *w, const struct space_section *section)
     const int params = section->template->param_count;
     w->section = section;
     w->checks = 0;
+    w->checks_most = CHECKS_MAX;
     memset(&w->config, 0, sizeof w->config);
     w->config.template = section->template;
     w->below[params] = 1;
@@ -359,17 +360,27 @@ static enum status drop_repeated(struct candidates *candidates)
 
 /* ---- single candidates ---- */
 
+/* Times that the rules may be asked for one candidate: each `first` value twice. What is illegal for another
+ * reason would be asked about with all combinations of them. */
+static double patience(const struct space_section *section)
+{
+    double most = 8;
+    for (int p = 0; p < section->template->param_count; p++)
+        if (section->values[p].first) most += 2 * section->values[p].count;
+    return most;
+}
+
 /* The parameters from p on that follow from those before them; the others are as wanted. */
 static bool follow(struct enumeration *w, int p)
 {
     const int params = w->section->template->param_count;
     if (p == params) return true;
     const struct space_values *values = &w->section->values[p];
-    for (int i = 0; i < values->count; i++) {
+    const bool is_last = p + 1 == params, before_choice = !is_last && values[1].first;
+    for (int i = 0; i < values->count && w->checks < w->checks_most; i++) {
         if (!values->first && values->value[i] != w->wanted->value[p]) continue;
         w->config.value[p] = values->value[i];
-        /* One value leaves nothing to choose: the rules are asked where there is a choice, and at the end. */
-        if ((values->first || p + 1 == params) && refusal(w, p)) continue;
+        if ((values->first || is_last || before_choice) && refusal(w, p)) continue;
         if (follow(w, p + 1)) return true;
     }
     return false;
@@ -409,6 +420,8 @@ bool space_reach(const struct space *space, const struct problem *problem, const
         w.section = &space->section[i];
         if (w.section->template != config->template) continue;
         w.config = *config;
+        w.checks = 0;
+        w.checks_most = patience(w.section);
         if (!follow(&w, 0)) continue;
         w.config.template->plan(&w.config, problem, &plan);
         if (plan.workspace_bytes > workspace_bytes || runs_as_before(&w, &plan)) continue;

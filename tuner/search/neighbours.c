@@ -10,6 +10,10 @@
 #define PAIR_REACH   4
 #define TRIPLE_REACH 2
 
+/* Of the coupled neighbours that are not listed yet one in so many is asked for: other ones for each centre.
+ */
+#define COUPLED_ASKED 4
+
 /* The values of one parameter that occur among the candidates of a template, ascending. */
 struct values {
     int32_t *value;
@@ -29,6 +33,7 @@ struct neighbours {
     uint32_t *slot; /* open addressing: index + 1, 0 is empty */
     size_t mask;
     struct dimension *dimensions; /* one a template */
+    const struct growth *growth;  /* NULL: the list is complete */
 };
 
 static size_t slot_of(const struct neighbours *n, const struct config *config)
@@ -94,12 +99,14 @@ static int learn(struct neighbours *n, size_t index)
     return 1;
 }
 
-struct neighbours *neighbours_build(const struct config *candidates, size_t count)
+struct neighbours *neighbours_build(const struct config *candidates, size_t count,
+                                    const struct growth *growth)
 {
     struct neighbours *n = calloc(1, sizeof *n);
     if (!n) return NULL;
     n->candidates = candidates;
     n->count = count;
+    n->growth = growth;
     size_t slots = 16;
     while (slots < 2 * count) slots *= 2;
     n->mask = slots - 1;
@@ -129,14 +136,29 @@ void neighbours_free(struct neighbours *n)
 struct listing {
     const struct neighbours *n;
     const struct dimension *d;
+    size_t from;
+    bool coupled;
     size_t *out;
     size_t count;
 };
 
+/* What is not listed yet, asked for. */
+static size_t reach(const struct listing *l, const struct config *config)
+{
+    const struct growth *growth = l->n->growth;
+    if (!growth) return NEIGHBOURS_NONE;
+    if (l->coupled && XXH3_64bits_withSeed(config->value, sizeof config->value, l->from) % COUPLED_ASKED)
+        return NEIGHBOURS_NONE;
+    const size_t found = growth->reach(growth->self, config, l->from);
+    return found == l->from ? NEIGHBOURS_NONE : found;
+}
+
 static void list(struct listing *l, const struct config *config)
 {
+    if (l->count == NEIGHBOURS_MAX) return;
     size_t found = neighbours_find(l->n, config);
-    if (found != NEIGHBOURS_NONE && l->count < NEIGHBOURS_MAX) l->out[l->count++] = found;
+    if (found == NEIGHBOURS_NONE) found = reach(l, config);
+    if (found != NEIGHBOURS_NONE) l->out[l->count++] = found;
 }
 
 static void list_single(struct listing *l, const struct config *from, enum param_kind kind)
@@ -177,18 +199,49 @@ static int by_index(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+struct ranked {
+    double predicted_us;
+    size_t index;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->predicted_us != b->predicted_us) return a->predicted_us < b->predicted_us ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Best first, each once: what follows from other parameters may make two of them one. */
+static size_t order(const struct neighbours *n, size_t *out, size_t count)
+{
+    struct ranked ranked[NEIGHBOURS_MAX];
+    size_t kept = 0;
+    if (!n->growth) {
+        qsort(out, count, sizeof *out, by_index);
+        return count;
+    }
+    for (size_t i = 0; i < count; i++) ranked[i] = (struct ranked){n->growth->predicted_us[out[i]], out[i]};
+    qsort(ranked, count, sizeof *ranked, by_time);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || ranked[i].index != ranked[i - 1].index) out[kept++] = ranked[i].index;
+    return kept;
+}
+
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX])
 {
     struct config c = n->candidates[index];
-    struct listing l = {.n = n, .d = dimension_of(n, c.template), .out = out};
+    struct listing l = {.n = n,
+                        .d = dimension_of(n, c.template),
+                        .from = index,
+                        .coupled = kind >= NEIGHBOUR_PAIR,
+                        .out = out};
     if (!l.d) return 0; /* no template of a candidate is unknown */
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE);
     else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH);
     else list_coupled(&l, &c, 0, 3, TRIPLE_REACH);
-    qsort(out, l.count, sizeof *out, by_index);
-    return l.count;
+    return order(n, out, l.count);
 }
 
 size_t neighbours_apart(const struct config *x, const struct config *y)

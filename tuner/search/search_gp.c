@@ -18,7 +18,6 @@
  */
 #include "search.h"
 
-#include "neighbours.h"
 #include "stats.h"
 #include "surrogate.h"
 #include <assert.h>
@@ -56,7 +55,8 @@ struct trial {
 struct gp {
     const struct config *candidates;
     size_t count;
-    const double *predicted_us; /* NULL: none */
+    const double *predicted_us;  /* NULL: none */
+    const struct growth *growth; /* NULL: none */
     uint64_t seed, random;
     struct neighbours *near;
     struct surrogate *surrogate;
@@ -132,23 +132,26 @@ static void choose_starts(struct gp *g)
     }
 }
 
-static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed)
 {
+    const size_t room = growth ? growth->room : count;
     struct gp *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     g->candidates = candidates;
     g->count = count;
     g->predicted_us = predicted_us;
+    g->growth = growth;
     g->seed = g->random = seed;
     g->next_fit = FIRST_FIT;
     g->best_gain = (double)NAN;
-    g->near = neighbours_build(candidates, count);
+    g->near = neighbours_build(candidates, count, growth);
     g->surrogate = g->near ? surrogate_build(neighbours_templates(g->near) + 1, ROWS, SLOTS,
                                              predicted_us ? assumed_slope : 0, assumed_deviation)
                            : NULL;
-    g->trial = calloc(count + 1, sizeof *g->trial);
-    g->trial_of = calloc(count + 1, sizeof *g->trial_of);
-    g->pooled = calloc(count + 1, sizeof *g->pooled);
+    g->trial = calloc(room + 1, sizeof *g->trial);
+    g->trial_of = calloc(room + 1, sizeof *g->trial_of);
+    g->pooled = calloc(room + 1, sizeof *g->pooled);
     if (!g->near || !g->surrogate || !g->trial || !g->trial_of || !g->pooled) {
         stop(g);
         return NULL;
@@ -375,7 +378,7 @@ static enum search_answer next_in_order(struct gp *g, size_t *index)
 static enum search_answer search_locally(struct gp *g, size_t *index)
 {
     if (!g->local) {
-        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->seed);
+        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->growth, g->seed);
         for (size_t t = 0; g->local && t < g->trials; t++)
             if (!isnan(g->trial[t].log_us))
                 search_ils.tell(g->local, g->trial[t].candidate, exp(g->trial[t].log_us));
