@@ -1,18 +1,16 @@
 #include "field.h"
 
 #include "model.h"
-#include "paths.h"
 #include "sample.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum status field_space(const char *path, struct space **space)
+/* An estimate claims no more. */
+static double two_digits(double x)
 {
-    char folder[4096];
-    if (*path) return space_load(path, space);
-    enum status st = paths_configs("spaces", folder, sizeof folder);
-    return st ? st : space_load_all(folder, space);
+    const double unit = pow(10, floor(log10(fmax(x, 1))) - 1);
+    return unit * rint(x / unit);
 }
 
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
@@ -26,7 +24,7 @@ enum status field_open(const struct space *space, const struct problem *problem,
     field->count = legal.count;
     field->room = legal.count;
     field->raw_count = legal.raw_count;
-    field->legal = legal.legal;
+    field->legal = legal.sampled ? two_digits(legal.legal) : (double)legal.count;
     if (legal.sampled) st = sample_open(field, space, problem, gpu, workspace_bytes);
     field->predicted_us = calloc(field->room, sizeof *field->predicted_us);
     field->time_us = calloc(field->room, sizeof *field->time_us);

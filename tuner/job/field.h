@@ -26,9 +26,11 @@ struct field {
         *sample; /* NULL: they are all; else those that are asked for come in at the end, unranked */
 };
 
-/* What is worth trying: of the file, or if `path` is "" of the files that ship, one a family. Errors: as
- * space_load; E_IO where the folder of those is not found. */
-enum status field_space(const char *path, struct space **space);
+/* What is to be tried. name: "" or "curated" are the files that ship, one a family, with what was found worth
+ * trying; "wide" those of the folder configs/spaces/wide, with what is possible; a folder of such files; or a
+ * file. Errors: as space_load and space_load_all; E_INPUT for an unknown name (lists the known); E_IO where
+ * the folder of those that ship is not found. */
+enum status field_space(const char *name, struct space **space);
 
 /* Errors: as space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,

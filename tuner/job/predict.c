@@ -223,6 +223,14 @@ static enum status look_up(struct forecast *f)
     return OK;
 }
 
+static enum status note_sample(struct forecast *f, const char *problem)
+{
+    char text[256];
+    field_note(&f->field, text);
+    report_say(f->report, "%s: %s", problem, text);
+    return db_note(f->s->db, f->run_id, f->problem, text);
+}
+
 /* What trials of other problems say of the model's order. */
 static enum status learn_from_others(struct forecast *f, const char *problem)
 {
@@ -257,6 +265,7 @@ static enum status predict_one(struct forecast *f, int ended)
         snprintf(r->why, sizeof r->why, "%s", status_text());
         return OK;
     }
+    if (!st && f->field.sample) st = note_sample(f, text);
     if (!st && !f->pinned && f->s->options->transfer) st = learn_from_others(f, text);
     if (!st) st = choose_kernels(f);
     if (st) return st;

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define GROWN_MOST   200000 /* far more than a search asks for */
-#define DESCENT_MOST 300 /* candidates whose neighbours the model is asked about: some tens of milliseconds  \
-                          */
+#define GROWN_MOST 200000 /* far more than a search asks for */
+#define DESCENT_MOST                                                                                         \
+    300 /* candidates whose neighbours the model is asked about: some tens of milliseconds                   \
+         */
 
 struct sample {
     const struct space *space;
