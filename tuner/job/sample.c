@@ -213,9 +213,9 @@ enum status sample_descend(struct field *field)
 
 void field_note(const struct field *field, char text[256])
 {
-    snprintf(
-        text, 256,
-        "of about %.2g legal candidates %zu are listed, a sample and what the model likes best; neighbours "
-        "of the fastest are added during the search",
-        field->legal, field->count);
+    snprintf(text, 256,
+             "the space has about %.2g legal candidates, too many to list: %zu are, a sample and what the "
+             "model likes "
+             "best; a search adds the neighbours of the fastest",
+             field->legal, field->count);
 }

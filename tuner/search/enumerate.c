@@ -386,13 +386,14 @@ static bool follow(struct enumeration *w, int p)
     return false;
 }
 
-/* Does the value before it in the line of a launch-time parameter give the same launch? */
-static bool runs_as_before(const struct enumeration *w, const struct launch_plan *plan)
+/* The value before it in the line of a launch-time parameter, if that gives the same launch. */
+static bool step_back(struct enumeration *w)
 {
     unsigned char here[GRIDS_BYTES + LAUNCH_ARGUMENT_MAX], there[GRIDS_BYTES + LAUNCH_ARGUMENT_MAX];
     const struct template *t = w->section->template;
-    const size_t bytes = GRIDS_BYTES + (size_t)plan->argument_bytes;
-    write_launch(plan, here);
+    struct launch_plan plan, before;
+    t->plan(&w->config, w->problem, &plan);
+    write_launch(&plan, here);
     for (int p = 0; p < t->param_count; p++) {
         const struct space_values *values = &w->section->values[p];
         if (t->params[p].kind != PARAM_LAUNCH || values->first) continue;
@@ -400,12 +401,13 @@ static bool runs_as_before(const struct enumeration *w, const struct launch_plan
         while (values->value[at] != w->config.value[p]) at++;
         if (at == 0) continue;
         struct config other = w->config;
-        struct launch_plan before;
         other.value[p] = values->value[at - 1];
         if (t->check(&other, w->problem, w->gpu)) continue;
         t->plan(&other, w->problem, &before);
         write_launch(&before, there);
-        if (before.workspace_bytes <= w->workspace_bytes && memcmp(here, there, bytes) == 0) return true;
+        if (memcmp(here, there, GRIDS_BYTES + (size_t)plan.argument_bytes) != 0) continue;
+        w->config = other;
+        return true;
     }
     return false;
 }
@@ -424,7 +426,8 @@ bool space_reach(const struct space *space, const struct problem *problem, const
         w.checks_most = patience(w.section);
         if (!follow(&w, 0)) continue;
         w.config.template->plan(&w.config, problem, &plan);
-        if (plan.workspace_bytes > workspace_bytes || runs_as_before(&w, &plan)) continue;
+        if (plan.workspace_bytes > workspace_bytes) continue;
+        while (step_back(&w)) continue;
         *config = w.config;
         return true;
     }

@@ -62,7 +62,8 @@ enum status space_enumerate(const struct space *space, const struct problem *pro
 void candidates_free(struct candidates *candidates); /* takes a zeroed struct too */
 
 /* The candidate, be it in a sample or not, that has these values, except that `first` parameters follow from
- * the others. false: there is none. */
+ * the others, and that of launch-time values that give the same launch it has those before in the lines.
+ * false: there is none. */
 bool space_reach(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                  int64_t workspace_bytes, struct config *config);
 
