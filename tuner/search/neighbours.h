@@ -2,7 +2,8 @@
  * ones.
  *
  * Where the candidates are a sample (space.h), neighbours that are not among them are asked for, and become
- * candidates if they exist: all that differ in one parameter, and a part of the coupled ones.
+ * candidates if they exist: all that differ in one parameter, coupled ones that no single step leads to, and
+ * a part of the others.
  *
  * Rules couple parameters (a larger block tile needs a larger warp tile), so that single changes alone would
  * leave many candidates without neighbours. Distance is counted in values that occur among the candidates.
@@ -45,6 +46,10 @@ void neighbours_free(struct neighbours *n); /* takes NULL */
 
 /* Index of a configuration, NEIGHBOURS_NONE if it is none of the candidates there were at first. */
 size_t neighbours_find(const struct neighbours *n, const struct config *config);
+
+/* The same, and where the list grows the index of a configuration that is asked for: by `from`, whose
+ * correction of the model it gets. `from` itself is none. */
+size_t neighbours_reach(const struct neighbours *n, const struct config *config, size_t from);
 
 /* The neighbours of one kind, best by the model first: ascending by index, or by predicted time where the
  * list grows. If there are more than NEIGHBOURS_MAX the walk stops there. Returns how many. */

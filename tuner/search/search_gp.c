@@ -6,7 +6,9 @@
  * ordered the candidates, its logarithm is the surrogate's trend, with a weight that is learned.
  *
  * Only a pool of candidates is looked at: neighbours of the best, and random ones, of which a few new ones
- * come with each proposal in the place of those that promise least. So a proposal costs the same, however
+ * come with each proposal in the place of those that promise least. Where the candidates are a sample, others
+ * that are not in it come, too: the tile of a random one with the details of one of the best, cut anywhere,
+ * since the parameters of a template go from the tile to the details. So a proposal costs the same, however
  * many candidates there are. Nor does it grow with the trials: the surrogate keeps some hundreds, the best
  * and an even choice of the others.
  *
@@ -20,6 +22,7 @@
 
 #include "stats.h"
 #include "surrogate.h"
+#include "template.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -37,6 +40,7 @@ enum {
     PAIRS = 256,         /* of the neighbours in two parameters of each */
     RANDOM_FIRST = 512,
     RANDOM_MORE = 40, /* a proposal */
+    CROSSED = 20,     /* a proposal, where the list of candidates grows */
     FIRST_FIT = 9,    /* trials after which weights are fitted first */
 };
 
@@ -307,6 +311,22 @@ static void admit_neighbours(struct gp *g, size_t candidate)
     }
 }
 
+/* The first values of a random candidate and the others of one of the best. */
+static void admit_crossed(struct gp *g)
+{
+    for (int i = 0; i < CROSSED && g->growth; i++) {
+        const size_t other = draw(g, g->count);
+        const size_t best = g->trial[g->best[stats_random_below(&g->random, g->bests)]].candidate;
+        const struct template *t = g->candidates[best].template;
+        const size_t cut = 1 + (size_t)stats_random_below(&g->random, (uint64_t)t->param_count);
+        struct config c = g->candidates[best];
+        if (g->candidates[other].template != t) continue;
+        memcpy(c.value, g->candidates[other].value, cut * sizeof *c.value);
+        const size_t found = neighbours_reach(g->near, &c, best);
+        if (found != NEIGHBOURS_NONE) admit(g, found);
+    }
+}
+
 /* Fastest first; of equals the earlier. Who is new among them brings its neighbours into the pool. */
 static void rank(struct gp *g)
 {
@@ -364,6 +384,7 @@ static bool look(struct gp *g)
         if (!surrogate_fit(g->surrogate, g->value)) return false;
     }
     for (int i = 0; i < (first ? RANDOM_FIRST : RANDOM_MORE); i++) admit(g, draw(g, g->count));
+    admit_crossed(g);
     surrogate_place(g->surrogate, g->fresh_slot, g->fresh, g->fresh_count);
     return surrogate_expect(g->surrogate, g->value, g->mean, g->deviation);
 }
