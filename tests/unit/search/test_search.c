@@ -280,7 +280,8 @@ TEST(an_empty_space_is_done_at_once)
 TEST(an_unknown_strategy_is_refused_with_the_known_ones)
 {
     struct search *search;
-    assert_fails(search_start("genetic", NULL, 0, NULL, NULL, 1, &search), E_INPUT, "ils gp random exhaustive");
+    assert_fails(search_start("genetic", NULL, 0, NULL, NULL, 1, &search), E_INPUT,
+                 "ils gp random exhaustive");
 }
 
 TEST(neighbours_of_coupled_parameters_are_found)
