@@ -6,10 +6,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define GROWN_MOST 200000 /* far more than a search asks for */
-#define DESCENT_MOST                                                                                         \
-    300 /* candidates whose neighbours the model is asked about: some tens of milliseconds                   \
-         */
+#define GROWN_MOST    200000 /* far more than a search asks for */
+#define DESCENT_MOST  400    /* candidates whose neighbours the model is asked about: a fifth of a second */
+#define COUPLED_EVERY 10     /* which of them also for coupled changes, which are many */
 
 struct sample {
     const struct space *space;
@@ -145,33 +144,49 @@ enum status field_reach_launches(struct field *field, const struct config *confi
 
 /* ---- opening ---- */
 
-/* The best predicted candidate that has not been here; NEIGHBOURS_NONE if all have. */
-static size_t next_best(const struct field *field, const uint8_t *visited)
+/* Whose neighbours have been added: of candidates that are predicted alike one, for details that the model
+ * does not see would be all that it looks at. */
+struct descent {
+    double predicted_us[DESCENT_MOST];
+    int count;
+};
+
+static bool was_there(const struct descent *d, double predicted_us)
 {
+    for (int i = 0; i < d->count; i++)
+        if (d->predicted_us[i] == predicted_us) return true;
+    return false;
+}
+
+/* NEIGHBOURS_NONE: there are no others. */
+static size_t next_best(const struct field *field, const struct descent *d)
+{
+    const double *us = field->predicted_us;
     size_t best = NEIGHBOURS_NONE;
     for (size_t i = 0; i < field->count; i++)
-        if (!visited[i] && (best == NEIGHBOURS_NONE || field->predicted_us[i] < field->predicted_us[best]))
-            best = i;
+        if ((best == NEIGHBOURS_NONE || us[i] < us[best]) && !was_there(d, us[i])) best = i;
     return best;
 }
 
 /* A sample has few of those that the model likes best: the neighbours of its favourites, and theirs, are
- * added. */
+ * added.
+ */
 static enum status descend(struct field *field)
 {
     struct neighbours *near = neighbours_build(field->config, field->count, field_growth(field));
-    uint8_t *visited = calloc(field->room, 1);
+    struct descent *d = calloc(1, sizeof *d);
     size_t list[NEIGHBOURS_MAX];
-    for (int i = 0; near && visited && i < DESCENT_MOST; i++) {
-        const size_t at = next_best(field, visited);
+    while (near && d && d->count < DESCENT_MOST) {
+        const size_t at = next_best(field, d);
         if (at == NEIGHBOURS_NONE) break;
-        visited[at] = 1;
         neighbours_of(near, at, NEIGHBOUR_LAUNCH, list);
         neighbours_of(near, at, NEIGHBOUR_SINGLE, list);
+        if (d->count % COUPLED_EVERY == COUPLED_EVERY - 1) neighbours_of(near, at, NEIGHBOUR_PAIR, list);
+        d->predicted_us[d->count++] = field->predicted_us[at];
     }
-    const bool good = near && visited;
+    const bool good = near && d;
     neighbours_free(near);
-    free(visited);
+    free(d);
     return good ? OK : fail(E_MEMORY, "out of memory for %zu candidates", field->count);
 }
 
