@@ -25,7 +25,7 @@
 #define PROBE_NODES 1000   /* prefixes of each length that the probe follows */
 #define WHOLE_MOST  5e5    /* of sections that are estimated to have more candidates a sample is taken, */
 #define ASKED_MOST  1e7    /* or if the rules must be asked more often to find them */
-#define NODES_MOST  40000  /* prefixes of one length in the second walk: what the walk costs */
+#define NODES_MOST  80000  /* prefixes of one length in the second walk: what the walk costs */
 #define TAKEN_MOST  250000 /* candidates: many launches of the same kernels are cheap */
 
 /* What of a launch can differ between candidates of one kernel: its grids, and then the argument. */
