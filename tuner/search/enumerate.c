@@ -6,6 +6,7 @@
 #include "enumeration.h"
 
 #include "workspace.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -64,7 +65,8 @@ static enum status keep(struct enumeration *w, bool *found)
     bool known;
     enum status st = known_already(w, &plan, &known);
     if (st || known) return st;
-    if (out->count == SPACE_CANDIDATES_MAX)
+    w->full = out->count == SPACE_CANDIDATES_MAX;
+    if (w->full)
         return fail(E_INPUT,
                     "the space has more than %d legal candidates for this problem; list fewer values",
                     SPACE_CANDIDATES_MAX);
@@ -151,15 +153,26 @@ void enumeration_begin(struct enumeration *w, const struct space_section *sectio
 
 /* sampled: sections among which a sample is divided. */
 static enum status walk_section(struct enumeration *w, const struct space_section *section,
-                                const struct extent *extent, int sampled)
+                                struct extent *extent, int sampled)
 {
     const size_t before = w->out->count;
-    enumeration_begin(w, section);
-    const double share = extent->sampled ? extent_shares(w, extent, sampled) : 1;
-    bool found = false;
-    enum status st = walk_from(w, 0, 0, &found);
+    double share;
+    enum status st;
+    do {
+        bool found = false;
+        enumeration_begin(w, section);
+        share = extent->sampled ? extent_shares(w, extent, sampled) : 1;
+        st = walk_from(w, 0, 0, &found);
+        w->out->checks += w->checks;
+        if (!w->full || !extent->nodes[0]) break;
+        /* There is far more than was estimated. */
+        extent->sampled = true;
+        for (int p = 0; p < section->template->param_count; p++)
+            extent->nodes[p] = 4 * fmax(extent->nodes[p], 1);
+        w->out->count = before;
+        w->full = false;
+    } while (true);
     w->out->raw_count += w->below[0];
-    w->out->checks += w->checks;
     w->out->legal += (double)(w->out->count - before) / share;
     w->out->sampled = w->out->sampled || extent->sampled;
     return st;

@@ -25,6 +25,7 @@ struct enumeration {
     struct config config;
     struct candidates *out;
     size_t room;
+    bool full;               /* out has no more room */
     struct config kernel;    /* that of the last candidate */
     unsigned char *launches; /* of all its candidates so far, one after the other */
     size_t launch_bytes;     /* of one */

@@ -13,6 +13,7 @@
 
 #define PROBE_RAW   1e9    /* smaller sections are walked as a whole at once */
 #define PROBE_NODES 1000   /* prefixes of each length that the probe follows */
+#define LOOK_AHEAD  300    /* times that the rules are asked whether a `first` value leads to a candidate */
 #define WHOLE_MOST  5e5    /* of sections that are estimated to have more candidates a sample is taken, */
 #define ASKED_MOST  1e7    /* or if the rules must be asked more often to find them */
 #define NODES_MOST  80000  /* prefixes of one length in the second walk: what the walk costs */
@@ -40,7 +41,20 @@ static bool add_prefix(struct prefixes *x, const struct config *config, uint64_t
     return true;
 }
 
-/* All that are a value longer. Of a `first` parameter the first value that is not refused. */
+/* Has the prefix before parameter p a candidate? Yes, too, if that takes too long to find out. */
+static bool leads_on(struct enumeration *w, int p, int *patience)
+{
+    if (p == w->section->template->param_count) return true;
+    const struct space_values *values = &w->section->values[p];
+    for (int i = 0; i < values->count; i++) {
+        if (--*patience < 0) return true;
+        w->config.value[p] = values->value[i];
+        if (!enumeration_refusal(w, p) && leads_on(w, p + 1, patience)) return true;
+    }
+    return false;
+}
+
+/* All that are a value longer. Of a `first` parameter the first value that leads to a candidate. */
 static bool lengthen(struct enumeration *w, const struct prefixes *from, int p, struct prefixes *to)
 {
     const struct space_values *values = &w->section->values[p];
@@ -48,8 +62,10 @@ static bool lengthen(struct enumeration *w, const struct prefixes *from, int p, 
     for (size_t i = 0; i < from->count; i++) {
         w->config = from->config[i];
         for (int v = 0; v < values->count; v++) {
+            int patience = LOOK_AHEAD;
             w->config.value[p] = values->value[v];
             if (enumeration_refusal(w, p)) continue;
+            if (values->first && !leads_on(w, p + 1, &patience)) continue;
             if (!add_prefix(to, &w->config, enumeration_hash(from->hash[i], values->value[v]))) return false;
             if (values->first) break;
         }
