@@ -24,7 +24,7 @@ enum status field_open(const struct space *space, const struct problem *problem,
     field->count = legal.count;
     field->room = legal.count;
     field->raw_count = legal.raw_count;
-    field->legal = legal.sampled ? two_digits(legal.legal) : (double)legal.count;
+    field->legal = legal.sampled ? two_digits(legal.legal) : legal.legal;
     if (legal.sampled) st = sample_open(field, space, problem, gpu, workspace_bytes);
     field->predicted_us = calloc(field->room, sizeof *field->predicted_us);
     field->time_us = calloc(field->room, sizeof *field->time_us);

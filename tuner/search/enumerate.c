@@ -243,6 +243,7 @@ enum status space_enumerate(const struct space *space, const struct problem *pro
     enum status st = walk_all(&w, space);
     free(w.launches);
     if (!st && space->section_count > 1) st = drop_repeated(candidates);
+    if (!candidates->sampled) candidates->legal = (double)candidates->count;
     if (!st && candidates->count == 0) {
         int worst = 0;
         for (int i = 1; i < w.reason_count; i++)
