@@ -42,14 +42,15 @@ static bool is_one_launch(struct executable *executable)
     const struct launch_call nothing = {.alpha = 0};
     struct launch_walk walk;
     struct launch only, more;
-    if (form->plan.views > 0 || form->plan.argument_bytes > PLAIN_ARGUMENT_MAX ||
-        launch_has_attributes(&form->plan.kernel[0]))
-        return false;
+    const bool plain = form->plan.views == 0 && form->plan.argument_bytes <= PLAIN_ARGUMENT_MAX &&
+                       !launch_has_attributes(&form->plan.kernel[0]);
     launch_walk_start(&walk, &form->plan, &nothing);
-    if (!launch_walk_next(&walk, &only) || launch_walk_next(&walk, &more)) return false;
-    memcpy(form->only.grid, only.grid, sizeof only.grid);
-    memcpy(form->only.argument, only.argument, (size_t)form->plan.argument_bytes);
-    return true;
+    const bool one = plain && launch_walk_next(&walk, &only) && !launch_walk_next(&walk, &more);
+    if (one) {
+        memcpy(form->only.grid, only.grid, sizeof only.grid);
+        memcpy(form->only.argument, only.argument, (size_t)form->plan.argument_bytes);
+    }
+    return one;
 }
 
 /* Load the module and prepare its launch. */

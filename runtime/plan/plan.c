@@ -54,13 +54,14 @@ enum status plan_make(struct gt_handle *handle, struct gpu_context *context, con
     plan->executables = executable;
     atomic_store(&plan->executable[PLAN_USUAL], executable);
     *out = plan;
-    if (twin) return OK;
-    pthread_mutex_lock(&handle->lock);
-    plan->next = handle->plans;
-    plan->link = &handle->plans;
-    if (plan->next) plan->next->link = &plan->next;
-    handle->plans = plan;
-    pthread_mutex_unlock(&handle->lock);
+    if (!twin) {
+        pthread_mutex_lock(&handle->lock);
+        plan->next = handle->plans;
+        plan->link = &handle->plans;
+        if (plan->next) plan->next->link = &plan->next;
+        handle->plans = plan;
+        pthread_mutex_unlock(&handle->lock);
+    }
     return OK;
 }
 

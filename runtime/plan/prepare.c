@@ -16,28 +16,37 @@ static enum status (*const questions[])(struct winner_store *store, const struct
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 /* Errors: as executable_build; E_ABSENT also if it was refused, when it was launched, or takes a workspace
- * and must not. */
+ * and must not. *passing: something better fell away for a reason that may pass. */
 static enum status try_choice(const struct gt_plan *plan, enum plan_case which, int alignment,
                               const struct choice *choice, struct executable **executable, bool *passing)
 {
     const struct executable *earlier = plan->executables;
     char text[CONFIG_TEXT_MAX] = "cublas";
+    const char *why = NULL;
     bool for_now = false;
     if (!choice->cublas) config_format(&choice->config, text);
     while (earlier &&
            (atomic_load(&earlier->refusal) == NOT_REFUSED || strcmp(text, earlier->info.config) != 0))
         earlier = earlier->next;
     *passing |= earlier && atomic_load(&earlier->refusal) == REFUSED_FOR_NOW;
-    if (earlier) return fail(E_ABSENT, "it has been refused");
+    if (earlier) why = "it has been refused";
     /* In place of what was measured comes what was measured, or what anybody would have used. */
-    if ((which & PLAN_WITHOUT) && (choice->source == CHOICE_PREDICTED ||
-                                   (!choice->cublas && workspace_of(&choice->config, &plan->problem) > 0)))
-        return fail(E_ABSENT, "it needs a workspace");
+    else if ((which & PLAN_WITHOUT) &&
+             (choice->source == CHOICE_PREDICTED ||
+              (!choice->cublas && workspace_of(&choice->config, &plan->problem) > 0)))
+        why = "it needs a workspace";
+    if (why) return fail(E_ABSENT, "%s", why);
     const enum status st = executable_build(plan, choice, alignment, executable, &for_now);
     const bool told = st == E_COMPILER || choice->cublas; /* executable_build has said it */
     if (st && st != E_MEMORY && !told && choice->source != CHOICE_FALLBACK)
         notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());
     *passing |= for_now;
+    if (!st && *passing) {
+        (*executable)->provisional = true;
+        (*executable)->usual = false;
+        (*executable)->patience = RETRY_FIRST;
+        atomic_store(&(*executable)->retry, RETRY_FIRST);
+    }
     return st;
 }
 
@@ -72,14 +81,9 @@ enum status prepare_executable(const struct gt_plan *plan, enum plan_case which,
         }
     }
     relaxed_end(before);
-
-    if (!st && passing) {
-        (*executable)->provisional = true;
-        (*executable)->usual = false;
-        (*executable)->patience = RETRY_FIRST;
-        atomic_store(&(*executable)->retry, RETRY_FIRST);
+    if (st && st != E_MEMORY) {
+        problem_format(problem, text);
+        st = fail(E_ABSENT, "nothing here can compute %s: %s", text, last);
     }
-    if (!st || st == E_MEMORY) return st;
-    problem_format(problem, text);
-    return fail(E_ABSENT, "nothing here can compute %s: %s", text, last);
+    return st;
 }

@@ -114,6 +114,11 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k)
     return p;
 }
 
+bool problem_has_text(const struct problem *p)
+{
+    return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
+}
+
 bool problem_equal(const struct problem *x, const struct problem *y)
 {
     char xt[PROBLEM_TEXT_MAX], yt[PROBLEM_TEXT_MAX];

@@ -43,9 +43,13 @@ enum status problem_parse(const char *text, struct problem *problem);
 /* The same; texts without a type get this one. */
 enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem);
 
-/* Checks ranges, leading dimensions (at most 2^31), strides, and that no operand exceeds 2^62 bytes. A
- * problem that passes has a text form. Errors: E_INPUT. */
+/* Checks ranges, leading dimensions (at most 2^31), strides, and that no operand exceeds 2^62 bytes. Errors:
+ * E_INPUT. */
 enum status problem_check(const struct problem *problem);
+
+/* For a problem that passes: false if the text form would mean another one. This is so for a batch with a
+ * stride of 0, because 0 stands for the default. */
+bool problem_has_text(const struct problem *problem);
 
 /* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX
  * bytes. problem_parse(problem_format(p)) == p; the text is the key of a problem in the database. */

@@ -349,6 +349,12 @@ enum status job_event(struct job *job, struct children_event *event)
 
 /* ---- ending ---- */
 
+double job_check_s(const struct job *job)
+{
+    const double ratio = job->env->check_ratio;
+    return (ratio > 0 ? ratio : 1) * budget_check_s(job->best_us);
+}
+
 void job_stop(struct job *job)
 {
     job->stopping = true;

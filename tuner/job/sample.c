@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define GROWN_MOST    200000 /* far more than a search asks for */
+#define GROWN_MOST    500000 /* far more than a search asks for */
 #define DESCENT_MOST  400    /* candidates whose neighbours the model is asked about: a fifth of a second */
 #define COUPLED_EVERY 10     /* which of them also for coupled changes, which are many */
 

@@ -57,7 +57,7 @@ static const struct argp_option rows[] = {
      "more)",
      0},
     {"max-trials", KEY_TRIALS, "N", 0, "most candidates per problem, including those of earlier runs", 0},
-    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: ils, gp, random or exhaustive (ils)",
+    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: gp, ils, random or exhaustive (gp)",
      0},
     {"seed", KEY_SEED, "N", 0, "seed of the search and the data (1)", 0},
     {"space", KEY_SPACE, "SPACE", 0, "values to try: wide (all that is possible), a file or a folder", 0},
@@ -392,7 +392,7 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 {
     *o = (struct tune_options){.device_count = 1,
                                .seed = 1,
-                               .strategy = "ils",
+                               .strategy = "gp",
                                .workspace_bytes = -1,
                                .cold = true,
                                .pretuned = true,

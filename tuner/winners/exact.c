@@ -26,10 +26,9 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
                        struct stored_winner *winner, struct config *config)
 {
     bool found = false;
-    /* With strides of 0 the text form, by which winners are stored, would mean another problem. */
-    if (problem->batch > 1 && (problem->stride_a <= 0 || problem->stride_b <= 0)) return E_ABSENT;
-    const enum status asked = winner_store_ask(store);
-    if (asked) return asked;
+    /* Winners are stored by the text form. */
+    const enum status st = problem_has_text(problem) ? winner_store_ask(store) : E_ABSENT;
+    if (st) return st;
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
         struct problem p = *problem;
         struct stored_winner w;

@@ -52,32 +52,25 @@ static void say_too_large(const struct winner_store *store, const struct stored_
            (double)store->workspace_bytes / (1 << 20));
 }
 
-/* The user's pin, if it may be used for operands with this alignment. found: the choice without the pin, NULL
+/* The user's pin, if it may be used for operands with this alignment. found: the winner without the pin, NULL
  * if there is none; usually it is the same configuration and then tells how it was measured. */
 static bool take_pinned(const struct winner_store *store, const struct problem *problem, int alignment,
                         const struct stored_winner *found, const struct config *its, struct choice *choice)
 {
-    struct config pin;
-    if (!winner_store_pinned(store, problem, &pin) || nearest_illegal(store, &pin, problem, alignment))
-        return false;
-    if (found && its->template && config_equal(its, &pin)) {
+    const struct config *pin = preferences_pin(&store->preferences, problem);
+    if (!pin || nearest_illegal(store, pin, problem, alignment)) return false;
+    if (found && its->template && config_equal(its, pin)) {
         *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its);
     } else {
         *choice = (struct choice){.source = CHOICE_PREDICTED,
-                                  .config = pin,
+                                  .config = *pin,
                                   .loss = -1,
-                                  .time_us = model_predict(&pin, problem, &store->gpu, NULL).time_us};
+                                  .time_us = model_predict(pin, problem, &store->gpu, NULL).time_us};
         problem_format(problem, choice->tuned_for);
     }
     snprintf(choice->why, sizeof choice->why, "pinned for this problem%s",
              choice->source == CHOICE_EXACT ? "" : ", not measured for it with this kernel");
     return true;
-}
-
-/* With strides of 0 the text form would mean another problem. */
-static bool has_text(const struct problem *p)
-{
-    return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
 }
 
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
@@ -86,26 +79,23 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
     struct stored_winner winner;
     struct config config;
     *count = 0;
-    enum status st = exact_find(store, problem, &winner, &config);
-    if ((!st || st == E_ABSENT) && has_text(problem) &&
-        take_pinned(store, problem, alignment, st ? NULL : &winner, &config, &choices[0])) {
-        *count = 1;
-        return OK;
-    }
-    if (st || winner.base.predicted) return st == E_ABSENT ? OK : st;
+    const enum status st = exact_find(store, problem, &winner, &config);
+    if (st && st != E_ABSENT) return st;
+    *count = take_pinned(store, problem, alignment, st ? NULL : &winner, &config, choices);
+    if (*count == 1 || st || winner.base.predicted) return OK;
     /* It was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be allowed
      * a less strict one here. */
     const double cublas_us =
         winner.base.problem.type == problem->type ? 0 : nearest_cublas_us(&store->gpu, &winner, problem);
     const bool cublas_is_faster = cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us;
     const bool illegal = config.template && nearest_illegal(store, &config, problem, alignment);
-    if (illegal && !cublas_is_faster) say_too_large(store, &winner, &config);
-    if (illegal || cublas_is_faster) return OK;
-    struct choice *choice = &choices[(*count)++];
-    *choice = from_winner(CHOICE_EXACT, &winner, &config);
-    snprintf(choice->why, sizeof choice->why, "%s for this problem on this GPU%s%s",
-             choice->cublas ? "cuBLAS won the race" : "measured", choice->pretuned ? ", pretuned" : "",
-             choice->stale ? "; another driver or method is in use now" : "");
+    if (!illegal && !cublas_is_faster) {
+        *count = 1;
+        *choices = from_winner(CHOICE_EXACT, &winner, &config);
+        snprintf(choices->why, sizeof choices->why, "%s for this problem on this GPU%s%s",
+                 choices->cublas ? "cuBLAS won the race" : "measured", choices->pretuned ? ", pretuned" : "",
+                 choices->stale ? "; another driver or method is in use now" : "");
+    } else if (!cublas_is_faster) say_too_large(store, &winner, &config);
     return OK;
 }
 

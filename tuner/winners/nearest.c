@@ -23,9 +23,10 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
 const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment)
 {
-    if (winner_store_excludes(store, problem, config)) return "its user has excluded it for this problem";
-    struct problem p = nearest_as_aligned(problem, alignment);
-    const char *why = config->template->check(config, &p, &store->gpu);
+    const struct problem p = nearest_as_aligned(problem, alignment);
+    const char *why = preferences_exclude(&store->preferences, problem, config)
+                          ? "its user has excluded it for this problem"
+                          : config->template->check(config, &p, &store->gpu);
     return why ? why : workspace_refuses(config, &p, store->workspace_bytes);
 }
 

@@ -94,118 +94,10 @@ static void open_database(struct winner_store *store, const char *path)
     enum status st = path ? OK : db_default_path(usual, sizeof usual);
     if (!st) st = db_open(path ? path : usual, DB_GLANCE, &store->db);
     if (!st) return;
-    store->db = NULL;
     if (st == E_BUSY && !store->waiting) store->waiting = strdup(path ? path : usual);
     store->held = store->waiting != NULL;
     if (st != E_ABSENT || named) /* a default database that does not exist yet is not worth a message */
         notice(store->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
-}
-
-/* ---- the user's preferences ---- */
-
-static bool add_preference(void *self, const struct db_preference *preference)
-{
-    struct adding *adding = self;
-    struct winner_store *store = adding->store;
-    struct stored_preference p = {.problem = preference->problem, .pin = preference->pin};
-    if (preference->gpu.arch != store->gpu.arch || preference->gpu.sm_count != store->gpu.sm_count)
-        return true;
-    if (config_parse(preference->config_text, &p.config)) return true; /* its template is gone */
-    struct stored_preference *grown =
-        realloc(store->preferences, (store->preference_count + 1) * sizeof *grown);
-    if (!grown) {
-        adding->st = fail(E_MEMORY, "out of memory while reading preferences");
-        return false;
-    }
-    store->preferences = grown;
-    store->preferences[store->preference_count++] = p;
-    return true;
-}
-
-static void lose_database(struct winner_store *store);
-
-/* Errors: E_MEMORY. If the database is held, the next lookup tries again. */
-static enum status read_preferences(struct winner_store *store)
-{
-    if (!store->db || store->preferences_read) return OK;
-    struct adding adding = {.store = store};
-    const struct db_filter filter = {.gpu = store->gpu.name};
-    store->preference_count = 0;
-    enum status st = db_preferences(store->db, &filter, add_preference, &adding);
-    store->preferences_read = st != E_BUSY;
-    store->held |= st == E_BUSY;
-    if (adding.st || st == E_MEMORY) return adding.st ? adding.st : st;
-    if (st == E_DB) { /* winners are read row by row, and need not be broken too */
-        store->preference_count = 0;
-        notice(store->notices, NOTICE_DATABASE, "pins and exclusions are not used: %s", status_text());
-    } else if (st && st != E_BUSY && st != E_ABSENT) lose_database(store);
-    return OK;
-}
-
-bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
-                         struct config *config)
-{
-    for (size_t i = 0; i < store->preference_count; i++) {
-        const struct stored_preference *p = &store->preferences[i];
-        if (!p->pin || p->problem.m != problem->m || !problem_equal(&p->problem, problem)) continue;
-        *config = p->config;
-        return true;
-    }
-    return false;
-}
-
-bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
-                           const struct config *config)
-{
-    for (size_t i = 0; i < store->preference_count; i++) {
-        const struct stored_preference *p = &store->preferences[i];
-        if (!p->pin && config_equal(&p->config, config) && problem_equal(&p->problem, problem)) return true;
-    }
-    return false;
-}
-
-enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
-                              const char *pretuned, struct notices *notices)
-{
-    *store = (struct winner_store){.gpu = *gpu, .notices = notices};
-    workspace_from_environment(&store->workspace_bytes); /* the default if the variable is invalid */
-    winner_store_driver(store->driver);
-    if (!database || database[0]) open_database(store, database);
-    enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;
-    if (!st) st = read_preferences(store);
-    if (st) winner_store_close(store);
-    return st;
-}
-
-/* A database that is waited for is tried at the first, second, fourth, eighth question: each takes as long as
- * a glance waits. */
-static void open_waiting(struct winner_store *store)
-{
-    store->asked++;
-    if (store->asked & (store->asked - 1)) return;
-    const enum status st = db_open(store->waiting, DB_GLANCE, &store->db);
-    if (st) store->db = NULL;
-    store->held = st == E_BUSY;
-    if (store->held) return;
-    free(store->waiting);
-    store->waiting = NULL;
-}
-
-enum status winner_store_ask(struct winner_store *store)
-{
-    store->held = store->waiting != NULL;
-    if (store->held) open_waiting(store);
-    return read_preferences(store);
-}
-
-void winner_store_close(struct winner_store *store)
-{
-    db_close(store->db);
-    free(store->waiting);
-    free(store->problems);
-    free(store->preferences);
-    winner_set_free(&store->set);
-    *store = (struct winner_store){.db = NULL};
 }
 
 /* The database has become unreadable: print a notice, and continue without it. */
@@ -217,6 +109,67 @@ static void lose_database(struct winner_store *store)
     store->problem_count = 0;
 }
 
+/* Errors: E_MEMORY. If the database is held, the next lookup tries again. */
+static enum status read_preferences(struct winner_store *store)
+{
+    const enum status st = preferences_read(&store->preferences, store->db, &store->gpu);
+    store->preferences_read = st != E_BUSY && st != E_MEMORY;
+    switch (st) {
+    case OK:
+    case E_MEMORY:
+        break;
+    case E_BUSY:
+        store->held = true;
+        break;
+    case E_DB: /* winners are read row by row, and need not be broken too */
+        notice(store->notices, NOTICE_DATABASE, "pins and exclusions are not used: %s", status_text());
+        break;
+    default:
+        lose_database(store);
+        break;
+    }
+    return st == E_MEMORY ? st : OK;
+}
+
+enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
+                              const char *pretuned, struct notices *notices)
+{
+    *store = (struct winner_store){.gpu = *gpu, .notices = notices};
+    workspace_from_environment(&store->workspace_bytes); /* the default if the variable is invalid */
+    winner_store_driver(store->driver);
+    if (!database || database[0]) open_database(store, database);
+    enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;
+    if (!st && store->db) st = read_preferences(store);
+    if (st) winner_store_close(store);
+    return st;
+}
+
+enum status winner_store_ask(struct winner_store *store)
+{
+    store->held = store->waiting != NULL;
+    if (store->held) {
+        /* The first, second, fourth, eighth question: each attempt takes as long as a glance waits. */
+        store->asked++;
+        const bool due = (store->asked & (store->asked - 1)) == 0;
+        store->held = !due || db_open(store->waiting, DB_GLANCE, &store->db) == E_BUSY;
+    }
+    if (store->waiting && !store->held) {
+        free(store->waiting);
+        store->waiting = NULL;
+    }
+    return store->db && !store->preferences_read ? read_preferences(store) : OK;
+}
+
+void winner_store_close(struct winner_store *store)
+{
+    db_close(store->db);
+    free(store->waiting);
+    free(store->problems);
+    preferences_free(&store->preferences);
+    winner_set_free(&store->set);
+    *store = (struct winner_store){.db = NULL};
+}
+
 bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
                            struct stored_winner *winner, struct config *config)
 {
@@ -224,10 +177,12 @@ bool winner_store_recorded(struct winner_store *store, const struct problem *pro
     const enum status st = store->db ? db_brief_find(store->db, &store->gpu, problem, &brief) : E_ABSENT;
     store->held |= st == E_BUSY;
     if (st && st != E_ABSENT && st != E_BUSY) lose_database(store);
-    if (st || brief.changed || brief.unproven) return false;
-    *winner = describe(store, &brief, false);
-    *config = brief.config;
-    return true;
+    const bool usable = !st && !brief.changed && !brief.unproven;
+    if (usable) {
+        *winner = describe(store, &brief, false);
+        *config = brief.config;
+    }
+    return usable;
 }
 
 /* ---- neighbours ---- */

@@ -12,6 +12,7 @@
 
 #include "db.h"
 #include "notice.h"
+#include "preferences.h"
 #include "winner_set.h"
 
 /* A problem of the database. */
@@ -19,13 +20,6 @@ struct stored_problem {
     struct shape shape;
     bool read; /* its winners, if any, have been read into the set */
     int64_t id;
-};
-
-/* A user's preference for a problem on this GPU (db.h: preferences). */
-struct stored_preference {
-    struct problem problem;
-    bool pin; /* this configuration is used; else never this one */
-    struct config config;
 };
 
 struct winner_store {
@@ -38,8 +32,7 @@ struct winner_store {
     char *waiting;  /* a database that was held by another process; opened at a later question */
     unsigned asked; /* questions since then */
     bool held;      /* by another process, at the last lookup: a later one may succeed */
-    struct stored_preference *preferences; /* empty until the database could be read */
-    size_t preference_count;
+    struct preferences preferences; /* the user's; none until they have been read */
     bool preferences_read;
     bool loaded;
     struct stored_problem *problems; /* empty until loaded */
@@ -53,16 +46,9 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
                               const char *pretuned, struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
 
-/* Call it at the start of a lookup: a database that was held when it should have been opened may be free by
- * now. Errors: E_MEMORY. */
+/* Call it at the start of a lookup: a database that was held when it, or the preferences in it, should have
+ * been read may be free by now. Errors: E_MEMORY. */
 enum status winner_store_ask(struct winner_store *store);
-
-/* The pinned configuration for this problem; false: none. */
-bool winner_store_pinned(const struct winner_store *store, const struct problem *problem,
-                         struct config *config);
-/* True if the configuration may not be used for this problem. */
-bool winner_store_excludes(const struct winner_store *store, const struct problem *problem,
-                           const struct config *config);
 
 /* The database's entry for exactly this problem, measured or predicted, of a kernel that has not changed.
  * config.template NULL: cuBLAS won; else winner.config is not set. False: there is none, or it cannot be

@@ -70,8 +70,7 @@ static bool describe(const struct route_key *k, struct problem *p)
                           .alpha = 1,
                           .beta = k->flags & FLAG_ADDS ? 1 : 0};
     if (many) p->stride_a = k->stride_b, p->stride_b = k->stride_a, p->stride_c = k->stride_c;
-    /* With a stride of 0 the text form would mean another problem. */
-    if (problem_check(p) || (many && (p->stride_a <= 0 || p->stride_b <= 0))) return false;
+    if (problem_check(p) || !problem_has_text(p)) return false;
     if (many) return true;
     p->stride_a = problem_rows_a(p) * p->lda;
     p->stride_b = problem_rows_b(p) * p->ldb;

@@ -97,6 +97,18 @@ TEST(bytes_and_vectors_are_those_of_the_elements)
     }
 }
 
+/* In a text 0 stands for the default. */
+TEST(a_batch_that_shares_an_operand_has_no_text)
+{
+    struct problem p = parsed("8x8x8:batch=2");
+    assert_true(problem_has_text(&p));
+    p.stride_b = 0;
+    assert_ok(problem_check(&p));
+    assert_false(problem_has_text(&p));
+    p.batch = 1; /* then strides mean nothing */
+    assert_true(problem_has_text(&p));
+}
+
 TEST(there_is_no_epilogue_yet)
 {
     struct problem p = problem_make(4, 4, 4);
@@ -256,6 +268,7 @@ int main(void)
         cmocka_unit_test(zero_sizes_are_problems),
         cmocka_unit_test(each_type_reads_back_as_what_was_written),
         cmocka_unit_test(bytes_and_vectors_are_those_of_the_elements),
+        cmocka_unit_test(a_batch_that_shares_an_operand_has_no_text),
         cmocka_unit_test(there_is_no_epilogue_yet),
         cmocka_unit_test(bad_text_gives_a_sentence_that_names_it),
         cmocka_unit_test(alignment_is_the_widest_that_all_rows_share),

@@ -267,8 +267,8 @@ TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise)
 
 TEST(every_strategy_finds_the_fastest_of_a_small_space)
 {
-    static const char *const strategies[] = {"exhaustive", "random", "ils"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const strategies[] = {"exhaustive", "random", "ils", "gp"};
+    for (int i = 0; i < 4; i++) {
         char words[128];
         unlink(in_folder("t.db"));
         snprintf(words, sizeof words, "--again --strategy %s --shape " SHAPE, strategies[i]);

@@ -154,6 +154,54 @@ TEST(a_pin_that_operands_do_not_allow_gives_way)
     winner_store_close(&store);
 }
 
+/* Its pin is stored by a text, in which a stride of 0 stands for the default. */
+TEST(a_pin_is_not_for_a_batch_that_shares_an_operand)
+{
+    struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice choices[CHOICES_MAX];
+    struct winner_store store;
+    int count;
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    problem.batch = 2;
+    decide(db, store_run(db, &context), &problem, 2, true, false);
+    db_close(db);
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
+    assert_int_equal(count, 1);
+    problem.stride_b = 0;
+    assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
+    assert_int_equal(count, 0);
+    winner_store_close(&store);
+}
+
+/* The first, second and fourth question open it if it is free. */
+TEST(a_pin_in_a_database_that_was_held_is_taken_later)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice choices[CHOICES_MAX];
+    struct winner_store store;
+    sqlite3 *writer;
+    int count;
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    decide(db, run, &problem, 2, true, false);
+    db_close(db);
+    assert_int_equal(sqlite3_open(store_path, &writer), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    for (int question = 1; question <= 4; question++) {
+        assert_true(store.held);
+        if (question == 3) sqlite3_close(writer);
+        assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
+        assert_int_equal(count, question == 4);
+    }
+    assert_true(!store.held && is(&choices[0], 2));
+    assert_non_null(strstr(choices[0].why, "pinned"));
+    winner_store_close(&store);
+}
+
 TEST(preferences_that_cannot_be_read_leave_the_winners_in_use)
 {
     static const char *const changes[] = {
@@ -181,6 +229,8 @@ int main(void)
         STORE_TEST(a_measured_pin_is_the_exact_choice),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
         STORE_TEST(what_is_excluded_is_not_taken_wherever_it_comes_from),
+        STORE_TEST(a_pin_is_not_for_a_batch_that_shares_an_operand),
+        STORE_TEST(a_pin_in_a_database_that_was_held_is_taken_later),
         STORE_TEST(preferences_that_cannot_be_read_leave_the_winners_in_use),
         STORE_TEST(a_pin_that_operands_do_not_allow_gives_way),
     };
