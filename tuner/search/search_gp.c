@@ -40,7 +40,7 @@ enum {
     PAIRS = 256,         /* of the neighbours in two parameters of each */
     RANDOM_FIRST = 512,
     RANDOM_MORE = 40, /* a proposal */
-    CROSSED = 20,     /* a proposal, where the list of candidates grows */
+    CROSSED = 10,     /* a proposal, where the list of candidates grows */
     FIRST_FIT = 9,    /* trials after which weights are fitted first */
     FAVOURITES = 24,  /* of the model, proposed before anything has been told */
     APART = 5,        /* compile-time parameters in which these differ from all before them */
