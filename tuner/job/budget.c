@@ -65,6 +65,15 @@ bool budget_converged(double share_s, size_t quiet_trials, double quiet_s)
     return quiet_trials >= QUIET_TRIALS && quiet_s > QUIET_SHARE * share_s;
 }
 
+/* The judge runs the winner some twenty times, and then small cases in a few tenths of a second. */
+#define CHECK_CASES_S 0.4
+#define CHECK_CALLS   40.0
+
+double budget_check_s(double best_us)
+{
+    return CHECK_CASES_S + CHECK_CALLS * 1e-6 * best_us;
+}
+
 /* From thorough to what can still be told apart in a second or two. */
 static const struct race_plan plans[] = {
     {12, 75, 8, 30, 0}, {10, 50, 8, 24, 0}, {8, 50, 8, 16, 0}, {8, 25, 6, 12, 0},

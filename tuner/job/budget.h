@@ -37,6 +37,9 @@ struct race_plan {
     double reserve_s; /* for race and check together */
 };
 
+/* What the check of a winner is expected to take. best_us: time of one call. */
+double budget_check_s(double best_us);
+
 /* best_us: time of one call; check_s: what checking the winner is expected to take. */
 struct race_plan budget_race(double share_s, double best_us, double check_s);
 

@@ -78,6 +78,9 @@ enum status job_ask(struct job *job, enum asked what, json_t *request, double de
 void job_end(struct job *job, enum job_how how, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What checking the winner is expected to take. */
+double job_check_s(const struct job *job);
+
 /* job_trial.c */
 bool search_is_over(const struct job *job);
 bool search_is_exhausted(const struct job *job);   /* more time would not help */

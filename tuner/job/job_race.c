@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHECK_GUESS_S    2.0
 #define CHECK_DEADLINE_S 120.0 /* many ragged shapes */
 #define LOSSES_MAX       2     /* a worker that dies twice on a finalist's blocks */
 #define REPEATS_MAX      3
-#define FINISHED_ROUNDS  3  /* what is decided even when the time is up */
-#define MODEL_FIRST      16 /* the report: how good were the model's first few */
+#define FINALISTS_LEAST  2
+#define FINALIST_REACH   1.03 /* times the fastest trial: medians of ten samples differ by half a per cent */
+#define FINISHED_ROUNDS  3    /* what is decided even when the time is up */
+#define MODEL_FIRST      16   /* the report: how good were the model's first few */
 /* NVML's clocks_throttle_reasons that make a time worthless: hardware slowdown, its thermal and power-brake
  * kinds, and software thermal slowdown. The software power cap is normal for a large GEMM. */
 #define THROTTLED 0xe8u
@@ -30,12 +31,20 @@ static void add_defender(struct job *job, size_t *best, int count)
             best[count - 1] = i;
 }
 
+/* Of the fastest those that the noise of a trial can have kept from being first. */
+static int within_reach(const struct job *job, const size_t *best, int count)
+{
+    int kept = count < FINALISTS_LEAST ? count : FINALISTS_LEAST;
+    while (kept < count && job->field.time_us[best[kept]] <= FINALIST_REACH * job->field.time_us[best[0]])
+        kept++;
+    return kept;
+}
+
 enum status race_call(struct job *job)
 {
-    double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
     size_t best[RACE_RUNNERS_MAX];
-    job->plan = budget_race(job->share_s, job->best_us, check);
-    int count = field_best(&job->field, best, job->plan.finalists);
+    job->plan = budget_race(job->share_s, job->best_us, job_check_s(job));
+    int count = within_reach(job, best, field_best(&job->field, best, job->plan.finalists));
     if (count == 0 && job->pinned) {
         job_end(job, JOB_FRUITLESS, "what is to be pinned is not usable here: %s",
                 *job->trouble ? job->trouble : "an earlier run found so (tune explain tells why)");
@@ -79,8 +88,7 @@ enum status race_begin(struct job *job)
 
 static bool race_is_late(const struct job *job)
 {
-    double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
-    double end = job->began_s + job->share_s - fmin(check, 0.25 * job->share_s);
+    double end = job->began_s + job->share_s - fmin(job_check_s(job), 0.25 * job->share_s);
     return now_s() > end && race_rounds(job->final_race.race) >= FINISHED_ROUNDS;
 }
 
@@ -168,8 +176,8 @@ static void describe(const struct job *job, size_t index, struct db_winner *w)
     w->base.cold = c->cold;
     w->base.time_us = job->field.time_us[index];
     w->trials = (int)job->result.tried;
-    w->legal_count = (int64_t)job->field.count;
-    w->model_rank = (int)(index + 1);
+    w->legal_count = (int64_t)job->field.legal;
+    w->model_rank = (int)field_rank(&job->field, index);
     w->pinned = job->pinned;
     w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->base.time_us);
 }
@@ -237,7 +245,8 @@ static enum status refuse(struct job *job, enum verdict verdict, const char *det
 
 enum status check_answered(struct job *job, const json_t *answer)
 {
-    job->env->check_s = fmax(job->env->check_s, now_s() - job->sent_s);
+    job->env->check_ratio =
+        fmax(job->env->check_ratio, (now_s() - job->sent_s) / budget_check_s(job->best_us));
     enum status st = message_check(answer);
     enum verdict verdict = VERDICT_CRASHED;
     struct accuracy errors;

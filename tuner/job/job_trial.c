@@ -11,7 +11,6 @@
 #define FIRST_S          8.0   /* before anything is known of how long a trial takes */
 #define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
 #define WORTH_SAYING     0.99  /* of the best that was last told */
-#define CHECK_GUESS_S    2.0
 #define GAIN_WORTH       0.999 /* of the best that was last noted */
 
 /* ---- when the search ends ---- */
@@ -20,15 +19,15 @@ static double search_end_s(const struct job *job)
 {
     double end = job->began_s + job->share_s;
     if (job->best_us == 0) return end; /* nothing to race yet */
-    double check = job->env->check_s > 0 ? job->env->check_s : CHECK_GUESS_S;
-    return end - budget_race(job->share_s, job->best_us, check).reserve_s;
+    return end - budget_race(job->share_s, job->best_us, job_check_s(job)).reserve_s;
 }
 
 /* Another problem can make better use of the time. */
 static bool has_converged(const struct job *job)
 {
     return job->env->waiting > 0 && job->gain_us > 0 &&
-           budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s);
+           (search_satisfied(job->search) ||
+            budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s));
 }
 
 bool search_is_exhausted(const struct job *job)

@@ -178,8 +178,7 @@ void oracle_close(struct oracle *oracle)
     *oracle = (struct oracle){0};
 }
 
-/* Makes one judged call into a set whose C is poison, and checks the memory around C and what is only read.
- */
+/* Makes one judged call into a set whose C is poison. Checks the memory around C, and what is only read. */
 static enum status call_over_poison(struct oracle *o, const struct kernel *kernel, int set, unsigned poison)
 {
     double alpha, beta;

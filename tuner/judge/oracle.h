@@ -21,8 +21,8 @@ struct oracle {
     bool exact_holds;     /* magnitudes of the exact test stay below its limit: exact in any order */
     double largest_value; /* |reference| of the random data */
     uint64_t answers_hash;
-    uint64_t source_hash,
-        exact_source_hash; /* of what an epilogue reads, in every timed set and the exact one */
+    /* Of what an epilogue reads, in each timed set and in the exact one. */
+    uint64_t source_hash, exact_source_hash;
 };
 
 struct judgement {
@@ -49,8 +49,8 @@ enum status oracle_compute(struct oracle *oracle);
  * E_GPU (device_lost tells whether the process is still usable). */
 enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement);
 
-/* After timing: does C in each of the first `sets` timed sets still have the judged bits? Where
- * timing has changed what a call reads (beta != 0), one more call is made. */
+/* After timing: does C in each of the first `sets` timed sets still have the judged bits? Where timing has
+ * changed what a call reads (beta != 0, not out of place), one more call is made. */
 enum status oracle_recheck(struct oracle *oracle, const struct kernel *kernel,
                            const struct judgement *judgement, int sets, bool *same);
 

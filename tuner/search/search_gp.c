@@ -6,7 +6,9 @@
  * ordered the candidates, its logarithm is the surrogate's trend, with a weight that is learned.
  *
  * Only a pool of candidates is looked at: neighbours of the best, and random ones, of which a few new ones
- * come with each proposal in the place of those that promise least. So a proposal costs the same, however
+ * come with each proposal in the place of those that promise least. Where the candidates are a sample, others
+ * that are not in it come, too: the tile of a random one with the details of one of the best, cut anywhere,
+ * since the parameters of a template go from the tile to the details. So a proposal costs the same, however
  * many candidates there are. Nor does it grow with the trials: the surrogate keeps some hundreds, the best
  * and an even choice of the others.
  *
@@ -18,9 +20,9 @@
  */
 #include "search.h"
 
-#include "neighbours.h"
 #include "stats.h"
 #include "surrogate.h"
+#include "template.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,15 +40,19 @@ enum {
     PAIRS = 256,         /* of the neighbours in two parameters of each */
     RANDOM_FIRST = 512,
     RANDOM_MORE = 40, /* a proposal */
+    CROSSED = 10,     /* a proposal, where the list of candidates grows */
     FIRST_FIT = 9,    /* trials after which weights are fitted first */
+    FAVOURITES = 24,  /* of the model, proposed before anything has been told */
+    APART = 5,        /* compile-time parameters in which these differ from all before them */
 };
 
-static const double grain = 0.002;  /* of log time: what a measurement is worth */
-static const double slow = 0.35;    /* log of the factor beyond the best from which on times count alike */
-static const double unusable = 0.7; /* what a failure counts as: worse than slow */
-static const double assumed_slope = 0.5;     /* of log time over the logarithm of what the model predicts */
+static const double grain = 0.002;     /* of log time: what a measurement is worth */
+static const double slow = 0.35;       /* log of the factor beyond the best from which on times count alike */
+static const double unusable = 0.7;    /* what a failure counts as: worse than slow */
+static const double assumed_slope = 1; /* of log time over the logarithm of what the model predicts */
 static const double assumed_deviation = 0.2; /* of the values told to the surrogate */
 static const double fit_growth = 1.25;       /* weights are fitted again after so many times the trials */
+static const float cheap_weight = 6; /* what a gain counts that takes no compilation (Snoek et al., 2012) */
 
 struct trial {
     size_t candidate;
@@ -56,7 +62,8 @@ struct trial {
 struct gp {
     const struct config *candidates;
     size_t count;
-    const double *predicted_us; /* NULL: none */
+    const double *predicted_us;  /* NULL: none */
+    const struct growth *growth; /* NULL: none */
     uint64_t seed, random;
     struct neighbours *near;
     struct surrogate *surrogate;
@@ -72,11 +79,13 @@ struct gp {
     size_t start[STARTS], starts, start_at;
     size_t best[BEST], bests; /* trials, fastest first */
     bool *pooled;             /* a candidate: in a slot */
-    size_t slot[SLOTS];       /* the candidate; NEIGHBOURS_NONE: free */
+    bool *cheap;              /* a candidate: another launch of a kernel that has been proposed */
+    size_t favourites, favourite_at;
+    size_t slot[SLOTS]; /* the candidate; NEIGHBOURS_NONE: free */
     float gain[SLOTS], mean[SLOTS], deviation[SLOTS];
     struct surrogate_point fresh[SLOTS]; /* what comes into slots */
     size_t fresh_slot[SLOTS], fresh_count;
-    double best_gain; /* of the last proposal; NAN: none yet */
+    double best_gain; /* the largest when the last proposal was made; NAN: none yet */
     size_t in_order;  /* all below are trials */
 
     bool broken; /* the surrogate is given up */
@@ -99,6 +108,7 @@ static void stop(void *self)
     free(g->trial);
     free(g->trial_of);
     free(g->pooled);
+    free(g->cheap);
     free(g);
 }
 
@@ -132,24 +142,28 @@ static void choose_starts(struct gp *g)
     }
 }
 
-static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed)
 {
+    const size_t room = growth ? growth->room : count;
     struct gp *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     g->candidates = candidates;
     g->count = count;
     g->predicted_us = predicted_us;
+    g->growth = growth;
     g->seed = g->random = seed;
     g->next_fit = FIRST_FIT;
     g->best_gain = (double)NAN;
-    g->near = neighbours_build(candidates, count);
+    g->near = neighbours_build(candidates, count, growth);
     g->surrogate = g->near ? surrogate_build(neighbours_templates(g->near) + 1, ROWS, SLOTS,
                                              predicted_us ? assumed_slope : 0, assumed_deviation)
                            : NULL;
-    g->trial = calloc(count + 1, sizeof *g->trial);
-    g->trial_of = calloc(count + 1, sizeof *g->trial_of);
-    g->pooled = calloc(count + 1, sizeof *g->pooled);
-    if (!g->near || !g->surrogate || !g->trial || !g->trial_of || !g->pooled) {
+    g->trial = calloc(room + 1, sizeof *g->trial);
+    g->trial_of = calloc(room + 1, sizeof *g->trial_of);
+    g->pooled = calloc(room + 1, sizeof *g->pooled);
+    g->cheap = calloc(room + 1, sizeof *g->cheap);
+    if (!g->near || !g->surrogate || !g->trial || !g->trial_of || !g->pooled || !g->cheap) {
         stop(g);
         return NULL;
     }
@@ -165,6 +179,9 @@ static struct trial *take(struct gp *g, size_t candidate)
     struct trial *t = &g->trial[g->trials];
     *t = (struct trial){candidate, (double)NAN};
     g->trial_of[candidate] = (uint32_t)++g->trials;
+    size_t list[NEIGHBOURS_MAX];
+    const size_t count = neighbours_of(g->near, candidate, NEIGHBOUR_LAUNCH, list);
+    for (size_t i = 0; i < count; i++) g->cheap[list[i]] = true;
     return t;
 }
 
@@ -304,6 +321,22 @@ static void admit_neighbours(struct gp *g, size_t candidate)
     }
 }
 
+/* The first values of a random candidate and the others of one of the best. */
+static void admit_crossed(struct gp *g)
+{
+    for (int i = 0; i < CROSSED && g->growth; i++) {
+        const size_t other = draw(g, g->count);
+        const size_t best = g->trial[g->best[stats_random_below(&g->random, g->bests)]].candidate;
+        const struct template *t = g->candidates[best].template;
+        const size_t cut = 1 + (size_t)stats_random_below(&g->random, (uint64_t)t->param_count);
+        struct config c = g->candidates[best];
+        if (g->candidates[other].template != t) continue;
+        memcpy(c.value, g->candidates[other].value, cut * sizeof *c.value);
+        const size_t found = neighbours_reach(g->near, &c, best);
+        if (found != NEIGHBOURS_NONE) admit(g, found);
+    }
+}
+
 /* Fastest first; of equals the earlier. Who is new among them brings its neighbours into the pool. */
 static void rank(struct gp *g)
 {
@@ -336,15 +369,21 @@ static float expected_gain(float mean, float deviation)
     return deviation * (u * 0.5f * erfcf(-u * 0.70710678f) + 0.39894228f * expf(-0.5f * u * u));
 }
 
-/* The slot that promises most; SLOTS if the pool is empty. */
+/* The slot that promises most for what it takes; SLOTS if the pool is empty. */
 static size_t most_promising(struct gp *g)
 {
     size_t most = SLOTS;
+    float worth = 0, best = 0;
     for (size_t i = 0; i < SLOTS; i++) {
         if (g->slot[i] == NEIGHBOURS_NONE) continue;
         g->gain[i] = expected_gain(g->mean[i], fmaxf(g->deviation[i], 1e-6f));
-        if (most == SLOTS || g->gain[i] > g->gain[most]) most = i;
+        best = fmaxf(best, g->gain[i]);
+        const float w = g->gain[i] * (g->cheap[g->slot[i]] ? cheap_weight : 1);
+        if (most != SLOTS && w <= worth) continue;
+        most = i;
+        worth = w;
     }
+    if (most != SLOTS) g->best_gain = (double)best;
     return most;
 }
 
@@ -361,6 +400,7 @@ static bool look(struct gp *g)
         if (!surrogate_fit(g->surrogate, g->value)) return false;
     }
     for (int i = 0; i < (first ? RANDOM_FIRST : RANDOM_MORE); i++) admit(g, draw(g, g->count));
+    admit_crossed(g);
     surrogate_place(g->surrogate, g->fresh_slot, g->fresh, g->fresh_count);
     return surrogate_expect(g->surrogate, g->value, g->mean, g->deviation);
 }
@@ -375,7 +415,7 @@ static enum search_answer next_in_order(struct gp *g, size_t *index)
 static enum search_answer search_locally(struct gp *g, size_t *index)
 {
     if (!g->local) {
-        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->seed);
+        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->growth, g->seed);
         for (size_t t = 0; g->local && t < g->trials; t++)
             if (!isnan(g->trial[t].log_us))
                 search_ils.tell(g->local, g->trial[t].candidate, exp(g->trial[t].log_us));
@@ -388,6 +428,24 @@ static enum search_answer search_locally(struct gp *g, size_t *index)
     }
 }
 
+/* Another of the model's favourites, far from all trials, so that no compiler waits for the first result. */
+static bool next_favourite(struct gp *g, size_t *index)
+{
+    if (!g->predicted_us || g->told > 0 || g->favourites == FAVOURITES) return false;
+    const size_t depth = g->count < START_DEPTH ? g->count : START_DEPTH;
+    for (; g->favourite_at < depth; g->favourite_at++) {
+        bool apart = !g->trial_of[g->favourite_at];
+        for (size_t t = 0; t < g->trials && apart; t++)
+            apart = neighbours_apart(&g->candidates[g->favourite_at],
+                                     &g->candidates[g->trial[t].candidate]) >= APART;
+        if (!apart) continue;
+        g->favourites++;
+        *index = g->favourite_at++;
+        return true;
+    }
+    return false;
+}
+
 static enum search_answer next(void *self, size_t *index)
 {
     struct gp *g = self;
@@ -395,6 +453,7 @@ static enum search_answer next(void *self, size_t *index)
         const size_t candidate = g->start[g->start_at++];
         if (!g->trial_of[candidate]) return propose(g, candidate, index);
     }
+    if (next_favourite(g, index)) return propose(g, *index, index);
     if (!g->broken && g->usable == 0) {
         if (g->told < g->starts && g->told < g->trials) return SEARCH_WAIT;
         return search_locally(g, index);
@@ -414,7 +473,6 @@ static enum search_answer next(void *self, size_t *index)
         g->pooled[candidate] = false;
         if (g->trial_of[candidate])
             continue; /* a suggestion that has been told since it came into the pool */
-        g->best_gain = (double)g->gain[at];
         return propose(g, candidate, index);
     }
     return next_in_order(g, index);
