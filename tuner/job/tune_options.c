@@ -60,7 +60,7 @@ static const struct argp_option rows[] = {
     {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: gp, ils, random or exhaustive (gp)",
      0},
     {"seed", KEY_SEED, "N", 0, "seed of the search and the data (1)", 0},
-    {"space", KEY_SPACE, "FILE", 0, "values worth trying, instead of those in configs/spaces", 0},
+    {"space", KEY_SPACE, "SPACE", 0, "values to try: wide (all that is possible), a file or a folder", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated so that they are not in L2 (the default)", 0},
     {"hot", KEY_HOT, NULL, 0, "time with operands in L2", 0},
     {"workspace", KEY_WORKSPACE, "SIZE", 0,
