@@ -156,9 +156,11 @@ TEST(a_kernel_that_several_trials_share_counts_once)
     trials[1].config = trials[0].config;
     trials[23].config = trials[22].config;
     trials[0].other = trials[23].other = true;
+    trials[0].compile_ms = trials[1].compile_ms = 700;
     pace = pace_of_all();
     assert_int_equal(pace.trials, 22);
     assert_int_equal(pace.kernels, 21);
+    assert_true(near(pace.compile_s, 10.5));
 }
 
 TEST(a_kernel_that_is_no_longer_known_is_told_by_its_compile_time)
@@ -225,12 +227,12 @@ TEST(the_newest_run_with_measured_trials_of_the_problem_counts)
     store_trial(db, run, &other, &config, &outcome);
     outcome.cold = false;
     store_trial(db, run, &problem, &more, &outcome);
-    assert_ok(db_attempt(db, run, &problem, &cut, &attempt));
     store_slice(db, 30, &other, 1e-3);
     struct db_context context = store_context();
     struct outcome predicted = {
         .verdict = VERDICT_PREDICTED, .cold = true, .time_us = 5, .errors = accuracy_unknown()};
     store_trial(db, store_run(db, &context), &problem, &config, &predicted);
+    assert_ok(db_attempt(db, store_run(db, &context), &problem, &cut, &attempt));
     db_close(db);
 
     db = store_open(DB_WRITE);
