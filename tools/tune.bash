@@ -5,7 +5,8 @@ _tune()
     local commands="tune query explain bench ladder export import merge replay verify doctor help" command=tune
     [[ " $commands " == *" ${COMP_WORDS[1]} "* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}
     case $before in
-        --db|--suite|--from-capture|--header|--output|-o|--t4|--space|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --db|--suite|--from-capture|--header|--output|-o|--t4|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --space) COMPREPLY=($(compgen -W "curated wide" -- "$word") $(compgen -f -- "$word")); return ;;
         --cache) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
         --op) COMPREPLY=($(compgen -W "nn nt tn tt" -- "$word")); return ;;

@@ -101,7 +101,7 @@ enum status replay_search(const struct replay_space *space, const char *strategy
         memcpy(t.config, space->config, count * sizeof *t.config);
         memcpy(t.time_us, space->time_us, count * sizeof *t.time_us);
         if (!space->predicted_us) shuffle(&t, count, seed + ORDER_SEED);
-        st = search_start(strategy, t.config, count, space->predicted_us, seed, &search);
+        st = search_start(strategy, t.config, count, space->predicted_us, NULL, seed, &search);
     }
     if (!st) {
         drive(search, space, t.time_us, options, queue, run);
@@ -118,7 +118,7 @@ enum status replay_search(const struct replay_space *space, const char *strategy
 enum status replay_shorten(struct replay_space *space, size_t trials)
 {
     struct search *search;
-    enum status st = search_start("gp", space->config, space->count, space->predicted_us, 0, &search);
+    enum status st = search_start("gp", space->config, space->count, space->predicted_us, NULL, 0, &search);
     if (st) return st;
     struct config *config = malloc(space->count * sizeof *config);
     double *time_us = malloc(space->count * sizeof *time_us), *predicted_us = NULL;

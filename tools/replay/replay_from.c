@@ -88,7 +88,7 @@ static enum status correct(struct replay_space *space, const struct prior_proble
         for (size_t i = 0; !st && i < space->count; i++) space->predicted_us[i] = 1;
     }
     if (!st) memcpy(before, space->config, space->count * sizeof *before);
-    if (!st && !(near = neighbours_build(before, space->count)))
+    if (!st && !(near = neighbours_build(before, space->count, NULL)))
         st = fail(E_MEMORY, "out of memory for %zu candidates", space->count);
     if (!st) st = prior_correct(space->config, space->predicted_us, space->count, problems, count, used);
     for (size_t i = 0; !st && i < space->count; i++)

@@ -222,7 +222,7 @@ static enum status order_by_model(struct replay_space *s, const struct db_full_t
     struct config *ordered = malloc(s->count * sizeof *ordered);
     double *time_us = malloc(s->count * sizeof *time_us);
     s->predicted_us = calloc(s->count, sizeof *s->predicted_us);
-    struct neighbours *near = neighbours_build(s->config, s->count);
+    struct neighbours *near = neighbours_build(s->config, s->count, NULL);
     enum status st = ordered && time_us && s->predicted_us && near
                          ? OK
                          : fail(E_MEMORY, "out of memory for %zu candidates", s->count);

@@ -1,17 +1,16 @@
 #include "field.h"
 
 #include "model.h"
-#include "paths.h"
+#include "sample.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum status field_space(const char *path, struct space **space)
+/* An estimate claims no more. */
+static double two_digits(double x)
 {
-    char folder[4096];
-    if (*path) return space_load(path, space);
-    enum status st = paths_configs("spaces", folder, sizeof folder);
-    return st ? st : space_load_all(folder, space);
+    const double unit = pow(10, floor(log10(fmax(x, 1))) - 1);
+    return unit * rint(x / unit);
 }
 
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
@@ -23,12 +22,16 @@ enum status field_open(const struct space *space, const struct problem *problem,
     if (st) return st;
     field->config = legal.config; /* taken over */
     field->count = legal.count;
+    field->room = legal.count;
     field->raw_count = legal.raw_count;
-    field->predicted_us = calloc(legal.count, sizeof *field->predicted_us);
-    field->time_us = calloc(legal.count, sizeof *field->time_us);
-    field->screened_out = calloc(legal.count, sizeof *field->screened_out);
-    if (!field->predicted_us || !field->time_us || !field->screened_out)
-        st = fail(E_MEMORY, "out of memory for %zu candidates", legal.count);
+    field->legal = legal.sampled ? two_digits(legal.legal) : legal.legal;
+    if (legal.sampled) st = sample_open(field, space, problem, gpu, workspace_bytes);
+    field->predicted_us = calloc(field->room, sizeof *field->predicted_us);
+    field->time_us = calloc(field->room, sizeof *field->time_us);
+    field->screened_out = calloc(field->room, sizeof *field->screened_out);
+    if (!st && (!field->predicted_us || !field->time_us || !field->screened_out))
+        st = fail(E_MEMORY, "out of memory for %zu candidates", field->room);
+    if (!st && field->sample) st = sample_descend(field);
     if (!st) st = model_sort(field->config, field->count, problem, gpu, field->predicted_us);
     if (st) field_close(field);
     return st;
@@ -40,6 +43,7 @@ void field_close(struct field *field)
     free(field->predicted_us);
     free(field->time_us);
     free(field->screened_out);
+    sample_free(field->sample);
     *field = (struct field){0};
 }
 
@@ -48,10 +52,13 @@ void field_leave(struct field *field, const struct config *config, const struct 
 {
     field->config[0] = *config;
     field->predicted_us[0] = model_predict(config, problem, gpu, NULL).time_us;
-    field->count = 1;
+    field->count = field->room = 1;
+    field->legal = 1;
+    sample_free(field->sample);
+    field->sample = NULL;
 }
 
-void field_drop(struct field *field, const struct config *config)
+enum status field_drop(struct field *field, const struct config *config)
 {
     size_t kept = 0;
     for (size_t i = 0; i < field->count; i++) {
@@ -59,7 +66,9 @@ void field_drop(struct field *field, const struct config *config)
         field->config[kept] = field->config[i];
         field->predicted_us[kept++] = field->predicted_us[i];
     }
+    field->legal -= (double)(field->count - kept);
     field->count = kept;
+    return field->sample ? sample_exclude(field->sample, config) : OK;
 }
 
 /* ---- what earlier runs know ---- */
@@ -77,7 +86,8 @@ static int by_hash(const void *x, const void *y)
 
 /* Which candidates the database has heard of. The index over the field is made when there is a first one. */
 struct lookup {
-    const struct field *field;
+    struct field *field;
+    size_t ranked; /* candidates that are in the index */
     struct keyed *keyed;
     uint8_t *seen;
     bool out_of_memory;
@@ -86,8 +96,9 @@ struct lookup {
 static bool make_index(struct lookup *l)
 {
     size_t n = l->field->count;
+    l->ranked = n;
     l->keyed = calloc(n, sizeof *l->keyed);
-    l->seen = calloc(n, 1);
+    l->seen = calloc(l->field->room, 1);
     if (!l->keyed || !l->seen) return false;
     for (size_t i = 0; i < n; i++) l->keyed[i] = (struct keyed){config_hash(&l->field->config[i]), i};
     qsort(l->keyed, n, sizeof *l->keyed, by_hash);
@@ -104,10 +115,14 @@ static bool see_trial(void *self, const struct db_trial *trial)
         return false;
     }
     struct keyed key = {.hash = config_hash(&config)};
-    const struct keyed *k = bsearch(&key, l->keyed, l->field->count, sizeof *k, by_hash);
-    if (!k) return true;
+    const struct keyed *k = bsearch(&key, l->keyed, l->ranked, sizeof *k, by_hash);
+    if (!k) {
+        const size_t added = field_reach(l->field, &config);
+        if (added != NEIGHBOURS_NONE) l->seen[added] = 1;
+        return true;
+    }
     while (k > l->keyed && k[-1].hash == key.hash) k--;
-    for (; k < l->keyed + l->field->count && k->hash == key.hash; k++)
+    for (; k < l->keyed + l->ranked && k->hash == key.hash; k++)
         if (config_equal(&l->field->config[k->index], &config)) l->seen[k->index] = 1;
     return true;
 }
@@ -181,6 +196,16 @@ int field_best(const struct field *field, size_t *index, int room)
             if (usable && (pass || !field->screened_out[i])) count = insert(field, i, index, count, room);
         }
     return count;
+}
+
+size_t field_rank(const struct field *field, size_t index)
+{
+    size_t before = 0;
+    if (!field->sample) return index + 1;
+    for (size_t i = 0; i < field->count; i++)
+        before += field->predicted_us[i] < field->predicted_us[index] ||
+                  (field->predicted_us[i] == field->predicted_us[index] && i < index);
+    return before + 1;
 }
 
 double field_model_share(const struct field *field, size_t n, double winner_us)

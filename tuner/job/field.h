@@ -1,5 +1,5 @@
 /* field.h — the candidates of one problem on one GPU: the legal space ranked by the model, and what is known
- * of each.
+ * of each. Of a space too large to list (space.h) a sample, which grows when the search asks for neighbours.
  *
  * Combines space, model, search and database; sends nothing to child processes.
  */
@@ -12,29 +12,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sample;
+
 struct field {
     struct config *config; /* best predicted first */
     double *predicted_us;
     double *time_us;       /* 0: untried; INFINITY: tried and unusable; else what was measured */
     uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
-    size_t count;
+    size_t count, room;
     double raw_count; /* combinations that the space spans */
+    double legal;     /* candidates that the space has; about, if these are a sample */
+    struct sample
+        *sample; /* NULL: they are all; else those that are asked for come in at the end, unranked */
 };
 
-/* What is worth trying: of the file, or if `path` is "" of the files that ship, one a family. Errors: as
- * space_load; E_IO where the folder of those is not found. */
-enum status field_space(const char *path, struct space **space);
+/* What is to be tried. name: "" or "curated" are the files that ship, one a family, with what was found worth
+ * trying; "wide" those of the folder configs/spaces/wide, with what is possible; a folder of such files; or a
+ * file. Errors: as space_load and space_load_all; E_INPUT for an unknown name (lists the known); E_IO where
+ * the folder of those that ship is not found. */
+enum status field_space(const char *name, struct space **space);
 
 /* Errors: as space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                        int64_t workspace_bytes, struct field *field);
 void field_close(struct field *field); /* takes a zeroed struct */
 
-/* Before anything has been told of it: leave this configuration alone, be it a candidate or not; or drop it.
- */
+/* Before anything has been told of it: leave this configuration alone, be it a candidate or not; or drop it
+ * (Errors: E_MEMORY). */
 void field_leave(struct field *field, const struct config *config, const struct problem *problem,
                  const struct gpu *gpu);
-void field_drop(struct field *field, const struct config *config);
+enum status field_drop(struct field *field, const struct config *config);
+
+/* For a search over the field, from when its order is final on; NULL: the field is complete. */
+const struct growth *field_growth(struct field *field);
+
+/* The index of a configuration that is not in a sample, added if the space has it; NEIGHBOURS_NONE: it has
+ * not, or this is no sample. */
+size_t field_reach(struct field *field, const struct config *config);
+
+/* The same of all launches of a kernel. Errors: E_MEMORY. */
+enum status field_reach_launches(struct field *field, const struct config *config);
+
+/* What a person should know of a sample. */
+void field_note(const struct field *field, char text[256]);
+
+/* The place of a candidate in the model's order, from 1 on. */
+size_t field_rank(const struct field *field, size_t index);
 
 /* What earlier runs found out. */
 struct recalled {

@@ -102,7 +102,7 @@ static size_t most_like(const struct field *field, const struct config *config, 
     return found;
 }
 
-enum status hints_give(const struct field *field, struct db *db, const struct db_context *context,
+enum status hints_give(struct field *field, struct db *db, const struct db_context *context,
                        const struct problem *problem, bool pretuned, struct search *search, size_t *given)
 {
     struct hints hints = {.problem = problem};
@@ -111,6 +111,7 @@ enum status hints_give(const struct field *field, struct db *db, const struct db
     enum status st = db_winners(db, &filter, context, take_winner, &hints);
     if (st == E_ABSENT) st = OK;
     if (!st && pretuned) st = take_all_pretuned(&hints, &context->gpu);
+    for (int i = 0; i < hints.count && !st; i++) st = field_reach_launches(field, &hints.nearest[i].config);
     for (int i = 0; i < hints.count && !st; i++)
         /* As it was launched there, and as the model would launch that kernel here. */
         for (int launch_cost = 1; launch_cost >= 0 && !st; launch_cost--) {

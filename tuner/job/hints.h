@@ -18,7 +18,7 @@ double hints_distance(const struct problem *x, const struct problem *y);
  * problem's type is none. pretuned: those that ship count, too. May
  * be called again when more winners are known: nothing is given twice. *given: how many were suggested that
  * had not been tried. Errors: those of the database, E_MEMORY. */
-enum status hints_give(const struct field *field, struct db *db, const struct db_context *context,
+enum status hints_give(struct field *field, struct db *db, const struct db_context *context,
                        const struct problem *problem, bool pretuned, struct search *search, size_t *given);
 
 #endif

@@ -61,14 +61,14 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
         st = search_start(options->strategy, job->field.config, job->field.count, job->field.predicted_us,
-                          options->seed, &job->search);
+                          field_growth(&job->field), options->seed, &job->search);
     if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
     if (!st) st = take_hints(job);
     if (st) {
         job_close(job);
         return st;
     }
-    job->result.legal = job->field.count;
+    job->result.legal = (size_t)job->field.legal;
     job->result.raw = job->field.raw_count;
     job->result.tried = job->result.recalled.usable + job->result.recalled.failed;
     if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
@@ -106,6 +106,12 @@ enum status job_begin(struct job *job, int worker, double share_s, bool first)
     if (first && job->transferred.trials) {
         char text[256];
         transfer_note(&job->transferred, text);
+        report_say(job->env->report, "%s: %s", job->text, text);
+        st = db_note(job->env->db, job->run_id, &job->problem, text);
+    }
+    if (!st && first && job->field.sample) {
+        char text[256];
+        field_note(&job->field, text);
         report_say(job->env->report, "%s: %s", job->text, text);
         st = db_note(job->env->db, job->run_id, &job->problem, text);
     }

@@ -196,8 +196,8 @@ static void describe(const struct job *job, size_t index, struct db_winner *w)
     w->base.cold = c->cold;
     w->base.time_us = job->field.time_us[index];
     w->trials = (int)job->result.tried;
-    w->legal_count = (int64_t)job->field.count;
-    w->model_rank = (int)(index + 1);
+    w->legal_count = (int64_t)job->field.legal;
+    w->model_rank = (int)field_rank(&job->field, index);
     w->pinned = job->pinned;
     w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->base.time_us);
 }

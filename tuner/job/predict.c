@@ -174,7 +174,7 @@ static void describe(const struct forecast *f, struct db_winner *w)
     w->base.time_us = f->best_us;
     w->trials = (int)f->done;
     w->pinned = f->pinned;
-    w->legal_count = (int64_t)f->field.count;
+    w->legal_count = (int64_t)f->field.legal;
     w->model_rank = (int)(f->best + 1);
     w->registers = f->built[f->best]->facts.registers;
     w->smem_bytes = config->template->resources(config).smem_bytes;
@@ -223,6 +223,14 @@ static enum status look_up(struct forecast *f)
     return OK;
 }
 
+static enum status note_sample(struct forecast *f, const char *problem)
+{
+    char text[256];
+    field_note(&f->field, text);
+    report_say(f->report, "%s: %s", problem, text);
+    return db_note(f->s->db, f->run_id, f->problem, text);
+}
+
 /* What trials of other problems say of the model's order. */
 static enum status learn_from_others(struct forecast *f, const char *problem)
 {
@@ -257,10 +265,11 @@ static enum status predict_one(struct forecast *f, int ended)
         snprintf(r->why, sizeof r->why, "%s", status_text());
         return OK;
     }
+    if (!st && f->field.sample) st = note_sample(f, text);
     if (!st && !f->pinned && f->s->options->transfer) st = learn_from_others(f, text);
     if (!st) st = choose_kernels(f);
     if (st) return st;
-    r->legal = f->field.count;
+    r->legal = (size_t)f->field.legal;
     r->raw = f->field.raw_count;
     report_say(f->report, "%s: the model's best %zu of %zu are compiled", text, f->wanted, r->legal);
     st = compile_first(f, ended);

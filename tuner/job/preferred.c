@@ -188,10 +188,12 @@ static enum status leave_pin(struct field *field, const struct gpu *gpu, const s
 
 static enum status leave_others(struct field *field, const struct stored *stored)
 {
-    for (size_t i = 0; i < stored->count; i++) {
+    enum status st = OK;
+    for (size_t i = 0; i < stored->count && !st; i++) {
         struct config config;
-        if (config_parse(stored->excluded[i], &config) == OK) field_drop(field, &config);
+        if (config_parse(stored->excluded[i], &config) == OK) st = field_drop(field, &config);
     }
+    if (st) return st;
     if (field->count > 0) return OK;
     return fail(E_ABSENT, "all configurations that are legal are excluded; --include takes that back");
 }

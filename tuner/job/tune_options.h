@@ -38,7 +38,7 @@ struct tune_options {
     int exclude_count, include_count;
 
     enum table_format format;
-    char space[TUNE_PATH_MAX]; /* "": those that ship */
+    char space[TUNE_PATH_MAX]; /* as field_space; "": those that ship */
     char db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
     char command[1024]; /* as typed, for the record */
 };

@@ -3,40 +3,21 @@
  * The tile alone spans 1e8 combinations and more, nearly all illegal. A template that can refuse a
  * configuration from its first values (check_prefix) lets the walk drop whole subtrees.
  */
-#include "space_values.h"
+#include "enumeration.h"
 
-#include "template.h"
 #include "workspace.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#define CHECKS_MAX  2e8 /* some tens of seconds: beyond this the file is wrong, not the machine slow */
-#define REASONS_MAX 64
-
-/* What of a launch can differ between candidates of one kernel: its grids, and then the argument. */
-enum { GRIDS_BYTES = LAUNCH_KERNELS_MAX * 3 * sizeof(unsigned) };
-
-struct enumeration {
-    const struct space_section *section;
-    const struct problem *problem;
-    const struct gpu *gpu;
-    int64_t workspace_bytes;
-    double below[CONFIG_PARAMS_MAX + 1]; /* combinations of the parameters from that one on */
-    struct config config;
-    struct candidates *out;
-    size_t room;
-    struct config kernel;    /* that of the last candidate */
-    unsigned char *launches; /* of all its candidates so far, one after the other */
-    size_t launch_bytes;     /* of one */
-    size_t launch_count, launch_room;
-    double checks;
-    struct {
-        const char *why; /* the rules give constant sentences: compared by address */
-        double count;
-    } reason[REASONS_MAX];
-    int reason_count;
-};
+void enumeration_launch(const struct launch_plan *plan, unsigned char *at)
+{
+    const size_t grid_bytes = sizeof plan->kernel[0].grid;
+    for (size_t i = 0; i < LAUNCH_KERNELS_MAX; i++)
+        memcpy(at + i * grid_bytes, plan->kernel[i].grid, grid_bytes);
+    memcpy(at + GRIDS_BYTES, plan->argument, (size_t)plan->argument_bytes);
+}
 
 static void blame(struct enumeration *w, const char *why, double count)
 {
@@ -45,14 +26,6 @@ static void blame(struct enumeration *w, const char *why, double count)
     if (i == REASONS_MAX) return;
     if (i == w->reason_count) w->reason[w->reason_count++].why = why;
     w->reason[i].count += count;
-}
-
-static void write_launch(const struct launch_plan *plan, unsigned char *at)
-{
-    const size_t grid_bytes = sizeof plan->kernel[0].grid;
-    for (size_t i = 0; i < LAUNCH_KERNELS_MAX; i++)
-        memcpy(at + i * grid_bytes, plan->kernel[i].grid, grid_bytes);
-    memcpy(at + GRIDS_BYTES, plan->argument, (size_t)plan->argument_bytes);
 }
 
 /* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
@@ -71,7 +44,7 @@ static enum status known_already(struct enumeration *w, const struct launch_plan
         w->launches = grown;
     }
     unsigned char *launch = w->launches + w->launch_count * bytes;
-    write_launch(plan, launch);
+    enumeration_launch(plan, launch);
     for (const unsigned char *other = w->launches; other < launch && !*known; other += bytes)
         *known = memcmp(other, launch, bytes) == 0;
     w->launch_count += !*known;
@@ -92,7 +65,8 @@ static enum status keep(struct enumeration *w, bool *found)
     bool known;
     enum status st = known_already(w, &plan, &known);
     if (st || known) return st;
-    if (out->count == SPACE_CANDIDATES_MAX)
+    w->full = out->count == SPACE_CANDIDATES_MAX;
+    if (w->full)
         return fail(E_INPUT,
                     "the space has more than %d legal candidates for this problem; list fewer values",
                     SPACE_CANDIDATES_MAX);
@@ -106,28 +80,55 @@ static enum status keep(struct enumeration *w, bool *found)
     return OK;
 }
 
+uint64_t enumeration_hash(uint64_t hash, int32_t value)
+{
+    return XXH3_64bits_withSeed(&value, sizeof value, hash);
+}
+
+bool enumeration_takes(uint64_t hash, double share)
+{
+    return share >= 1 || (double)(hash >> 11) * 0x1p-53 < share;
+}
+
+/* Why no candidate begins with the first p + 1 values; NULL: one may. */
+const char *enumeration_refusal(struct enumeration *w, int p)
+{
+    const struct template *t = w->section->template;
+    w->checks++;
+    if (p + 1 == t->param_count) return t->check(&w->config, w->problem, w->gpu);
+    return t->check_prefix ? t->check_prefix(&w->config, p + 1, w->problem, w->gpu) : NULL;
+}
+
+static bool is_wanted(const struct enumeration *w, int p, int32_t value)
+{
+    return !w->wanted || w->section->values[p].first || value == w->wanted->value[p] ||
+           w->section->template->params[p].kind == PARAM_LAUNCH;
+}
+
 /* All values of parameter p with those before it set; of a `first` one only up to the first that leads to a
- * candidate. *found tells whether any did. */
-static enum status walk_from(struct enumeration *w, int p, bool *found)
+ * candidate. *found tells whether any did; what is legal so far and not taken for its hash counts as if. */
+static enum status walk_from(struct enumeration *w, int p, uint64_t hash, bool *found)
 {
     const struct template *t = w->section->template;
     if (p == t->param_count) return keep(w, found);
     const struct space_values *values = &w->section->values[p];
     for (int i = 0; i < values->count; i++) {
+        if (!is_wanted(w, p, values->value[i])) continue;
         w->config.value[p] = values->value[i];
-        if (++w->checks > CHECKS_MAX)
+        const uint64_t here_hash = enumeration_hash(hash, values->value[i]);
+        const bool taken = enumeration_takes(here_hash, w->share[p]);
+        if (!taken && *found) continue;
+        if (w->checks >= w->checks_most)
             return fail(E_INPUT,
                         "%.0g combinations of [%s] were tried and the space still goes on; list fewer values",
                         CHECKS_MAX, w->section->name);
-        const char *why = NULL;
-        if (p + 1 == t->param_count) why = t->check(&w->config, w->problem, w->gpu);
-        else if (t->check_prefix) why = t->check_prefix(&w->config, p + 1, w->problem, w->gpu);
+        const char *why = enumeration_refusal(w, p);
         if (why) {
             blame(w, why, w->below[p + 1]);
             continue;
         }
-        bool here = false;
-        enum status st = walk_from(w, p + 1, &here);
+        bool here = !taken;
+        enum status st = taken ? walk_from(w, p + 1, here_hash, &here) : OK;
         if (st) return st;
         *found = *found || here;
         if (here && values->first) return OK;
@@ -135,19 +136,62 @@ static enum status walk_from(struct enumeration *w, int p, bool *found)
     return OK;
 }
 
-static enum status walk_section(const struct space_section *section, struct enumeration *w)
+/* ---- sections ---- */
+
+void enumeration_begin(struct enumeration *w, const struct space_section *section)
 {
+    const int params = section->template->param_count;
     w->section = section;
     w->checks = 0;
+    w->checks_most = CHECKS_MAX;
     memset(&w->config, 0, sizeof w->config);
     w->config.template = section->template;
-    w->below[section->template->param_count] = 1;
-    for (int p = section->template->param_count - 1; p >= 0; p--)
-        w->below[p] = w->below[p + 1] * section->values[p].count;
+    w->below[params] = 1;
+    for (int p = params - 1; p >= 0; p--) w->below[p] = w->below[p + 1] * section->values[p].count;
+    for (int p = 0; p < params; p++) w->share[p] = 1;
+}
+
+/* sampled: sections among which a sample is divided. */
+static enum status walk_section(struct enumeration *w, const struct space_section *section,
+                                struct extent *extent, int sampled)
+{
+    const size_t before = w->out->count;
+    double share;
+    enum status st;
+    do {
+        bool found = false;
+        enumeration_begin(w, section);
+        share = extent->sampled ? extent_shares(w, extent, sampled) : 1;
+        st = walk_from(w, 0, 0, &found);
+        w->out->checks += w->checks;
+        if (!w->full || !extent->nodes[0]) break;
+        /* There is far more than was estimated. */
+        extent->sampled = true;
+        for (int p = 0; p < section->template->param_count; p++)
+            extent->nodes[p] = 4 * fmax(extent->nodes[p], 1);
+        w->out->count = before;
+        w->full = false;
+    } while (true);
     w->out->raw_count += w->below[0];
-    bool found = false;
-    enum status st = walk_from(w, 0, &found);
-    w->out->checks += w->checks;
+    w->out->legal += (double)(w->out->count - before) / share;
+    w->out->sampled = w->out->sampled || extent->sampled;
+    return st;
+}
+
+static enum status walk_all(struct enumeration *w, const struct space *space)
+{
+    struct extent *extent = calloc((size_t)space->section_count, sizeof *extent);
+    if (!extent) return fail(E_MEMORY, "out of memory while a space is walked");
+    enum status st = OK;
+    int sampled = 0;
+    for (int i = 0; i < space->section_count && !st && !w->wanted; i++) {
+        st = extent_measure(w, &space->section[i], &extent[i]);
+        sampled += extent[i].sampled;
+    }
+    for (int i = 0; i < space->section_count && !st; i++)
+        if (!w->wanted || w->wanted->template == space->section[i].template)
+            st = walk_section(w, &space->section[i], &extent[i], sampled);
+    free(extent);
     return st;
 }
 
@@ -173,16 +217,33 @@ static enum status drop_repeated(struct candidates *candidates)
     return OK;
 }
 
+enum status space_launches(const struct space *space, const struct problem *problem, const struct gpu *gpu,
+                           int64_t workspace_bytes, const struct config *config,
+                           struct candidates *candidates)
+{
+    memset(candidates, 0, sizeof *candidates);
+    struct enumeration w = {.problem = problem,
+                            .gpu = gpu,
+                            .workspace_bytes = workspace_bytes,
+                            .wanted = config,
+                            .out = candidates};
+    enum status st = walk_all(&w, space);
+    free(w.launches);
+    if (!st) st = drop_repeated(candidates);
+    if (st) candidates_free(candidates);
+    return st;
+}
+
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                             int64_t workspace_bytes, struct candidates *candidates)
 {
     memset(candidates, 0, sizeof *candidates);
     struct enumeration w = {
         .problem = problem, .gpu = gpu, .workspace_bytes = workspace_bytes, .out = candidates};
-    enum status st = OK;
-    for (int i = 0; !st && i < space->section_count; i++) st = walk_section(&space->section[i], &w);
+    enum status st = walk_all(&w, space);
     free(w.launches);
     if (!st && space->section_count > 1) st = drop_repeated(candidates);
+    if (!candidates->sampled) candidates->legal = (double)candidates->count;
     if (!st && candidates->count == 0) {
         int worst = 0;
         for (int i = 1; i < w.reason_count; i++)

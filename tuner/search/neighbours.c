@@ -10,6 +10,10 @@
 #define PAIR_REACH   4
 #define TRIPLE_REACH 2
 
+/* Of the coupled neighbours that are not listed yet those are asked for which no single step leads to: of
+ * whose changes none is legal alone. Of the others one in so many, other ones for each centre. */
+#define COUPLED_ASKED 16
+
 /* The values of one parameter that occur among the candidates of a template, ascending. */
 struct values {
     int32_t *value;
@@ -29,6 +33,7 @@ struct neighbours {
     uint32_t *slot; /* open addressing: index + 1, 0 is empty */
     size_t mask;
     struct dimension *dimensions; /* one a template */
+    const struct growth *growth;  /* NULL: the list is complete */
 };
 
 static size_t slot_of(const struct neighbours *n, const struct config *config)
@@ -94,12 +99,14 @@ static int learn(struct neighbours *n, size_t index)
     return 1;
 }
 
-struct neighbours *neighbours_build(const struct config *candidates, size_t count)
+struct neighbours *neighbours_build(const struct config *candidates, size_t count,
+                                    const struct growth *growth)
 {
     struct neighbours *n = calloc(1, sizeof *n);
     if (!n) return NULL;
     n->candidates = candidates;
     n->count = count;
+    n->growth = growth;
     size_t slots = 16;
     while (slots < 2 * count) slots *= 2;
     n->mask = slots - 1;
@@ -129,14 +136,25 @@ void neighbours_free(struct neighbours *n)
 struct listing {
     const struct neighbours *n;
     const struct dimension *d;
+    size_t from;
     size_t *out;
     size_t count;
+    signed char alone[CONFIG_PARAMS_MAX][2 * PAIR_REACH + 1]; /* by so many values: 1 legal alone, -1 not */
 };
 
-static void list(struct listing *l, const struct config *config)
+size_t neighbours_reach(const struct neighbours *n, const struct config *config, size_t from)
 {
-    size_t found = neighbours_find(l->n, config);
-    if (found != NEIGHBOURS_NONE && l->count < NEIGHBOURS_MAX) l->out[l->count++] = found;
+    size_t found = neighbours_find(n, config);
+    if (found == NEIGHBOURS_NONE && n->growth) found = n->growth->reach(n->growth->self, config, from);
+    return found == from ? NEIGHBOURS_NONE : found;
+}
+
+/* asked: also for what is not listed. */
+static void list(struct listing *l, const struct config *config, bool asked)
+{
+    if (l->count == NEIGHBOURS_MAX) return;
+    const size_t found = asked ? neighbours_reach(l->n, config, l->from) : neighbours_find(l->n, config);
+    if (found != NEIGHBOURS_NONE) l->out[l->count++] = found;
 }
 
 static void list_single(struct listing *l, const struct config *from, enum param_kind kind)
@@ -146,16 +164,34 @@ static void list_single(struct listing *l, const struct config *from, enum param
         struct config c = *from;
         for (size_t i = 0; i < l->d->values[p].count; i++) {
             c.value[p] = l->d->values[p].value[i];
-            if (c.value[p] != from->value[p]) list(l, &c);
+            if (c.value[p] != from->value[p]) list(l, &c, true);
         }
     }
 }
 
-/* Move `more` further parameters, from number p on, up to `reach` values up or down each. */
-static void list_coupled(struct listing *l, struct config *c, int p, int more, size_t reach)
+/* Is this change legal without others? */
+static bool stands_alone(struct listing *l, int p, size_t at, size_t to)
+{
+    signed char *known = &l->alone[p][PAIR_REACH + to - at];
+    if (*known == 0) {
+        struct config c = l->n->candidates[l->from];
+        c.value[p] = l->d->values[p].value[to];
+        *known = neighbours_reach(l->n, &c, l->from) != NEIGHBOURS_NONE ? 1 : -1;
+    }
+    return *known > 0;
+}
+
+static bool is_chosen(const struct listing *l, const struct config *c)
+{
+    return XXH3_64bits_withSeed(c->value, sizeof c->value, l->from) % COUPLED_ASKED == 0;
+}
+
+/* Move `more` further parameters, from number p on, up to `reach` values up or down each. alone: one of those
+ * moved so far could have been moved without others. */
+static void list_coupled(struct listing *l, struct config *c, int p, int more, size_t reach, bool alone)
 {
     if (more == 0) {
-        list(l, c);
+        list(l, c, !alone || is_chosen(l, c));
         return;
     }
     for (; p < c->template->param_count; p++) {
@@ -165,7 +201,7 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more, s
         for (size_t i = first; i < v->count && i <= at + reach; i++) {
             if (i == at) continue;
             c->value[p] = v->value[i];
-            list_coupled(l, c, p + 1, more - 1, reach);
+            list_coupled(l, c, p + 1, more - 1, reach, alone || (l->n->growth && stands_alone(l, p, at, i)));
         }
         c->value[p] = here;
     }
@@ -177,18 +213,45 @@ static int by_index(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+struct ranked {
+    double predicted_us;
+    size_t index;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->predicted_us != b->predicted_us) return a->predicted_us < b->predicted_us ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Best first, each once: what follows from other parameters may make two of them one. */
+static size_t order(const struct neighbours *n, size_t *out, size_t count)
+{
+    struct ranked ranked[NEIGHBOURS_MAX];
+    size_t kept = 0;
+    if (!n->growth) {
+        qsort(out, count, sizeof *out, by_index);
+        return count;
+    }
+    for (size_t i = 0; i < count; i++) ranked[i] = (struct ranked){n->growth->predicted_us[out[i]], out[i]};
+    qsort(ranked, count, sizeof *ranked, by_time);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || ranked[i].index != ranked[i - 1].index) out[kept++] = ranked[i].index;
+    return kept;
+}
+
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX])
 {
     struct config c = n->candidates[index];
-    struct listing l = {.n = n, .d = dimension_of(n, c.template), .out = out};
+    struct listing l = {.n = n, .d = dimension_of(n, c.template), .from = index, .out = out};
     if (!l.d) return 0; /* no template of a candidate is unknown */
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE);
-    else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH);
-    else list_coupled(&l, &c, 0, 3, TRIPLE_REACH);
-    qsort(out, l.count, sizeof *out, by_index);
-    return l.count;
+    else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH, false);
+    else list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
+    return order(n, out, l.count);
 }
 
 size_t neighbours_apart(const struct config *x, const struct config *y)

@@ -1,6 +1,10 @@
 /* neighbours.h — which candidates are neighbours: those that differ in one parameter, or in a few coupled
  * ones.
  *
+ * Where the candidates are a sample (space.h), neighbours that are not among them are asked for, and become
+ * candidates if they exist: all that differ in one parameter, coupled ones that no single step leads to, and
+ * a part of the others.
+ *
  * Rules couple parameters (a larger block tile needs a larger warp tile), so that single changes alone would
  * leave many candidates without neighbours. Distance is counted in values that occur among the candidates.
  */
@@ -23,17 +27,32 @@ enum neighbour_kind {
     NEIGHBOUR_KINDS
 };
 
+/* How a list of candidates grows: at its end, in place. */
+struct growth {
+    size_t room; /* of the lists of candidates and of predicted times */
+    /* The candidate with these values, or nearly (space_reach): its index, that of the end if it is new.
+     * NEIGHBOURS_NONE: there is none, or no more room. from: the candidate whose neighbour it is. */
+    size_t (*reach)(void *self, const struct config *config, size_t from);
+    void *self;
+    const double *predicted_us; /* in the order of the candidates */
+};
+
 struct neighbours;
 
-/* candidates must outlive the result. NULL: out of memory. */
-struct neighbours *neighbours_build(const struct config *candidates, size_t count);
+/* candidates, and growth if there is any, must outlive the result. NULL: out of memory. */
+struct neighbours *neighbours_build(const struct config *candidates, size_t count,
+                                    const struct growth *growth);
 void neighbours_free(struct neighbours *n); /* takes NULL */
 
-/* Index of a configuration, NEIGHBOURS_NONE if it is no candidate. */
+/* Index of a configuration, NEIGHBOURS_NONE if it is none of the candidates there were at first. */
 size_t neighbours_find(const struct neighbours *n, const struct config *config);
 
-/* The neighbours of one kind, ascending by index (best by the model first). If there are more than
- * NEIGHBOURS_MAX the walk stops there. Returns how many. */
+/* The same, and where the list grows the index of a configuration that is asked for: by `from`, whose
+ * correction of the model it gets. `from` itself is none. */
+size_t neighbours_reach(const struct neighbours *n, const struct config *config, size_t from);
+
+/* The neighbours of one kind, best by the model first: ascending by index, or by predicted time where the
+ * list grows. If there are more than NEIGHBOURS_MAX the walk stops there. Returns how many. */
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX]);
 

@@ -128,7 +128,7 @@ enum status prior_correct(struct config *candidates, double *predicted_us, size_
 {
     *used = (struct prior_used){0};
     if (count == 0 || problem_count == 0) return OK;
-    struct learned l = {.near = neighbours_build(candidates, count)};
+    struct learned l = {.near = neighbours_build(candidates, count, NULL)};
     if (l.near)
         l.surrogate =
             surrogate_build(neighbours_templates(l.near), PRIOR_TRIALS_MAX, 1, 0, assumed_deviation);

@@ -23,7 +23,8 @@ const size_t search_strategy_count = sizeof search_strategies / sizeof *search_s
 struct search {
     const struct search_strategy *strategy;
     void *self;
-    size_t count, left; /* candidates neither given nor told */
+    size_t count, room; /* candidates there were at first, and may become */
+    size_t left;        /* of those at first: neither given nor told */
     size_t told, own;   /* own: without those that were told unasked, which an earlier search has made */
     size_t quiet;       /* own ones in a row, while little gain was expected */
     bool *done;
@@ -39,7 +40,8 @@ static const struct search_strategy *find_strategy(const char *name)
 }
 
 enum status search_start(const char *strategy, const struct config *candidates, size_t count,
-                         const double *predicted_us, uint64_t seed, struct search **search)
+                         const double *predicted_us, const struct growth *growth, uint64_t seed,
+                         struct search **search)
 {
     const struct search_strategy *found = find_strategy(strategy);
     if (!found) {
@@ -52,8 +54,9 @@ enum status search_start(const char *strategy, const struct config *candidates, 
     if (!s) return fail(E_MEMORY, "out of memory for the search");
     s->strategy = found;
     s->count = s->left = count;
-    s->done = calloc(count + 1, sizeof *s->done);
-    s->self = s->done ? found->start(candidates, count, predicted_us, seed) : NULL;
+    s->room = growth ? growth->room : count;
+    s->done = calloc(s->room + 1, sizeof *s->done);
+    s->self = s->done ? found->start(candidates, count, predicted_us, growth, seed) : NULL;
     if (!s->self) {
         free(s->done);
         free(s);
@@ -65,7 +68,7 @@ enum status search_start(const char *strategy, const struct config *candidates, 
 
 enum status search_suggest(struct search *search, size_t index, bool *fresh)
 {
-    *fresh = index < search->count && !search->done[index];
+    *fresh = index < search->room && !search->done[index];
     for (size_t i = search->suggested_at; i < search->suggested_count && *fresh; i++)
         *fresh = search->suggested[i] != index;
     if (!*fresh) return OK;
@@ -78,6 +81,12 @@ enum status search_suggest(struct search *search, size_t index, bool *fresh)
     }
     search->suggested[search->suggested_count++] = index;
     return OK;
+}
+
+static void mark_done(struct search *search, size_t index)
+{
+    search->done[index] = true;
+    search->left -= index < search->count;
 }
 
 static enum search_answer next(struct search *search, size_t *index)
@@ -93,8 +102,7 @@ enum search_answer search_next(struct search *search, size_t *index)
         enum search_answer answer = next(search, index);
         if (answer != SEARCH_TRY) return answer;
         if (search->done[*index]) continue;
-        search->done[*index] = true;
-        search->left--;
+        mark_done(search, *index);
         return SEARCH_TRY;
     }
     return SEARCH_DONE;
@@ -102,12 +110,9 @@ enum search_answer search_next(struct search *search, size_t *index)
 
 void search_tell(struct search *search, size_t index, double time_us)
 {
-    if (index >= search->count) return;
+    if (index >= search->room) return;
     const bool unasked = !search->done[index];
-    if (unasked) {
-        search->done[index] = true;
-        search->left--;
-    }
+    if (unasked) mark_done(search, index);
     search->strategy->tell(search->self, index, time_us);
     search->told++;
     if (unasked) return; /* what was to be gained then, nobody knows any more */

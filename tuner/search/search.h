@@ -9,6 +9,7 @@
 #define GT_SEARCH_H
 
 #include "config.h"
+#include "neighbours.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,8 @@ struct search_strategy {
     const char *name;    /* "exhaustive", "random", "ils", "gp" */
     const char *summary; /* one line for --help */
     /* NULL: out of memory */
-    void *(*start)(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed);
+    void *(*start)(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed);
     enum search_answer (*next)(void *self, size_t *index);
     void (*tell)(void *self, size_t index, double time_us);
     void (*stop)(void *self);
@@ -37,9 +39,11 @@ extern const struct search_strategy *const search_strategies[];
 extern const size_t search_strategy_count;
 
 /* predicted_us: the model's times in the order of the candidates, NULL if their order is no model's. Both
- * must outlive the search. Errors: E_INPUT for an unknown name (lists the known), E_MEMORY. */
+ * must outlive the search. growth: how a strategy comes by neighbours that are not among them; NULL: there
+ * are no others. Errors: E_INPUT for an unknown name (lists the known), E_MEMORY. */
 enum status search_start(const char *strategy, const struct config *candidates, size_t count,
-                         const double *predicted_us, uint64_t seed, struct search **search);
+                         const double *predicted_us, const struct growth *growth, uint64_t seed,
+                         struct search **search);
 enum search_answer search_next(struct search *search, size_t *index);
 
 /* Give this candidate before any that the strategy would; several in the order suggested. *fresh: it had

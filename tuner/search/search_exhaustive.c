@@ -7,9 +7,10 @@ struct exhaustive {
     size_t count, at;
 };
 
-static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed)
 {
-    (void)candidates, (void)predicted_us, (void)seed;
+    (void)candidates, (void)predicted_us, (void)growth, (void)seed;
     struct exhaustive *e = calloc(1, sizeof *e);
     if (e) e->count = count;
     return e;

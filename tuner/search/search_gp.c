@@ -6,7 +6,9 @@
  * ordered the candidates, its logarithm is the surrogate's trend, with a weight that is learned.
  *
  * Only a pool of candidates is looked at: neighbours of the best, and random ones, of which a few new ones
- * come with each proposal in the place of those that promise least. So a proposal costs the same, however
+ * come with each proposal in the place of those that promise least. Where the candidates are a sample, others
+ * that are not in it come, too: the tile of a random one with the details of one of the best, cut anywhere,
+ * since the parameters of a template go from the tile to the details. So a proposal costs the same, however
  * many candidates there are. Nor does it grow with the trials: the surrogate keeps some hundreds, the best
  * and an even choice of the others.
  *
@@ -18,9 +20,9 @@
  */
 #include "search.h"
 
-#include "neighbours.h"
 #include "stats.h"
 #include "surrogate.h"
+#include "template.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +40,7 @@ enum {
     PAIRS = 256,         /* of the neighbours in two parameters of each */
     RANDOM_FIRST = 512,
     RANDOM_MORE = 40, /* a proposal */
+    CROSSED = 10,     /* a proposal, where the list of candidates grows */
     FIRST_FIT = 9,    /* trials after which weights are fitted first */
     FAVOURITES = 24,  /* of the model, proposed before anything has been told */
     APART = 5,        /* compile-time parameters in which these differ from all before them */
@@ -59,7 +62,8 @@ struct trial {
 struct gp {
     const struct config *candidates;
     size_t count;
-    const double *predicted_us; /* NULL: none */
+    const double *predicted_us;  /* NULL: none */
+    const struct growth *growth; /* NULL: none */
     uint64_t seed, random;
     struct neighbours *near;
     struct surrogate *surrogate;
@@ -138,24 +142,27 @@ static void choose_starts(struct gp *g)
     }
 }
 
-static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed)
 {
+    const size_t room = growth ? growth->room : count;
     struct gp *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     g->candidates = candidates;
     g->count = count;
     g->predicted_us = predicted_us;
+    g->growth = growth;
     g->seed = g->random = seed;
     g->next_fit = FIRST_FIT;
     g->best_gain = (double)NAN;
-    g->near = neighbours_build(candidates, count);
+    g->near = neighbours_build(candidates, count, growth);
     g->surrogate = g->near ? surrogate_build(neighbours_templates(g->near) + 1, ROWS, SLOTS,
                                              predicted_us ? assumed_slope : 0, assumed_deviation)
                            : NULL;
-    g->trial = calloc(count + 1, sizeof *g->trial);
-    g->trial_of = calloc(count + 1, sizeof *g->trial_of);
-    g->pooled = calloc(count + 1, sizeof *g->pooled);
-    g->cheap = calloc(count + 1, sizeof *g->cheap);
+    g->trial = calloc(room + 1, sizeof *g->trial);
+    g->trial_of = calloc(room + 1, sizeof *g->trial_of);
+    g->pooled = calloc(room + 1, sizeof *g->pooled);
+    g->cheap = calloc(room + 1, sizeof *g->cheap);
     if (!g->near || !g->surrogate || !g->trial || !g->trial_of || !g->pooled || !g->cheap) {
         stop(g);
         return NULL;
@@ -314,6 +321,22 @@ static void admit_neighbours(struct gp *g, size_t candidate)
     }
 }
 
+/* The first values of a random candidate and the others of one of the best. */
+static void admit_crossed(struct gp *g)
+{
+    for (int i = 0; i < CROSSED && g->growth; i++) {
+        const size_t other = draw(g, g->count);
+        const size_t best = g->trial[g->best[stats_random_below(&g->random, g->bests)]].candidate;
+        const struct template *t = g->candidates[best].template;
+        const size_t cut = 1 + (size_t)stats_random_below(&g->random, (uint64_t)t->param_count);
+        struct config c = g->candidates[best];
+        if (g->candidates[other].template != t) continue;
+        memcpy(c.value, g->candidates[other].value, cut * sizeof *c.value);
+        const size_t found = neighbours_reach(g->near, &c, best);
+        if (found != NEIGHBOURS_NONE) admit(g, found);
+    }
+}
+
 /* Fastest first; of equals the earlier. Who is new among them brings its neighbours into the pool. */
 static void rank(struct gp *g)
 {
@@ -377,6 +400,7 @@ static bool look(struct gp *g)
         if (!surrogate_fit(g->surrogate, g->value)) return false;
     }
     for (int i = 0; i < (first ? RANDOM_FIRST : RANDOM_MORE); i++) admit(g, draw(g, g->count));
+    admit_crossed(g);
     surrogate_place(g->surrogate, g->fresh_slot, g->fresh, g->fresh_count);
     return surrogate_expect(g->surrogate, g->value, g->mean, g->deviation);
 }
@@ -391,7 +415,7 @@ static enum search_answer next_in_order(struct gp *g, size_t *index)
 static enum search_answer search_locally(struct gp *g, size_t *index)
 {
     if (!g->local) {
-        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->seed);
+        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->growth, g->seed);
         for (size_t t = 0; g->local && t < g->trials; t++)
             if (!isnan(g->trial[t].log_us))
                 search_ils.tell(g->local, g->trial[t].candidate, exp(g->trial[t].log_us));

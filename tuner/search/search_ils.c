@@ -12,7 +12,6 @@
  */
 #include "search.h"
 
-#include "neighbours.h"
 #include "stats.h"
 #include "template.h"
 #include <math.h>
@@ -81,22 +80,24 @@ static void stop(void *self)
     free(s);
 }
 
-static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed)
 {
     (void)predicted_us; /* their order says enough */
+    const size_t room = growth ? growth->room : count;
     struct ils *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->candidates = candidates;
     s->count = count;
     s->random = seed;
     s->best = NEIGHBOURS_NONE;
-    s->near = neighbours_build(candidates, count);
-    s->seen = malloc((count + 1) * sizeof *s->seen);
+    s->near = neighbours_build(candidates, count, growth);
+    s->seen = malloc((room + 1) * sizeof *s->seen);
     if (!s->near || !s->seen) {
         stop(s);
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) s->seen[i] = (struct seen){.time_us = (double)NAN, .owner = -1};
+    for (size_t i = 0; i < room; i++) s->seen[i] = (struct seen){.time_us = (double)NAN, .owner = -1};
     for (int w = 0; w < WALKS; w++) s->walk[w].centre = NEIGHBOURS_NONE;
     choose_starts(s);
     return s;

@@ -10,9 +10,10 @@ struct random_search {
     uint32_t order[]; /* [0, at) were given; the rest is shuffled as it is drawn (Fisher & Yates) */
 };
 
-static void *start(const struct config *candidates, size_t count, const double *predicted_us, uint64_t seed)
+static void *start(const struct config *candidates, size_t count, const double *predicted_us,
+                   const struct growth *growth, uint64_t seed)
 {
-    (void)candidates, (void)predicted_us;
+    (void)candidates, (void)predicted_us, (void)growth;
     struct random_search *r = malloc(sizeof *r + count * sizeof *r->order);
     if (!r) return NULL;
     r->state = seed;

@@ -8,6 +8,14 @@
  * that are optional (template.h). `NAME = first 4 2 1` takes, for each combination of the parameters listed
  * before it, the first value with which a legal configuration is left (the widest legal vector). The file is
  * about what is worth trying; the template says what is correct.
+ *
+ * A space may have far more legal candidates than can be listed in a second. Then a sample is listed, in
+ * which each candidate of a section is as likely to be as any other, and which is the same each time. The
+ * neighbours of a candidate are mostly not in the sample, and without them no search could descend:
+ * space_reach finds them one by one, and a search asks for those of what is fast (neighbours.h). Thinning
+ * only the parameters that matter least would leave whole neighbourhoods of the others, but which these are
+ * nobody knows of a new kernel; and keeping what a model likes best would make the search as blind as the
+ * model.
  */
 #ifndef GT_SPACE_H
 #define GT_SPACE_H
@@ -16,6 +24,7 @@
 #include "gpu.h"
 #include "problem.h"
 #include "status.h"
+#include <stdbool.h>
 
 #define SPACE_VALUES_MAX     64      /* values a parameter */
 #define SPACE_CANDIDATES_MAX 1000000 /* about 100 MiB: a bound on memory, far above what a search can try */
@@ -28,6 +37,8 @@ struct candidates {
     size_t count;
     double raw_count; /* combinations before the rules; a double, since products overflow */
     double checks;    /* times that the rules were asked: what the walk costs, on whatever machine */
+    double legal;     /* those that there are; about, if this is a sample */
+    bool sampled;     /* config holds a sample of them */
 };
 
 /* Errors: E_IO, E_INPUT with file:line and reason (unknown template or parameter, value out of range, missing
@@ -43,10 +54,23 @@ void space_free(struct space *space); /* takes NULL */
 /* Enumerate in a fixed order: sections as in the file, values as in their lines, the template's last
  * parameter fastest. No duplicates: of one section's candidates with the same kernel whose launches are
  * alike, too (a SPLIT_K beyond what K allows), only the first is kept. None takes more than workspace_bytes
- * (workspace.h). Errors: E_MEMORY; E_INPUT when the file spans more than can be enumerated; E_ABSENT when
- * nothing is legal (with the commonest reason of the rules). The caller frees with candidates_free. */
+ * (workspace.h). Of a section with too many a sample. Errors: E_MEMORY; E_INPUT when many sections together
+ * have more than SPACE_CANDIDATES_MAX, or cannot be enumerated in time; E_ABSENT when nothing is legal (with
+ * the commonest reason of the rules). The caller frees with candidates_free. */
 enum status space_enumerate(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                             int64_t workspace_bytes, struct candidates *candidates);
 void candidates_free(struct candidates *candidates); /* takes a zeroed struct too */
+
+/* The candidate, be it in a sample or not, that has these values, except that `first` parameters follow from
+ * the others, and that of launch-time values that give the same launch it has those before in the lines.
+ * false: there is none. */
+bool space_reach(const struct space *space, const struct problem *problem, const struct gpu *gpu,
+                 int64_t workspace_bytes, struct config *config);
+
+/* All candidates with these compile-time values, `first` ones again as they follow: the launches of a kernel.
+ * Errors: E_MEMORY. None is no error. The caller frees with candidates_free. */
+enum status space_launches(const struct space *space, const struct problem *problem, const struct gpu *gpu,
+                           int64_t workspace_bytes, const struct config *config,
+                           struct candidates *candidates);
 
 #endif

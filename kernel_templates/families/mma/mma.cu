@@ -5,7 +5,7 @@
  *             BN                    WN = 64, of mma 16 x 8 x 8         A lane's 4 rows x 4 columns of each
  *        +-----------+            +-----------------------+            32 x 32 at k = t, and t + 4:
  *        |     |     |            | 32 x 32   | 32 x 32   |
- *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: 16 bytes down a
+ *     BM |-----+-----|         WM | = 2 x 4   |           |               k ->        A: neighbours down a
  *        |     |warp |         64 | mma       |           |             t   t+4          column, or four
  *        +-----------+            |-----------+-----------|         m   x   x            matrices by ldmatrix
  *     THREADS = 32 warps          | 32 x 32   |           |             x   x
@@ -17,8 +17,9 @@
  *
  * Tiles have the same layout in shared memory as in global memory. They need no transposing, since an element
  * of a TF32 fragment is a whole register and can be read along either side (mma_copy.cuh). The 16 rows and 8
- * columns of C that belong to an instruction are chosen so that every load from shared memory fills four
- * registers, and every store to C covers four neighbouring columns. There is one barrier per tile. The main
+ * columns of C that belong to an instruction, or 16 columns and 8 rows if SWAPPED, are chosen so that a load
+ * from shared memory fills two or four registers, mostly those that mma takes, and every store to C covers
+ * four neighbouring columns. There is one barrier per tile. The main
  * loop has no guard: the first tile takes the remainder of k and is filled up with zeros; sums beyond the
  * edges of C are not stored. Blocks may share a tile of C and divide k among them (SPLIT_K); their parts are
  * added by a kernel that runs after this one (gt_reduce.cuh).
@@ -40,34 +41,73 @@
 
 #include "mma_copy.cuh"
 
-using tile_a = tile_of<true, ALONG_K_A, BM, VA>::type;
-using tile_b = tile_of<false, ALONG_K_B, BN, VB>::type;
+using tile_a = tile_of<!SWAPPED, ALONG_K_A, BM, VA>::type;
+using tile_b = tile_of<SWAPPED, ALONG_K_B, BN, VB>::type;
+using tile_left = tile_of<true, SWAPPED ? ALONG_K_B : ALONG_K_A, SWAPPED ? BN : BM, SWAPPED ? VB : VA>::type;
 
 /* The loaders of both operands. */
 struct operands {
     tile_a a;
     tile_b b;
 
-    template <bool GUARD> __device__ __forceinline__ void copy(float *stage, bool valid, int count)
+    template <bool GUARD> __device__ __forceinline__ void copy(int stage, bool valid, int count)
     {
         a.template copy<GUARD>(stage, valid, count);
-        b.template copy<GUARD>(stage + TILE_FLOATS(BM), valid, count);
+        b.template copy<GUARD>(stage, valid, count);
         cp_async_commit();
     }
 };
 
+/* Of the warp's mma instructions, by the rows of the left operand and the columns of the right one. */
 struct sums {
-    float of[WM / MMA_M][WN / MMA_N][4];
+    static constexpr int ROWS = (SWAPPED ? WN : WM) / MMA_M, COLUMNS = (SWAPPED ? WM : WN) / MMA_N;
+
+    float of[ROWS][COLUMNS][4];
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) of[i][j][e] = 0.0f;
+    }
+
+    /* By a lane's values of A and B, the numbers of their x in mma_copy.cuh; half: 0 or 1, the right
+     * operand's lane g = 2 t or 2 t + 1. */
+    __device__ __forceinline__ float at(int i, int j, int half) const
+    {
+        const int left = SWAPPED ? j : i, right = SWAPPED ? i : j;
+        return of[left / 2][right][left % 2 * 2 + half];
+    }
 };
+
+/* sum += x y for 8 k. Back and forth, so that consecutive instructions share one operand. */
+template <int LEFT, int RIGHT>
+static __device__ __forceinline__ void multiply_fragments(const float (&x)[LEFT][2],
+                                                          const float (&y)[RIGHT][2], struct sums &sum)
+{
+#pragma unroll
+    for (int i = 0; i < LEFT / 2; i++)
+#pragma unroll
+        for (int step = 0; step < RIGHT; step++) {
+            const int j = i % 2 == 0 ? step : RIGHT - 1 - step;
+            multiply_add_tf32(sum.of[i][j], x[2 * i][0], x[2 * i + 1][0], x[2 * i][1], x[2 * i + 1][1],
+                              y[j][0], y[j][1]);
+        }
+}
 
 /* Two sets of fragments for 8 k each: one is multiplied while the other is loaded. */
 struct fragments {
     float a[2][WM / 8][2], b[2][WN / 8][2];
 
+    int other; /* floats from a lane's first two of four x to the other two, where the left operand TURNS */
+
     __device__ __forceinline__ void load(int set, shared_place at_a, shared_place at_b, int k)
     {
-        tile_a::template fragment<WM>(a[set], at_a, k);
-        tile_b::template fragment<WN>(b[set], at_b, k);
+        tile_a::template fragment<WM>(a[set], at_a, other, k);
+        tile_b::template fragment<WN>(b[set], at_b, other, k);
     }
 
     __device__ __forceinline__ void round(int set)
@@ -82,18 +122,10 @@ struct fragments {
             for (int h = 0; h < 2; h++) b[set][j][h] = tile_b::rounded(b[set][j][h]);
     }
 
-    /* Back and forth, so that consecutive instructions share one operand. */
     __device__ __forceinline__ void multiply(int set, struct sums &sum) const
     {
-        const float(&x)[WM / 8][2] = a[set], (&y)[WN / 8][2] = b[set];
-#pragma unroll
-        for (int i = 0; i < WM / MMA_M; i++)
-#pragma unroll
-            for (int step = 0; step < WN / MMA_N; step++) {
-                const int j = i % 2 == 0 ? step : WN / MMA_N - 1 - step;
-                multiply_add_tf32(sum.of[i][j], x[2 * i][0], x[2 * i + 1][0], x[2 * i][1], x[2 * i + 1][1],
-                                  y[j][0], y[j][1]);
-            }
+        if constexpr (SWAPPED) multiply_fragments(b[set], a[set], sum);
+        else multiply_fragments(a[set], b[set], sum);
     }
 };
 
@@ -123,22 +155,24 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     const int thread = thread_index();
     float *const stages = gt_shared_memory();
     struct operands in;
-    in.a.start(args.a + blockIdx.z * args.stride_a, args.lda, origin.m, args.m, range.begin, thread);
-    in.b.start(args.b + blockIdx.z * args.stride_b, args.ldb, origin.n, args.n, range.begin, thread);
-    in.copy<true>(stages, true, range.first);
+    in.a.start(args.a + blockIdx.z * args.stride_a, args.lda, origin.m, args.m, range.begin, stages, thread);
+    in.b.start(args.b + blockIdx.z * args.stride_b, args.ldb, origin.n, args.n, range.begin,
+               stages + TILE_FLOATS(BM), thread);
+    in.copy<true>(0, true, range.first);
 #pragma unroll
-    for (int i = 1; i < STAGES - 1; i++) in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, 0);
+    for (int i = 1; i < STAGES - 1; i++) in.copy<false>(i * STAGE_FLOATS, i < range.tiles, 0);
     next_stage_ready();
 
     const struct warp_place place = warp_place_of(thread);
     shared_place at_a = place_in_shared(stages + tile_a::corner(place.row, thread % 32));
     shared_place at_b = place_in_shared(stages + TILE_FLOATS(BM) + tile_b::corner(place.column, thread % 32));
     struct fragments f;
+    f.other = 2 - 2 * turn_of(thread % 32 / 4);
     f.load(0, at_a, at_b, 0);
     int now = 0, free = (STAGES - 1) * STAGE_FLOATS; /* offsets of the stages to read and to fill */
 #pragma unroll 1
     for (int left = range.tiles; left > 0; left--) {
-        in.copy<false>(stages + free, left > STAGES - 1, 0);
+        in.copy<false>(free, left > STAGES - 1, 0);
         const int next = now == (STAGES - 1) * STAGE_FLOATS ? 0 : now + STAGE_FLOATS;
 #pragma unroll
         for (int k = 0; k < BK; k += MMA_K) {
@@ -159,30 +193,33 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     }
 }
 
-/* c[0..4) of row `row`, from column `column` on: four sums of a lane, neighbours in C. */
+/* From row `row` and column `column` on, the warp's part of C; a lane has four neighbours of a row at a time.
+ */
 template <bool BLEND>
 static __device__ __forceinline__ void store_sums(float *c, long long ldc, int m, int n, int row, int column,
                                                   const struct sums &sum, float alpha, float beta)
 {
-    const int lane = thread_index() % 32;
-    row += 4 * place(lane / 4);
-    column += 4 * (lane % 4);
+    const int lane = thread_index() % 32, g = lane / 4, t = lane % 4;
+    const int turn = tile_left::TURNS ? turn_of(g) : 0;
+    row += 4 * (SWAPPED ? t : place(g));
+    column += 4 * (SWAPPED ? place(g) : t);
 #pragma unroll
-    for (int i = 0; i < WM / 8; i++) {
-        const int r = row + i / 4 * 32 + i % 4;
-        float *const line = c + r * ldc;
-        if (r < m)
+    for (int i = 0; i < WM / 8; i++)
 #pragma unroll
-            for (int j = 0; j < WN / 8; j += 4)
+        for (int half = 0; half < 2; half++) {
+            const int r = row + i / 4 * 32 + (SWAPPED ? i % 4 + half * 16 : i % 4 ^ turn);
+            float *const line = c + r * ldc;
+            if (r < m)
 #pragma unroll
-                for (int half = 0; half < 2; half++) {
-                    const int at = column + j * 8 + half * 16;
+                for (int j = 0; j < WN / 8; j += 4) {
+                    const int at = column + j * 8 + (SWAPPED ? 0 : half * 16);
                     float four[4];
 #pragma unroll
-                    for (int e = 0; e < 4; e++) four[e] = sum.of[i / 2][j + e][i % 2 * 2 + half];
+                    for (int e = 0; e < 4; e++)
+                        four[e] = SWAPPED && turn ? sum.at(i, j + (e ^ 2), half) : sum.at(i, j + e, half);
                     if (at < n) store_scaled<VC, BLEND, false, 4>(line + at, four, alpha, beta, n - at);
                 }
-    }
+        }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
@@ -191,12 +228,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) range.tiles = 0;
     const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     struct sums sum;
-#pragma unroll
-    for (int i = 0; i < WM / MMA_M; i++)
-#pragma unroll
-        for (int j = 0; j < WN / MMA_N; j++)
-#pragma unroll
-            for (int e = 0; e < 4; e++) sum.of[i][j][e] = 0.0f;
+    sum.clear();
     if (range.tiles > 0) multiply(args, origin, range, sum);
 
     float *c = args.c + blockIdx.z * args.stride_c;

@@ -21,6 +21,10 @@
 #define ALONG_K_A (!TRANS_A)
 #define ALONG_K_B TRANS_B
 
+/* The left operand of mma, of 16 rows, is A, or B^T where that takes fewer instructions: a left operand that
+ * is contiguous along x is loaded straight into the registers that mma takes. The product is C^T then. */
+#define SWAPPED (ALONG_K_A && !ALONG_K_B)
+
 /* An operand's tile in a stage, in floats: x is m for A and n for B. Along k: four rows of BK and a gap of 16
  * bytes; otherwise rows of x with such a gap. The size has room for either. */
 #define TILE_FLOATS(x) ((x)*BK + ((x) > 4 * BK ? (x) : 4 * BK))

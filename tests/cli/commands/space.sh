@@ -1,6 +1,9 @@
-# A wrong space file: the line and the reason.
+# A wrong space: which there are; or the line and the reason.
 space=$SOURCES/configs/spaces/simt.conf
 t tune --shape 64x64x64 --gpu h200 --space nosuch.conf
+t tune --shape 64x64x64 --gpu h200 --space nosuch
+mkdir none
+t tune --shape 64x64x64 --gpu h200 --space ./none
 printf '[nosuch]\nBM = 1 ; reason\n' >template.conf
 t tune --shape 64x64x64 --gpu h200 --space template.conf
 sed 's/^BM *=.*/BM = 64 many ; reason/' "$space" >value.conf

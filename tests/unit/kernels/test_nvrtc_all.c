@@ -16,6 +16,7 @@
 
 #define PROCESSES 2
 #define SPREAD    3 /* configurations from the space for each problem, op and GPU */
+#define WIDE      4 /* of a family's wide space, for each problem and GPU */
 
 static char cache[4096]; /* beside the test, so that a second run is quick */
 
@@ -115,9 +116,9 @@ static void keep_family(struct candidates *all, const char *name)
     all->count = kept;
 }
 
-/* SPREAD legal configurations at even distances, others on each architecture. Of one family, or NULL. */
-static void add_spread_of(const char *type, const struct space *space, const char *family, const char *shape,
-                          int op, size_t arch)
+/* So many legal configurations at even distances, others on each architecture. Of one family, or NULL. */
+static void add_some(size_t number, const char *type, const struct space *space, const char *family,
+                     const char *shape, int op, size_t arch)
 {
     struct gpu gpu = gpu_of(archs[arch]);
     struct candidates all;
@@ -128,11 +129,17 @@ static void add_spread_of(const char *type, const struct space *space, const cha
     assert_ok(space_enumerate(space, &problem, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
     if (family) keep_family(&all, family);
     assert_true(all.count > 0);
-    for (size_t i = 0; i < SPREAD; i++) {
-        size_t at = ((2 * i + 1) * all.count / (2 * SPREAD) + arch * 1009) % all.count;
+    for (size_t i = 0; i < number; i++) {
+        size_t at = ((2 * i + 1) * all.count / (2 * number) + arch * 1009) % all.count;
         job_add(&all.config[at], op, gpu.arch);
     }
     candidates_free(&all);
+}
+
+static void add_spread_of(const char *type, const struct space *space, const char *family, const char *shape,
+                          int op, size_t arch)
+{
+    add_some(SPREAD, type, space, family, shape, op, arch);
 }
 
 static void add_spread(const struct space *space, const char *family, const char *shape, int op, size_t arch)
@@ -168,6 +175,34 @@ TEST(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_t
         add_spread_of("tf32gemm", space, NULL, "1001x333x77", (int)arch % 4, arch);
     }
     space_free(space);
+    build_all();
+}
+
+/* What the host's rules let through, the compiler takes: 24 configurations of each family. */
+TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
+{
+    static const struct {
+        const char *family, *type, *shape[2];
+        int op[2];
+    } rows[] = {
+        {"simt", "sgemm", {"4096x4096x4096", "1001x333x77"}, {0, 3}},
+        {"skinny", "sgemm", {"7x2048x4096", "3001x33x777"}, {0, 1}},
+        {"resident", "sgemm", {"32x1605632x27", "200001x48x75"}, {0, 1}},
+        {"tall", "sgemm", {"559104x64x147", "32x200001x27"}, {0, 2}},
+        {"mma", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {2, 0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct space *space = NULL;
+        char path[300];
+        snprintf(path, sizeof path, GT_SOURCE_DIR "/configs/spaces/wide/%s.conf", rows[i].family);
+        assert_ok(space_load(path, &space));
+        for (size_t arch = 0; arch < ARCHS; arch++)
+            if (archs[arch] == 80 || archs[arch] == 90 || archs[arch] == 100)
+                for (int s = 0; s < 2; s++)
+                    add_some(WIDE, rows[i].type, space, rows[i].family, rows[i].shape[s], rows[i].op[s],
+                             arch);
+        space_free(space);
+    }
     build_all();
 }
 
@@ -211,6 +246,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
         cmocka_unit_test(operands_are_packed_and_parts_added_on_every_architecture),
         cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
+        cmocka_unit_test(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so),
         cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

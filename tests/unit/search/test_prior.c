@@ -86,7 +86,7 @@ static double evaluations(const struct made *m, int problem)
         struct search *search;
         double found = INFINITY;
         size_t index, made = 0;
-        assert_ok(search_start("gp", m->candidates, COUNT, m->predicted_us, seed, &search));
+        assert_ok(search_start("gp", m->candidates, COUNT, m->predicted_us, NULL, seed, &search));
         while (found * 0.95 > best && search_next(search, &index) == SEARCH_TRY) {
             const double us = time_us(&m->candidates[index], problem, 1);
             found = fmin(found, us);

@@ -88,7 +88,7 @@ static double evaluations(const char *strategy, uint64_t seed, double share, siz
 {
     shuffle(seed + 1000);
     struct search *search;
-    assert_ok(search_start(strategy, configs, count, NULL, seed, &search));
+    assert_ok(search_start(strategy, configs, count, NULL, NULL, seed, &search));
     size_t *queue = calloc(count + 1, sizeof *queue), asked = 0, told = 0;
     for (;;) {
         enum search_answer answer = SEARCH_WAIT;
@@ -153,7 +153,7 @@ static double best_of(uint64_t seed, size_t trials, uint64_t noise)
     struct search *search;
     double best = INFINITY;
     size_t index;
-    assert_ok(search_start("gp", configs, count, NULL, seed, &search));
+    assert_ok(search_start("gp", configs, count, NULL, NULL, seed, &search));
     for (size_t i = 0; i < trials && search_next(search, &index) == SEARCH_TRY; i++) {
         const double off = 0.004 * ((double)stats_random_below(&noise, 1001) / 1000 - 0.5);
         best = fmin(best, times_us[index]);

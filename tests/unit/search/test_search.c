@@ -46,7 +46,7 @@ static struct search *start(const char *strategy, const struct config *candidate
                             uint64_t seed)
 {
     struct search *search;
-    assert_ok(search_start(strategy, candidates, count, NULL, seed, &search));
+    assert_ok(search_start(strategy, candidates, count, NULL, NULL, seed, &search));
     return search;
 }
 
@@ -260,7 +260,7 @@ TEST(a_value_that_no_neighbour_has_does_not_part_two)
     struct config candidates[3] = {{.template = &small, .value = {4, 4, 1, 1}},
                                    {.template = &small, .value = {8, 1, 9, 1}},
                                    {.template = &small, .value = {16, 16, 1, 1}}};
-    struct neighbours *n = neighbours_build(candidates, 3);
+    struct neighbours *n = neighbours_build(candidates, 3, NULL);
     size_t out[NEIGHBOURS_MAX];
     assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_PAIR, out), 1);
     assert_int_equal(out[0], 2);
@@ -280,14 +280,15 @@ TEST(an_empty_space_is_done_at_once)
 TEST(an_unknown_strategy_is_refused_with_the_known_ones)
 {
     struct search *search;
-    assert_fails(search_start("genetic", NULL, 0, NULL, 1, &search), E_INPUT, "ils gp random exhaustive");
+    assert_fails(search_start("genetic", NULL, 0, NULL, NULL, 1, &search), E_INPUT,
+                 "ils gp random exhaustive");
 }
 
 TEST(neighbours_of_coupled_parameters_are_found)
 {
     struct config candidates[COUNT];
     fill(candidates);
-    struct neighbours *near = neighbours_build(candidates, COUNT);
+    struct neighbours *near = neighbours_build(candidates, COUNT, NULL);
     assert_non_null(near);
     struct config c = {.template = &small, .value = {8, 4, 8, 4}};
     size_t at = neighbours_find(near, &c), list[NEIGHBOURS_MAX];

@@ -73,7 +73,7 @@ TEST(a_surrogate_that_cannot_be_fitted_leaves_a_local_search_which_says_so)
     size_t queue[COUNT], asked = 0, told = 0;
     struct search *search;
     for (int i = 0; i < COUNT; i++) c[i] = (struct config){.template = &plane, .value = {i / 20, i % 20}};
-    assert_ok(search_start("gp", c, COUNT, NULL, 1, &search));
+    assert_ok(search_start("gp", c, COUNT, NULL, NULL, 1, &search));
     while (told < COUNT) {
         while (asked < COUNT && asked - told < 5 && search_next(search, &queue[asked]) == SEARCH_TRY) {
             assert_false(given[queue[asked]]);

@@ -48,7 +48,7 @@ static size_t drive(struct search *search, const struct config *c, double (*time
 static struct search *start(const struct config *c, size_t count, const double *predicted_us, uint64_t seed)
 {
     struct search *search;
-    assert_ok(search_start("gp", c, count, predicted_us, seed, &search));
+    assert_ok(search_start("gp", c, count, predicted_us, NULL, seed, &search));
     return search;
 }
 

@@ -1,0 +1,236 @@
+#include "sample.h"
+
+#include "model.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define GROWN_MOST    500000 /* far more than a search asks for */
+#define DESCENT_MOST  400    /* candidates whose neighbours the model is asked about: a fifth of a second */
+#define COUPLED_EVERY 10     /* which of them also for coupled changes, which are many */
+
+struct sample {
+    const struct space *space;
+    struct problem problem;
+    struct gpu gpu;
+    int64_t workspace_bytes;
+    struct growth growth;
+    struct config *excluded;
+    size_t excluded_count;
+    uint32_t *slot; /* open addressing over the field: index + 1, 0 is empty; NULL: to be made */
+    size_t mask, indexed;
+};
+
+void sample_free(struct sample *s)
+{
+    if (!s) return;
+    free(s->excluded);
+    free(s->slot);
+    free(s);
+}
+
+enum status sample_exclude(struct sample *s, const struct config *config)
+{
+    struct config *grown = realloc(s->excluded, (s->excluded_count + 1) * sizeof *grown);
+    if (!grown) return fail(E_MEMORY, "out of memory for what is excluded");
+    grown[s->excluded_count++] = *config;
+    s->excluded = grown;
+    return OK;
+}
+
+/* ---- which candidates there are ---- */
+
+static size_t slot_of(const struct field *field, const struct config *config)
+{
+    const struct sample *s = field->sample;
+    const uint64_t hash =
+        XXH3_64bits_withSeed(config->value, sizeof config->value, (uintptr_t)config->template);
+    size_t at = (size_t)hash & s->mask;
+    while (s->slot[at] && !config_equal(&field->config[s->slot[at] - 1], config)) at = (at + 1) & s->mask;
+    return at;
+}
+
+/* What is new in the field comes into the index. */
+static bool index_field(const struct field *field)
+{
+    struct sample *s = field->sample;
+    if (!s->slot) {
+        size_t slots = 16;
+        while (slots < 2 * field->room) slots *= 2;
+        s->slot = calloc(slots, sizeof *s->slot);
+        s->mask = slots - 1;
+        s->indexed = 0;
+    }
+    if (!s->slot) return false;
+    for (; s->indexed < field->count; s->indexed++)
+        s->slot[slot_of(field, &field->config[s->indexed])] = (uint32_t)s->indexed + 1;
+    return true;
+}
+
+static void forget_index(struct sample *s)
+{
+    free(s->slot);
+    s->slot = NULL;
+}
+
+/* ---- growth ---- */
+
+static bool is_excluded(const struct sample *s, const struct config *config)
+{
+    for (size_t i = 0; i < s->excluded_count; i++)
+        if (config_equal(&s->excluded[i], config)) return true;
+    return false;
+}
+
+/* By how much trials of other problems have corrected the model there. */
+static double correction(const struct field *field, size_t at)
+{
+    const struct sample *s = field->sample;
+    if (at == NEIGHBOURS_NONE) return 1;
+    return field->predicted_us[at] / model_predict(&field->config[at], &s->problem, &s->gpu, NULL).time_us;
+}
+
+/* A candidate of the space: its index, at the end if it is new. */
+static size_t take(struct field *field, const struct config *config, size_t from)
+{
+    const struct sample *s = field->sample;
+    if (!index_field(field)) return NEIGHBOURS_NONE;
+    const uint32_t known = s->slot[slot_of(field, config)];
+    if (known) return known - 1;
+    if (field->count == field->room || is_excluded(s, config)) return NEIGHBOURS_NONE;
+    field->config[field->count] = *config;
+    field->predicted_us[field->count] =
+        model_predict(config, &s->problem, &s->gpu, NULL).time_us * correction(field, from);
+    return field->count++;
+}
+
+static size_t reach(void *self, const struct config *wanted, size_t from)
+{
+    struct field *field = self;
+    const struct sample *s = field->sample;
+    struct config config = *wanted;
+    if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, &config)) return NEIGHBOURS_NONE;
+    return take(field, &config, from);
+}
+
+const struct growth *field_growth(struct field *field)
+{
+    struct sample *s = field->sample;
+    if (!s) return NULL;
+    s->growth = (struct growth){
+        .room = field->room, .reach = reach, .self = field, .predicted_us = field->predicted_us};
+    return &s->growth;
+}
+
+size_t field_reach(struct field *field, const struct config *config)
+{
+    if (!field->sample) return NEIGHBOURS_NONE;
+    const size_t at = reach(field, config, NEIGHBOURS_NONE);
+    return at != NEIGHBOURS_NONE && config_equal(&field->config[at], config) ? at : NEIGHBOURS_NONE;
+}
+
+enum status field_reach_launches(struct field *field, const struct config *config)
+{
+    const struct sample *s = field->sample;
+    struct candidates launches;
+    if (!s) return OK;
+    enum status st = space_launches(s->space, &s->problem, &s->gpu, s->workspace_bytes, config, &launches);
+    if (st) return st;
+    for (size_t i = 0; i < launches.count; i++) take(field, &launches.config[i], NEIGHBOURS_NONE);
+    candidates_free(&launches);
+    return OK;
+}
+
+/* ---- opening ---- */
+
+/* Whose neighbours have been added: of candidates that are predicted alike one, for details that the model
+ * does not see would be all that it looks at. */
+struct descent {
+    double predicted_us[DESCENT_MOST];
+    int count;
+};
+
+static bool was_there(const struct descent *d, double predicted_us)
+{
+    for (int i = 0; i < d->count; i++)
+        if (d->predicted_us[i] == predicted_us) return true;
+    return false;
+}
+
+/* NEIGHBOURS_NONE: there are no others. */
+static size_t next_best(const struct field *field, const struct descent *d)
+{
+    const double *us = field->predicted_us;
+    size_t best = NEIGHBOURS_NONE;
+    for (size_t i = 0; i < field->count; i++)
+        if ((best == NEIGHBOURS_NONE || us[i] < us[best]) && !was_there(d, us[i])) best = i;
+    return best;
+}
+
+/* A sample has few of those that the model likes best: the neighbours of its favourites, and theirs, are
+ * added.
+ */
+static enum status descend(struct field *field)
+{
+    struct neighbours *near = neighbours_build(field->config, field->count, field_growth(field));
+    struct descent *d = calloc(1, sizeof *d);
+    size_t list[NEIGHBOURS_MAX];
+    while (near && d && d->count < DESCENT_MOST) {
+        const size_t at = next_best(field, d);
+        if (at == NEIGHBOURS_NONE) break;
+        neighbours_of(near, at, NEIGHBOUR_LAUNCH, list);
+        neighbours_of(near, at, NEIGHBOUR_SINGLE, list);
+        if (d->count % COUPLED_EVERY == COUPLED_EVERY - 1) neighbours_of(near, at, NEIGHBOUR_PAIR, list);
+        d->predicted_us[d->count++] = field->predicted_us[at];
+    }
+    const bool good = near && d;
+    neighbours_free(near);
+    free(d);
+    return good ? OK : fail(E_MEMORY, "out of memory for %zu candidates", field->count);
+}
+
+static bool grow_lists(struct field *field)
+{
+    const size_t room = field->count + GROWN_MOST;
+    struct config *config = realloc(field->config, room * sizeof *config);
+    if (!config) return false;
+    field->config = config;
+    field->room = room;
+    return true;
+}
+
+enum status sample_open(struct field *field, const struct space *space, const struct problem *problem,
+                        const struct gpu *gpu, int64_t workspace_bytes)
+{
+    struct sample *s = calloc(1, sizeof *s);
+    if (!s || !grow_lists(field)) {
+        free(s);
+        return fail(E_MEMORY, "out of memory for a sample");
+    }
+    s->space = space;
+    s->problem = *problem;
+    s->gpu = *gpu;
+    s->workspace_bytes = workspace_bytes;
+    field->sample = s;
+    return OK;
+}
+
+enum status sample_descend(struct field *field)
+{
+    const struct sample *s = field->sample;
+    for (size_t i = 0; i < field->count; i++)
+        field->predicted_us[i] = model_predict(&field->config[i], &s->problem, &s->gpu, NULL).time_us;
+    enum status st = descend(field);
+    forget_index(field->sample); /* they are ranked next */
+    return st;
+}
+
+void field_note(const struct field *field, char text[256])
+{
+    snprintf(text, 256,
+             "the space has about %.2g legal candidates, too many to list: %zu are, a sample and what the "
+             "model likes "
+             "best; a search adds the neighbours of the fastest",
+             field->legal, field->count);
+}
