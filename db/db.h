@@ -231,8 +231,9 @@ enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu
 struct db_trial {
     char config_text[CONFIG_TEXT_MAX];
     char gpu_name[GPU_NAME_MAX];
-    int64_t run_id;
-    char when[32];
+    struct problem problem;
+    int64_t run_id, ended_us;
+    char when[32]; /* it ended */
     struct outcome outcome;
     bool recovered; /* no outcome was reported: the tuner had been killed */
     bool current;   /* its kernel is known and has not changed since */
@@ -242,6 +243,10 @@ enum status db_trials(struct db *db, const struct db_filter *filter,
 /* The same trials; of each GPU the one that ended last comes first, whatever its run. */
 enum status db_newest_trials(struct db *db, const struct db_filter *filter,
                              bool (*visit)(void *self, const struct db_trial *trial), void *self);
+/* All trials of one run, of every problem, in the order in which they ended. Reads through the whole table:
+ * about 1 s per million trials. */
+enum status db_run_trials(struct db *db, int64_t run_id,
+                          bool (*visit)(void *self, const struct db_trial *trial), void *self);
 
 /* Best usable times so far on this GPU for this problem, in ascending order: for resuming a search and for
  * choosing finalists. */

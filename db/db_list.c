@@ -32,17 +32,17 @@ static enum status read_trial(struct db *db, sqlite3_stmt *stmt, struct db_trial
 {
     struct reader r = read_start(stmt);
     struct config config;
-    struct problem problem;
     char text[PROBLEM_TEXT_MAX];
     int64_t id = read_long(&r, "id", 1, INT64_MAX);
     trial->run_id = read_long(&r, "run_id", 1, INT64_MAX);
     read_text(&r, "GPU name", trial->gpu_name, sizeof trial->gpu_name);
     const int arch = read_int(&r, "arch", 10, 9999);
     read_text(&r, "problem", text, sizeof text);
-    if (problem_parse(text, &problem) && !r.bad) r.bad = "problem";
-    db_time_text(read_long(&r, "ended_us", 0, DB_TIME_MAX), trial->when);
+    if (problem_parse(text, &trial->problem) && !r.bad) r.bad = "problem";
+    trial->ended_us = read_long(&r, "ended_us", 0, DB_TIME_MAX);
+    db_time_text(trial->ended_us, trial->when);
     trial->recovered = !read_is_null(&r) && read_long(&r, "recovered_us", 0, DB_TIME_MAX) >= 0;
-    trial->current = db_read_config(db, &r, &problem, arch, trial->config_text, &config);
+    trial->current = db_read_config(db, &r, &trial->problem, arch, trial->config_text, &config);
     db_read_outcome(&r, &trial->outcome);
     return r.bad ? db_broken(db, r.bad, id) : OK;
 }
@@ -61,14 +61,14 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     return st;
 }
 
-#define TRIAL_LIST                                                                                           \
+#define TRIAL_ROWS                                                                                           \
     "SELECT t.id, t.run_id, g.name, g.arch, p.text, t.ended_us, t.recovered_us, c.kernel_hash, "             \
     "c.schema_hash, c.text, " DB_OUTCOME_COLUMNS " "                                                         \
     "FROM trials t "                                                                                         \
     "CROSS JOIN gpus g ON g.id = t.gpu_id "                                                                  \
     "CROSS JOIN problems p ON p.id = t.problem_id "                                                          \
-    "CROSS JOIN configs c ON c.id = t.config_id "                                                            \
-    "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
+    "CROSS JOIN configs c ON c.id = t.config_id "
+#define TRIAL_LIST TRIAL_ROWS "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
 
 static enum status list_trials(struct db *db, const struct db_filter *filter, const char *sql,
                                bool (*visit)(void *self, const struct db_trial *trial), void *self)
@@ -88,4 +88,18 @@ enum status db_newest_trials(struct db *db, const struct db_filter *filter,
                              bool (*visit)(void *self, const struct db_trial *trial), void *self)
 {
     return list_trials(db, filter, TRIAL_LIST "ORDER BY t.ended_us DESC, t.id DESC", visit, self);
+}
+
+enum status db_run_trials(struct db *db, int64_t run_id,
+                          bool (*visit)(void *self, const struct db_trial *trial), void *self)
+{
+    struct listing listing = {visit, self};
+    struct binder b = db_bind(db, TRIAL_ROWS "WHERE t.run_id = ?1 ORDER BY t.ended_us, t.id");
+    bind_int(&b, run_id);
+    bool row, more = true;
+    enum status st = OK;
+    while (more && !st && !(st = db_next(db, &b, &row, "list the trials of a run")) && row)
+        st = list_row(db, b.stmt, &listing, &more);
+    db_done(&b);
+    return st;
 }

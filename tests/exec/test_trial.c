@@ -162,11 +162,12 @@ TEST(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is)
         double best_us;
         enum verdict verdict;
         int samples;
-    } steps[] = {{1800, VERDICT_MEASURED, 10},
-                 {1600, VERDICT_SLOW, 10},
+    } steps[] = {{1850, VERDICT_MEASURED, 10},
+                 {1800, VERDICT_MEASURED, 3},
+                 {1600, VERDICT_SLOW, 3},
                  {1300, VERDICT_SLOW, 3},
                  {600, VERDICT_SLOW, 1}};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         struct outcome o = try(steps[i].best_us);
         assert_int_equal(o.verdict, steps[i].verdict);
         assert_int_equal(o.sample_count, steps[i].samples);

@@ -29,6 +29,7 @@
 #include "problem.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,13 +54,15 @@ static void note(const char *verb, const char *config)
     close(fd);
 }
 
-static void take_time(const char *variable)
+/* In ms, as it is told. */
+static double take_time(const char *variable)
 {
     const char *ms = getenv(variable);
     double seconds = ms ? 1e-3 * atof(ms) : 0;
     struct timespec t = {.tv_sec = (time_t)seconds};
     t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
     nanosleep(&t, NULL);
+    return 1e3 * seconds;
 }
 
 static bool told(const char *variable, const char *config)
@@ -92,9 +95,9 @@ static double time_of(const char *text)
 
 static json_t *compile(const char *text)
 {
-    take_time("FAKE_COMPILE_MS");
+    const double took_ms = take_time("FAKE_COMPILE_MS");
     if (told("FAKE_COMPILER_CRASH", text)) abort();
-    struct kernel_facts facts = {.registers = 128, .cubin_bytes = 1000, .compile_ms = 1};
+    struct kernel_facts facts = {.registers = 128, .cubin_bytes = 1000, .compile_ms = fmax(1, took_ms)};
     if (told("FAKE_UNBUILDABLE", text))
         return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict", "unbuildable", "detail",
                          "told to", "facts", facts_to_json(&facts));
@@ -148,7 +151,7 @@ static json_t *prepare(const char *text)
 
 static json_t *trial(const char *text)
 {
-    take_time("FAKE_TRIAL_MS");
+    const double took_ms = take_time("FAKE_TRIAL_MS");
     if (told("FAKE_CRASH", text) || first_time("FAKE_CRASH_ONCE")) abort();
     if (told("FAKE_HANG", text))
         for (;;) pause();
@@ -161,7 +164,7 @@ static json_t *trial(const char *text)
         for (int i = 0; i < 5; i++) o.samples_us[i] = time_of(text);
         o.time_us = o.samples_us[2];
     }
-    o.wall_ms = 1;
+    o.wall_ms = fmax(1, took_ms);
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&o));
 }
 

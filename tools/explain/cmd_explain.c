@@ -56,8 +56,12 @@ static const char manual[] =
     "the model ranked it, what was tried, what failed and why, and the best time for each value of each "
     "parameter.\vRace times are compared only within a round, so that clock drift cancels out; margins are "
     "medians with an interval of about 95 %. Times under \"best time by value\" are single trials, the "
-    "newest of each configuration; loss is relative to the fastest of them. Notes are what a search said of "
-    "itself: that trials of other problems corrected its order, or that it fell back to local search.\n"
+    "newest of each configuration; loss is relative to the fastest of them. Pace says what limited the "
+    "search in the newest run: the GPU, if it worked for more than 85 % of the time; compiling, if the GPU "
+    "worked for less than half of it; both in between; neither if hardly anything was compiled. A kernel "
+    "counts once; one that was compiled earlier, or for another problem of the run, does not count, nor "
+    "does the time of races and of other problems. Notes are what a search said of itself: that trials of "
+    "other problems corrected its order, or that it fell back to local search.\n"
     "\n"
     "If a search was interrupted before its race there is no winner; the trials are shown all the same, and "
     "the exit status is 1.\n"
@@ -146,6 +150,7 @@ static enum status explain_winner(struct explain *x, const struct db_winner *win
     enum status st = db_evidence(x->view.db, winner->decision_id, &e.evidence);
     if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
     if (!st) st = tried_collect(x->view.db, &filter, winner->base.cold, t, &e.tried);
+    if (!st) st = search_pace_collect(x->view.db, &filter, winner->base.cold, &e.pace);
     if (!st) st = collect_remarks(x, &filter, &e);
     if (!st) st = show(x, &e);
     explanation_free(&e);
@@ -160,7 +165,9 @@ static enum status explain_undecided(struct explain *x)
     problem_format(&x->problem, problem);
     snprintf(e.gpu, sizeof e.gpu, "%s", x->view.filter.gpu ? x->view.filter.gpu : "all GPUs");
     enum status st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
-    if (!st && e.tried.configs == 0) st = tried_collect(x->view.db, &x->view.filter, false, NULL, &e.tried);
+    const bool cold = e.tried.configs > 0;
+    if (!st && !cold) st = tried_collect(x->view.db, &x->view.filter, false, NULL, &e.tried);
+    if (!st) st = search_pace_collect(x->view.db, &x->view.filter, cold, &e.pace);
     if (!st) st = collect_remarks(x, &x->view.filter, &e);
     if (!st && e.tried.configs > 0) st = show(x, &e);
     if (!st && e.tried.configs > 0)

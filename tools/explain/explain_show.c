@@ -174,12 +174,13 @@ static void count_verdicts(const struct tried *t, char *text, size_t room)
 static void say_search(const struct explanation *e, FILE *out)
 {
     const struct tried *t = &e->tried;
-    char verdicts[512], share[96] = "";
+    char verdicts[512], share[96] = "", pace[256];
     title(out, "The search");
     if (e->decided && e->winner.legal_count > 0)
         say(out, "legal", "%" PRId64 " configurations", e->winner.legal_count);
     count_verdicts(t, verdicts, sizeof verdicts);
     say(out, "tried", "%d configurations in %d trials:%s", t->configs, t->trials, verdicts);
+    if (search_pace_text(&e->pace, pace, sizeof pace)) say(out, "pace", "%s", pace);
     if (e->winner.model_first16_share > 0)
         snprintf(share, sizeof share, "; the best of its first 16 reaches %.1f %% of the winner",
                  percent(e->winner.model_first16_share));
@@ -396,8 +397,9 @@ json_t *explain_json(const struct explanation *e)
                               t->configs, "outdated", t->outdated, "cut_off", t->recovered, "verdicts",
                               verdicts, "fastest", t->best_us > 0 ? text_json(t->best) : json_null(),
                               "fastest_us", t->best_us > 0 ? json_real(t->best_us) : json_null());
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
                      text_json(e->gpu), "winner", e->decided ? winner_json(&e->winner) : json_null(), "race",
-                     race_json(e), "tried", tried, "failures", failures_json(t), "values", values_json(e),
-                     "preferences", preferences_json(e), "notes", notes_json(e));
+                     race_json(e), "tried", tried, "pace", search_pace_json(&e->pace), "failures",
+                     failures_json(t), "values", values_json(e), "preferences", preferences_json(e), "notes",
+                     notes_json(e));
 }

@@ -4,6 +4,7 @@
 
 #include "db.h"
 #include "race_rank.h"
+#include "search_pace.h"
 #include "tried.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ struct explanation {
     int ranked_count;
     struct db_evidence evidence;       /* owned */
     struct tried tried;                /* owned */
+    struct search_pace pace;           /* of the newest run */
     struct db_preference *preferences; /* owned; the newest first */
     int preference_count;
     struct db_search_note *notes; /* owned; the newest first, each text once */

@@ -6,12 +6,13 @@
 #define DROP_AT_SIGHT 3.0 /* dropped after one call if it is slower than the best by this factor */
 #define DROP_EARLY    1.25
 #define DROP_LATE     1.15
+#define BEHIND        1.04 /* no race is won from here: what is left to measure would decide nothing */
 #define SETTLED       0.003
 
 /* From here on a block is one or two calls, and blocks differ by much less than the thresholds. */
 #define LONG_CALL_US 2e3
 
-enum { EARLY = 3, ENOUGH_OF_LONG = 5, ENOUGH = 10, CALLS_MAX = 1 << 20 };
+enum { EARLY = 3, SECOND_OF_LONG = 2, ENOUGH_OF_LONG = 5, ENOUGH = 10, CALLS_MAX = 1 << 20 };
 
 int screen_samples(double call_us)
 {
@@ -24,13 +25,17 @@ int screen_next(const double *samples_us, int count, double call_us, double best
 {
     bool long_call = call_us > LONG_CALL_US;
     int enough = screen_samples(call_us), early = long_call ? 1 : EARLY;
+    int sure = long_call ? SECOND_OF_LONG : EARLY; /* one block alone may have been disturbed */
     *drop = false;
     if (count == 0) return best_us > 0 && call_us > DROP_AT_SIGHT * best_us ? 1 : early;
     double median = stats_median(samples_us, (size_t)count);
     if (best_us > 0 && median > (long_call ? DROP_LATE : DROP_EARLY) * best_us) *drop = true;
+    bool behind = best_us > 0 && median > BEHIND * best_us;
+    if (count >= sure && behind) enough = count;
     if (count >= enough && best_us > 0 && median > DROP_LATE * best_us) *drop = true;
     if (*drop || count >= enough) return 0;
-    return count < early ? early - count : enough - count;
+    if (count < early) return early - count;
+    return (behind ? sure : enough) - count;
 }
 
 int screen_calls(double call_us, double block_us)

@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-/* Samples (blocks) of a candidate that is not dropped: 10, fewer if a call takes more than 2 ms. */
+/* Samples (blocks) of a candidate that is about as fast as the best: 10, fewer if a call takes more than 2
+ * ms. */
 int screen_samples(double call_us);
 
 /* What to do after `count` samples; best_us is the best median so far, 0: none; call_us a rough time of one

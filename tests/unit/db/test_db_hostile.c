@@ -183,6 +183,7 @@ static void read_everything(struct db *db)
     bool clean;
     db_winners(db, &filter, &context, ignore_winner, &visits);
     db_trials(db, &filter, ignore_trial, &visits);
+    db_run_trials(db, 1, ignore_trial, &visits);
     db_best(db, &context, &problem, best, 4, &count);
     db_check(db, text, sizeof text, &clean);
 }
@@ -258,6 +259,7 @@ TEST(impossible_values_are_named_and_never_believed)
         struct db_filter filter = {0};
         int visits = 0;
         assert_fails(db_trials(db, &filter, ignore_trial, &visits), E_DB, "impossible value");
+        assert_fails(db_run_trials(db, 1, ignore_trial, &visits), E_DB, "impossible value");
         assert_int_equal(visits, 0);
         db_close(db);
     }

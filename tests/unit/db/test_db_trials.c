@@ -278,6 +278,46 @@ TEST(trials_are_listed_newest_run_first)
     db_close(db);
 }
 
+struct of_run {
+    struct problem other;
+    int count, others;
+    int64_t run_id, ended_us;
+};
+
+static bool see_of_run(void *self, const struct db_trial *trial)
+{
+    struct of_run *seen = self;
+    seen->count++;
+    seen->others += problem_equal(&trial->problem, &seen->other);
+    assert_int_equal(trial->run_id, seen->run_id);
+    assert_true(trial->ended_us >= seen->ended_us);
+    seen->ended_us = trial->ended_us;
+    return seen->count < 5;
+}
+
+TEST(the_trials_of_a_run_are_listed_with_problem_and_time)
+{
+    struct working w = store_begin();
+    const int64_t before_us = db_now_us();
+    struct of_run seen = {.other = problem_make(1, 2, 3), .run_id = w.run};
+    for (int r = 0; r < 2; r++) {
+        for (int i = 0; i < 6; i++) {
+            struct config config = store_config(i);
+            struct outcome outcome = store_outcome(1);
+            store_trial(w.db, w.run, i % 3 == 1 ? &seen.other : &w.problem, &config, &outcome);
+        }
+        w.run = store_run(w.db, &w.context);
+    }
+    assert_ok(db_run_trials(w.db, seen.run_id, see_of_run, &seen));
+    assert_int_equal(seen.count, 5);
+    assert_int_equal(seen.others, 2);
+    assert_true(seen.ended_us >= before_us && seen.ended_us <= db_now_us());
+    seen.count = 0;
+    assert_ok(db_run_trials(w.db, w.run, see_of_run, &seen));
+    assert_int_equal(seen.count, 0);
+    db_close(w.db);
+}
+
 struct times {
     int count;
     double time_us[9];
@@ -321,6 +361,7 @@ int main(void)
         STORE_TEST(two_crashes_quarantine_on_that_gpu_for_every_problem),
         STORE_TEST(one_kill_counts_once_however_many_gpus_were_trying_it),
         STORE_TEST(trials_are_listed_newest_run_first),
+        STORE_TEST(the_trials_of_a_run_are_listed_with_problem_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

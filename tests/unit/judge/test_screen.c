@@ -23,7 +23,14 @@ TEST(three_blocks_come_first_then_ten_in_all)
 TEST(above_125_percent_of_the_best_three_blocks_are_enough)
 {
     assert_next(tens, 3, 10, 7.9, 0, true);
-    assert_next(tens, 3, 10, 8.1, 7, false);
+    assert_next(tens, 3, 10, 8.1, 0, true);
+}
+
+TEST(above_104_percent_of_the_best_three_blocks_are_enough_but_it_is_not_dropped)
+{
+    assert_next(tens, 3, 10, 9.6, 0, false);
+    assert_next(tens, 3, 10, 9.7, 7, false);
+    assert_next(tens, 3, 10, 8.8, 0, false);
 }
 
 TEST(above_115_percent_of_the_best_ten_blocks_are_enough)
@@ -35,7 +42,7 @@ TEST(above_115_percent_of_the_best_ten_blocks_are_enough)
 TEST(the_median_decides_so_one_disturbed_block_drops_nobody)
 {
     const double samples[3] = {10, 100, 10};
-    assert_next(samples, 3, 10, 9, 7, false);
+    assert_next(samples, 3, 10, 9.7, 7, false);
 }
 
 TEST(three_times_the_best_is_dropped_after_one_block_that_confirms_it)
@@ -63,8 +70,17 @@ TEST(a_long_call_that_is_hopeless_costs_one_block)
     const double hopeless[1] = {23100}, close[5] = {22900, 22900, 22900, 22900, 22900};
     assert_next(hopeless, 0, 23100, 20000, 1, false);
     assert_next(hopeless, 1, 23100, 20000, 0, true);
-    assert_next(close, 1, 22900, 20000, 4, false);
-    assert_next(close, 5, 22900, 20000, 0, false);
+    assert_next(close, 1, 22900, 20000, 1, false);
+    assert_next(close, 2, 22900, 20000, 0, false);
+    assert_next(close, 1, 22900, 22500, 4, false);
+    assert_next(close, 5, 22900, 22500, 0, false);
+}
+
+TEST(a_long_call_that_one_block_puts_behind_gets_a_second_one)
+{
+    const double disturbed[2] = {23900, 22900};
+    assert_next(disturbed, 1, 23900, 22800, 1, false);
+    assert_next(disturbed, 2, 22900, 22800, 3, false);
 }
 
 TEST(a_block_lasts_at_least_as_long_as_asked)
@@ -91,11 +107,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_blocks_come_first_then_ten_in_all),
         cmocka_unit_test(above_125_percent_of_the_best_three_blocks_are_enough),
+        cmocka_unit_test(above_104_percent_of_the_best_three_blocks_are_enough_but_it_is_not_dropped),
         cmocka_unit_test(above_115_percent_of_the_best_ten_blocks_are_enough),
         cmocka_unit_test(the_median_decides_so_one_disturbed_block_drops_nobody),
         cmocka_unit_test(three_times_the_best_is_dropped_after_one_block_that_confirms_it),
         cmocka_unit_test(long_calls_get_fewer_samples),
         cmocka_unit_test(a_long_call_that_is_hopeless_costs_one_block),
+        cmocka_unit_test(a_long_call_that_one_block_puts_behind_gets_a_second_one),
         cmocka_unit_test(a_block_lasts_at_least_as_long_as_asked),
         cmocka_unit_test(a_clock_is_steady_when_the_last_three_lie_within_3_permille),
     };
