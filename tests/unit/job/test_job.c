@@ -369,7 +369,7 @@ TEST(closing_races_come_within_the_budget)
 TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there)
 {
     setenv("FAKE_BLOCK_MS", "30", 1);
-    pid_t pid = start(SUITE);
+    pid_t pid = start("--max-trials 20 " SUITE);
     wait_for_log("verify", 3);
     const int blocks = count_log("block");
     wait_for_log("block", blocks + 4);
