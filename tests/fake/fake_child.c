@@ -15,6 +15,7 @@
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
  *   FAKE_UNBUILDABLE=PART, FAKE_SPILLS=PART, FAKE_COMPILER_CRASH=PART      the compiler
+ *   FAKE_FAST=PART      is faster than all others
  *   FAKE_REFUSE=PART    the last check finds it wrong
  *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
@@ -79,12 +80,13 @@ static bool first_time(const char *variable)
     return fd >= 0;
 }
 
-/* Between 1 and 2 ms by the configuration; within 0.05 % of it at each call. */
+/* Between 1 and 2 ms by the configuration, or 0.9 ms; within 0.05 % of it at each call. */
 static double time_of(const char *text)
 {
     struct config config;
     double us = 1000;
     if (config_parse(text, &config) == OK) us = 1000 + (double)(config_hash(&config) % 100003) / 100.003;
+    if (told("FAKE_FAST", text)) us = 900;
     noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
     return us * (1 + 1e-3 * ((double)(noise_state >> 40) / (double)(1 << 24) - 0.5));
 }

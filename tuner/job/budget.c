@@ -79,7 +79,13 @@ static const struct race_plan plans[] = {
     {12, 75, 8, 30, 0}, {10, 50, 8, 24, 0}, {8, 50, 8, 16, 0}, {8, 25, 6, 12, 0},
     {6, 15, 5, 10, 0},  {4, 10, 4, 8, 0},   {3, 5, 3, 5, 0},
 };
-enum { PLANS = sizeof plans / sizeof *plans };
+enum {
+    PLANS = sizeof plans / sizeof *plans,
+    ENOUGH = 4, /* less is hasty */
+};
+
+#define PREPARE_S 0.5 /* operands and reference, and the GPU is warm */
+#define SPARE     1.2 /* times the least rounds: for some more of them */
 
 /* One round: every finalist, and the anchor first and last. A block holds at least one call; a message and a
  * switch of kernels cost a few milliseconds beside it. */
@@ -88,13 +94,38 @@ static double round_s(const struct race_plan *plan, double best_us)
     return (plan->finalists + 2) * (1.1e-3 * fmax(plan->block_ms, 1e-3 * best_us) + 5e-3);
 }
 
+/* The most thorough that can be done in this time. */
+static struct race_plan plan_within(double allowed_s, double best_us)
+{
+    int i = 0;
+    while (i + 1 < PLANS && plans[i].min_rounds * round_s(&plans[i], best_us) > allowed_s) i++;
+    return plans[i];
+}
+
 struct race_plan budget_race(double share_s, double best_us, double check_s)
 {
     double allowed = fmax(0.25 * share_s - check_s, 0.1 * share_s);
-    int i = 0;
-    while (i + 1 < PLANS && plans[i].min_rounds * round_s(&plans[i], best_us) > allowed) i++;
-    struct race_plan plan = plans[i];
+    struct race_plan plan = plan_within(allowed, best_us);
     double likely = 1.6 * plan.min_rounds * round_s(&plan, best_us);
     plan.reserve_s = fmin(likely, allowed) + fmin(check_s, 0.25 * share_s);
+    return plan;
+}
+
+bool budget_race_is_hasty(const struct race_plan *plan, int rounds)
+{
+    const struct race_plan *enough = &plans[ENOUGH];
+    return plan->finalists < enough->finalists || plan->block_ms < enough->block_ms ||
+           rounds < enough->min_rounds;
+}
+
+double budget_closing_s(double best_us, double check_s)
+{
+    return PREPARE_S + SPARE * plans[ENOUGH].min_rounds * round_s(&plans[ENOUGH], best_us) + check_s;
+}
+
+struct race_plan budget_closing_race(double share_s, double best_us, double check_s)
+{
+    struct race_plan plan = plan_within(share_s - PREPARE_S - check_s, best_us);
+    plan.reserve_s = share_s;
     return plan;
 }

@@ -43,4 +43,13 @@ double budget_check_s(double best_us);
 /* best_us: time of one call; check_s: what checking the winner is expected to take. */
 struct race_plan budget_race(double share_s, double best_us, double check_s);
 
+/* Whether a race of so many complete rounds may have missed the fastest: fewer finalists or less time for
+ * each than a closing race has. */
+bool budget_race_is_hasty(const struct race_plan *plan, int rounds);
+
+/* A closing race decides among the fastest that are known, without a search: what it takes, with preparation
+ * and check; and how it is run in share_s, thoroughly enough if that is as long. */
+double budget_closing_s(double best_us, double check_s);
+struct race_plan budget_closing_race(double share_s, double best_us, double check_s);
+
 #endif

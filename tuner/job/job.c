@@ -86,9 +86,15 @@ void job_close(struct job *job)
     free(job);
 }
 
-void job_defend(struct job *job, const struct config *winner)
+void job_defend(struct job *job, const struct config *winner, bool raced)
 {
     job->defender = *winner;
+    job->defender_raced = raced;
+}
+
+void job_only_race(struct job *job)
+{
+    job->only_race = true;
 }
 
 enum status job_begin(struct job *job, int worker, double share_s, bool first)
@@ -138,7 +144,8 @@ static bool at_trial_limit(const struct job *job)
 
 static bool wants_more(const struct job *job)
 {
-    if (job->phase != PHASE_SEARCH || job->search_over || job->stopping || at_trial_limit(job)) return false;
+    if (job->phase != PHASE_SEARCH || job->only_race || job->search_over) return false;
+    if (job->stopping || at_trial_limit(job)) return false;
     if (!job->prepared) return job->ahead_count < job->ahead_waiting;
     size_t ready = 0;
     for (size_t i = 0; i < job->ahead_count; i++) ready += job->ahead[i].built->state == BUILD_DONE;
@@ -253,6 +260,19 @@ static void say_end(const struct job *job)
                    job->text, job->result.tried);
 }
 
+static enum status end_search(struct job *job)
+{
+    if (job->only_race) return race_call(job);
+    say_end(job);
+    job->result.exhausted = search_is_exhausted(job);
+    job->result.gain = search_gain(job->search);
+    enum status st = keep_note(job);
+    if (st) return st;
+    if (!race_is_needless(job)) return race_call(job);
+    job_end(job, JOB_KEPT, "nothing faster was found");
+    return OK;
+}
+
 enum status job_step(struct job *job)
 {
     if (job->phase == PHASE_ENDED || job->worker < 0) return OK;
@@ -263,12 +283,7 @@ enum status job_step(struct job *job)
         job_end(job, JOB_INTERRUPTED, "interrupted");
         return keep_note(job);
     }
-    if (job->phase == PHASE_SEARCH && search_is_over(job)) {
-        say_end(job);
-        job->result.exhausted = search_is_exhausted(job);
-        job->result.gain = search_gain(job->search);
-        if (!(st = keep_note(job))) st = race_call(job);
-    }
+    if (job->phase == PHASE_SEARCH && search_is_over(job)) st = end_search(job);
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
     if (st || job->phase == PHASE_ENDED || !children_worker_idle(job->env->children, job->worker)) return st;
 

@@ -35,6 +35,7 @@ enum job_how {
     JOB_RUNNING,
     JOB_TUNED,       /* a winner is stored */
     JOB_KNOWN,       /* an earlier run stored one that is up to date: nothing done */
+    JOB_KEPT,        /* nothing faster was found: the winner that job_defend named stays */
     JOB_FRUITLESS,   /* no candidate is usable, or the GPU cannot take the problem; why says it */
     JOB_INTERRUPTED, /* Ctrl-C; best so far in winner, nothing stored as winner */
     JOB_ORPHANED     /* its GPU was given up: another may take it */
@@ -49,8 +50,10 @@ struct job_result {
     size_t hints;                /* candidates that go first, from winners of similar problems */
     struct recalled recalled;
     double raw, seconds;
-    bool exhausted; /* the search cannot go on, or need not */
-    double gain;    /* search_gain in the end */
+    bool exhausted;   /* the search cannot go on, or need not */
+    double gain;      /* search_gain in the end */
+    bool hasty;       /* JOB_TUNED: the race was (budget_race_is_hasty) */
+    double closing_s; /* JOB_TUNED: what a closing race takes (budget_closing_s) */
 };
 
 /* Enumerate, order, recall. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
@@ -59,8 +62,12 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
 void job_close(struct job *job); /* takes NULL */
 
 /* This one of its candidates, if it has been tried, is among the finalists: the winner of a search that is
- * continued. */
-void job_defend(struct job *job, const struct config *winner);
+ * continued. raced: against the fastest of all trials there are; if none of those to come is faster, it stays
+ * without another race (JOB_KEPT). */
+void job_defend(struct job *job, const struct config *winner, bool raced);
+
+/* Before job_begin: no search, only a closing race of the fastest, the check and the winner. */
+void job_only_race(struct job *job);
 
 /* Lend it a worker for about share_s seconds. What other problems have won since it was opened is taken as
  * hints. first: of its problem in this run; what it learnt from others is told once. Errors: those of the

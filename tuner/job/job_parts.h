@@ -64,7 +64,11 @@ struct job {
     size_t failures[VERDICT_COUNT];
     char trouble[256]; /* the last failure, for who has only one candidate */
 
+    double found_us; /* fastest trial of this slice; 0: none */
+
     struct config defender; /* job_defend; template NULL: none */
+    bool defender_raced;    /* against all trials that were known when it was opened */
+    bool only_race;         /* job_only_race */
     struct final_race final_race;
     struct race_plan plan;
     int choice; /* ASKED_CHECK */
@@ -91,8 +95,9 @@ enum status trial_lost(struct job *job, bool hung, const char *reason);
 double trial_deadline_s(const struct job *job, double predicted_us);
 
 /* job_race.c */
-enum status race_call(struct job *job);  /* choose the finalists */
-enum status race_begin(struct job *job); /* once their kernels are there */
+bool race_is_needless(const struct job *job); /* the winner defended stays anyway */
+enum status race_call(struct job *job);       /* choose the finalists */
+enum status race_begin(struct job *job);      /* once their kernels are there */
 bool race_called(const struct job *job);
 enum status race_send(struct job *job);
 enum status race_answered(struct job *job, const json_t *answer);

@@ -10,25 +10,43 @@
 #define LOSSES_MAX       2     /* a worker that dies twice on a finalist's blocks */
 #define REPEATS_MAX      3
 #define FINALISTS_LEAST  2
-#define FINALIST_REACH   1.03 /* times the fastest trial: medians of ten samples differ by half a per cent */
-#define FINISHED_ROUNDS  3    /* what is decided even when the time is up */
-#define MODEL_FIRST      16   /* the report: how good were the model's first few */
+#define FINALIST_REACH   1.03  /* times the fastest trial: medians of ten samples differ by half a per cent */
+#define FASTER           0.999 /* times the winner's trial: less is no reason for a race */
+#define FINISHED_ROUNDS  3     /* what is decided even when the time is up */
+#define MODEL_FIRST      16    /* the report: how good were the model's first few */
 /* NVML's clocks_throttle_reasons that make a time worthless: hardware slowdown, its thermal and power-brake
  * kinds, and software thermal slowdown. The software power cap is normal for a large GEMM. */
 #define THROTTLED 0xe8u
 
 /* ---- the finalists ---- */
 
-/* A winner loses to nothing but a race: in the place of the slowest finalist, if it is not one itself. */
-static void add_defender(struct job *job, size_t *best, int count)
+/* Among the candidates, if it has a time. */
+static bool find_defender(const struct job *job, size_t *index)
 {
-    if (!job->defender.template) return;
+    for (size_t i = 0; job->defender.template && i < job->field.count; i++) {
+        if (!config_equal(&job->field.config[i], &job->defender)) continue;
+        *index = i;
+        return job->field.time_us[i] > 0 && isfinite(job->field.time_us[i]);
+    }
+    return false;
+}
+
+/* A winner loses to nothing but a race: in the place of the slowest finalist, if it is not one itself. */
+static void add_defender(const struct job *job, size_t *best, int count)
+{
+    size_t defender;
+    if (!find_defender(job, &defender)) return;
     for (int i = 0; i < count; i++)
-        if (config_equal(&job->field.config[best[i]], &job->defender)) return;
-    for (size_t i = 0; i < job->field.count; i++)
-        if (config_equal(&job->field.config[i], &job->defender) && job->field.time_us[i] > 0 &&
-            isfinite(job->field.time_us[i]))
-            best[count - 1] = i;
+        if (best[i] == defender) return;
+    best[count - 1] = defender;
+}
+
+/* Trials of earlier slices do not count: they have had their race. */
+bool race_is_needless(const struct job *job)
+{
+    size_t defender;
+    return job->defender_raced && find_defender(job, &defender) &&
+           (job->found_us == 0 || job->found_us >= FASTER * job->field.time_us[defender]);
 }
 
 /* Of the fastest those that the noise of a trial can have kept from being first. */
@@ -43,7 +61,8 @@ static int within_reach(const struct job *job, const size_t *best, int count)
 enum status race_call(struct job *job)
 {
     size_t best[RACE_RUNNERS_MAX];
-    job->plan = budget_race(job->share_s, job->best_us, job_check_s(job));
+    job->plan = job->only_race ? budget_closing_race(job->share_s, job->best_us, job_check_s(job))
+                               : budget_race(job->share_s, job->best_us, job_check_s(job));
     int count = within_reach(job, best, field_best(&job->field, best, job->plan.finalists));
     if (count == 0 && job->pinned) {
         job_end(job, JOB_FRUITLESS, "what is to be pinned is not usable here: %s",
@@ -88,7 +107,8 @@ enum status race_begin(struct job *job)
 
 static bool race_is_late(const struct job *job)
 {
-    double end = job->began_s + job->share_s - fmin(job_check_s(job), 0.25 * job->share_s);
+    const double most_s = job->only_race ? job->share_s : 0.25 * job->share_s;
+    const double end = job->began_s + job->share_s - fmin(job_check_s(job), most_s);
     return now_s() > end && race_rounds(job->final_race.race) >= FINISHED_ROUNDS;
 }
 
@@ -209,6 +229,8 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
         w->rival_errors = errors_of(&job->anchor_errors);
     }
     w->tied = job->tied;
+    job->result.hasty = budget_race_is_hasty(&job->plan, race_rounds(job->final_race.race));
+    job->result.closing_s = budget_closing_s(job->best_us, job_check_s(job));
     struct outcome outcome;
     bool stale;
     enum status st = db_find(job->env->db, &job->context, &job->problem, &f->config, &outcome, &stale);

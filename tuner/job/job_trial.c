@@ -42,6 +42,7 @@ bool search_is_exhausted(const struct job *job)
 bool search_is_over(const struct job *job)
 {
     if (job->asked == ASKED_TRIAL) return false;
+    if (job->only_race) return true;
     /* However short the budget, one candidate gets its chance. */
     bool late = now_s() >= search_end_s(job) && (job->result.trials > 0 || job->best_us > 0);
     return search_is_exhausted(job) || late || has_converged(job);
@@ -79,7 +80,9 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
     if (!outcome_usable(outcome))
         snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(outcome->verdict),
                  outcome->detail);
-    if (outcome->verdict == VERDICT_MEASURED && (job->best_us == 0 || time_us < job->best_us)) {
+    if (outcome->verdict != VERDICT_MEASURED) return;
+    if (job->found_us == 0 || time_us < job->found_us) job->found_us = time_us;
+    if (job->best_us == 0 || time_us < job->best_us) {
         job->best = index;
         job->best_us = time_us;
         note_gain(job);

@@ -62,9 +62,8 @@ static enum status feed_compilers(struct state *x)
 static bool another_is_next(const struct state *x, size_t now)
 {
     size_t at = 0;
-    return session_choose(x, &at) &&
-           slice_promise(&x->lot[at].history, x->even_s, session_left_s(x)) >=
-               0.5 * slice_promise(&x->lot[now].history, x->even_s, session_left_s(x));
+    if (!session_choose(x, &at)) return session_choose_closing(x, &at);
+    return session_promise(x, at) >= 0.5 * session_promise(x, now);
 }
 
 /* Compilers with nothing to do start on the problem that comes next: not too early, for opening it takes a

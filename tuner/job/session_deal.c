@@ -31,6 +31,30 @@ void session_settle(struct state *x, size_t at)
     x->ended++;
 }
 
+/* What the closing races that are due will take, one after the other. */
+static double owed_s(const struct state *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        const struct lot *lot = &x->lot[i];
+        if (lot->turn != ENDED && !lot->closing && lot->history.hasty) sum += lot->history.closing_s;
+    }
+    return sum;
+}
+
+/* What is left for searching this problem. A short slice may make a winner's race a hasty one. */
+static double search_left_s(const struct state *x, const struct slice_history *history, double owed)
+{
+    const double own = history->hasty ? 0 : history->closing_s;
+    return session_left_s(x) - slices_reserve_s(owed + own, x->budget_s, session_slots_alive(x));
+}
+
+double session_promise(const struct state *x, size_t at)
+{
+    const struct slice_history *history = &x->lot[at].history;
+    return slice_promise(history, x->even_s, search_left_s(x, history, owed_s(x)));
+}
+
 struct wanted {
     struct job_result *result;
     int64_t workspace_bytes;
@@ -72,7 +96,11 @@ static enum status look_up(struct state *x, const struct gpu_slot *slot, size_t 
         st = db_decision_continues(x->s->db, result->winner.decision_id, x->s->options->command, &continues);
     if (st) return st;
     if (continues) { /* its first slice was that run's */
-        slice_ended(&x->lot[at].history, SLICE_FIRST_S, result->winner.base.time_us, tried, (double)NAN);
+        struct slice_history *history = &x->lot[at].history;
+        const double time_us = result->winner.base.time_us;
+        slice_ended(history, SLICE_FIRST_S, time_us, tried, (double)NAN);
+        history->hasty = true;
+        history->closing_s = budget_closing_s(time_us, budget_check_s(time_us));
         return OK;
     }
     char text[PROBLEM_TEXT_MAX];
@@ -107,20 +135,52 @@ static void say_continued(struct state *x, const struct job *job)
     report_say(x->env.report, "%s: the search goes on (%zu trials so far)", text, job_result(job)->tried);
 }
 
+static void say_closing(struct state *x, const struct job *job)
+{
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(job_problem(job), text);
+    report_say(x->env.report, "%s: its fastest race once more (%zu trials)", text, job_result(job)->tried);
+}
+
 /* Of those that nobody works on, the one whose next slice promises most; of equals the first. */
 bool session_choose(const struct state *x, size_t *at)
 {
-    const bool again = slice_is_worth_beginning(x->even_s, session_left_s(x));
+    const double owed = owed_s(x);
     double most = -1;
     for (size_t i = 0; i < x->s->options->problem_count; i++) {
         const struct lot *lot = &x->lot[i];
-        if (lot->turn != WAITING || (lot->history.spent_s > 0 && !again)) continue;
-        const double promise = slice_promise(&lot->history, x->even_s, session_left_s(x));
+        const double left_s = search_left_s(x, &lot->history, owed);
+        if (lot->turn != WAITING || lot->searched) continue;
+        if (lot->history.spent_s > 0 && !slice_is_worth_beginning(x->even_s, left_s)) continue;
+        const double promise = slice_promise(&lot->history, x->even_s, left_s);
         if (promise <= most) continue;
         most = promise;
         *at = i;
     }
     return most >= 0;
+}
+
+/* First whoever is worth most: there may not be time for all. */
+bool session_choose_closing(const struct state *x, size_t *at)
+{
+    const double left_s = session_left_s(x);
+    double most = -1;
+    for (size_t i = 0; i < x->s->options->problem_count; i++) {
+        const struct lot *lot = &x->lot[i];
+        if (lot->turn != WAITING || !lot->history.hasty || lot->history.worth <= most) continue;
+        if (!slice_closing_fits(&lot->history, left_s)) continue;
+        most = lot->history.worth;
+        *at = i;
+    }
+    return most >= 0;
+}
+
+/* A slice or, where none is due, a closing race. */
+static bool choose(const struct state *x, size_t *at, bool *closing)
+{
+    *closing = false;
+    if (session_choose(x, at)) return true;
+    return *closing = session_choose_closing(x, at);
 }
 
 /* Nothing is legal: the problem's fault, not ours. */
@@ -136,8 +196,9 @@ static void give_up(struct state *x, size_t at, const struct gpu *gpu)
 /* The next problem for a GPU, or no job if there is none left. */
 enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at)
 {
+    bool closing;
     *job = NULL;
-    while (session_choose(x, at)) {
+    while (choose(x, at, &closing)) {
         const bool begun = x->lot[*at].history.spent_s > 0;
         enum status st = begun ? OK : look_up(x, slot, *at);
         if (st) return st;
@@ -149,10 +210,13 @@ enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **jo
             continue;
         }
         if (st) return st;
-        job_defend(*job, &x->s->results[*at].winner.config);
-        if (begun) say_continued(x, *job);
+        job_defend(*job, &x->s->results[*at].winner.config, x->lot[*at].raced);
+        if (closing) job_only_race(*job);
+        if (closing) say_closing(x, *job);
+        else if (begun) say_continued(x, *job);
         else say_opened(x, slot, *job);
         x->lot[*at].turn = TAKEN;
+        x->lot[*at].closing = closing;
         return OK;
     }
     return OK;
@@ -161,7 +225,7 @@ enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **jo
 /* Nobody works on it yet. */
 bool session_is_ahead(const struct state *x, size_t at)
 {
-    bool ahead = x->lot[at].turn == WAITING;
+    bool ahead = x->lot[at].turn == WAITING && !x->lot[at].searched;
     for (int slot = 0; slot < x->slots; slot++) ahead |= x->slot[slot].next && x->slot[slot].next_at == at;
     return ahead;
 }
@@ -192,16 +256,35 @@ void session_drop_next(struct state *x, struct gpu_slot *slot)
 {
     if (!slot->next) return;
     x->lot[slot->next_at].turn = WAITING;
+    x->lot[slot->next_at].closing = false;
     job_close(slot->next);
     slot->next = NULL;
+}
+
+/* There is still time for what was opened ahead. */
+static bool is_due(const struct state *x, size_t at)
+{
+    const struct lot *lot = &x->lot[at];
+    if (lot->history.spent_s <= 0) return true;
+    if (lot->closing) return slice_closing_fits(&lot->history, session_left_s(x));
+    return slice_is_worth_beginning(x->even_s, search_left_s(x, &lot->history, owed_s(x)));
+}
+
+static double length_s(const struct state *x, const struct gpu_slot *slot)
+{
+    const struct lot *lot = &x->lot[slot->now_at];
+    if (!x->slices) return share_s(x, slot);
+    const double owed = owed_s(x);
+    if (lot->closing)
+        return slice_closing_length_s(&lot->history, owed + lot->history.closing_s, session_left_s(x),
+                                      session_slots_alive(x));
+    return slice_length_s(&lot->history, x->even_s, search_left_s(x, &lot->history, owed));
 }
 
 /* Begin the next job of a GPU that has none. */
 enum status session_begin(struct state *x, struct gpu_slot *slot)
 {
-    if (slot->next && x->lot[slot->next_at].history.spent_s > 0 &&
-        !slice_is_worth_beginning(x->even_s, session_left_s(x)))
-        session_drop_next(x, slot);
+    if (slot->next && !is_due(x, slot->next_at)) session_drop_next(x, slot);
     if (slot->next) {
         slot->now = slot->next;
         slot->now_at = slot->next_at;
@@ -211,8 +294,7 @@ enum status session_begin(struct state *x, struct gpu_slot *slot)
         if (st || !slot->now) return st;
     }
     struct lot *lot = &x->lot[slot->now_at];
-    const double seconds =
-        x->slices ? slice_length_s(&lot->history, x->even_s, session_left_s(x)) : share_s(x, slot);
+    const double seconds = length_s(x, slot);
     const bool first = !lot->begun;
     lot->begun = true;
     return job_begin(slot->now, slot->worker, seconds, first);
@@ -239,6 +321,16 @@ static void say_ended(struct state *x, const struct job_result *r)
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }
 
+/* More of it follows while the search could go on, or its last race was hasty. */
+static void await_more(struct state *x, size_t at, const struct job_result *r)
+{
+    struct lot *lot = &x->lot[at];
+    lot->searched = r->exhausted;
+    const bool due = !lot->closing && (!r->exhausted || lot->history.hasty);
+    if (x->slices && due && !x->stopping) lot->turn = WAITING;
+    else session_settle(x, at);
+}
+
 /* A later slice without a winner takes none away, and may be followed by a better one. */
 static void take_fruitless(struct state *x, size_t at, const struct job_result *r)
 {
@@ -250,12 +342,30 @@ static void take_fruitless(struct state *x, size_t at, const struct job_result *
     all->trials += r->trials;
     all->seconds += r->seconds;
     lot->history.spent_s += r->seconds;
-    if (x->slices && ++lot->fruitless < FRUITLESS_MOST && !r->exhausted && !x->stopping) lot->turn = WAITING;
+    lot->raced = false;
+    if (x->slices && ++lot->fruitless < FRUITLESS_MOST && !lot->closing && !r->exhausted && !x->stopping)
+        lot->turn = WAITING;
     else session_settle(x, at);
 }
 
-/* A slice adds to those before it, and takes no winner away. It goes on while the search could and there is
- * time. */
+/* A later slice that found nothing faster: the winner and its race stand. */
+static void take_kept(struct state *x, size_t at, const struct job_result *r)
+{
+    struct job_result *all = &x->s->results[at];
+    struct slice_history *history = &x->lot[at].history;
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&x->s->options->problems[at], text);
+    report_say(x->env.report, "%s: %s (%zu trials so far)", text, r->why, r->tried);
+    all->tried = r->tried;
+    all->winner.trials = (int)r->tried;
+    all->trials += r->trials;
+    all->seconds += r->seconds;
+    slice_ended(history, r->seconds, history->time_us, r->tried, r->gain);
+    x->lot[at].fruitless = 0;
+    await_more(x, at, r);
+}
+
+/* A slice adds to those before it, and takes no winner away. */
 static void take_result(struct state *x, size_t at, const struct job_result *r)
 {
     struct job_result *all = &x->s->results[at];
@@ -268,13 +378,17 @@ static void take_result(struct state *x, size_t at, const struct job_result *r)
         all->trials = before.trials + r->trials;
         all->seconds = before.seconds + r->seconds;
     }
-    if (faster || !won) say_ended(x, won || !again ? all : r);
-    if (won) {
-        slice_ended(history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
-        x->lot[at].fruitless = 0;
+    if (faster || !won || x->lot[at].closing) say_ended(x, won || !again ? all : r);
+    if (!won) {
+        session_settle(x, at);
+        return;
     }
-    if (x->slices && won && !r->exhausted && !x->stopping) x->lot[at].turn = WAITING;
-    else session_settle(x, at);
+    slice_ended(history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
+    history->hasty = r->hasty;
+    history->closing_s = r->closing_s;
+    x->lot[at].fruitless = 0;
+    x->lot[at].raced = true;
+    await_more(x, at, r);
 }
 
 void session_close_ended(struct state *x, struct gpu_slot *slot)
@@ -285,11 +399,15 @@ void session_close_ended(struct state *x, struct gpu_slot *slot)
                taken_over = session_slots_alive(x) > 0 && !x->stopping;
     if (r->how == JOB_ORPHANED && (begun || taken_over)) {
         x->lot[slot->now_at].turn = WAITING; /* a problem that has a winner keeps it */
+        x->lot[slot->now_at].raced = false;
+    } else if (r->how == JOB_KEPT) {
+        take_kept(x, slot->now_at, r);
     } else if (r->how == JOB_FRUITLESS && begun) {
         take_fruitless(x, slot->now_at, r);
     } else {
         take_result(x, slot->now_at, r);
     }
+    x->lot[slot->now_at].closing = false;
     job_close(slot->now);
     slot->now = NULL;
 }

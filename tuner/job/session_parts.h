@@ -25,6 +25,9 @@ struct lot {
     enum turn turn;
     struct slice_history history;
     bool begun;    /* in this run */
+    bool raced;    /* its winner, in this run, against all trials there were before its last slice */
+    bool searched; /* nothing is left to search */
+    bool closing;  /* TAKEN for its closing race */
     int fruitless; /* later slices in a row without a winner */
 };
 
@@ -48,8 +51,14 @@ int session_slots_alive(const struct state *x);
 double session_left_s(const struct state *x);
 /* No more is done for this problem in this run. */
 void session_settle(struct state *x, size_t at);
-/* Of the waiting problems the one whose next slice promises most, of equals the first; false: none waits. */
+/* What a second of the problem's next slice promises. */
+double session_promise(const struct state *x, size_t at);
+/* Of the waiting problems the one whose next slice promises most, of equals the first; false: no slice is
+ * due.
+ */
 bool session_choose(const struct state *x, size_t *at);
+/* Where no slice is due: the problem whose closing race is, if there is one. */
+bool session_choose_closing(const struct state *x, size_t *at);
 /* Opens the job of the next problem for a GPU; *job NULL: there is none. */
 enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at);
 /* No GPU works on the problem yet: it waits, or is the next one of a GPU. */

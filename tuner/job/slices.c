@@ -6,6 +6,10 @@
 #define LEAST_SHARE  0.1 /* of an even division */
 #define EVEN_LEAST_S 8.0 /* below, one slice is all */
 
+#define CLOSING_SHARE 0.15 /* of the budget, at most */
+#define CLOSING_FITS  0.9  /* of its time: it is estimated with some to spare */
+#define CLOSING_MOST  3.0  /* times its time */
+
 /* A search that has tried n candidates gains about FEW_TRIALS / n by trying as many again, and the doubling
  * after it GROWTH times that (docs/results/search-replay.md). */
 #define FEW_TRIALS 2.0
@@ -50,4 +54,20 @@ void slice_ended(struct slice_history *history, double seconds, double time_us, 
     if (!isnan(trial_gain)) history->expected = fmin(history->expected, trial_gain * (double)tried);
     history->spent_s += seconds;
     history->time_us = time_us;
+}
+
+double slices_reserve_s(double owed_s, double budget_s, int gpus)
+{
+    return fmin(owed_s / fmax(gpus, 1), CLOSING_SHARE * budget_s);
+}
+
+bool slice_closing_fits(const struct slice_history *history, double left_s)
+{
+    return left_s >= CLOSING_FITS * history->closing_s;
+}
+
+double slice_closing_length_s(const struct slice_history *history, double owed_s, double left_s, int gpus)
+{
+    const double times = owed_s > 0 ? left_s * fmax(gpus, 1) / owed_s : 1;
+    return fmax(0, fmin(left_s, fmin(fmax(times, 1), CLOSING_MOST) * history->closing_s));
 }

@@ -2,7 +2,8 @@
  *
  * A search gains most from its first trials: so each problem first gets a second, and a winner in it; after
  * that the next slice goes to the problem that promises most for its time, by use. A slice takes as long as
- * all before it, so that races and preparations stay a small part. Pure arithmetic on seconds.
+ * all before it, so that races and preparations stay a small part. The race of a short slice is hasty; in the
+ * end there is time for closing races, which search no more. Pure arithmetic on seconds.
  */
 #ifndef GT_SLICES_H
 #define GT_SLICES_H
@@ -14,10 +15,12 @@
 
 /* What is known of one problem; zero, but for worth, before its first slice. */
 struct slice_history {
-    double worth;    /* what it is worth against others: its share of a program's time, or 1 */
-    double spent_s;  /* in all slices */
-    double time_us;  /* of its winner */
-    double expected; /* gain of the next slice, as a share of the time */
+    double worth;     /* what it is worth against others: its share of a program's time, or 1 */
+    double spent_s;   /* in all slices */
+    double time_us;   /* of its winner */
+    double expected;  /* gain of the next slice, as a share of the time */
+    double closing_s; /* what a closing race takes */
+    bool hasty;       /* the race that its winner has won (budget_race_is_hasty) */
 };
 
 /* Whether there is time for it. even_s: what an even division of the budget gives each problem. */
@@ -36,5 +39,13 @@ bool slice_is_worth_beginning(double even_s, double left_s);
  * next trial (NAN: it does not know). */
 void slice_ended(struct slice_history *history, double seconds, double time_us, size_t tried,
                  double trial_gain);
+
+/* What of the time left is kept for closing races. owed_s: what they take, one after the other. */
+double slices_reserve_s(double owed_s, double budget_s, int gpus);
+
+/* Whether there is time for a closing race, and how long it lasts: longer where there is more than enough for
+ * all. owed_s: what all take, this one included. */
+bool slice_closing_fits(const struct slice_history *history, double left_s);
+double slice_closing_length_s(const struct slice_history *history, double owed_s, double left_s, int gpus);
 
 #endif

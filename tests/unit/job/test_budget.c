@@ -88,6 +88,28 @@ TEST(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_b
     assert_true(small.finalists < large.finalists && small.block_ms < large.block_ms);
 }
 
+TEST(a_race_of_few_of_short_blocks_or_of_few_rounds_is_hasty)
+{
+    const struct race_plan first = budget_race(1, 100, 0.4), usual = budget_race(60, 100, 0.4);
+    assert_true(budget_race_is_hasty(&first, first.max_rounds));
+    assert_false(budget_race_is_hasty(&usual, usual.min_rounds));
+    assert_true(budget_race_is_hasty(&usual, 3)); /* cut */
+}
+
+TEST(a_closing_race_is_not_hasty_in_its_own_time_and_better_in_more)
+{
+    for (double best_us = 1; best_us < 1e6; best_us *= 7)
+        for (double check = 0.1; check < 100; check *= 3) {
+            const double takes = budget_closing_s(best_us, check);
+            const struct race_plan plan = budget_closing_race(takes, best_us, check),
+                                   slow = budget_closing_race(5 * takes, best_us, check);
+            assert_false(budget_race_is_hasty(&plan, plan.min_rounds));
+            assert_true(slow.finalists >= plan.finalists && slow.block_ms > plan.block_ms);
+            assert_true(takes > check && plan.reserve_s == takes);
+        }
+    assert_true(budget_closing_s(100, 0.4) < 2.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +121,8 @@ int main(void)
         cmocka_unit_test(a_search_that_stood_still_in_many_trials_and_half_its_time_has_converged),
         cmocka_unit_test(race_and_check_leave_at_least_half_of_any_share_to_the_search),
         cmocka_unit_test(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks),
+        cmocka_unit_test(a_race_of_few_of_short_blocks_or_of_few_rounds_is_hasty),
+        cmocka_unit_test(a_closing_race_is_not_hasty_in_its_own_time_and_better_in_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,6 +344,70 @@ TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_
     assert_clean_db();
 }
 
+/* What has won elsewhere is tried first, and nothing is faster. */
+TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end)
+{
+    assert_int_equal(tune("--max-trials 4 --shape 1536x1536x1536"), 0);
+    assert_int_equal(count_log("verify"), 1);
+    setenv("FAKE_FAST", winner_of("1536x1536x1536").config_text, 1);
+    setenv("FAKE_TRIAL_MS", "8", 1); /* not all in a second */
+    assert_int_equal(tune(SUITE), 0);
+    assert_int_equal(times_said("nothing faster was found"), 3);
+    assert_int_equal(times_said("its fastest race once more"), 3);
+    assert_int_equal(count_log("verify"), 1 + 3 + 3);
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(census(shapes[i], NULL)->total, LEGAL);
+        assert_string_equal(winner_of(shapes[i]).config_text, getenv("FAKE_FAST"));
+        assert_true(winner_of(shapes[i]).rounds > 5); /* the most there are in the first second */
+    }
+    json_t *rows = json_loads(text_of("out"), 0, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = json_array_get(rows, i);
+        assert_int_equal(strncmp(json_string_value(json_object_get(row, "result")), "tuned", 5), 0);
+        assert_int_equal(json_integer_value(json_object_get(row, "trials")), LEGAL);
+    }
+    json_decref(rows);
+    assert_clean_db();
+}
+
+TEST(closing_races_come_within_the_budget)
+{
+    setenv("FAKE_TRIAL_MS", "45", 1); /* all of them would take 12 s a problem */
+    const double from = now_s();
+    assert_int_equal(tune("--budget 16s --shape " SHAPE " --shape " SHAPE2), 0);
+    assert_true(now_s() - from < 16 * 1.05 + START_END_S);
+    assert_int_equal(times_said("its fastest race once more"), 2);
+    assert_true(winner_of(SHAPE).rounds >= 5 && winner_of(SHAPE2).rounds >= 5);
+    assert_true(census(SHAPE, NULL)->total + census(SHAPE2, NULL)->total > 200);
+    assert_clean_db();
+}
+
+TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there)
+{
+    setenv("FAKE_BLOCK_MS", "30", 1);
+    pid_t pid = start("--max-trials 20 " SUITE);
+    wait_for_log("verify", 3);
+    const int blocks = count_log("block");
+    wait_for_log("block", blocks + 4);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    assert_said("its fastest race once more");
+    assert_null(strstr(text_of("out"), "best so far"));
+    assert_true(winner_of(SHAPE).base.time_us > 0 && winner_of(SHAPE).rounds <= 5);
+    assert_clean_db();
+}
+
+/* All are known from the first run: the slices of the second have nothing to try, and race. */
+TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race)
+{
+    assert_int_equal(tune(SUITE), 0);
+    const int64_t before = winner_of(SHAPE).decision_id;
+    assert_int_equal(tune("--again " SUITE), 0);
+    assert_int_equal(times_said("nothing faster was found"), 0);
+    assert_true(winner_of(SHAPE).decision_id > before);
+}
+
 /* Killed when all have their first winners: the same command goes on with the searches, another does not. */
 TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made)
 {
@@ -564,6 +628,10 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
+    JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
+    JOB_TEST(closing_races_come_within_the_budget),
+    JOB_TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there),
+    JOB_TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race),
     JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),

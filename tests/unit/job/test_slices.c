@@ -73,6 +73,37 @@ TEST(time_follows_use)
     assert_true(least > 10 && h[7].spent_s > 2 * most);
 }
 
+TEST(a_slice_that_kept_its_winner_promises_less)
+{
+    struct slice_history h = {.worth = 1};
+    slice_ended(&h, 1, 100, 50, (double)NAN);
+    const double before = slice_promise(&h, 20, 600);
+    slice_ended(&h, 3, h.time_us, 200, (double)NAN);
+    assert_true(slice_promise(&h, 20, 600) < 0.3 * before);
+    assert_true(h.spent_s == 4);
+}
+
+TEST(closing_races_are_kept_time_for_but_never_more_than_a_part_of_the_budget)
+{
+    assert_true(slices_reserve_s(0, 600, 1) == 0);
+    assert_true(slices_reserve_s(40, 600, 1) == 40);
+    assert_true(slices_reserve_s(40, 600, 2) == 20);
+    assert_true(fabs(slices_reserve_s(1000, 600, 1) - 90) < 1e-9);
+}
+
+TEST(a_closing_race_lasts_longer_where_there_is_time_for_all_and_begins_only_where_it_fits)
+{
+    const struct slice_history h = {.worth = 1, .spent_s = 4, .closing_s = 2, .hasty = true};
+    assert_true(slice_closing_length_s(&h, 20, 20, 1) == 2);
+    assert_true(slice_closing_length_s(&h, 20, 5, 1) == 2); /* not all get one */
+    assert_true(slice_closing_length_s(&h, 20, 30, 1) == 3);
+    assert_true(slice_closing_length_s(&h, 20, 20, 2) == 4);
+    assert_true(slice_closing_length_s(&h, 20, 6000, 1) == 6);
+    assert_true(slice_closing_length_s(&h, 20, 1.9, 1) == 1.9);
+    assert_true(slice_closing_fits(&h, 1.9));
+    assert_false(slice_closing_fits(&h, 1.5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -81,6 +112,10 @@ int main(void)
         cmocka_unit_test(who_has_no_winner_goes_first_then_who_promises_more_by_use),
         cmocka_unit_test(a_search_that_expects_nothing_promises_nothing),
         cmocka_unit_test(time_follows_use),
+        cmocka_unit_test(a_slice_that_kept_its_winner_promises_less),
+        cmocka_unit_test(closing_races_are_kept_time_for_but_never_more_than_a_part_of_the_budget),
+        cmocka_unit_test(
+            a_closing_race_lasts_longer_where_there_is_time_for_all_and_begins_only_where_it_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
