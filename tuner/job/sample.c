@@ -114,12 +114,26 @@ static size_t reach(void *self, const struct config *wanted, size_t from)
     return take(field, &config, from);
 }
 
+static size_t find(void *self, const struct config *wanted)
+{
+    const struct field *field = self;
+    const struct sample *s = field->sample;
+    struct config config = *wanted;
+    if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, &config) || !index_field(field))
+        return NEIGHBOURS_NONE;
+    const uint32_t known = s->slot[slot_of(field, &config)];
+    return known ? known - 1 : NEIGHBOURS_NONE;
+}
+
 const struct growth *field_growth(struct field *field)
 {
     struct sample *s = field->sample;
     if (!s) return NULL;
-    s->growth = (struct growth){
-        .room = field->room, .reach = reach, .self = field, .predicted_us = field->predicted_us};
+    s->growth = (struct growth){.room = field->room,
+                                .reach = reach,
+                                .find = find,
+                                .self = field,
+                                .predicted_us = field->predicted_us};
     return &s->growth;
 }
 

@@ -133,6 +133,13 @@ void neighbours_free(struct neighbours *n)
     free(n);
 }
 
+/* Of what is not among the candidates there were at first. */
+enum asked {
+    ASKED_NOT,
+    ASKED_LISTED, /* also what has been listed since */
+    ASKED_ANY     /* what exists: the list grows */
+};
+
 struct listing {
     const struct neighbours *n;
     const struct dimension *d;
@@ -149,22 +156,30 @@ size_t neighbours_reach(const struct neighbours *n, const struct config *config,
     return found == from ? NEIGHBOURS_NONE : found;
 }
 
-/* asked: also for what is not listed. */
-static void list(struct listing *l, const struct config *config, bool asked)
+static size_t find_listed(const struct neighbours *n, const struct config *config, size_t from)
+{
+    size_t found = neighbours_find(n, config);
+    if (found == NEIGHBOURS_NONE && n->growth) found = n->growth->find(n->growth->self, config);
+    return found == from ? NEIGHBOURS_NONE : found;
+}
+
+static void list(struct listing *l, const struct config *config, enum asked asked)
 {
     if (l->count == NEIGHBOURS_MAX) return;
-    const size_t found = asked ? neighbours_reach(l->n, config, l->from) : neighbours_find(l->n, config);
+    const size_t found = asked == ASKED_ANY      ? neighbours_reach(l->n, config, l->from)
+                         : asked == ASKED_LISTED ? find_listed(l->n, config, l->from)
+                                                 : neighbours_find(l->n, config);
     if (found != NEIGHBOURS_NONE) l->out[l->count++] = found;
 }
 
-static void list_single(struct listing *l, const struct config *from, enum param_kind kind)
+static void list_single(struct listing *l, const struct config *from, enum param_kind kind, enum asked asked)
 {
     for (int p = 0; p < from->template->param_count; p++) {
         if (from->template->params[p].kind != kind) continue;
         struct config c = *from;
         for (size_t i = 0; i < l->d->values[p].count; i++) {
             c.value[p] = l->d->values[p].value[i];
-            if (c.value[p] != from->value[p]) list(l, &c, true);
+            if (c.value[p] != from->value[p]) list(l, &c, asked);
         }
     }
 }
@@ -191,7 +206,7 @@ static bool is_chosen(const struct listing *l, const struct config *c)
 static void list_coupled(struct listing *l, struct config *c, int p, int more, size_t reach, bool alone)
 {
     if (more == 0) {
-        list(l, c, !alone || is_chosen(l, c));
+        list(l, c, !alone || is_chosen(l, c) ? ASKED_ANY : ASKED_NOT);
         return;
     }
     for (; p < c->template->param_count; p++) {
@@ -247,11 +262,19 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     struct config c = n->candidates[index];
     struct listing l = {.n = n, .d = dimension_of(n, c.template), .from = index, .out = out};
     if (!l.d) return 0; /* no template of a candidate is unknown */
-    if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH);
-    else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE);
+    if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH, ASKED_ANY);
+    else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE, ASKED_ANY);
     else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH, false);
     else list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
     return order(n, out, l.count);
+}
+
+size_t neighbours_listed_launches(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX])
+{
+    const struct config c = n->candidates[index];
+    struct listing l = {.n = n, .d = dimension_of(n, c.template), .from = index, .out = out};
+    if (l.d) list_single(&l, &c, PARAM_LAUNCH, ASKED_LISTED);
+    return l.count;
 }
 
 size_t neighbours_apart(const struct config *x, const struct config *y)

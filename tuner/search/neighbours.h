@@ -33,6 +33,8 @@ struct growth {
     /* The candidate with these values, or nearly (space_reach): its index, that of the end if it is new.
      * NEIGHBOURS_NONE: there is none, or no more room. from: the candidate whose neighbour it is. */
     size_t (*reach)(void *self, const struct config *config, size_t from);
+    /* The same of those that are listed: nothing grows. */
+    size_t (*find)(void *self, const struct config *config);
     void *self;
     const double *predicted_us; /* in the order of the candidates */
 };
@@ -55,6 +57,9 @@ size_t neighbours_reach(const struct neighbours *n, const struct config *config,
  * list grows. If there are more than NEIGHBOURS_MAX the walk stops there. Returns how many. */
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX]);
+
+/* Its NEIGHBOUR_LAUNCH neighbours that are listed, in no order: nothing grows. Returns how many. */
+size_t neighbours_listed_launches(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX]);
 
 /* In how many compile-time parameters two differ; CONFIG_PARAMS_MAX if their templates do. */
 size_t neighbours_apart(const struct config *x, const struct config *y);

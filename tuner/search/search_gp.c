@@ -174,14 +174,19 @@ static void *start(const struct config *candidates, size_t count, const double *
 
 /* ---- trials ---- */
 
+static void mark_cheap(struct gp *g, const size_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) g->cheap[list[i]] = true;
+}
+
+/* Its other launches are cheap, but no reason for the list of candidates to grow. */
 static struct trial *take(struct gp *g, size_t candidate)
 {
     struct trial *t = &g->trial[g->trials];
     *t = (struct trial){candidate, (double)NAN};
     g->trial_of[candidate] = (uint32_t)++g->trials;
     size_t list[NEIGHBOURS_MAX];
-    const size_t count = neighbours_of(g->near, candidate, NEIGHBOUR_LAUNCH, list);
-    for (size_t i = 0; i < count; i++) g->cheap[list[i]] = true;
+    mark_cheap(g, list, neighbours_listed_launches(g->near, candidate, list));
     return t;
 }
 
@@ -310,6 +315,7 @@ static void admit_neighbours(struct gp *g, size_t candidate)
     for (int kind = NEIGHBOUR_LAUNCH; kind <= NEIGHBOUR_PAIR; kind++) {
         const size_t count = neighbours_of(g->near, candidate, (enum neighbour_kind)kind, list);
         const bool all = kind != NEIGHBOUR_PAIR || count <= PAIRS;
+        if (kind == NEIGHBOUR_LAUNCH) mark_cheap(g, list, count);
         for (size_t i = 0; i < (all ? count : PAIRS); i++) {
             if (!all) { /* as a shuffled list begins */
                 const size_t j = i + (size_t)stats_random_below(&g->random, count - i), x = list[j];

@@ -125,6 +125,19 @@ TEST(random_and_exhaustive_search_take_a_sample_as_it_is)
     field_close(&field);
 }
 
+/* Only the neighbours of the best are worth listing. */
+TEST(a_trial_alone_lists_no_other_launches)
+{
+    struct field field = open_field(PROBLEM);
+    const size_t sampled = field.count;
+    struct search *s;
+    assert_ok(search_start("gp", field.config, field.count, field.predicted_us, field_growth(&field), 1, &s));
+    for (size_t i = 0; i < 200; i++) search_tell(s, 100 * i, (double)INFINITY);
+    assert_int_equal(field.count, sampled);
+    search_stop(s);
+    field_close(&field);
+}
+
 TEST(candidates_are_ranked_and_one_that_comes_later_has_its_place)
 {
     struct field field = open_field(PROBLEM);
@@ -209,6 +222,7 @@ int main(void)
         cmocka_unit_test(gp_descends_to_a_candidate_that_is_not_in_the_sample),
         cmocka_unit_test(local_search_descends_to_a_candidate_that_is_not_in_the_sample),
         cmocka_unit_test(random_and_exhaustive_search_take_a_sample_as_it_is),
+        cmocka_unit_test(a_trial_alone_lists_no_other_launches),
         cmocka_unit_test(candidates_are_ranked_and_one_that_comes_later_has_its_place),
         cmocka_unit_test(what_is_excluded_is_neither_listed_nor_reached),
         cmocka_unit_test(what_is_pinned_is_left_alone_and_does_not_grow),
