@@ -86,7 +86,7 @@ void job_close(struct job *job)
     free(job);
 }
 
-void job_defend(struct job *job, const struct config *winner, bool raced)
+void job_defend(struct job *job, const struct db_winner *winner, bool raced)
 {
     job->defender = *winner;
     job->defender_raced = raced;

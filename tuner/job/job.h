@@ -63,8 +63,9 @@ void job_close(struct job *job); /* takes NULL */
 
 /* This one of its candidates, if it has been tried, is among the finalists: the winner of a search that is
  * continued. raced: against the fastest of all trials there are; if none of those to come is faster, it stays
- * without another race (JOB_KEPT). */
-void job_defend(struct job *job, const struct config *winner, bool raced);
+ * without another race (JOB_KEPT). If it is none of its candidates, from another
+ * space, it stays unless the winner of the race is faster. */
+void job_defend(struct job *job, const struct db_winner *winner, bool raced);
 
 /* Before job_begin: no search, only a closing race of the fastest, the check and the winner. */
 void job_only_race(struct job *job);

@@ -66,9 +66,9 @@ struct job {
 
     double found_us; /* fastest trial of this slice; 0: none */
 
-    struct config defender; /* job_defend; template NULL: none */
-    bool defender_raced;    /* against all trials that were known when it was opened */
-    bool only_race;         /* job_only_race */
+    struct db_winner defender; /* job_defend; config.template NULL: none */
+    bool defender_raced;       /* against all trials that were known when it was opened */
+    bool only_race;            /* job_only_race */
     struct final_race final_race;
     struct race_plan plan;
     int choice; /* ASKED_CHECK */

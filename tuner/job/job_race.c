@@ -20,15 +20,22 @@
 
 /* ---- the finalists ---- */
 
-/* Among the candidates, if it has a time. */
-static bool find_defender(const struct job *job, size_t *index)
+/* Among the candidates. */
+static bool lists_defender(const struct job *job, size_t *index)
 {
-    for (size_t i = 0; job->defender.template && i < job->field.count; i++) {
-        if (!config_equal(&job->field.config[i], &job->defender)) continue;
+    for (size_t i = 0; job->defender.config.template && i < job->field.count; i++) {
+        if (!config_equal(&job->field.config[i], &job->defender.config)) continue;
         *index = i;
-        return job->field.time_us[i] > 0 && isfinite(job->field.time_us[i]);
+        return true;
     }
     return false;
+}
+
+/* The same, if it has a time. */
+static bool find_defender(const struct job *job, size_t *index)
+{
+    return lists_defender(job, index) && job->field.time_us[*index] > 0 &&
+           isfinite(job->field.time_us[*index]);
 }
 
 /* A winner loses to nothing but a race: in the place of the slowest finalist, if it is not one itself. */
@@ -217,6 +224,27 @@ static struct db_errors errors_of(const struct accuracy *a)
     return (struct db_errors){true, a->componentwise, a->rms, a->max};
 }
 
+/* A winner from another space cannot race here. Ratios to the same rival are compared, for clocks differ from
+ * run to run; without them times. */
+static bool stays(const struct job *job, const struct db_winner *w)
+{
+    const struct db_winner *old = &job->defender;
+    size_t index;
+    if (job->pinned || !old->config.template || old->base.time_us <= 0) return false;
+    if (old->base.cold != w->base.cold || lists_defender(job, &index)) return false;
+    if (w->base.ratio > 0 && old->base.ratio > 0 && strcmp(w->rival, old->rival) == 0)
+        return w->base.ratio <= old->base.ratio;
+    return w->base.time_us >= old->base.time_us;
+}
+
+static void end_kept(struct job *job, double time_us)
+{
+    char old[32], new[32];
+    format_time_us(job->defender.base.time_us, old);
+    format_time_us(time_us, new);
+    job_end(job, JOB_KEPT, "its winner, from another space, stays: %s against %s", old, new);
+}
+
 static enum status store_winner(struct job *job, const struct accuracy *errors)
 {
     const struct finalist *f = &job->final_race.finalist[job->choice];
@@ -231,6 +259,10 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
     w->tied = job->tied;
     job->result.hasty = budget_race_is_hasty(&job->plan, race_rounds(job->final_race.race));
     job->result.closing_s = budget_closing_s(job->best_us, job_check_s(job));
+    if (stays(job, w)) {
+        end_kept(job, w->base.time_us);
+        return OK;
+    }
     struct outcome outcome;
     bool stale;
     enum status st = db_find(job->env->db, &job->context, &job->problem, &f->config, &outcome, &stale);

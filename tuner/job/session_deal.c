@@ -210,7 +210,7 @@ enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **jo
             continue;
         }
         if (st) return st;
-        job_defend(*job, &x->s->results[*at].winner.config, x->lot[*at].raced);
+        job_defend(*job, &x->s->results[*at].winner, x->lot[*at].raced);
         if (closing) job_only_race(*job);
         if (closing) say_closing(x, *job);
         else if (begun) say_continued(x, *job);
@@ -348,7 +348,8 @@ static void take_fruitless(struct state *x, size_t at, const struct job_result *
     else session_settle(x, at);
 }
 
-/* A later slice that found nothing faster: the winner and its race stand. */
+/* Nothing faster was found: the winner and its race stand. It is of an earlier slice or, from another space,
+ * of an earlier run. */
 static void take_kept(struct state *x, size_t at, const struct job_result *r)
 {
     struct job_result *all = &x->s->results[at];
@@ -356,11 +357,20 @@ static void take_kept(struct state *x, size_t at, const struct job_result *r)
     char text[PROBLEM_TEXT_MAX];
     problem_format(&x->s->options->problems[at], text);
     report_say(x->env.report, "%s: %s (%zu trials so far)", text, r->why, r->tried);
+    if (history->spent_s <= 0) {
+        all->how = JOB_KNOWN;
+        memcpy(all->why, r->why, sizeof all->why);
+        history->time_us = all->winner.base.time_us;
+    }
     all->tried = r->tried;
     all->winner.trials = (int)r->tried;
     all->trials += r->trials;
     all->seconds += r->seconds;
     slice_ended(history, r->seconds, history->time_us, r->tried, r->gain);
+    if (r->hasty) {
+        history->hasty = true;
+        history->closing_s = r->closing_s;
+    }
     x->lot[at].fruitless = 0;
     await_more(x, at, r);
 }

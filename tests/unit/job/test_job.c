@@ -128,6 +128,33 @@ TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_
     assert_clean_db();
 }
 
+TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found)
+{
+    char path[160], words[440];
+    snprintf(path, sizeof path, "%s", in_folder("space.conf"));
+    snprintf(words, sizeof words, "--again --space %s --shape " SHAPE, path);
+    setenv("FAKE_FAST", "SPLIT_K=1", 1);
+    write_space(path, "1");
+    assert_int_equal(tune(words), 0);
+    const struct db_winner first = winner_of(SHAPE);
+    assert_non_null(strstr(first.config_text, "SPLIT_K=1"));
+
+    write_space(path, "2");
+    assert_int_equal(tune(words), 0);
+    assert_said("its winner, from another space, stays");
+    assert_int_equal(winner_of(SHAPE).decision_id, first.decision_id);
+    assert_non_null(strstr(text_of("out"), first.config_text));
+
+    setenv("FAKE_FAST", "SPLIT_K=4", 1);
+    unlink(in_folder("t.db"));
+    write_space(path, "2");
+    assert_int_equal(tune(words), 0);
+    write_space(path, "4");
+    assert_int_equal(tune(words), 0);
+    assert_non_null(strstr(winner_of(SHAPE).config_text, "SPLIT_K=4"));
+    assert_clean_db();
+}
+
 TEST(a_suite_shares_compiled_kernels)
 {
     assert_int_equal(tune("--shape " SHAPE " --shape " SHAPE2 " --shape " SHAPE), 0);
@@ -616,6 +643,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_search_over_a_sample_is_continued),
     JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
     JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
+    JOB_TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found),
     JOB_TEST(a_suite_shares_compiled_kernels),
     JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
     JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
