@@ -269,7 +269,7 @@ static enum status end_search(struct job *job)
     enum status st = keep_note(job);
     if (st) return st;
     if (!race_is_needless(job)) return race_call(job);
-    job_end(job, JOB_KEPT, "nothing faster was found");
+    race_keep(job);
     return OK;
 }
 

@@ -52,8 +52,8 @@ struct job_result {
     double raw, seconds;
     bool exhausted;   /* the search cannot go on, or need not */
     double gain;      /* search_gain in the end */
-    bool hasty;       /* JOB_TUNED: the race was (budget_race_is_hasty) */
-    double closing_s; /* JOB_TUNED: what a closing race takes (budget_closing_s) */
+    bool hasty;       /* the race was (budget_race_is_hasty); JOB_KEPT: or somebody else needs one */
+    double closing_s; /* JOB_TUNED, JOB_KEPT: what a closing race takes (budget_closing_s) */
 };
 
 /* Enumerate, order, recall. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */

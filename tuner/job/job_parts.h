@@ -96,6 +96,7 @@ double trial_deadline_s(const struct job *job, double predicted_us);
 
 /* job_race.c */
 bool race_is_needless(const struct job *job); /* the winner defended stays anyway */
+void race_keep(struct job *job);              /* end with it */
 enum status race_call(struct job *job);       /* choose the finalists */
 enum status race_begin(struct job *job);      /* once their kernels are there */
 bool race_called(const struct job *job);

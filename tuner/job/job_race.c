@@ -56,6 +56,16 @@ bool race_is_needless(const struct job *job)
            (job->found_us == 0 || job->found_us >= FASTER * job->field.time_us[defender]);
 }
 
+/* A trial within the noise may be of a faster one: it has had no race. */
+void race_keep(struct job *job)
+{
+    size_t defender;
+    job->result.hasty = job->found_us > 0 && find_defender(job, &defender) &&
+                        job->found_us <= FINALIST_REACH * job->field.time_us[defender];
+    job->result.closing_s = budget_closing_s(job->best_us, job_check_s(job));
+    job_end(job, JOB_KEPT, "nothing faster was found");
+}
+
 /* Of the fastest those that the noise of a trial can have kept from being first. */
 static int within_reach(const struct job *job, const size_t *best, int count)
 {
