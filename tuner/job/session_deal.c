@@ -31,28 +31,43 @@ void session_settle(struct state *x, size_t at)
     x->ended++;
 }
 
-/* What the closing races that are due will take, one after the other. */
-static double owed_s(const struct state *x)
+/* What closing races take. */
+struct owed {
+    double all_s;             /* those that are due, one after the other */
+    double kept_s, longest_s; /* those that time is kept for, and the longest of them */
+};
+
+static void keep_time(const struct state *x, struct owed *owed, const struct slice_history *history)
 {
-    double sum = 0;
+    if (!slice_closing_is_kept_time_for(history, x->budget_s)) return;
+    owed->kept_s += history->closing_s;
+    owed->longest_s = fmax(owed->longest_s, history->closing_s);
+}
+
+static struct owed owed_of(const struct state *x)
+{
+    struct owed owed = {0};
     for (size_t i = 0; i < x->s->options->problem_count; i++) {
         const struct lot *lot = &x->lot[i];
-        if (lot->turn != ENDED && !lot->closing && lot->history.hasty) sum += lot->history.closing_s;
+        if (lot->turn == ENDED || lot->closing || !lot->history.hasty) continue;
+        owed.all_s += lot->history.closing_s;
+        keep_time(x, &owed, &lot->history);
     }
-    return sum;
+    return owed;
 }
 
 /* What is left for searching this problem. A short slice may make a winner's race a hasty one. */
-static double search_left_s(const struct state *x, const struct slice_history *history, double owed)
+static double search_left_s(const struct state *x, const struct slice_history *history, struct owed owed)
 {
-    const double own = history->hasty ? 0 : history->closing_s;
-    return session_left_s(x) - slices_reserve_s(owed + own, x->budget_s, session_slots_alive(x));
+    if (!history->hasty) keep_time(x, &owed, history);
+    return session_left_s(x) -
+           slices_reserve_s(owed.kept_s, owed.longest_s, x->budget_s, session_slots_alive(x));
 }
 
 double session_promise(const struct state *x, size_t at)
 {
     const struct slice_history *history = &x->lot[at].history;
-    return slice_promise(history, x->even_s, search_left_s(x, history, owed_s(x)));
+    return slice_promise(history, x->even_s, search_left_s(x, history, owed_of(x)));
 }
 
 struct wanted {
@@ -145,7 +160,7 @@ static void say_closing(struct state *x, const struct job *job)
 /* Of those that nobody works on, the one whose next slice promises most; of equals the first. */
 bool session_choose(const struct state *x, size_t *at)
 {
-    const double owed = owed_s(x);
+    const struct owed owed = owed_of(x);
     double most = -1;
     for (size_t i = 0; i < x->s->options->problem_count; i++) {
         const struct lot *lot = &x->lot[i];
@@ -267,16 +282,16 @@ static bool is_due(const struct state *x, size_t at)
     const struct lot *lot = &x->lot[at];
     if (lot->history.spent_s <= 0) return true;
     if (lot->closing) return slice_closing_fits(&lot->history, session_left_s(x));
-    return slice_is_worth_beginning(x->even_s, search_left_s(x, &lot->history, owed_s(x)));
+    return slice_is_worth_beginning(x->even_s, search_left_s(x, &lot->history, owed_of(x)));
 }
 
 static double length_s(const struct state *x, const struct gpu_slot *slot)
 {
     const struct lot *lot = &x->lot[slot->now_at];
     if (!x->slices) return share_s(x, slot);
-    const double owed = owed_s(x);
+    const struct owed owed = owed_of(x);
     if (lot->closing)
-        return slice_closing_length_s(&lot->history, owed + lot->history.closing_s, session_left_s(x),
+        return slice_closing_length_s(&lot->history, owed.all_s + lot->history.closing_s, session_left_s(x),
                                       session_slots_alive(x));
     return slice_length_s(&lot->history, x->even_s, search_left_s(x, &lot->history, owed));
 }

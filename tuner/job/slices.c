@@ -56,9 +56,14 @@ void slice_ended(struct slice_history *history, double seconds, double time_us, 
     history->time_us = time_us;
 }
 
-double slices_reserve_s(double owed_s, double budget_s, int gpus)
+bool slice_closing_is_kept_time_for(const struct slice_history *history, double budget_s)
 {
-    return fmin(owed_s / fmax(gpus, 1), CLOSING_SHARE * budget_s);
+    return CLOSING_FITS * history->closing_s <= CLOSING_SHARE * budget_s;
+}
+
+double slices_reserve_s(double owed_s, double longest_s, double budget_s, int gpus)
+{
+    return fmin(fmax(owed_s / fmax(gpus, 1), longest_s), CLOSING_SHARE * budget_s);
 }
 
 bool slice_closing_fits(const struct slice_history *history, double left_s)

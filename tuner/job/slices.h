@@ -40,8 +40,13 @@ bool slice_is_worth_beginning(double even_s, double left_s);
 void slice_ended(struct slice_history *history, double seconds, double time_us, size_t tried,
                  double trial_gain);
 
-/* What of the time left is kept for closing races. owed_s: what they take, one after the other. */
-double slices_reserve_s(double owed_s, double budget_s, int gpus);
+/* Whether time is kept for its closing race: for one that is too long for this part of the budget it would be
+ * kept in vain. */
+bool slice_closing_is_kept_time_for(const struct slice_history *history, double budget_s);
+
+/* What of the time left is kept for closing races. owed_s: what they take, one after the other; longest_s:
+ * the longest of them. */
+double slices_reserve_s(double owed_s, double longest_s, double budget_s, int gpus);
 
 /* Whether there is time for a closing race, and how long it lasts: longer where there is more than enough for
  * all. owed_s: what all take, this one included. */

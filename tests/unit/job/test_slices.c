@@ -85,10 +85,19 @@ TEST(a_slice_that_kept_its_winner_promises_less)
 
 TEST(closing_races_are_kept_time_for_but_never_more_than_a_part_of_the_budget)
 {
-    assert_true(slices_reserve_s(0, 600, 1) == 0);
-    assert_true(slices_reserve_s(40, 600, 1) == 40);
-    assert_true(slices_reserve_s(40, 600, 2) == 20);
-    assert_true(fabs(slices_reserve_s(1000, 600, 1) - 90) < 1e-9);
+    assert_true(slices_reserve_s(0, 0, 600, 1) == 0);
+    assert_true(slices_reserve_s(40, 10, 600, 1) == 40);
+    assert_true(slices_reserve_s(40, 10, 600, 2) == 20);
+    assert_true(slices_reserve_s(40, 10, 600, 8) == 10); /* one takes no less on many GPUs */
+    assert_true(fabs(slices_reserve_s(1000, 10, 600, 1) - 90) < 1e-9);
+    assert_true(fabs(slices_reserve_s(1000, 95, 600, 20) - 90) < 1e-9);
+}
+
+TEST(no_time_is_kept_for_a_closing_race_that_is_longer_than_all_that_is_kept)
+{
+    const struct slice_history fits = {.closing_s = 99}, does_not = {.closing_s = 101};
+    assert_true(slice_closing_is_kept_time_for(&fits, 600));
+    assert_false(slice_closing_is_kept_time_for(&does_not, 600));
 }
 
 TEST(a_closing_race_lasts_longer_where_there_is_time_for_all_and_begins_only_where_it_fits)
@@ -114,6 +123,7 @@ int main(void)
         cmocka_unit_test(time_follows_use),
         cmocka_unit_test(a_slice_that_kept_its_winner_promises_less),
         cmocka_unit_test(closing_races_are_kept_time_for_but_never_more_than_a_part_of_the_budget),
+        cmocka_unit_test(no_time_is_kept_for_a_closing_race_that_is_longer_than_all_that_is_kept),
         cmocka_unit_test(
             a_closing_race_lasts_longer_where_there_is_time_for_all_and_begins_only_where_it_fits),
     };
