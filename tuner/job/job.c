@@ -366,8 +366,7 @@ enum status job_event(struct job *job, struct children_event *event)
 
 double job_check_s(const struct job *job)
 {
-    const double ratio = job->env->check_ratio;
-    return (ratio > 0 ? ratio : 1) * budget_check_s(job->best_us);
+    return budget_check_s(job->best_us) + job->env->check_excess_s;
 }
 
 void job_stop(struct job *job)

@@ -25,9 +25,9 @@ struct job_env {
     struct report *report;
     const struct space *space;
     const struct tune_options *options;
-    int waiting;        /* problems that could use the time that one leaves over */
-    double even_s;      /* an even division of the budget; 0 unless it is given in slices */
-    double check_ratio; /* most that a check took of what was expected (budget_check_s); 0: none yet */
+    int waiting;                     /* problems that could use the time that one leaves over */
+    double even_s;                   /* an even division of the budget; 0 unless it is given in slices */
+    double check_excess_s;           /* most that a check took beyond what was expected (budget_check_s) */
     bool warm[CHILDREN_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
 };
 

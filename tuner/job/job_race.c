@@ -309,8 +309,8 @@ static enum status refuse(struct job *job, enum verdict verdict, const char *det
 
 enum status check_answered(struct job *job, const json_t *answer)
 {
-    job->env->check_ratio =
-        fmax(job->env->check_ratio, (now_s() - job->sent_s) / budget_check_s(job->best_us));
+    job->env->check_excess_s =
+        fmax(job->env->check_excess_s, now_s() - job->sent_s - budget_check_s(job->best_us));
     enum status st = message_check(answer);
     enum verdict verdict = VERDICT_CRASHED;
     struct accuracy errors;
