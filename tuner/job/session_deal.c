@@ -227,9 +227,8 @@ enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **jo
         if (st) return st;
         job_defend(*job, &x->s->results[*at].winner, x->lot[*at].raced);
         if (closing) job_only_race(*job);
-        if (closing) say_closing(x, *job);
-        else if (begun) say_continued(x, *job);
-        else say_opened(x, slot, *job);
+        if (begun && !closing) say_continued(x, *job);
+        if (!begun) say_opened(x, slot, *job);
         x->lot[*at].turn = TAKEN;
         x->lot[*at].closing = closing;
         return OK;
@@ -312,6 +311,7 @@ enum status session_begin(struct state *x, struct gpu_slot *slot)
     const double seconds = length_s(x, slot);
     const bool first = !lot->begun;
     lot->begun = true;
+    if (lot->closing) say_closing(x, slot->now); /* what is opened ahead may be dropped */
     return job_begin(slot->now, slot->worker, seconds, first);
 }
 
