@@ -417,6 +417,23 @@ TEST(a_source_that_is_less_aligned_has_another_kernel)
     }
 }
 
+TEST(a_source_that_is_not_read_may_be_aligned_anyhow)
+{
+    put_winner(SHAPE ":epilogue=bias", SIMT, 5, false);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias+out", 0);
+    assert_gt(gemm_epilogue(handle, &set));
+    const int loads = *fake.loads;
+    float *source = set.source;
+    set.source++;
+    assert_gt(gemm_epilogue(handle, &set));
+    epilogue_set_check(&set, "gt_gemm");
+    assert_int_equal(*fake.loads, loads);
+    set.source = source;
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
 TEST(wrong_epilogues_are_refused_with_a_sentence)
 {
     struct gt_handle *handle = open_handle(NULL);
@@ -604,6 +621,7 @@ int main(void)
         ON_FAKES(without_k_only_the_epilogue_is_left),
         ON_FAKES(nothing_is_launched_for_nothing),
         ON_FAKES(a_source_that_is_less_aligned_has_another_kernel),
+        ON_FAKES(a_source_that_is_not_read_may_be_aligned_anyhow),
         ON_FAKES(wrong_epilogues_are_refused_with_a_sentence),
         ON_FAKES(wrong_calls_are_refused_with_a_sentence),
         ON_FAKES(matrices_may_lie_in_each_others_padding),
