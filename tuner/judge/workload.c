@@ -152,17 +152,21 @@ void workload_scalars(const struct workload *work, int set, double *alpha, doubl
     *beta = exact ? work->exact.beta : work->problem.beta;
 }
 
-/* C starts as poison with the values written over it, so that every set is a copy of the first. */
+/* C starts as poison with the values written over it, so that every set is a copy of the first. Out of place
+ * with beta = 0 C must not be read: it stays NaN. */
 static enum status fill_set(const struct workload *work, int set)
 {
     const struct oracle_kernels *k = work->kernels;
     bool exact = set == WORKLOAD_EXACT;
+    double alpha, beta;
+    workload_scalars(work, set, &alpha, &beta);
     enum status st = device_check(cuda.MemsetD32Async(set_address(work, set), POISON_NAN,
                                                       (size_t)work->layout.set_words, k->device->stream),
                                   "clearing the operands");
     if (!st) st = oracle_fill(k, workload_a(work, set), exact ? work->exact.a : work->random.a);
     if (!st) st = oracle_fill(k, workload_b(work, set), exact ? work->exact.b : work->random.b);
-    if (!st) st = oracle_fill(k, workload_source(work, set), exact ? work->exact.c : work->random.c);
+    if (!st && (beta != 0 || !work->layout.source))
+        st = oracle_fill(k, workload_source(work, set), exact ? work->exact.c : work->random.c);
     if (!st) st = oracle_fill(k, workload_bias(work, set), exact ? work->exact.bias : work->random.bias);
     return st;
 }
