@@ -325,6 +325,22 @@ TEST(with_scalars_on_the_device_the_source_is_read)
     gt_close(handle);
 }
 
+TEST(cublaslt_is_asked_for_scalars_where_they_are)
+{
+    struct gt_handle *handle = open_handle(NULL);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":beta=3:epilogue=bias+relu+out", 0);
+    struct gt_problem p = public_problem(&set.o.problem);
+    struct epilogue_call x;
+    p.flags |= GT_SCALARS_ON_DEVICE;
+    epilogue_call_make(&x, &set);
+    epilogue_set_expect(&set);
+    assert_gt(gt_gemm(handle, &p, &x.call));
+    epilogue_set_check(&set, "scalars on the device");
+    assert_int_equal(*fake.lt_calls, 1);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
 /* Batches: one bias for all, or one for each; longer than one launch takes. */
 TEST(a_bias_may_belong_to_one_item_or_to_all)
 {
@@ -616,6 +632,7 @@ int main(void)
         ON_FAKES(the_bias_of_column_major_callers_keeps_its_direction),
         ON_FAKES(beta_decides_whether_there_is_a_source),
         ON_FAKES(with_scalars_on_the_device_the_source_is_read),
+        ON_FAKES(cublaslt_is_asked_for_scalars_where_they_are),
         ON_FAKES(a_bias_may_belong_to_one_item_or_to_all),
         ON_FAKES(an_epilogue_comes_after_split_k),
         ON_FAKES(without_k_only_the_epilogue_is_left),
