@@ -47,6 +47,9 @@ static const struct edit beyond = {"gt_epilogue.cuh", "column + offset < n ? __l
 static const struct edit rows_as_columns = {"gt_epilogue.cuh", "#define BIAS         (EPILOGUE % 4)",
                                             "#define BIAS         (3 - EPILOGUE % 4)"};
 static const struct edit steeper = {"gt_epilogue.cuh", "-0.10294324f", "-0.1035f"};
+static const struct edit relu_for_gelu = {
+    "gt_epilogue.cuh", "return x * fast_reciprocal(1.0f + fast_exp2(limit < power ? limit : power));",
+    "return power > 0.0f && limit > 0.0f ? 0.0f : x;"};
 static const struct edit over_source = {
     "gt_store.cuh", "else store_global<V>(c + e, out + e);",
     "else store_global<V>(const_cast<float *>(source_of(blend, c + e)), out + e), "
@@ -74,6 +77,8 @@ TEST(faults_are_found_by_the_trial)
                  {&rows_as_columns, "12x12x10:epilogue=bias", "whole-number data"},
                  {&rows_as_columns, "12x12x10:epilogue=rowbias", "whole-number data"},
                  {&steeper, "16x12x10:epilogue=gelu", "random data"},
+                 {&relu_for_gelu, "40x12x2000:epilogue=bias+gelu", "whole-number data"},
+                 {&relu_for_gelu, "16x60x2000:epilogue=bias+gelu", "whole-number data"},
                  {&over_source, "16x12x10:epilogue=relu+out", "was written, which is only read"},
                  {&always_blended, "16x12x10:epilogue=bias+out", "= nan"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
