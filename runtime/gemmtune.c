@@ -417,15 +417,18 @@ static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *ha
     return status;
 }
 
-/* The caller's problem as a key of plans: as aligned as the operands are, with the scalars looked at. */
+/* The caller's problem as a key of plans: as aligned as the operands that are used, with the scalars looked
+ * at. */
 static inline void specialize(struct gt_problem *p, const struct gt_call *call)
 {
-    const uintptr_t bits =
-        (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c | (uintptr_t)call->source;
+    const bool on_device = p->flags & GT_SCALARS_ON_DEVICE;
+    const bool adds = !on_device && call->beta && *(const float *)call->beta != 0;
+    uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
+    if (on_device || adds) bits |= (uintptr_t)call->source;
     p->alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
-    if ((p->flags & GT_SCALARS_ON_DEVICE) || !call->beta) return;
+    if (on_device || !call->beta) return;
     p->flags &= ~(uint32_t)GT_ADDS_TO_C;
-    if (*(const float *)call->beta != 0) p->flags |= GT_ADDS_TO_C;
+    if (adds) p->flags |= GT_ADDS_TO_C;
 }
 
 enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const struct gt_call *call)

@@ -145,12 +145,14 @@ enum status blas_pool_open_lt(struct blas_pool *pool)
     return st;
 }
 
-enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem, int alignment,
-                              struct blas_lt_product *product, bool *passing)
+enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem,
+                              bool scalars_on_device, int alignment, struct blas_lt_product *product,
+                              bool *passing)
 {
     int result;
     CUstreamCaptureMode mode = relaxed_begin();
-    enum status st = blas_lt_open(product, pool->lt, problem, compute_of(problem->type), alignment, &result);
+    enum status st = blas_lt_open(product, pool->lt, problem, compute_of(problem->type), scalars_on_device,
+                                  alignment, &result);
     relaxed_end(mode);
     *passing = result == BLAS_LT_ALLOC_FAILED;
     return st;

@@ -96,7 +96,8 @@ static enum status build_cublas(struct executable *executable, int alignment, bo
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
     *passing = st == E_GPU;
     if (!st && problem->epilogue)
-        return blas_pool_make_lt(pool, problem, alignment, &executable->lt, passing);
+        return blas_pool_make_lt(pool, problem, executable->scalars_on_device, alignment, &executable->lt,
+                                 passing);
     if (!st && !blas_takes(problem)) st = fail(E_ABSENT, "this cuBLAS is too old for sizes above 2^31");
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }

@@ -37,21 +37,28 @@ TEST(right_kernels_with_an_epilogue_are_measured_and_verified)
 
 static const struct edit bias_missing = {"gt_epilogue.cuh", "BIAS ? value[e] + bias.of[e] : value[e]",
                                          "value[e]"};
-static const struct edit activation_first = {"gt_epilogue.cuh",
-                                             "activated(BIAS ? value[e] + bias.of[e] : value[e])",
-                                             "activated(value[e]) + bias.of[e]"};
-static const struct edit next_bias = {"gt_epilogue.cuh", "&of[j], blend.bias + at, at < n",
-                                      "&of[j], blend.bias + at + 1, at + 1 < n"};
-static const struct edit beyond = {"gt_epilogue.cuh", "&of[j], blend.bias + at, at < n",
-                                   "&of[j], blend.bias + at + (at + 1 == n), true"};
+static const struct edit activation_first = {
+    "gt_epilogue.cuh", "activated(BIAS ? value[e] + bias.of[e] : value[e], blend.limit)",
+    "activated(value[e], blend.limit) + bias.of[e]"};
+static const struct edit next_bias = {"gt_epilogue.cuh", "column + offset < n ? __ldg(from + offset)",
+                                      "column + offset + 1 < n ? __ldg(from + offset + 1)"};
+static const struct edit beyond = {"gt_epilogue.cuh", "column + offset < n ? __ldg(from + offset)",
+                                   "true ? __ldg(from + offset + (column + offset + 1 == n))"};
 static const struct edit rows_as_columns = {"gt_epilogue.cuh", "#define BIAS         (EPILOGUE % 4)",
                                             "#define BIAS         (3 - EPILOGUE % 4)"};
 static const struct edit steeper = {"gt_epilogue.cuh", "-0.10294324f", "-0.1035f"};
+static const struct edit relu_for_gelu = {
+    "gt_epilogue.cuh", "return x * fast_reciprocal(1.0f + fast_exp2(limit < power ? limit : power));",
+    "return power > 0.0f && limit > 0.0f ? 0.0f : x;"};
 static const struct edit over_source = {
     "gt_store.cuh", "else store_global<V>(c + e, out + e);",
     "else store_global<V>(const_cast<float *>(source_of(blend, c + e)), out + e), "
     "store_global<V>(c + e, out + e);"};
-static const struct edit clamped = {"gt_epilogue.cuh", "x < 0.0f ? 0.0f : x", "x > 0.0f ? x : 0.0f"};
+/* Adds beta * C even if beta is 0. */
+static const struct edit always_blended = {
+    "gt_store.cuh", "BLEND ? fmaf(blend, old[e], alpha * sum[e]) : alpha * sum[e];",
+    "fmaf(blend, e < left ? *source_of(blend, c + e) : 0.0f, alpha * sum[e]);"};
+static const struct edit clamped = {"gt_epilogue.cuh", "x < limit ? 0.0f : x", "x > limit ? x : 0.0f"};
 static const struct edit first_bias = {"gt_epilogue.cuh", "args.bias + blockIdx.z * args.stride_bias",
                                        "args.bias"};
 static const struct edit in_place = {"gt_epilogue.cuh", "source - reinterpret_cast<const char *>(args.c) : 0",
@@ -70,7 +77,10 @@ TEST(faults_are_found_by_the_trial)
                  {&rows_as_columns, "12x12x10:epilogue=bias", "whole-number data"},
                  {&rows_as_columns, "12x12x10:epilogue=rowbias", "whole-number data"},
                  {&steeper, "16x12x10:epilogue=gelu", "random data"},
-                 {&over_source, "16x12x10:epilogue=relu+out", "was written, which is only read"}};
+                 {&relu_for_gelu, "40x12x2000:epilogue=bias+gelu", "whole-number data"},
+                 {&relu_for_gelu, "16x60x2000:epilogue=bias+gelu", "whole-number data"},
+                 {&over_source, "16x12x10:epilogue=relu+out", "was written, which is only read"},
+                 {&always_blended, "16x12x10:epilogue=bias+out", "= nan"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         judged_prepare(SIMT "1", cases[i].problem, cases[i].edit, 1);
         const struct outcome o = judged_trial(cases[i].problem);

@@ -128,12 +128,19 @@ static int ask(struct blas_lt_product *product, blas_lt_object desc, blas_lt_obj
     return count > 0 ? answer.state : BLAS_LT_NOT_SUPPORTED;
 }
 
+static int set_pointer_mode(blas_lt_object desc, bool scalars_on_device)
+{
+    const int32_t mode = scalars_on_device;
+    return blas_lt.DescSet(desc, LT_DESC_POINTER_MODE, &mode, sizeof mode);
+}
+
 /* The bias of a call may be anywhere, so it is asked for one that is hardly aligned. */
-static int choose(struct blas_lt_product *product, int alignment)
+static int choose(struct blas_lt_product *product, bool scalars_on_device, int alignment)
 {
     const void *somewhere = (const void *)sizeof(float); /* NOLINT: not read */
     blas_lt_object desc = NULL, preference = NULL;
     int result = blas_lt_make_desc(product, &desc);
+    if (!result) result = set_pointer_mode(desc, scalars_on_device);
     if (!result && epilogue_bias(product->problem.epilogue) != BIAS_NONE)
         result = blas_lt_set_bias(desc, somewhere);
     if (!result) result = blas_lt.PreferenceCreate(&preference);
@@ -144,7 +151,8 @@ static int choose(struct blas_lt_product *product, int alignment)
 }
 
 enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
-                         const struct problem *problem, int compute, int alignment, int *status)
+                         const struct problem *problem, int compute, bool scalars_on_device, int alignment,
+                         int *status)
 {
     const struct problem *p = problem;
     *product = (struct blas_lt_product){.handle = handle, .problem = *problem, .compute = compute};
@@ -153,7 +161,7 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
         return fail(E_ABSENT, "cublasLt has no bias for the rows of row-major C");
     if (p->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
     *status = blas_lt_describe(product);
-    if (!*status) *status = choose(product, alignment);
+    if (!*status) *status = choose(product, scalars_on_device, alignment);
     return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
 }
 
@@ -173,11 +181,10 @@ static void *address(CUdeviceptr pointer)
 /* Two threads may want different biases, and the descriptor holds one: each call has its own. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call)
 {
-    const int32_t mode = call->scalars_on_device;
     void *bias = address(call->bias);
     blas_lt_object desc = NULL;
     int result = blas_lt_make_desc(product, &desc);
-    if (!result) result = blas_lt.DescSet(desc, LT_DESC_POINTER_MODE, &mode, sizeof mode);
+    if (!result) result = set_pointer_mode(desc, call->scalars_on_device);
     if (!result && bias) result = blas_lt_set_bias(desc, bias);
     if (!result)
         result = blas_lt.Matmul(product->handle, desc, call->alpha, address(call->b), product->a,

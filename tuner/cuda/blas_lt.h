@@ -76,7 +76,8 @@ struct blas_lt_call {
 /* Make a product ready for addresses that are multiples of so many bytes, those of the bias of 4. *status:
  * cublasLt's. E_ABSENT: it has no such epilogue, or nothing for the problem. Close it after an error, too. */
 enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
-                         const struct problem *problem, int compute, int alignment, int *status);
+                         const struct problem *problem, int compute, bool scalars_on_device, int alignment,
+                         int *status);
 
 /* Takes a zeroed struct. */
 void blas_lt_close(struct blas_lt_product *product);

@@ -115,8 +115,8 @@ extern "C" __global__ void __launch_bounds__(256) fill(struct fill_args p)
 {
     each_element(p.to.batch, p.to.rows, p.to.cols, [&](long long item, long long row, long long col) {
         long long at = item * p.to.stride + row * p.to.ld + col;
-        oracle_store(p.to.element, p.to.data, at,
-                     oracle_rounded(p.to.element, oracle_value(p.rule, (oracle_u64)at)));
+        float value = oracle_thinned(p.thinning, row, col) ? 0.0f : oracle_value(p.rule, (oracle_u64)at);
+        oracle_store(p.to.element, p.to.data, at, oracle_rounded(p.to.element, value));
     });
 }
 

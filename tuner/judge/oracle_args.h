@@ -175,9 +175,20 @@ struct scan_args {
     struct finding *finding;
 };
 
+/* Of every ninth row or column of a matrix only the first element is left; the others are 0. Nine has no
+ * divisor in common with the sizes of tiles. */
+enum oracle_thinning { ORACLE_KEEP_ALL, ORACLE_THIN_ROWS, ORACLE_THIN_COLUMNS };
+
+ORACLE_INLINE int oracle_thinned(int thinning, long long row, long long col)
+{
+    if (thinning == ORACLE_THIN_ROWS) return row % 9 == 8 && col != 0;
+    return thinning == ORACLE_THIN_COLUMNS && col % 9 == 8 && row != 0;
+}
+
 struct fill_args {
     struct matrices to;
     struct fill_rule rule;
+    int thinning; /* enum oracle_thinning */
 };
 
 #endif

@@ -100,7 +100,13 @@ static unsigned grid_for_elements(const struct oracle_kernels *kernels, int64_t 
 
 enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule)
 {
-    struct fill_args args = {.to = to, .rule = rule};
+    return oracle_fill_thinned(kernels, to, rule, ORACLE_KEEP_ALL);
+}
+
+enum status oracle_fill_thinned(const struct oracle_kernels *kernels, struct matrices to,
+                                struct fill_rule rule, enum oracle_thinning thinning)
+{
+    struct fill_args args = {.to = to, .rule = rule, .thinning = thinning};
     if (to.rows == 0 || to.cols == 0) return OK;
     return oracle_launch(kernels->device, kernels->fill,
                          grid_for_elements(kernels, to.batch, to.rows, to.cols), 1, 1, &args,

@@ -26,6 +26,8 @@ bool oracle_kernels_serve(const struct oracle_kernels *kernels, enum gemm_type t
 void oracle_kernels_unload(struct oracle_kernels *kernels); /* takes a zeroed struct too */
 
 enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule);
+enum status oracle_fill_thinned(const struct oracle_kernels *kernels, struct matrices to,
+                                struct fill_rule rule, enum oracle_thinning thinning);
 
 /* Computes the answers of one piece by the kernels reference and finish. args->splits and k_per_split come
  * from the plan. */

@@ -152,17 +152,42 @@ void workload_scalars(const struct workload *work, int set, double *alpha, doubl
     *beta = exact ? work->exact.beta : work->problem.beta;
 }
 
-/* C starts as poison with the values written over it, so that every set is a copy of the first. */
+/* An activation tells nothing from another where its argument is large, as it is after a sum over a long K.
+ * So in the exact set every ninth row or column of C, whichever it has more of, is of one product, beta C and
+ * the bias. */
+static enum status fill_exact_operands(const struct workload *work)
+{
+    const struct problem *p = &work->problem;
+    const bool thin = epilogue_activation(p->epilogue) != ACTIVATION_NONE, by_rows = p->m >= p->n;
+    enum oracle_thinning of_a = ORACLE_KEEP_ALL, of_b = ORACLE_KEEP_ALL;
+    if (thin && by_rows) of_a = p->trans_a ? ORACLE_THIN_COLUMNS : ORACLE_THIN_ROWS;
+    if (thin && !by_rows) of_b = p->trans_b ? ORACLE_THIN_ROWS : ORACLE_THIN_COLUMNS;
+    enum status st =
+        oracle_fill_thinned(work->kernels, workload_a(work, WORKLOAD_EXACT), work->exact.a, of_a);
+    return st ? st
+              : oracle_fill_thinned(work->kernels, workload_b(work, WORKLOAD_EXACT), work->exact.b, of_b);
+}
+
+static enum status fill_random_operands(const struct workload *work, int set)
+{
+    enum status st = oracle_fill(work->kernels, workload_a(work, set), work->random.a);
+    return st ? st : oracle_fill(work->kernels, workload_b(work, set), work->random.b);
+}
+
+/* C starts as poison with the values written over it, so that every set is a copy of the first. Out of place
+ * with beta = 0 C must not be read: it stays NaN. */
 static enum status fill_set(const struct workload *work, int set)
 {
     const struct oracle_kernels *k = work->kernels;
     bool exact = set == WORKLOAD_EXACT;
+    double alpha, beta;
+    workload_scalars(work, set, &alpha, &beta);
     enum status st = device_check(cuda.MemsetD32Async(set_address(work, set), POISON_NAN,
                                                       (size_t)work->layout.set_words, k->device->stream),
                                   "clearing the operands");
-    if (!st) st = oracle_fill(k, workload_a(work, set), exact ? work->exact.a : work->random.a);
-    if (!st) st = oracle_fill(k, workload_b(work, set), exact ? work->exact.b : work->random.b);
-    if (!st) st = oracle_fill(k, workload_source(work, set), exact ? work->exact.c : work->random.c);
+    if (!st) st = exact ? fill_exact_operands(work) : fill_random_operands(work, set);
+    if (!st && (beta != 0 || !work->layout.source))
+        st = oracle_fill(k, workload_source(work, set), exact ? work->exact.c : work->random.c);
     if (!st) st = oracle_fill(k, workload_bias(work, set), exact ? work->exact.bias : work->random.bias);
     return st;
 }

@@ -138,17 +138,18 @@ int cublasLtMatmulPreferenceDestroy(struct lt *preference)
     return destroy(preference);
 }
 
-/* Its algorithm remembers the alignment that it was promised. */
+/* Its algorithm remembers the alignment that it was promised, and where alpha and beta are. */
 int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
                                    struct lt *c, struct lt *d, struct lt *preference, int wanted,
                                    struct answer *answers, int *count)
 {
     const char *proposes = getenv("FAKE_LT_PROPOSES");
-    (void)desc, (void)a, (void)b, (void)c, (void)d;
+    (void)a, (void)b, (void)c, (void)d;
     if (!handle || wanted < 1) return INVALID_VALUE;
     *count = 0;
     if (proposes && proposes[0] == '0') return SUCCESS;
-    *answers = (struct answer){.algorithm = {(uint64_t)preference->value[ALIGN_A]}};
+    *answers = (struct answer){
+        .algorithm = {(uint64_t)preference->value[ALIGN_A], (uint64_t)desc->value[POINTER_MODE]}};
     for (int key = ALIGN_A; key <= ALIGN_D; key++)
         if (preference->value[key] != preference->value[ALIGN_A]) return INVALID_VALUE;
     *count = 1;
@@ -190,7 +191,8 @@ int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const 
     const uint64_t bits = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d;
     const bool has_bias = desc->value[EPILOGUE] & 4;
     if (!handle || !stream || workspace || workspace_bytes || of_c->ld != of_d->ld || !algorithm ||
-        bits % algorithm[0] || has_bias != (desc->value[BIAS_POINTER] != 0))
+        bits % algorithm[0] || algorithm[1] != (uint64_t)desc->value[POINTER_MODE] ||
+        has_bias != (desc->value[BIAS_POINTER] != 0))
         return INVALID_VALUE;
     if (status) return atoi(status);
     fake_count(&fake_lt_calls, 1);

@@ -78,6 +78,38 @@ TEST(a_winner_comes_back_with_its_evidence)
     store_close_clean(db);
 }
 
+static void change_problem(const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
+    assert_int_equal(db_register_functions(handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(handle);
+}
+
+TEST(a_winner_of_a_later_version_is_not_listed_and_a_changed_one_is_an_error)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct db_winner w = winner_of(NULL);
+    const int64_t run = store_run(db, &context);
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    w.base.problem = problem_make(65, 64, 64);
+    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    db_close(db);
+    change_problem("UPDATE problems SET text = 'latergemm:nn:65x64x64', "
+                   "hash = content_hash('latergemm:nn:65x64x64') WHERE m = 65");
+    db = store_open(DB_READ);
+    assert_int_equal(list(db, NULL, NULL, &context).count, 1);
+    db_close(db);
+    change_problem("UPDATE problems SET text = 'othergemm:nn:65x64x64' WHERE m = 65");
+    db = store_open(DB_READ);
+    struct winners winners = {0};
+    const struct db_filter all = {.gpu = NULL};
+    assert_true(db_winners(db, &all, &context, keep_winner, &winners) != OK);
+    db_close(db);
+}
+
 TEST(cublas_may_win)
 {
     struct db *db = store_open(DB_WRITE);
@@ -182,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(a_winner_comes_back_with_its_evidence),
+        STORE_TEST(a_winner_of_a_later_version_is_not_listed_and_a_changed_one_is_an_error),
         STORE_TEST(cublas_may_win),
         STORE_TEST(a_prediction_never_replaces_a_measurement),
         STORE_TEST(winners_are_filtered_by_gpu_and_problem),

@@ -325,6 +325,22 @@ TEST(with_scalars_on_the_device_the_source_is_read)
     gt_close(handle);
 }
 
+TEST(cublaslt_is_asked_for_scalars_where_they_are)
+{
+    struct gt_handle *handle = open_handle(NULL);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":beta=3:epilogue=bias+relu+out", 0);
+    struct gt_problem p = public_problem(&set.o.problem);
+    struct epilogue_call x;
+    p.flags |= GT_SCALARS_ON_DEVICE;
+    epilogue_call_make(&x, &set);
+    epilogue_set_expect(&set);
+    assert_gt(gt_gemm(handle, &p, &x.call));
+    epilogue_set_check(&set, "scalars on the device");
+    assert_int_equal(*fake.lt_calls, 1);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
 /* Batches: one bias for all, or one for each; longer than one launch takes. */
 TEST(a_bias_may_belong_to_one_item_or_to_all)
 {
@@ -415,6 +431,23 @@ TEST(a_source_that_is_less_aligned_has_another_kernel)
         epilogue_set_free(&set);
         gt_close(handle);
     }
+}
+
+TEST(a_source_that_is_not_read_may_be_aligned_anyhow)
+{
+    put_winner(SHAPE ":epilogue=bias", SIMT, 5, false);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias+out", 0);
+    assert_gt(gemm_epilogue(handle, &set));
+    const int loads = *fake.loads;
+    float *source = set.source;
+    set.source++;
+    assert_gt(gemm_epilogue(handle, &set));
+    epilogue_set_check(&set, "gt_gemm");
+    assert_int_equal(*fake.loads, loads);
+    set.source = source;
+    epilogue_set_free(&set);
+    gt_close(handle);
 }
 
 TEST(wrong_epilogues_are_refused_with_a_sentence)
@@ -599,11 +632,13 @@ int main(void)
         ON_FAKES(the_bias_of_column_major_callers_keeps_its_direction),
         ON_FAKES(beta_decides_whether_there_is_a_source),
         ON_FAKES(with_scalars_on_the_device_the_source_is_read),
+        ON_FAKES(cublaslt_is_asked_for_scalars_where_they_are),
         ON_FAKES(a_bias_may_belong_to_one_item_or_to_all),
         ON_FAKES(an_epilogue_comes_after_split_k),
         ON_FAKES(without_k_only_the_epilogue_is_left),
         ON_FAKES(nothing_is_launched_for_nothing),
         ON_FAKES(a_source_that_is_less_aligned_has_another_kernel),
+        ON_FAKES(a_source_that_is_not_read_may_be_aligned_anyhow),
         ON_FAKES(wrong_epilogues_are_refused_with_a_sentence),
         ON_FAKES(wrong_calls_are_refused_with_a_sentence),
         ON_FAKES(matrices_may_lie_in_each_others_padding),
