@@ -21,7 +21,8 @@
     "MIN_BLOCKS=1 SPLIT_K=3"
 #define RESIDENT                                                                                             \
     "resident SIDE=0 BM=32 BN=64 BK=8 WM=32 WN=32 TM=8 TN=4 STAGES=3 VS=1 VC=1 UNROLL=8 MIN_BLOCKS=1 SMS=1"
-#define MMA "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+#define MMA      "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+#define MMA_WIDE "mma BM=32 BN=64 BK=16 WM=32 WN=64 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
 
 const struct mutant mutants_epilogue[] = {
     {"bias of the column before",
@@ -112,7 +113,11 @@ const struct mutant mutants_epilogue[] = {
      {"gt_stream.cuh", "biases_at<1>(blend, row, column)", "biases_at<1>(blend, 0, column)"}},
     {"bias of the wrong half of a lane's columns",
      MMA,
+     "nt:bias",
+     {"mma.cu", "SWAPPED ? j : j * 2 + half * 4", "SWAPPED ? j : j * 2 + (1 - half) * 4"}},
+    {"biases of a transposed product's pieces side by side",
+     MMA_WIDE,
      "nn:bias",
-     {"mma.cu", "bias.part<4>(j * 2 + half * 4)", "bias.part<4>(j * 2 + (1 - half) * 4)"}},
+     {"mma.cu", "4, SWAPPED ? 8 : 4>(blend", "4, SWAPPED ? 4 : 4>(blend"}},
 };
 const int mutants_epilogue_count = sizeof mutants_epilogue / sizeof *mutants_epilogue;
