@@ -100,15 +100,21 @@ struct remarks {
     enum status st; /* of collecting */
 };
 
+/* Room for one more in a list; NULL out of memory. */
+static void *with_one_more(struct remarks *r, void *list, int count, size_t each, const char *what)
+{
+    void *grown = realloc(list, (size_t)(count + 1) * each);
+    if (!grown) r->st = fail(E_MEMORY, "out of memory while listing %s", what);
+    return grown;
+}
+
 static bool keep_preference(void *self, const struct db_preference *preference)
 {
     struct remarks *r = self;
     struct explanation *e = r->explanation;
-    struct db_preference *grown = realloc(e->preferences, (size_t)(e->preference_count + 1) * sizeof *grown);
-    if (!grown) {
-        r->st = fail(E_MEMORY, "out of memory while listing pins and exclusions");
-        return false;
-    }
+    struct db_preference *grown =
+        with_one_more(r, e->preferences, e->preference_count, sizeof *grown, "pins and exclusions");
+    if (!grown) return false;
     e->preferences = grown;
     e->preferences[e->preference_count++] = *preference;
     return true;
@@ -121,11 +127,8 @@ static bool keep_note(void *self, const struct db_search_note *note)
     struct explanation *e = r->explanation;
     for (int i = 0; i < e->note_count; i++)
         if (strcmp(e->notes[i].text, note->text) == 0) return true;
-    struct db_search_note *grown = realloc(e->notes, (size_t)(e->note_count + 1) * sizeof *grown);
-    if (!grown) {
-        r->st = fail(E_MEMORY, "out of memory while listing notes");
-        return false;
-    }
+    struct db_search_note *grown = with_one_more(r, e->notes, e->note_count, sizeof *grown, "notes");
+    if (!grown) return false;
     e->notes = grown;
     e->notes[e->note_count++] = *note;
     return true;
