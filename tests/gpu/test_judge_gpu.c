@@ -77,6 +77,22 @@ static struct judgement judge(struct meddler *m)
     return j;
 }
 
+/* The kernel is right for all problems "OP:REST". */
+static void assert_right(const char *const *rests, size_t count)
+{
+    static const char *const ops[] = {"nn", "nt", "tn", "tt"};
+    for (size_t o = 0; o < 4; o++)
+        for (size_t r = 0; r < count; r++) {
+            char text[160];
+            snprintf(text, sizeof text, "%s:%s", ops[o], rests[r]);
+            prepare(text, false);
+            struct meddler m = open_meddler();
+            struct judgement j = judge(&m);
+            kernel_close(&m.inner);
+            if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", text, j.detail);
+        }
+}
+
 /* ---- tests ---- */
 
 TEST(the_canary_sings)
@@ -95,17 +111,7 @@ TEST(right_kernels_are_right_for_every_op_and_ragged_shapes)
                                         "65x66x67:batch=3:lda=80:ldb=90:ldc=100",
                                         "7x9x0:beta=1",
                                         "0x4x4"};
-    static const char *const ops[] = {"nn", "nt", "tn", "tt"};
-    for (size_t o = 0; o < 4; o++)
-        for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
-            char text[128];
-            snprintf(text, sizeof text, "%s:%s", ops[o], rests[r]);
-            prepare(text, false);
-            struct meddler m = open_meddler();
-            struct judgement j = judge(&m);
-            kernel_close(&m.inner);
-            if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", text, j.detail);
-        }
+    assert_right(rests, sizeof rests / sizeof *rests);
 }
 
 TEST(kernels_with_an_epilogue_are_right_for_every_op_and_ragged_shapes)
@@ -119,17 +125,7 @@ TEST(kernels_with_an_epilogue_are_right_for_every_op_and_ragged_shapes)
         "7x9x0:beta=1:epilogue=bias+relu",
         "300x200x100:epilogue=out",
         "0x4x4:epilogue=bias"};
-    static const char *const ops[] = {"nn", "nt", "tn", "tt"};
-    for (size_t o = 0; o < 4; o++)
-        for (size_t r = 0; r < sizeof rests / sizeof *rests; r++) {
-            char text[160];
-            snprintf(text, sizeof text, "%s:%s", ops[o], rests[r]);
-            prepare(text, false);
-            struct meddler m = open_meddler();
-            struct judgement j = judge(&m);
-            kernel_close(&m.inner);
-            if (!j.right || !j.exact || !(j.worst <= 1)) fail_msg("%s: %s", text, j.detail);
-        }
+    assert_right(rests, sizeof rests / sizeof *rests);
 }
 
 /* 4224 floats per k: 64 MiB of packed operands hold 3971 k. */

@@ -15,6 +15,7 @@
 #define LEGAL  256 /* configurations of the space that all runs search */
 #define SHAPE  "1024x1024x1024"
 #define SHAPE2 "512x512x512"
+#define SUITE  "--shape " SHAPE " --shape " SHAPE2 " --shape 768x768x768"
 
 #define JOB_TEST(name) cmocka_unit_test_setup_teardown(name, fresh_folder, clean_up)
 

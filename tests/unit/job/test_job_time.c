@@ -1,0 +1,191 @@
+/* The time of whole runs with fake children: budgets, slices, closing races. */
+#include "job_runs.h"
+
+#include "clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_END_S 4 /* of the process, on a busy machine */
+
+TEST(the_budget_is_kept_with_search_race_and_check_in_it)
+{
+    setenv("FAKE_TRIAL_MS", "40", 1); /* all of them would take 10 s */
+    setenv("FAKE_BLOCK_MS", "10", 1);
+    setenv("FAKE_COMPILE_MS", "20", 1);
+    setenv("FAKE_PREPARE_MS", "100", 1);
+    double from = now_s();
+    assert_int_equal(tune("--budget 4s --shape " SHAPE), 0);
+    double took = now_s() - from;
+    assert_true(took > 2.0 && took < 4.0 * 1.05 + START_END_S);
+    assert_true(winner_of(SHAPE).rounds >= 3);
+}
+
+TEST(a_budget_is_shared_by_the_problems_of_a_suite)
+{
+    setenv("FAKE_TRIAL_MS", "30", 1);
+    double from = now_s();
+    assert_int_equal(tune("--budget 4s --shape " SHAPE " --shape " SHAPE2), 0);
+    double took = now_s() - from;
+    assert_true(took < 4.0 * 1.05 + START_END_S);
+    int first = census(SHAPE, NULL)->total, second = census(SHAPE2, NULL)->total;
+    assert_true(first > 20 && second > 20);
+    assert_true(first < 3 * second && second < 3 * first);
+}
+
+TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on)
+{
+    setenv("FAKE_TRIAL_MS", "15", 1); /* all of them would take 4 s */
+    double from = now_s();
+    assert_int_equal(tune("--max-trials 150 " SUITE), 0);
+    assert_true(now_s() - from < 60);
+    const char *first = strstr(text_of("err"), "768x768x768: tuned"),
+               *again = strstr(text_of("err"), "the search goes on");
+    assert_true(first && again && first < again);
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) {
+        struct census *all = census(shapes[i], NULL);
+        assert_int_equal(all->total, 150);
+        assert_int_equal(all->twice, 0);
+        assert_true(winner_of(shapes[i]).base.time_us <= all->best_us * 1.006);
+    }
+    assert_true(count_log("verify") > 3);
+    assert_clean_db();
+}
+
+/* What has won elsewhere is tried first, and nothing is faster. */
+TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end)
+{
+    assert_int_equal(tune("--max-trials 4 --shape 1536x1536x1536"), 0);
+    assert_int_equal(count_log("verify"), 1);
+    setenv("FAKE_FAST", winner_of("1536x1536x1536").config_text, 1);
+    setenv("FAKE_TRIAL_MS", "8", 1); /* not all in a second */
+    assert_int_equal(tune(SUITE), 0);
+    assert_int_equal(times_said("nothing faster was found"), 3);
+    assert_int_equal(times_said("its fastest race once more"), 3);
+    assert_int_equal(count_log("verify"), 1 + 3 + 3);
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(census(shapes[i], NULL)->total, LEGAL);
+        assert_string_equal(winner_of(shapes[i]).config_text, getenv("FAKE_FAST"));
+        assert_true(winner_of(shapes[i]).rounds > 5); /* the most there are in the first second */
+    }
+    json_t *rows = json_loads(text_of("out"), 0, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = json_array_get(rows, i);
+        assert_int_equal(strncmp(json_string_value(json_object_get(row, "result")), "tuned", 5), 0);
+        assert_int_equal(json_integer_value(json_object_get(row, "trials")), LEGAL);
+    }
+    json_decref(rows);
+    assert_clean_db();
+}
+
+TEST(closing_races_come_within_the_budget)
+{
+    setenv("FAKE_TRIAL_MS", "45", 1); /* all of them would take 12 s a problem */
+    const double from = now_s();
+    assert_int_equal(tune("--budget 16s --shape " SHAPE " --shape " SHAPE2), 0);
+    assert_true(now_s() - from < 16 * 1.05 + START_END_S);
+    assert_int_equal(times_said("its fastest race once more"), 2);
+    assert_true(winner_of(SHAPE).rounds >= 5 && winner_of(SHAPE2).rounds >= 5);
+    assert_true(census(SHAPE, NULL)->total + census(SHAPE2, NULL)->total > 200);
+    assert_clean_db();
+}
+
+TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there)
+{
+    setenv("FAKE_BLOCK_MS", "30", 1);
+    pid_t pid = start("--max-trials 20 " SUITE);
+    wait_for_log("verify", 3);
+    const int blocks = count_log("block");
+    wait_for_log("block", blocks + 4);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    assert_said("its fastest race once more");
+    assert_null(strstr(text_of("out"), "best so far"));
+    assert_true(winner_of(SHAPE).base.time_us > 0 && winner_of(SHAPE).rounds <= 5);
+    assert_clean_db();
+}
+
+/* All are known from the first run: the slices of the second have nothing to try, and race. */
+TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race)
+{
+    assert_int_equal(tune(SUITE), 0);
+    const int64_t before = winner_of(SHAPE).decision_id;
+    assert_int_equal(tune("--again " SUITE), 0);
+    assert_int_equal(times_said("nothing faster was found"), 0);
+    assert_true(winner_of(SHAPE).decision_id > before);
+}
+
+/* Killed when all have their first winners: the same command goes on with the searches, another does not. */
+TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made)
+{
+    setenv("FAKE_TRIAL_MS", "15", 1);
+    pid_t pid = start(SUITE);
+    while (count_log("verify") < 3) usleep(5000);
+    usleep(300000);
+    kill(pid, SIGKILL);
+    wait_exit(pid);
+    assert_true(winner_of("768x768x768").base.time_us > 0);
+    int before = count_log("trial");
+    assert_int_equal(tune("--max-trials 30 " SUITE), 0);
+    assert_said("skipped");
+    assert_int_equal(count_log("trial"), before);
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("the search goes on");
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) { /* the trial that was killed is made again */
+        struct census *all = census(shapes[i], NULL);
+        assert_true(all->twice <= 1 && all->total - all->twice == LEGAL);
+    }
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("skipped");
+    assert_clean_db();
+}
+
+/* In the second run each slice of the third problem fails at once. */
+TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good)
+{
+    setenv("FAKE_TRIAL_MS", "8", 1);
+    pid_t pid = start_until(SUITE, "verify", 3);
+    usleep(300000);
+    kill(pid, SIGKILL);
+    wait_exit(pid);
+    const struct db_winner before = winner_of("768x768x768");
+    setenv("FAKE_NO_ROOM", "768x768x768", 1);
+    assert_int_equal(tune(SUITE), 0);
+    assert_said("told to have no room");
+    assert_null(strstr(text_of("err"), "no winner"));
+    assert_int_equal(times_said("its winner stays"), 2);
+    assert_int_equal(winner_of("768x768x768").decision_id, before.decision_id);
+    unsetenv("FAKE_NO_ROOM");
+    assert_int_equal(tune(SUITE), 0); /* that run has finished: nothing is left to go on with */
+    assert_null(strstr(text_of("err"), "the search goes on"));
+    assert_int_equal(winner_of("768x768x768").decision_id, before.decision_id);
+    assert_clean_db();
+}
+
+TEST(however_short_the_budget_one_candidate_is_tried)
+{
+    setenv("FAKE_PREPARE_MS", "300", 1);
+    assert_int_equal(tune("--budget 0.1s --shape " SHAPE), 0);
+    assert_true(census(SHAPE, NULL)->total >= 1);
+    assert_true(winner_of(SHAPE).base.time_us > 0);
+}
+
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
+    JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
+    JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
+    JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
+    JOB_TEST(closing_races_come_within_the_budget),
+    JOB_TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there),
+    JOB_TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race),
+    JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
+    JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
+    JOB_TEST(however_short_the_budget_one_candidate_is_tried),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
