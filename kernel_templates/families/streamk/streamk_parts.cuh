@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* streamk_parts.cuh — the sum of a tile whose k several blocks share: added by the last of them to arrive, as
+ * part of the first k + part of the next k + ...
+ *
+ * All blocks start their shares of the line at the same time, and a share ends with the beginning of a tile:
+ * the block that begins a tile arrives last as a rule, when the others have stored their parts. It then adds
+ * these to the sums in its registers, and its own part is never stored. Whether it is the last it knows from
+ * the tile's counter. So it counts in twice: before it stores its part, and, if others are still to come,
+ * once more after. The others count in once.
+ *
+ *     count of a tile of 2 parts      the block that goes on   the block that begins
+ *     as a rule                       stores, 0 -> 1           1 -> 2 = all parts: adds
+ *     the other way round             stores, 2 -> 3: adds     0 -> 1, stores, 1 -> 2
+ */
+#ifndef GT_STREAMK_PARTS_CUH
+#define GT_STREAMK_PARTS_CUH
+
+#include "gemm_args.h"
+#include "gt_arrive.cuh"
+#include "gt_memory.cuh"
+#include "gt_reduce.cuh"
+#include "streamk_line.h"
+
+using part = tile_part<TM, TN, THREADS, MIN_BLOCKS>;
+
+/* sum = a part. The registers of the sums are free: all loads are in flight at once. */
+static __device__ __forceinline__ void load_part(const float *from, float (&sum)[TM][TN])
+{
+    from += threadIdx.x * part::V;
+#pragma unroll
+    for (int i = 0; i < part::COUNT; i += part::V) {
+        float x[part::V];
+        load_own<part::V>(x, from + i * THREADS);
+#pragma unroll
+        for (int e = 0; e < part::V; e++) sum[(i + e) / TN][(i + e) % TN] = x[e];
+    }
+}
+
+/* sum += `count` parts, in ascending order. */
+static __device__ __forceinline__ void add_parts(const float *from, int count, float (&sum)[TM][TN])
+{
+    from += threadIdx.x * part::V;
+#pragma unroll 1
+    for (; count > 0; count--) {
+#pragma unroll
+        for (int first = 0; first < part::COUNT; first += part::GROUP_COUNT) {
+            float x[part::GROUP_COUNT];
+#pragma unroll
+            for (int i = 0; i < part::GROUP_COUNT; i += part::V)
+                if (first + i < part::COUNT) load_own<part::V>(x + i, from + (first + i) * THREADS);
+#pragma unroll
+            for (int i = 0; i < part::GROUP_COUNT; i++)
+                if (first + i < part::COUNT) sum[(first + i) / TN][(first + i) % TN] += x[i];
+        }
+        from += part::FLOATS;
+    }
+}
+
+/* Takes the block's sums of a piece of a tile. Returns true for the block that has those of all of k then. */
+static __device__ __forceinline__ bool join_parts(const struct gemm_args &args, const struct line &line,
+                                                  const struct piece &piece, int block, float (&sum)[TM][TN])
+{
+    const int begins = block_of_unit(line, piece.tile * line.depth);
+    const int others = block_of_unit(line, piece.tile * line.depth + line.depth - 1) - begins;
+    unsigned *const counter = reinterpret_cast<unsigned *>(args.workspace) + piece.tile;
+    float *const parts = args.workspace + args.counters;
+    const float *const first = parts + (long long)slot_of(line, begins, true) * part::FLOATS;
+    const float *const rest = parts + (long long)slot_of(line, begins + 1, false) * part::FLOATS;
+
+    if (block == begins && last_to_arrive(counter, others + 1, gt_shared_memory())) {
+        add_parts(rest, others, sum);
+        return true;
+    }
+    /* A factor of 1 that is hidden from the compiler: tile_part::store says what it is for. */
+    const float one = args.k < 0 ? 0.0f : 1.0f;
+    part::store(parts + (long long)slot_of(line, block, block == begins) * part::FLOATS, sum, one);
+    if (!last_to_arrive(counter, others + 2, gt_shared_memory())) return false;
+    load_part(first, sum);
+    add_parts(rest, others, sum);
+    return true;
+}
+
+#endif
