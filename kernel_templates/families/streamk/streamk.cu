@@ -49,6 +49,7 @@ static __device__ __forceinline__ struct source source_of_b(const struct gemm_ar
 }
 
 #include "gt_pipeline.cuh"
+#include "streamk_notes.cuh"
 #include "streamk_parts.cuh"
 
 /* Of the grid. */
@@ -73,14 +74,6 @@ static __device__ __forceinline__ struct line line_of(const struct gemm_args &ar
                    nothing_to_multiply(args) ? 1 : (args.k - 1) / BK + 1, args.splits);
 }
 
-/* The first tile of k is the short one. */
-static __device__ __forceinline__ struct k_range k_range_of(const struct piece &piece, int k, int depth)
-{
-    const int first = k - (depth - 1) * BK;
-    if (piece.begin == 0) return {0, piece.count, first};
-    return {first + (piece.begin - 1) * BK, piece.count, BK};
-}
-
 /* The arguments of one batch item, wherever the block is in the grid. */
 static __device__ __forceinline__ struct gemm_args args_of_item(struct gemm_args args, int item)
 {
@@ -95,26 +88,40 @@ static __device__ __forceinline__ struct gemm_args args_of_item(struct gemm_args
     return args;
 }
 
-/* A tile of the batch: its item, and its place in C. */
-struct tile_place {
-    int item;
-    struct tile_origin origin;
-};
-
-static __device__ __forceinline__ struct tile_place place_of_tile(const struct gemm_args &args, int tile)
+/* Multiplies a piece of a tile, and notes what is wanted of it afterwards. */
+static __device__ __forceinline__ void multiply_piece(const struct gemm_args &args, const struct piece &piece,
+                                                      int depth, float (&sum)[TM][TN])
 {
-    const int tiles = tiles_of_item(args), item = tile / tiles;
-    return {item, tile_of_block<BM, BN>(tile - item * tiles, args.m, args.n, args.group)};
+    const int tiles = tiles_of_item(args), item = gridDim.z == 1 ? 0 : piece.tile / tiles;
+    const struct tile_origin origin =
+        tile_of_block<BM, BN>(piece.tile - item * tiles, args.m, args.n, args.group);
+    note(NOTE_TILE, piece.tile);
+    note(NOTE_COUNT, piece.count);
+    note(NOTE_NEXT, piece.next);
+    note(NOTE_ITEM, item);
+    note(NOTE_M, origin.m);
+    note(NOTE_N, origin.n);
+    if (nothing_to_multiply(args)) {
+        clear(args, sum);
+        __syncthreads();
+        return;
+    }
+    /* The first tile of k is the short one. */
+    const int first = args.k - (depth - 1) * BK;
+    struct k_range range = {0, piece.count, first};
+    if (piece.begin > 0) range = {first + (piece.begin - 1) * BK, piece.count, BK};
+    multiply(args_of_item(args, item), origin, range, sum);
+    wait_for_copies();
 }
 
-static __device__ __forceinline__ void store(const struct gemm_args &args, const struct tile_place &tile,
-                                             const float (&sum)[TM][TN])
+/* Stores the noted tile. */
+static __device__ __forceinline__ void store(const struct gemm_args &args, const float (&sum)[TM][TN])
 {
-    const struct gemm_args item = args_of_item(args, tile.item);
+    const struct gemm_args item = args_of_item(args, noted(NOTE_ITEM));
     const float alpha = args.k == 0 ? 0.0f : scalar_of(args.alpha_device, args.alpha);
     const blending blend = blend_of(item);
     const struct thread_place place = place_of(thread_index());
-    const int row = tile.origin.m + place.row, column = tile.origin.n + place.column;
+    const int row = noted(NOTE_M) + place.row, column = noted(NOTE_N) + place.column;
     if (blend == 0.0f)
         store_tile<TM, TN, CHUNK_M, CHUNK_N, LANES_M, LANES_N, VC, false>(item.c, args.ldc, args.m, args.n,
                                                                           row, column, sum, alpha, blend);
@@ -123,33 +130,24 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
                                                                          row, column, sum, alpha, blend);
 }
 
-static __device__ __forceinline__ void multiply_piece(const struct gemm_args &args, int at,
-                                                      float (&sum)[TM][TN])
-{
-    const struct line line = line_of(args);
-    const struct piece piece = piece_at(line, this_block(), at);
-    const struct tile_place tile = place_of_tile(args, piece.tile);
-    multiply(args_of_item(args, tile.item), tile.origin, k_range_of(piece, args.k, line.depth), sum);
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
 {
     if (this_block() >= args.splits) return;
-    int at = start_of(line_of(args), this_block());
+    const struct line whole = line_of(args);
+    int at = first_unit(whole, this_block());
+    note_line(whole, first_unit(whole, this_block() + 1));
+    __syncthreads();
 #pragma unroll 1
-    while (at < end_of(line_of(args))) {
+    for (;;) {
         float sum[TM][TN];
-        if (nothing_to_multiply(args)) clear(args, sum);
-        else multiply_piece(args, at, sum);
-
-        /* Recomputing this costs some divisions; keeping it would cost registers in the main loop. */
-        const struct line line = line_of(args);
-        const struct piece piece = piece_at(line, this_block(), at);
-        wait_for_copies();
-        if (piece.count == line.depth || join_parts(args, line, piece, this_block(), sum))
-            store(args, place_of_tile(args, piece.tile), sum);
+        {
+            const struct line line = noted_line(args.splits);
+            if (at == end_of(line)) return;
+            multiply_piece(args, piece_at(line, noted(NOTE_SHARE_END), this_block(), at), line.depth, sum);
+        }
+        if (noted(NOTE_COUNT) == noted(NOTE_DEPTH) || join_parts(args, this_block(), sum)) store(args, sum);
+        at = noted(NOTE_NEXT);
         __syncthreads();
         if (!nothing_to_multiply(args)) end_barriers(gt_shared_memory(), thread_index());
-        at = piece.next;
     }
 }

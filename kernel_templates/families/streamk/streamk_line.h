@@ -44,7 +44,7 @@ static GT_DEVICE struct line line_of(int tiles, int depth, int blocks)
     return line;
 }
 
-/* The first unit of a block's share. The first blocks have one more than the others. */
+/* The first unit of a block's share. The first blocks have one more than the others, which may have none. */
 static GT_DEVICE int first_unit(struct line line, int block)
 {
     const int each = line.units / line.blocks, more = line.units % line.blocks;
@@ -58,13 +58,7 @@ static GT_DEVICE int block_of_unit(struct line line, int unit)
     return unit < larger ? unit / (each + 1) : more + (unit - larger) / each;
 }
 
-/* Where a block starts, and where it has computed everything. */
-static GT_DEVICE int start_of(struct line line, int block)
-{
-    const int first = first_unit(line, block);
-    return first < first_unit(line, block + 1) ? first : line.units;
-}
-
+/* Where a block has computed everything; it starts at its first unit. */
 static GT_DEVICE int end_of(struct line line)
 {
     return line.units + line.waves;
@@ -76,7 +70,8 @@ struct piece {
     int next; /* where the block is after it */
 };
 
-static GT_DEVICE struct piece piece_at(struct line line, int block, int at)
+/* share_end: first_unit of the next block. */
+static GT_DEVICE struct piece piece_at(struct line line, int share_end, int block, int at)
 {
     struct piece piece;
     if (at >= line.units) {
@@ -86,25 +81,24 @@ static GT_DEVICE struct piece piece_at(struct line line, int block, int at)
         piece.next = at + 1;
         return piece;
     }
-    const int end = first_unit(line, block + 1);
     piece.tile = at / line.depth;
     piece.begin = at - piece.tile * line.depth;
-    piece.count = line.depth - piece.begin < end - at ? line.depth - piece.begin : end - at;
-    piece.next = at + piece.count < end ? at + piece.count : line.units;
+    piece.count = line.depth - piece.begin < share_end - at ? line.depth - piece.begin : share_end - at;
+    piece.next = at + piece.count < share_end ? at + piece.count : line.units;
     return piece;
 }
 
 /* The parts of tiles in the workspace, after the counters: one for each block that goes on with a tile that
- * another block began, then one for each block that begins one that others go on with. A block has one of
- * each at most. */
+ * another block began (not the first block), then one for each block that begins a tile that others go on
+ * with (not the last). A block has one of each at most. */
 static GT_DEVICE int slots_of(int blocks)
 {
-    return 2 * blocks;
+    return 2 * (blocks - 1);
 }
 
 static GT_DEVICE int slot_of(struct line line, int block, int begins)
 {
-    return begins ? line.blocks + block : block;
+    return begins ? line.blocks - 1 + block : block - 1;
 }
 
 #undef GT_DEVICE

@@ -20,6 +20,7 @@
 #include "gt_memory.cuh"
 #include "gt_reduce.cuh"
 #include "streamk_line.h"
+#include "streamk_notes.cuh"
 
 using part = tile_part<TM, TN, THREADS, MIN_BLOCKS>;
 
@@ -56,13 +57,15 @@ static __device__ __forceinline__ void add_parts(const float *from, int count, f
     }
 }
 
-/* Takes the block's sums of a piece of a tile. Returns true for the block that has those of all of k then. */
-static __device__ __forceinline__ bool join_parts(const struct gemm_args &args, const struct line &line,
-                                                  const struct piece &piece, int block, float (&sum)[TM][TN])
+/* Takes the block's sums of the noted piece, which is part of a tile. Returns true for the block that then
+ * has those of all of k. */
+static __device__ __forceinline__ bool join_parts(const struct gemm_args &args, int block,
+                                                  float (&sum)[TM][TN])
 {
-    const int begins = block_of_unit(line, piece.tile * line.depth);
-    const int others = block_of_unit(line, piece.tile * line.depth + line.depth - 1) - begins;
-    unsigned *const counter = reinterpret_cast<unsigned *>(args.workspace) + piece.tile;
+    const struct line line = noted_line(args.splits);
+    const int tile = noted(NOTE_TILE), begins = block_of_unit(line, tile * line.depth);
+    const int others = block_of_unit(line, tile * line.depth + line.depth - 1) - begins;
+    unsigned *const counter = reinterpret_cast<unsigned *>(args.workspace) + tile;
     float *const parts = args.workspace + args.counters;
     const float *const first = parts + (long long)slot_of(line, begins, true) * part::FLOATS;
     const float *const rest = parts + (long long)slot_of(line, begins + 1, false) * part::FLOATS;

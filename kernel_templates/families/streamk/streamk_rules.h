@@ -12,7 +12,8 @@
 
 #define THREADS    (32 * WARPS)
 #define TEAM_K     BK /* one team of warps multiplies a tile */
-#define SMEM_BYTES (STAGES * STAGE_BYTES)
+#define NOTES      12 /* numbers in shared memory after the stages */
+#define SMEM_BYTES (STAGES * STAGE_BYTES + 4 * NOTES)
 
 /* Whether an operand is contiguous along m or n, as it is in shared memory. */
 #define ALONG_M (TRANS_A)
