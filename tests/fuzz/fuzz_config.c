@@ -14,6 +14,7 @@
 const char *const fuzz_words[] = {"simt",          "skinny",
                                   "resident",      "tall",
                                   "ladder_naive",  "ladder_warptiled",
+                                  "streamk",       " SMS=",
                                   " BM=",          " BN=",
                                   " BK=",          " WM=",
                                   " WN=",          " TM=",

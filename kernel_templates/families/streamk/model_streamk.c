@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define PIECE_US         1.0  /* of a block, from the last product of a tile to the first of the next */
-#define ARRIVE_US        1.0  /* parts to L2, a count, the first parts back */
+#define PIECE_US         3.0
+#define ARRIVE_US        2.0
 #define L2_BYTES_A_CLOCK 28.0 /* an SM (model_tiled.c) */
 #define EMPTY_BLOCK_US   0.01 /* that returns at once */
 
