@@ -1,7 +1,8 @@
 /* model_streamk.c — a streamk kernel as the model of tiled kernels sees it: one wave of blocks, each of which
  * multiplies one long tile; and what the parts of shared tiles take.
  *
- * The constants were fitted to 7 kernels of 24 problems measured on an H200.
+ * The constants were fitted to 332 measurements of 32 problems on an H200, in a form of the kernel that
+ * stored and read all parts: 5 % deviation, and 2 % less than measured in the mean, above 60 us.
  */
 #include "streamk_host.h"
 
