@@ -66,7 +66,7 @@ const struct mutant mutants_streamk[] = {
     {"the last block's own part added twice",
      FEW,
      "nn",
-     {"streamk_parts.cuh", "    load_part(first, sum);\n", ""}},
+     {"streamk_parts.cuh", "        forget(args, sum);\n", ""}},
     {"a part too few",
      MANY,
      "nn",
@@ -78,11 +78,15 @@ const struct mutant mutants_streamk[] = {
     {"parts added in another order by the block that begins",
      MANY,
      "nn",
-     {"streamk_parts.cuh", "        add_parts(rest, others, sum);\n        return true;",
-      "        float x[TM][TN];\n        load_part(rest, x);\n        add_parts(rest + part::FLOATS, others "
-      "- 1, x);\n"
-      "        for (int i = 0; i < TM * TN; i++) sum[i / TN][i % TN] += x[i / TN][i % TN];\n"
-      "        return true;"}},
+     {"streamk_parts.cuh", "    for (; left > 0; left--) {",
+      "    for (; left == others && left > 1; left -= 2) {\n"
+      "        add_part(rest + part::FLOATS, sum);\n        add_part(rest, sum);\n"
+      "        next += 2 * part::FLOATS;\n    }\n"
+      "    for (; left > 0; left--) {"}},
+    {"the first of the other parts forgotten",
+     FEW,
+     "nn",
+     {"streamk_parts.cuh", "left > others ? rest : next + part::FLOATS", "next + part::FLOATS"}},
     {"one counter for all tiles",
      FEW,
      "nn",

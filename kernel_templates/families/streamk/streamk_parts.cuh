@@ -24,37 +24,30 @@
 
 using part = tile_part<TM, TN, THREADS, MIN_BLOCKS>;
 
-/* sum = a part. The registers of the sums are free: all loads are in flight at once. */
-static __device__ __forceinline__ void load_part(const float *from, float (&sum)[TM][TN])
+/* sum += a part: as many values at a time as the registers hold besides the sums. */
+static __device__ __forceinline__ void add_part(const float *from, float (&sum)[TM][TN])
 {
     from += threadIdx.x * part::V;
 #pragma unroll
-    for (int i = 0; i < part::COUNT; i += part::V) {
-        float x[part::V];
-        load_own<part::V>(x, from + i * THREADS);
+    for (int first = 0; first < part::COUNT; first += part::GROUP_COUNT) {
+        float x[part::GROUP_COUNT];
 #pragma unroll
-        for (int e = 0; e < part::V; e++) sum[(i + e) / TN][(i + e) % TN] = x[e];
+        for (int i = 0; i < part::GROUP_COUNT; i += part::V)
+            if (first + i < part::COUNT) load_own<part::V>(x + i, from + (first + i) * THREADS);
+#pragma unroll
+        for (int i = 0; i < part::GROUP_COUNT; i++)
+            if (first + i < part::COUNT) sum[(first + i) / TN][(first + i) % TN] += x[i];
     }
 }
 
-/* sum += `count` parts, in ascending order. */
-static __device__ __forceinline__ void add_parts(const float *from, int count, float (&sum)[TM][TN])
+/* sum = -0, to which any number adds as itself; hidden from the compiler, as 0 is in clear(). */
+static __device__ __forceinline__ void forget(const struct gemm_args &args, float (&sum)[TM][TN])
 {
-    from += threadIdx.x * part::V;
-#pragma unroll 1
-    for (; count > 0; count--) {
+    const float nothing = args.k < 0 ? 1.0f : -0.0f;
 #pragma unroll
-        for (int first = 0; first < part::COUNT; first += part::GROUP_COUNT) {
-            float x[part::GROUP_COUNT];
+    for (int i = 0; i < TM; i++)
 #pragma unroll
-            for (int i = 0; i < part::GROUP_COUNT; i += part::V)
-                if (first + i < part::COUNT) load_own<part::V>(x + i, from + (first + i) * THREADS);
-#pragma unroll
-            for (int i = 0; i < part::GROUP_COUNT; i++)
-                if (first + i < part::COUNT) sum[(first + i) / TN][(first + i) % TN] += x[i];
-        }
-        from += part::FLOATS;
-    }
+        for (int j = 0; j < TN; j++) sum[i][j] = nothing;
 }
 
 /* Takes the block's sums of the noted piece, which is part of a tile. Returns true for the block that then
@@ -67,19 +60,22 @@ static __device__ __forceinline__ bool join_parts(const struct gemm_args &args, 
     const int others = block_of_unit(line, tile * line.depth + line.depth - 1) - begins;
     unsigned *const counter = reinterpret_cast<unsigned *>(args.workspace) + tile;
     float *const parts = args.workspace + args.counters;
-    const float *const first = parts + (long long)slot_of(line, begins, true) * part::FLOATS;
     const float *const rest = parts + (long long)slot_of(line, begins + 1, false) * part::FLOATS;
-
-    if (block == begins && last_to_arrive(counter, others + 1, gt_shared_memory())) {
-        add_parts(rest, others, sum);
-        return true;
+    const float *next = rest;
+    int left = others; /* to add */
+    if (block != begins || !last_to_arrive(counter, others + 1, gt_shared_memory())) {
+        const float one = args.k < 0 ? 0.0f : 1.0f; /* hidden; tile_part::store says what it is for */
+        part::store(parts + (long long)slot_of(line, block, block == begins) * part::FLOATS, sum, one);
+        if (!last_to_arrive(counter, others + 2, gt_shared_memory())) return false;
+        forget(args, sum);
+        next = parts + (long long)slot_of(line, begins, true) * part::FLOATS;
+        left = others + 1;
     }
-    /* A factor of 1 that is hidden from the compiler: tile_part::store says what it is for. */
-    const float one = args.k < 0 ? 0.0f : 1.0f;
-    part::store(parts + (long long)slot_of(line, block, block == begins) * part::FLOATS, sum, one);
-    if (!last_to_arrive(counter, others + 2, gt_shared_memory())) return false;
-    load_part(first, sum);
-    add_parts(rest, others, sum);
+#pragma unroll 1
+    for (; left > 0; left--) {
+        add_part(next, sum);
+        next = left > others ? rest : next + part::FLOATS;
+    }
     return true;
 }
 
