@@ -38,8 +38,8 @@ struct job {
     bool pinned; /* the field is what a person wants */
     struct transferred transferred;
     struct search *search;
-    struct ahead *ahead;                            /* in the order asked for */
-    size_t ahead_count, ahead_limit, ahead_waiting; /* limits: while searching; before the GPU is ready */
+    struct ahead *ahead; /* in the order asked for */
+    size_t ahead_count, ahead_limit;
     bool search_over;
     enum job_phase phase;
 
