@@ -12,7 +12,8 @@
  * many candidates there are. Nor does it grow with the trials: the surrogate keeps some hundreds, the best
  * and an even choice of the others.
  *
- * Times are rounded to what a measurement is worth, so that decisions do not depend on less.
+ * Times are rounded to what a measurement is worth, and those of slower candidates more, so that decisions
+ * seldom depend on noise.
  *
  * Where no surrogate can be made, local search (search_ils.c) goes on. Constants were decided by replaying
  * recorded spaces (docs/results/search-replay.md). After Jones, Schonlau & Welch, "Efficient global
@@ -47,6 +48,8 @@ enum {
 };
 
 static const double grain = 0.002;     /* of log time: what a measurement is worth */
+static const double step_least = 0.02; /* of log time over the best: below about half of it it counts as 0 */
+static const double step_growth = 0.4;
 static const double slow = 0.35;       /* log of the factor beyond the best from which on times count alike */
 static const double unusable = 0.7;    /* what a failure counts as: worse than slow */
 static const double assumed_slope = 1; /* of log time over the logarithm of what the model predicts */
@@ -274,13 +277,20 @@ static bool take_in(struct gp *g)
     return good;
 }
 
+/* In steps that grow with it, for the slower a candidate is, the less it matters by how much: so noise
+ * seldom changes what the surrogate is told. */
+static double in_steps(double excess)
+{
+    return step_least * expm1(rint(log1p(excess / step_least) / step_growth) * step_growth);
+}
+
 /* What the surrogate is told: the logarithm of how many times slower than the best, but at most `slow`. */
 static void take_values(struct gp *g)
 {
     const double best = g->trial[g->best[0]].log_us;
     for (size_t r = 0; r < surrogate_rows(g->surrogate); r++) {
         const double log_us = g->trial[g->row[r]].log_us;
-        g->value[r] = isnan(log_us) ? log_us : isinf(log_us) ? unusable : fmin(log_us - best, slow);
+        g->value[r] = isnan(log_us) ? log_us : isinf(log_us) ? unusable : fmin(in_steps(log_us - best), slow);
     }
 }
 
