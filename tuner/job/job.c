@@ -66,6 +66,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     job->result.raw = job->field.raw_count;
     job->result.tried = job->result.recalled.usable + job->result.recalled.failed;
     if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
+    race_recount(job, job->best_us);
     *out = job;
     return OK;
 }
