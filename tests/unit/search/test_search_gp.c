@@ -104,7 +104,7 @@ static double smooth(const struct config *c)
 
 TEST(little_noise_often_changes_nothing_that_is_proposed)
 {
-    enum { SEEDS = 40, TRIALS = 60 };
+    enum { SEEDS = 20, TRIALS = 50 };
     size_t count, same = 0;
     struct config *c = make_cube(5, &count);
     off_by = 0.0002;
