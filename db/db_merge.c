@@ -23,6 +23,16 @@ static int power_of_two(double x)
     return power;
 }
 
+/* For a problem that this version cannot read no configuration is usable, and neither is cuBLAS: the rest of
+ * the evidence decides. */
+static void read_config_text(struct reader *r, struct evidence *e)
+{
+    if (read_is_null(r)) return;
+    read_long(r, "kernel_hash", INT64_MIN, INT64_MAX);
+    read_long(r, "schema_hash", INT64_MIN, INT64_MAX);
+    read_text(r, "configuration", e->text, sizeof e->text);
+}
+
 static enum status read_evidence(struct db *db, int64_t decision, struct evidence *e)
 {
     struct binder b =
@@ -55,9 +65,11 @@ static enum status read_evidence(struct db *db, int64_t decision, struct evidenc
         memcpy(e->hash, sqlite3_column_blob(b.stmt, r.next), sizeof e->hash);
     r.next++;
     read_text(&r, "problem", text, sizeof text);
-    if (problem_parse(text, &problem) && !r.bad) r.bad = "problem";
+    const bool later = !r.bad && db_is_of_later_version(db, text);
+    if (!later && problem_parse(text, &problem) && !r.bad) r.bad = "problem";
     const int arch = read_int(&r, "arch", 10, 9999);
-    e->usable = read_is_null(&r) || db_read_config(db, &r, &problem, arch, e->text, &config);
+    if (later) read_config_text(&r, e);
+    else e->usable = read_is_null(&r) || db_read_config(db, &r, &problem, arch, e->text, &config);
     db_done(&b);
     return r.bad ? db_broken(db, r.bad, decision) : OK;
 }
