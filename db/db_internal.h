@@ -16,6 +16,7 @@
  * db_notes.c   sentences about searches
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
+ * db_challenge.c which of two winners is better
  * db_merge.c   rows from another database
  * db_runtime.c winners for programs that run them
  * db_check.c   the full check
@@ -353,11 +354,13 @@ enum status db_pin_decision(struct db *db, int64_t decision);
 /* Updates the winners of all keys that have preferences. Inside a transaction. */
 enum status db_settle_all(struct db *db);
 
-/* --- db_merge.c --- */
+/* --- db_challenge.c --- */
 
 /* Makes a decision the winner unless the present one is better (db_exchange.h defines the order). Inside a
  * transaction. */
 enum status db_challenge(struct db *db, int64_t decision, bool *won);
+
+/* --- db_merge.c --- */
 
 /* Ids for trials without an attempt, which no attempt may get: the first free id; once those up to the last
  * one are used, attempts continue after them. Inside a transaction. */
