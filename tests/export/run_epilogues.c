@@ -91,6 +91,7 @@ static void run(const struct gt_winner_gpu *gpu, const struct gt_winner_epilogue
     struct gt_winner_plan plan;
     const float scalars[][2] = {{1, 0}, {-1.5f, 0.5f}};
     if (w->kernel == -1 || !gt_winner_plan_make(gpu, w, &s, &plan)) return;
+    if ((double)s.m * (double)s.n * (double)s.k * (double)s.batch > 3e10) return;
     struct operands o = operands_of(&s, e);
     const struct gt_winner_extra extra = {e->bias ? o.dbias : 0, e->bias ? o.width : 0,
                                           e->out_of_place ? o.dc : 0};
