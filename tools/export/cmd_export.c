@@ -37,7 +37,7 @@ static const char text[] =
     "The comment at its top says how to call them; FILE names the table: h200.h contains gt_h200_winners. A "
     "shape that was tuned with several leading dimensions, scalars or cache policies is exported once; "
     "measured is preferred to predicted, and cold to hot. Winners whose kernel has changed since, and "
-    "winners with an epilogue, are left out.\n"
+    "winners with an epilogue or with pointers, are left out.\n"
     "\n"
     "--with-kernels adds each kernel once: machine code for the GPU's architecture, and a launcher that "
     "needs only the driver API (cuda.h, libcuda). --ptx adds the PTX of each kernel, which the driver "
