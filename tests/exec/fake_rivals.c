@@ -162,6 +162,19 @@ int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, in
                                       stride_b, beta, c, 0, ldc, stride_c, batch, COMPUTE_32F, -1);
 }
 
+int cublasSgemmBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                       const float *const *a, int lda, const float *const *b, int ldb, const float *beta,
+                       float *const *c, int ldc, int batch)
+{
+    if (!handle->stream || !handle->workspace || batch > 65535) return INVALID_VALUE;
+    fake_rivals.products++;
+    fake_rivals.pointer_products++;
+    const struct product p = {op_a, op_b, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, 0, NULL, 0};
+    for (int item = 0; item < batch; item++) run(&p, alpha, a[item], b[item], beta, c[item], c[item], 0);
+    fake_rivals.spend(fake_rivals.answer[0].us);
+    return SUCCESS;
+}
+
 int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
                  void *c, int type_c, int ldc, int compute, int algorithm)
