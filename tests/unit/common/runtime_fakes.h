@@ -44,7 +44,7 @@ static struct {
     struct fake_launch *launches;
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
     int *records, *waits, *overlaps, *dirty_counters, *stale_launches, *forbidden, *busy, *modules;
-    int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute;
+    int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute, *blas_pointer_calls;
     long long *bytes, *bytes_most;
     void (*join)(void *captured, void *other);
     void (*reset)(void *context);
@@ -102,7 +102,8 @@ static inline int fakes_setup(void **state)
                   {"fake_fail_at", &fake.fail_at},
                   {"fake_torn", &fake.torn},
                   {"fake_lt_calls", &fake.lt_calls},
-                  {"fake_lt_compute", &fake.lt_compute}};
+                  {"fake_lt_compute", &fake.lt_compute},
+                  {"fake_blas_pointer_calls", &fake.blas_pointer_calls}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;
