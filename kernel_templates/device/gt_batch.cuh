@@ -16,4 +16,11 @@
 #define ITEM_OF_BATCH(args, operand) ((args).operand + blockIdx.z * (args).stride_##operand)
 #endif
 
+/* Of an operand that is not read unless `used`: there may then be no array. */
+#if POINTERS
+#define USED_ITEM_OF_BATCH(used, args, operand) ((used) ? ITEM_OF_BATCH(args, operand) : (args).operand)
+#else
+#define USED_ITEM_OF_BATCH(used, args, operand) ITEM_OF_BATCH(args, operand)
+#endif
+
 #endif

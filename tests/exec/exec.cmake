@@ -79,6 +79,8 @@ gt_exec_test(exec_long_batch_epilogue exec_kernel --config
 foreach(part RANGE 1)
   gt_exec_test(exec_pointers_simt_${part} exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list turns ${part}/2)
 endforeach()
+gt_exec_test(exec_pointers_skinny exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list turns)
+gt_exec_test(exec_pointers_mma exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list turns)
 gt_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:pointers:beta=1)

@@ -125,13 +125,18 @@ static int epilogue_of_turn(int turn)
     return known[turn % count];
 }
 
-/* Without vectors, except of packed operands. */
-static void use_elements(struct config *config)
+/* Without vectors, except of packed operands. False: that is not legal. */
+static bool use_elements(struct config *config)
 {
-    const int packed = config_get(config, "PACK");
-    config_set(config, "VC", 1);
-    if (!(packed & 1)) config_set(config, "VA", 1);
-    if (!(packed & 2)) config_set(config, "VB", 1);
+    const struct template *t = config->template;
+    const int packed = template_param(t, "PACK") < 0 ? 0 : config_get(config, "PACK");
+    for (int i = 0; i < t->param_count; i++) {
+        const char *const name = t->params[i].name;
+        const bool of_copy =
+            ((packed & 1) && strcmp(name, "VA") == 0) || ((packed & 2) && strcmp(name, "VB") == 0);
+        if (t->params[i].role == ROLE_VECTOR && !of_copy) config->value[i] = t->params[i].least;
+    }
+    return !t->check(config, NULL, exec_gpu());
 }
 
 static void run_line(const char *line, struct variants *variants, struct tally *tally)
@@ -144,7 +149,7 @@ static void run_line(const char *line, struct variants *variants, struct tally *
         tally->failures++;
         return;
     }
-    if (variants->pointers) use_elements(&config);
+    if (variants->pointers && !use_elements(&config)) return;
     for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
         const int op = turns ? (variants->turn + i) % 4 : i;
         struct problem like = problem_make(1, 1, 1);

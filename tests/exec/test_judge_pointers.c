@@ -12,6 +12,11 @@
     "simt BM=8 BN=4 BK=4 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=3 VA=4 VB=4 VC=1 UNROLL=2 STORE_AT=1 "   \
     "MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 
+#define MMA "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
+#define SKINNY                                                                                               \
+    "skinny SIDE=0 ROWS=3 TX=1 VX=1 VS=1 VC=1 LANES_X=32 WARPS_X=1 WARPS_K=1 DEPTH=1 STEPS=4 LOADER=1 "      \
+    "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1"
+
 TEST(right_kernels_that_take_pointers_are_measured_and_verified)
 {
     static const struct {
@@ -19,7 +24,9 @@ TEST(right_kernels_that_take_pointers_are_measured_and_verified)
     } cases[] = {{SIMT "1", "sgemm:nn:16x12x10:batch=5:pointers"},
                  {SIMT "2", "sgemm:nt:9x13x40:batch=2:pointers:beta=1"},
                  {PACKED, "sgemm:tn:17x11x21:batch=7:ldc=13:pointers:beta=2"},
-                 {SIMT "1", "sgemm:tt:5x3x4:pointers"}};
+                 {SIMT "1", "sgemm:tt:5x3x4:pointers"},
+                 {SKINNY, "sgemm:nn:3x70x20:batch=3:pointers:beta=2"},
+                 {MMA, "tf32gemm:nt:48x40x64:batch=2:pointers"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         judged_prepare(cases[i].config, cases[i].problem, NULL, 0);
         const struct outcome o = judged_trial(cases[i].problem);

@@ -119,10 +119,11 @@ TEST(for_pointers_the_anchor_is_given_the_arrays)
 {
     static const char *const texts[] = {
         "sgemm:nn:16x24x32:batch=3:pointers", "sgemm:nt:17x9x5:batch=5:pointers:beta=2",
-        "sgemm:tn:7x5x6:lda=12:ldc=8:batch=2:pointers:alpha=2", "sgemm:tt:7x5x6:pointers"};
+        "sgemm:tn:7x5x6:lda=12:ldc=8:batch=2:pointers:alpha=2", "sgemm:tt:7x5x6:pointers",
+        "tf32gemm:nt:7x5x6:batch=4:pointers:beta=1"};
     const int before = fake->pointer_products;
     assert_asked_for_the_problem("cublas", 0, ALL(texts));
-    assert_true(fake->pointer_products >= before + 4);
+    assert_true(fake->pointer_products >= before + 5);
 }
 
 TEST(the_anchor_with_an_epilogue_is_what_cublaslt_proposes_first)
@@ -217,7 +218,7 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         {"autotune", GEMM_SGEMM, "bias", NULL},
         {"bf16x9", GEMM_SGEMM_ACCURATE, "relu", NULL},
         {"cublas", GEMM_SGEMM, "pointers", "cublasSgemmBatched"},
-        {"cublas", GEMM_TF32, "pointers", "cublasSgemmBatched"}, /* stricter than asked */
+        {"cublas", GEMM_TF32, "pointers", "cublasGemmBatchedEx TF32"},
         {"lt", GEMM_SGEMM, "pointers", NULL},
         {"autotune", GEMM_SGEMM, "pointers", NULL},
     };

@@ -10,6 +10,10 @@
 #define SPLIT                                                                                                \
     "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=9"
+#define SKINNY                                                                                               \
+    "skinny SIDE=1 ROWS=6 TX=2 VX=1 VS=1 VC=1 LANES_X=8 WARPS_X=2 WARPS_K=1 DEPTH=1 STEPS=2 LOADER=0 "       \
+    "MIN_BLOCKS=1 SPLIT_K=3"
+#define MMA     "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
 #define ADDRESS "((args).operand)[blockIdx.z]"
 
 const struct mutant mutants_pointers[] = {
@@ -43,5 +47,18 @@ const struct mutant mutants_pointers[] = {
      SPLIT,
      "nn:pointers",
      {"gt_reduce.cuh", "ITEM_OF_BATCH(args, c)", "reinterpret_cast<float *const *>(args.c)[0]"}},
+    {"the streamed operand of the first item for all",
+     SKINNY,
+     "nn:pointers",
+     {"skinny.cu", "*b = USED_ITEM_OF_BATCH(used && args.k > 0, args, b)",
+      "*b = reinterpret_cast<const float *const *>(args.b)[0]"}},
+    {"every item stored to the first",
+     SKINNY,
+     "nt:pointers",
+     {"skinny_sum.cuh", "ITEM_OF_BATCH(args, c)", "reinterpret_cast<float *const *>(args.c)[0]"}},
+    {"A of the first item for all",
+     MMA,
+     "tn:pointers",
+     {"mma.cu", "ITEM_OF_BATCH(args, a)", "reinterpret_cast<const float *const *>(args.a)[0]"}},
 };
 const int mutants_pointers_count = sizeof mutants_pointers / sizeof *mutants_pointers;

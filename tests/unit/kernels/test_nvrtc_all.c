@@ -290,6 +290,20 @@ TEST(kernels_that_take_pointers_build_for_every_architecture)
             config_set(&config, "REDUCE", ((int)a + pack) % most);
             job_add(&config, op, archs[a]);
             jobs[job_count - 1].pointers = true;
+            if (archs[a] >= 80) {
+                assert_ok(
+                    config_parse("mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=1 VB=1 VC=1 MIN_BLOCKS=1 "
+                                 "GROUP=1 SPLIT_K=2",
+                                 &config));
+                job_add(&config, op, archs[a]);
+                jobs[job_count - 1].pointers = true;
+                jobs[job_count - 1].type = GEMM_TF32;
+            }
+            assert_ok(config_parse("skinny SIDE=0 ROWS=8 TX=4 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=4 WARPS_K=1 "
+                                   "DEPTH=2 STEPS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
+                                   &config));
+            job_add(&config, op, archs[a]);
+            jobs[job_count - 1].pointers = true;
         }
     build_all();
 }
