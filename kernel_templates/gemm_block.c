@@ -88,6 +88,8 @@ void gemm_args_put(struct launch_plan *plan, const struct problem *p, const stru
     plan->batch_step_bytes[LAUNCH_C] = c * p->stride_c;
     plan->batch_step_bytes[LAUNCH_SOURCE] = c * p->stride_c;
     plan->batch_step_bytes[LAUNCH_BIAS] = c * p->stride_bias;
+    if (p->pointers)
+        for (int i = LAUNCH_A; i <= LAUNCH_C; i++) plan->batch_step_bytes[i] = sizeof(uint64_t);
     plan->k_step_bytes[LAUNCH_A] = a * (p->trans_a ? p->lda : 1);
     plan->k_step_bytes[LAUNCH_B] = b * (p->trans_b ? 1 : p->ldb);
     plan->slots = slots;

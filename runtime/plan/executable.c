@@ -108,6 +108,9 @@ static enum status build_cublas(struct executable *executable, int alignment, bo
     struct blas_pool *pool = &executable->context->blas;
     const struct problem *problem = &executable->problem;
     if (handle->flags & GT_NO_CUBLAS) return fail(E_ABSENT, "cuBLAS is not to be used");
+    /* The arrays of A and B may be NULL then, and cuBLAS does not say that it leaves them alone. */
+    if (problem->pointers && problem->k == 0)
+        return fail(E_ABSENT, "cuBLAS is not asked for a product of pointers with k = 0");
     enum status st = problem->epilogue ? blas_pool_open_lt(pool) : blas_pool_open(pool);
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
     *passing = st == E_GPU;

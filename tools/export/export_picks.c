@@ -82,6 +82,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
 {
     if (w->unusable) return w->why;
     if (w->base.problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
+    if (w->base.problem.pointers)
+        return "it takes arrays of pointers, which a header's kernels are not given";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
     if (rules->no_cublas && !w->config.template) return "cuBLAS is the fastest, and asked to be left out";
     if (w->config.template && !geometry_is_told(&w->config, &w->base.problem, &w->gpu))

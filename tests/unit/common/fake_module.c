@@ -39,6 +39,11 @@ static unsigned epilogue_of(const char *image)
     return found ? (unsigned)atoi(found + strlen("-DEPILOGUE=")) : 0;
 }
 
+static bool takes_pointers(const char *image)
+{
+    return strstr(image, "-DPOINTERS=1") != NULL;
+}
+
 CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 {
     CUresult result = image ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
@@ -47,7 +52,8 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
     if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
     m->context = fake_current();
     m->loaded = true;
-    for (int i = 0; i < 2; i++) m->functions[i] = (struct fake_function){m, i == 0, epilogue_of(image)};
+    for (int i = 0; i < 2; i++)
+        m->functions[i] = (struct fake_function){m, i == 0, epilogue_of(image), takes_pointers(image)};
     fake_lock(&lock);
     m->older = modules;
     modules = m;
@@ -159,11 +165,25 @@ static float *parts_of(const struct gemm_args *p)
     return p->workspace + p->counters;
 }
 
-/* As gemm_args.h says. With counters the last block to arrive adds the parts; there is no second kernel. */
-static void compute(const struct gemm_args *p, bool is_gemm, unsigned epilogue, int items)
+/* The argument for an item at the addresses that the arrays have for it. Where nothing is multiplied there
+ * may be none of A and B. */
+static struct gemm_args at_addresses(const struct gemm_args *p, int item)
 {
-    const bool finishes = !is_gemm || p->splits == 1 || p->counters > 0;
-    for (int item = 0; item < items; item++)
+    struct gemm_args here = *p;
+    if (p->k > 0) here.a = ((const float *const *)(const void *)p->a)[item];
+    if (p->k > 0) here.b = ((const float *const *)(const void *)p->b)[item];
+    here.c = ((float *const *)(void *)p->c)[item];
+    here.stride_a = here.stride_b = here.stride_c = 0;
+    return here;
+}
+
+/* As gemm_args.h says. With counters the last block to arrive adds the parts; there is no second kernel. */
+static void compute(const struct gemm_args *args, const struct fake_function *function, int items)
+{
+    const bool is_gemm = function->is_gemm;
+    const bool finishes = !is_gemm || args->splits == 1 || args->counters > 0;
+    for (int item = 0; item < items; item++) {
+        const struct gemm_args here = function->pointers ? at_addresses(args, item) : *args, *const p = &here;
         for (int i = 0; i < p->m; i++)
             for (int j = 0; j < p->n; j++) {
                 float sum = 0, total = 0;
@@ -175,8 +195,9 @@ static void compute(const struct gemm_args *p, bool is_gemm, unsigned epilogue, 
                     if (is_gemm) *part = term(p, item, i, j, s * p->k_per_split, (s + 1) * p->k_per_split);
                     total += *part;
                 }
-                if (finishes) finish(p, epilogue, item, i, j, total);
+                if (finishes) finish(p, function->epilogue, item, i, j, total);
             }
+    }
 }
 
 /* What a kernel that is not computed leaves in the workspace. */
@@ -204,7 +225,7 @@ CUresult fake_run(const struct fake_function *function, const struct fake_launch
         return CUDA_ERROR_INVALID_HANDLE;
     }
     if (p->counters > 0 && !counters_are_zero(p)) fake_dirty_counters++;
-    if (fake_computes) compute(p, launch->is_gemm, function->epilogue, items);
+    if (fake_computes) compute(p, function, items);
     else if (launch->is_gemm) scribble(p, items);
     return CUDA_SUCCESS;
 }

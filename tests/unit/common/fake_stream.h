@@ -45,6 +45,7 @@ struct fake_function {
     struct fake_module *module;
     bool is_gemm;      /* else gemm_reduce */
     unsigned epilogue; /* that it was compiled for, as the fake compiler writes it */
+    bool pointers;     /* the same: a, b and c are arrays of addresses */
 };
 
 bool fake_is_loaded(const struct fake_function *function);

@@ -44,7 +44,7 @@ static struct {
     struct fake_launch *launches;
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
     int *records, *waits, *overlaps, *dirty_counters, *stale_launches, *forbidden, *busy, *modules;
-    int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute;
+    int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute, *blas_pointer_calls;
     int *lt_asked, *lt_workspace,
         *lt_alignment; /* of the last product: offered, taken, and for which addresses */
     long long *bytes, *bytes_most;
@@ -107,7 +107,8 @@ static inline int fakes_setup(void **state)
                   {"fake_lt_compute", &fake.lt_compute},
                   {"fake_lt_asked", &fake.lt_asked},
                   {"fake_lt_workspace", &fake.lt_workspace},
-                  {"fake_lt_alignment", &fake.lt_alignment}};
+                  {"fake_lt_alignment", &fake.lt_alignment},
+                  {"fake_blas_pointer_calls", &fake.blas_pointer_calls}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;

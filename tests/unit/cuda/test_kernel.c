@@ -73,6 +73,21 @@ TEST(a_long_batch_is_launched_in_slices_with_moved_pointers)
     kernel_close(&kernel);
 }
 
+TEST(a_long_batch_of_pointers_is_launched_in_slices_of_the_arrays)
+{
+    struct kernel kernel;
+    launch_once(SIMT "1", "sgemm:nn:20x30x70:batch=70000:pointers", &kernel);
+    assert_int_equal(*launch_count, 2);
+    for (int i = 0; i < 2; i++) {
+        const uintptr_t moved = (uintptr_t)i * 65535 * 8;
+        assert_int_equal(launches[i].grid[2], i ? 70000 - 65535 : 65535);
+        assert_true((uintptr_t)launches[i].args.a == 0x10000 + moved);
+        assert_true((uintptr_t)launches[i].args.b == 0x20000 + moved);
+        assert_true((uintptr_t)launches[i].args.c == 0x30000 + moved);
+    }
+    kernel_close(&kernel);
+}
+
 /* In place the kernel reads what it writes; without a bias its address is null. */
 TEST(an_epilogue_is_given_where_to_read_c_and_the_bias)
 {
@@ -205,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_FAKE(a_long_batch_is_launched_in_slices_with_moved_pointers),
+        ON_FAKE(a_long_batch_of_pointers_is_launched_in_slices_of_the_arrays),
         ON_FAKE(an_epilogue_is_given_where_to_read_c_and_the_bias),
         ON_FAKE(split_k_launches_the_sum_after_each_slice_and_shares_a_workspace),
         ON_FAKE(rungs_without_a_batch_dimension_are_launched_item_by_item),

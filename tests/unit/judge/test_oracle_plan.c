@@ -447,6 +447,43 @@ TEST(an_activation_that_is_not_exact_takes_room_for_more_answers)
     assert_int_equal(oracle_answer_bytes(&plan), 24 * 10000);
 }
 
+TEST(items_of_pointers_lie_apart_and_in_another_order_than_their_addresses)
+{
+    const struct problem p = parse("33x65x7:batch=11:pointers"), exact = workload_placed(&p, WORKLOAD_EXACT),
+                         timed = workload_placed(&p, 0);
+    const struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
+    assert_false(exact.pointers || timed.pointers);
+    assert_int_equal(timed.stride_a % 64 + timed.stride_b % 64 + timed.stride_c % 64, 0);
+    assert_int_equal(exact.stride_a % 4, 1);
+    assert_true(timed.stride_c >= p.m * p.ldc && exact.stride_c > p.m * p.ldc);
+    assert_true(l.arrays >= l.b + problem_span_b(&exact) + WORKLOAD_GUARD && l.arrays % 64 == 0);
+    assert_true(l.c >= l.arrays + 3 * 11 * 2 + WORKLOAD_GUARD && l.c % 64 == 0);
+    assert_true(l.set_words >= l.c + problem_span_c(&exact) + WORKLOAD_GUARD);
+    const struct problem plain = parse("33x65x7:batch=11");
+    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).arrays, 0);
+}
+
+TEST(every_item_of_pointers_has_a_place)
+{
+    static const int64_t batches[] = {1, 2, 3, 4, 5, 6, 30, 64, 97, 1000};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        struct problem p = problem_make(4, 4, 4);
+        bool seen[1000] = {false};
+        int64_t even = 0;
+        p.batch = batches[i];
+        problem_use_pointers(&p);
+        for (int64_t place = 0; place < p.batch; place++) {
+            const int64_t item = workload_item(&p, place);
+            assert_in_range(item, 0, p.batch - 1);
+            assert_false(seen[item]);
+            seen[item] = true;
+            even += place > 0 && item == workload_item(&p, place - 1) + 1;
+        }
+        if (p.batch > 1) assert_true(even < p.batch - 1);
+        if (p.batch > 4) assert_int_equal(even, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +511,8 @@ int main(void)
         cmocka_unit_test(sets_shrink_to_the_room_there_is_and_the_exact_set_counts),
         cmocka_unit_test(operands_are_aligned_and_their_guards_do_not_overlap_them),
         cmocka_unit_test(source_and_bias_have_places_of_their_own_and_c_is_the_last),
+        cmocka_unit_test(items_of_pointers_lie_apart_and_in_another_order_than_their_addresses),
+        cmocka_unit_test(every_item_of_pointers_has_a_place),
         cmocka_unit_test(an_activation_that_is_not_exact_takes_room_for_more_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
