@@ -65,9 +65,9 @@ static const char *check_prefix(const struct config *config, int known, const st
     if (!why) why = check_rules(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
     if (!why && problem && !template_serves(config->template, problem))
-        why = gemm_type_satisfies(config->template->delivers, problem->type)
-                  ? "the family computes no epilogue"
-                  : COMPUTES;
+        why = !gemm_type_satisfies(config->template->delivers, problem->type) ? COMPUTES
+              : problem->pointers ? "the family takes no arrays of pointers"
+                                  : "the family computes no epilogue";
     if (!why) why = check_problem(config, known, problem, gpu);
     return why;
 }

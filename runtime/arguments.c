@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C | GT_OUT_OF_PLACE;
+static const uint32_t problem_flags =
+    GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C | GT_OUT_OF_PLACE | GT_POINTER_ARRAYS;
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
  * and what we do not know must be. */
@@ -60,6 +61,20 @@ static enum status check_epilogue(const struct gt_problem *from)
     return OK;
 }
 
+/* Of every matrix the call says where it is. */
+static enum status check_pointers(const struct gt_problem *from)
+{
+    const int64_t strides[] = {from->stride_a, from->stride_b, from->stride_c};
+    if (!(from->flags & GT_POINTER_ARRAYS)) return OK;
+    for (int i = 0; i < 3; i++)
+        if (strides[i])
+            return fail(E_INPUT, "stride_%c is %lld, but with GT_POINTER_ARRAYS there are no strides",
+                        "abc"[i], (long long)strides[i]);
+    if (from->bias || from->activation || from->flags & GT_OUT_OF_PLACE)
+        return fail(E_INPUT, "GT_POINTER_ARRAYS has no bias, no activation and no GT_OUT_OF_PLACE");
+    return OK;
+}
+
 static enum status check_members(const struct gt_problem *from)
 {
     if (from->type != GT_SGEMM && from->type != GT_TF32)
@@ -73,7 +88,8 @@ static enum status check_members(const struct gt_problem *from)
         return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
                     (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
     if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
-    return check_epilogue(from);
+    enum status st = check_epilogue(from);
+    return st ? st : check_pointers(from);
 }
 
 /* Column-major C = op(A) op(B) of M x N is row-major C^T = op(B)^T op(A)^T of N x M, and what is stored by
@@ -130,6 +146,10 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);
+    if (from->flags & GT_POINTER_ARRAYS) {
+        problem_use_pointers(p);
+        return problem_check(p);
+    }
     if (p->batch == 1) p->stride_a = p->stride_b = p->stride_c = 0;
     st = problem_check(p);
     if (st || p->batch > 1) return st;

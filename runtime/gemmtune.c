@@ -184,11 +184,16 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context_id, cons
 {
     struct problem problem;
     struct gpu_context *context;
-    const struct plan_traits traits = {.alignment = p->alignment ? p->alignment : 16,
+    const bool pointers = p->flags & GT_POINTER_ARRAYS;
+    const struct plan_traits traits = {.alignment = pointers       ? 4
+                                                    : p->alignment ? p->alignment
+                                                                   : 16,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR,
                                        .out_of_place = p->flags & GT_OUT_OF_PLACE,
-                                       .extended = p->flags & GT_OUT_OF_PLACE || p->bias || p->activation};
+                                       .pointers = pointers,
+                                       .extended = p->flags & GT_OUT_OF_PLACE || p->bias || p->activation ||
+                                                   pointers};
     enum status st = arguments_problem(p, &problem);
     if (!st) plan_problem_of_beta(&problem, &traits, problem.beta != 0);
     if (!st) st = gpu_context_of(handle, context_id, &context);
@@ -314,6 +319,14 @@ static enum status check_extended(const struct gt_plan *plan, const struct gemm_
     return call->source & 3 ? fail(E_INPUT, "the source must be a multiple of 4 bytes") : OK;
 }
 
+/* Of matrices at addresses that the host does not see nothing is known of what they share. */
+static enum gt_status launch_on_arrays(struct gt_plan *plan, const struct gemm_call *call)
+{
+    if ((call->a | call->b | call->c) & 7)
+        return answer(fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes"));
+    return launch_checked(plan, call);
+}
+
 static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *plan,
                                                                 const struct gemm_call *call)
 {
@@ -321,6 +334,7 @@ static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *
     struct gemm_call with = *call;
     enum status st = check_extended(plan, call, not_read);
     if (st) return answer(st);
+    if (plan->traits.pointers) return launch_on_arrays(plan, call);
     if (!plan->traits.out_of_place || not_read) with.source = with.c;
     const struct places at = {with.a, with.b, with.c, with.source, with.bias};
     const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
@@ -425,6 +439,7 @@ static inline void specialize(struct gt_problem *p, const struct gt_call *call)
     const bool adds = !on_device && call->beta && *(const float *)call->beta != 0;
     uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
     if (on_device || adds) bits |= (uintptr_t)call->source;
+    if (p->flags & GT_POINTER_ARRAYS) bits |= 4; /* they are addresses of arrays, not of matrices */
     p->alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
     if (on_device || !call->beta) return;
     p->flags &= ~(uint32_t)GT_ADDS_TO_C;

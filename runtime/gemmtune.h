@@ -15,6 +15,9 @@
  * What is computed: C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a batch of
  * matrices at constant strides. Matrices are row-major; with GT_COLUMN_MAJOR column-major, as in BLAS.
  *
+ * With GT_POINTER_ARRAYS the matrices of the batch lie anywhere: A, B and C of a call are then arrays of
+ * their addresses, in device memory, as for cublasSgemmBatched.
+ *
  * An epilogue, if the problem has one, is part of the same kernel: D = act(alpha * op(A) * op(B) + beta * C +
  * bias), where D is C itself unless the problem says GT_OUT_OF_PLACE.
  *
@@ -71,10 +74,12 @@ enum gt_type {
 enum {
     GT_COLUMN_MAJOR = 1,      /* A, B and C are stored by columns */
     GT_SCALARS_ON_DEVICE = 2, /* alpha and beta point to device memory, read when the kernel runs */
-    GT_ADDS_TO_C = 4,   /* beta will not be 0. Only a hint to gt_plan_open: a launch with host scalars looks
-                           at beta itself, and takes a kernel chosen for it */
-    GT_OUT_OF_PLACE = 8 /* the result D goes to `c` of the call, and C, which is only read, is `source` of the
-                           call. Both have ldc and stride_c */
+    GT_ADDS_TO_C = 4,    /* beta will not be 0. Only a hint to gt_plan_open: a launch with host scalars looks
+                            at beta itself, and takes a kernel chosen for it */
+    GT_OUT_OF_PLACE = 8, /* the result D goes to `c` of the call, and C, which is only read, is `source` of
+                            the call. Both have ldc and stride_c */
+    GT_POINTER_ARRAYS = 16 /* a, b and c of a call are arrays of the device addresses of their matrices, one
+                              for each item of the batch. There are no strides, and no epilogue */
 };
 
 /* A vector that is added to alpha * op(A) * op(B) + beta * C. */
@@ -102,12 +107,13 @@ struct gt_problem {
     uint32_t flags;           /* GT_COLUMN_MAJOR and so on */
     int32_t type;             /* enum gt_type */
     int32_t trans_a, trans_b; /* 0 or 1 */
-    int32_t alignment;        /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16; 0: 16 */
-    int64_t m, n, k;          /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
-    int64_t lda, ldb, ldc;    /* 0: no padding */
-    int64_t batch;            /* 0: nothing is computed */
+    int32_t alignment;     /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16; 0: 16. With
+                              GT_POINTER_ARRAYS without meaning: 4 is all that is expected */
+    int64_t m, n, k;       /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
+    int64_t lda, ldb, ldc; /* 0: no padding */
+    int64_t batch;         /* 0: nothing is computed */
     int64_t stride_a, stride_b, stride_c; /* without meaning for a batch of 1; a stride_a or stride_b of 0
-                                             uses the same matrix for all */
+                                             uses the same matrix for all. With GT_POINTER_ARRAYS 0 */
     int32_t bias;                         /* enum gt_bias */
     int32_t activation;                   /* enum gt_activation */
     int64_t stride_bias;                  /* as the other strides; 0: one bias for all. Without a bias 0 */
@@ -139,7 +145,8 @@ struct gt_call {
     uint32_t size;            /* sizeof(struct gt_call) */
     uint32_t flags;           /* GT_AS_PLANNED, or 0 */
     const void *alpha, *beta; /* floats, on the host unless the problem says GT_SCALARS_ON_DEVICE */
-    const void *a, *b;        /* device memory, multiples of 4 bytes */
+    const void *a, *b; /* device memory, multiples of 4 bytes; with GT_POINTER_ARRAYS arrays of addresses
+                          in device memory, multiples of 8 bytes, read when the kernel runs */
     void *c;
     struct CUstream_st *stream; /* of the plan's context; NULL: the legacy default stream. Pass
                                    CU_STREAM_PER_THREAD for that one */

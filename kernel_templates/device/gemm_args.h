@@ -4,7 +4,8 @@
  * Row-major C[m,n] = alpha * op(A) * op(B) + beta * C with leading dimensions and strided batch, as problem.h
  * says. A kernel reads alpha from alpha_device when that is not null, else from alpha; likewise beta. With
  * beta == 0 C is not read, with alpha == 0 or k == 0 A and B are not. With an epilogue (epilogue.h) c is
- * where the result is stored, and source is read.
+ * where the result is stored, and source is read. With the macro POINTERS a, b and c are arrays of the
+ * addresses of batch items, and strides mean nothing (gt_batch.cuh).
  *
  * Grid: x = tiles (the template orders them), y = splits of K, z = batch items (at most 65535 a launch; the
  * host cuts longer batches). With splits > 1 the kernel `gemm` writes its plain partial sum A*B of split s of

@@ -10,6 +10,7 @@
 #define GT_REDUCE_CUH
 
 #include "gemm_args.h"
+#include "gt_batch.cuh"
 #include "gt_memory.cuh"
 #include "gt_reduce_rules.h"
 #include "gt_store.cuh"
@@ -79,7 +80,7 @@ static __device__ __forceinline__ void reduce_splits(const struct gemm_args &arg
     const float alpha = scalar_of(args.alpha_device, args.alpha);
     const blending blend = blend_of(args);
     const int row = vector / (args.n / V), column = vector % (args.n / V) * V;
-    float *const c = args.c + blockIdx.z * args.stride_c + row * args.ldc + column;
+    float *const c = ITEM_OF_BATCH(args, c) + row * args.ldc + column;
     const biases<V> bias = biases_at<V>(blend, row, column);
     if (blend == 0.0f) store_scaled<V, false>(c, sum, alpha, blend, bias);
     else store_scaled<V, true>(c, sum, alpha, blend, bias);

@@ -119,6 +119,7 @@ static const char *check(const struct config *config, const struct problem *prob
     if (!problem) return NULL;
     if (problem->type != t->delivers) return "the ladder shows sgemm";
     if (problem->epilogue) return "the ladder shows no epilogue";
+    if (problem->pointers) return "the ladder takes no arrays of pointers";
     if (problem->trans_a || problem->trans_b || problem->batch != 1) return "the ladder shows nn, batch 1";
     if (tiles_of(&s, problem) > INT32_MAX) return "more tiles than a grid has blocks";
     return NULL;

@@ -13,9 +13,10 @@ struct asked {
     int64_t stride_a, stride_b, stride_c;
     const void *alpha, *a, *b, *beta;
     void *c;
-    int epilogue;                 /* a code of epilogue.h, in row-major terms; 0: none */
-    const void *bias, *source;    /* NULL: none; source: C that is read, if the result goes elsewhere */
-    int64_t stride_bias;          /* elements; 0: one bias for all */
+    bool pointers;             /* a, b and c are arrays of the addresses of batch items, in device memory */
+    int epilogue;              /* a code of epilogue.h, in row-major terms; 0: none */
+    const void *bias, *source; /* NULL: none; source: C that is read, if the result goes elsewhere */
+    int64_t stride_bias;       /* elements; 0: one bias for all */
     const struct real_blas *real; /* of the handle's library */
     blas_handle handle;           /* has stream, pointer mode and math mode; NULL: they are below */
     CUstream stream;

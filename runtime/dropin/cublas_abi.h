@@ -52,6 +52,15 @@ int cublasGemmStridedBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_
                                   long long stride_b, const void *beta, void *c, int type_c, int64_t ldc,
                                   long long stride_c, int64_t batch, int compute, int algorithm);
 
+int cublasGemmBatchedEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                        const void *const a[], int type_a, int lda, const void *const b[], int type_b,
+                        int ldb, const void *beta, void *const c[], int type_c, int ldc, int batch,
+                        int compute, int algorithm);
+int cublasGemmBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                           const void *alpha, const void *const a[], int type_a, int64_t lda,
+                           const void *const b[], int type_b, int64_t ldb, const void *beta, void *const c[],
+                           int type_c, int64_t ldc, int64_t batch, int compute, int algorithm);
+
 int cublasSetStream_v2(blas_handle handle, CUstream stream);
 int cublasSetWorkspace_v2(blas_handle handle, void *workspace, size_t bytes);
 int cublasDestroy_v2(blas_handle handle);

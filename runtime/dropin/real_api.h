@@ -16,6 +16,8 @@ struct real_blas {
     __typeof__(cublasGemmEx_64) *GemmEx64;
     __typeof__(cublasGemmStridedBatchedEx) *GemmStridedEx;
     __typeof__(cublasGemmStridedBatchedEx_64) *GemmStridedEx64;
+    __typeof__(cublasGemmBatchedEx) *GemmBatchedEx;
+    __typeof__(cublasGemmBatchedEx_64) *GemmBatchedEx64;
     __typeof__(cublasSetStream_v2) *SetStream;
     __typeof__(cublasSetWorkspace_v2) *SetWorkspace;
     __typeof__(cublasDestroy_v2) *Destroy;

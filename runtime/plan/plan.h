@@ -15,7 +15,8 @@ struct plan_traits {
     bool scalars_on_device;
     bool column_major; /* A and B of a call change contexts: the problem is by rows */
     bool out_of_place; /* where C is read, it is the call's source */
-    bool extended;     /* a call has a bias, or a source, or only an activation: see `extents` */
+    bool pointers;     /* A, B and C of a call are arrays */
+    bool extended;     /* a call has a bias, or a source, or only an activation: see `extents`; or arrays */
 };
 
 struct gt_plan {

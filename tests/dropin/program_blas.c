@@ -211,6 +211,8 @@ int cublasSgemmBatched(blas_handle handle, int op_a, int op_b, int m, int n, int
     for (int i = 0; i < batch && result == SUCCESS; i++)
         result = run(op_a, op_b, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc, 1,
                      (struct strides){0, 0, 0});
+    program_blas_last =
+        (struct program_blas_last){op_a, op_b, m, n, k, lda, ldb, ldc, batch, alpha, a, b, beta, c};
     return result;
 }
 
@@ -220,6 +222,30 @@ int cublasSgemmBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int
 {
     return cublasSgemmBatched(handle, op_a, op_b, (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb,
                               beta, c, (int)ldc, (int)batch);
+}
+
+int cublasGemmBatchedEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                        const void *const a[], int type_a, int lda, const void *const b[], int type_b,
+                        int ldb, const void *beta, void *const c[], int type_c, int ldc, int batch,
+                        int compute, int algorithm)
+{
+    (void)compute, (void)algorithm;
+    if (type_a || type_b || type_c) { /* counted, not computed */
+        count(&program_blas_calls);
+        return SUCCESS;
+    }
+    return cublasSgemmBatched(handle, op_a, op_b, m, n, k, alpha, (const float *const *)a, lda,
+                              (const float *const *)b, ldb, beta, (float *const *)(const void *)c, ldc,
+                              batch);
+}
+
+int cublasGemmBatchedEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                           const void *alpha, const void *const a[], int type_a, int64_t lda,
+                           const void *const b[], int type_b, int64_t ldb, const void *beta, void *const c[],
+                           int type_c, int64_t ldc, int64_t batch, int compute, int algorithm)
+{
+    return cublasGemmBatchedEx(handle, op_a, op_b, (int)m, (int)n, (int)k, alpha, a, type_a, (int)lda, b,
+                               type_b, (int)ldb, beta, c, type_c, (int)ldc, (int)batch, compute, algorithm);
 }
 
 /* The real one goes through cublasLtMatmul, too, and the loader sends that call to whoever stands before us.

@@ -24,9 +24,9 @@ struct cpu_kernel {
     void (*static_shared)(char **begin, char **end);
 };
 
-/* Builds it for problems with the type, op and epilogue of `like`, whose sizes are ignored. edits may be
- * NULL. E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit that does not match, or
- * definitions that do not fit. E_IO. */
+/* Builds it for problems with the type, op and epilogue of `like`, and with pointers like it; its sizes are
+ * ignored. edits may be NULL. E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit
+ * that does not match, or definitions that do not fit. E_IO. */
 enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel);
 void cpu_kernel_close(struct cpu_kernel *kernel);
@@ -38,6 +38,7 @@ struct run_mode {
     bool scalars_on_device; /* alpha and beta are read through pointers */
 };
 
+/* With pointers a, b and c are arrays of addresses. */
 struct cpu_operands {
     const float *a, *b;
     float *c;            /* written; read, too, unless there is a source */

@@ -77,6 +77,16 @@ gt_exec_test(exec_long_batch_epilogue exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:beta=1:epilogue=rowbias+gelu+out:stride_bias=3)
 
+# Arrays of the addresses of batch items.
+foreach(part RANGE 1)
+  gt_exec_test(exec_pointers_simt_${part} exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list turns ${part}/2)
+endforeach()
+gt_exec_test(exec_pointers_skinny exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list turns)
+gt_exec_test(exec_pointers_mma exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list turns)
+gt_exec_test(exec_long_batch_pointers exec_kernel --config
+  "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
+  sgemm:nn:2x2x3:batch=65540:pointers:beta=1)
+
 # Packed operands with a k so long that it is computed in slabs.
 gt_exec_test(exec_slabs exec_kernel --config
   "simt BM=8 BN=4 BK=16 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
@@ -89,7 +99,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
   mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_ladder.c
-  mutants/mutants_epilogue.c)
+  mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
   gt_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
 endforeach()

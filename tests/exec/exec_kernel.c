@@ -1,12 +1,13 @@
 /* exec_kernel.c — runs configurations of the kernel templates on the CPU and compares every result with a
  * reference.
  *
- *     exec_kernel [--epilogues] FILE [OP [PART/PARTS]]   configurations of FILE, one per line
+ *     exec_kernel [--epilogues | --pointers] FILE [OP [PART/PARTS]]   configurations of FILE, one per line
  *     exec_kernel --config "simt BM=.." [OP]             one configuration
  *     exec_kernel --config "simt BM=.." PROBLEM          on one problem, in every order of the threads
  *
  * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. --epilogues: another
- * epilogue for each kernel.
+ * epilogue for each kernel. --pointers: arrays of the addresses of batch items, and single elements at a time
+ * of what is not packed.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -51,7 +52,7 @@ static void run_far(const struct cpu_kernel *kernel, const struct problem *like,
 {
     struct problem p = far_problem(like);
     char why[TRIAL_TEXT_MAX];
-    if (!exec_fits(&kernel->config, &p)) return;
+    if (like->pointers || !exec_fits(&kernel->config, &p)) return;
     trial_describe(kernel, &(struct trial){.problem = p, .mode.seed = 1}, current);
     tally->runs++;
     if (far_passes(kernel, &p, why)) return;
@@ -111,7 +112,7 @@ static void run_config(const struct config *config, const struct problem *like, 
 /* What to compile of a configuration: the ops, and an epilogue for each. */
 struct variants {
     const char *op;
-    bool epilogues;
+    bool epilogues, pointers;
     int turn;
 };
 
@@ -124,6 +125,20 @@ static int epilogue_of_turn(int turn)
     return known[turn % count];
 }
 
+/* Without vectors, except of packed operands. False: that is not legal. */
+static bool use_elements(struct config *config)
+{
+    const struct template *t = config->template;
+    const int packed = template_param(t, "PACK") < 0 ? 0 : config_get(config, "PACK");
+    for (int i = 0; i < t->param_count; i++) {
+        const char *const name = t->params[i].name;
+        const bool of_copy =
+            ((packed & 1) && strcmp(name, "VA") == 0) || ((packed & 2) && strcmp(name, "VB") == 0);
+        if (t->params[i].role == ROLE_VECTOR && !of_copy) config->value[i] = t->params[i].least;
+    }
+    return !t->check(config, NULL, exec_gpu());
+}
+
 static void run_line(const char *line, struct variants *variants, struct tally *tally)
 {
     const bool turns = strcmp(variants->op, "turns") == 0, all = strcmp(variants->op, "all") == 0;
@@ -134,6 +149,7 @@ static void run_line(const char *line, struct variants *variants, struct tally *
         tally->failures++;
         return;
     }
+    if (variants->pointers && !use_elements(&config)) return;
     for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
         const int op = turns ? (variants->turn + i) % 4 : i;
         struct problem like = problem_make(1, 1, 1);
@@ -142,6 +158,7 @@ static void run_line(const char *line, struct variants *variants, struct tally *
         like.trans_b = op % 2;
         if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
         if (variants->epilogues) like.epilogue = epilogue_of_turn(variants->turn + i);
+        like.pointers = variants->pointers;
         run_config(&config, &like, tally);
     }
     variants->turn += turns ? 1 : 4;
@@ -175,14 +192,16 @@ int main(int argc, char **argv)
     __sanitizer_set_death_callback(say_current);
 #endif
     if (argc > 2 && strcmp(argv[1], "--config") == 0) one = argv[2], at = 2;
-    if (argc > 2 && strcmp(argv[1], "--epilogues") == 0) at = 2;
+    const bool epilogues = argc > 2 && strcmp(argv[1], "--epilogues") == 0;
+    const bool pointers = argc > 2 && strcmp(argv[1], "--pointers") == 0;
+    if (epilogues || pointers) at = 2;
     if (one && argc > 3 && strchr(argv[3], 'x')) return run_problem(one, argv[3]);
-    struct variants variants = {.op = argc > at + 1 ? argv[at + 1] : "all", .epilogues = !one && at == 2};
+    struct variants variants = {
+        .op = argc > at + 1 ? argv[at + 1] : "all", .epilogues = epilogues, .pointers = pointers};
     if (argc > at + 2 && sscanf(argv[at + 2], "%d/%d", &part, &parts) != 2) parts = 0;
     if (argc < 2 || parts < 1 || part < 0 || part >= parts) {
-        fprintf(
-            stderr,
-            "usage: exec_kernel [--epilogues] FILE | --config TEXT [nn|nt|tn|tt|all|turns [PART/PARTS]]\n");
+        fprintf(stderr, "usage: exec_kernel [--epilogues | --pointers] FILE | --config TEXT "
+                        "[nn|nt|tn|tt|all|turns [PART/PARTS]]\n");
         return 2;
     }
     if (one) {

@@ -36,6 +36,7 @@ static const struct extra extras[] = {{0, 0, 0, 0}, {4, 8, 4, 12}, {1, 3, 2, 5},
 bool exec_fits(const struct config *config, struct problem *p)
 {
     if (!config->template->check(config, p, exec_gpu())) return true;
+    if (p->pointers) return false;
     p->stride_a += p->lda % 2 ? 0 : problem_rows_a(p);
     p->stride_b += p->ldb % 2 ? 0 : problem_rows_b(p);
     p->lda |= 1;
@@ -57,10 +58,11 @@ struct list {
                  configurations */
 };
 
-/* Do operands work with any alignment? Part of tall's contract, if C is accessed float by float. */
-static bool begins_anywhere(const struct config *config)
+/* Do operands work with any alignment? Part of tall's contract, if C is accessed float by float, and of every
+ * kernel's that takes pointers. */
+static bool begins_anywhere(const struct config *config, const struct problem *p)
 {
-    return strcmp(config->template->name, "tall") == 0 && config_get(config, "VC") == 1;
+    return p->pointers || (strcmp(config->template->name, "tall") == 0 && config_get(config, "VC") == 1);
 }
 
 /* Adds the shape m x n x k with row lengths that are multiples of `unit`, and the next variant of everything
@@ -88,13 +90,14 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     p.stride_c = p.m * p.ldc + round_up(x->stride_c, unit);
     p.stride_bias =
         l->turn % 2 ? problem_bias_length(&p) + (problem_bias_length(&p) > 0 ? x->stride_c : 0) : 0;
+    if (p.pointers) problem_use_pointers(&p);
     if (problem_check(&p) || !exec_fits(l->config, &p)) return;
     l->trials[l->count++] = (struct trial){.problem = p,
                                            .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT),
                                                     .seed = (uint64_t)l->turn + 1,
                                                     .scalars_on_device = l->turn % 4 == 3},
                                            .data = l->turn % 6 == 5 ? DATA_UNIFORM : DATA_INTEGERS,
-                                           .misalign = begins_anywhere(l->config) ? l->turn % 4 : 0};
+                                           .misalign = begins_anywhere(l->config, &p) ? l->turn % 4 : 0};
     l->turn++;
 }
 

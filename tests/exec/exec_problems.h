@@ -5,8 +5,8 @@
 
 #include "trial_cpu.h"
 
-/* Legal trials of a configuration for problems with the type, op and epilogue of `like`, whose sizes are
- * ignored; at most `room`, the same ones in every run. thorough: more of them. */
+/* Legal trials of a configuration for problems with the type, op and epilogue of `like`, and with pointers
+ * like it, whose sizes are ignored; at most `room`, the same ones in every run. thorough: more of them. */
 int exec_problems(const struct config *config, const struct problem *like, bool thorough,
                   struct trial *trials, int room);
 

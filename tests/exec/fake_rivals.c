@@ -41,6 +41,10 @@ int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, i
                                const void *b, int type_b, int ldb, long long stride_b, const void *beta,
                                void *c, int type_c, int ldc, long long stride_c, int batch, int compute,
                                int algorithm);
+int cublasGemmBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                        const void *const *a, int type_a, int lda, const void *const *b, int type_b, int ldb,
+                        const void *beta, void *const *c, int type_c, int ldc, int batch, int compute,
+                        int algorithm);
 int cublasLtCreate(struct object **handle);
 int cublasLtDestroy(struct object *handle);
 int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale);
@@ -162,12 +166,38 @@ int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, in
                                       stride_b, beta, c, 0, ldc, stride_c, batch, COMPUTE_32F, -1);
 }
 
+int cublasSgemmBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                       const float *const *a, int lda, const float *const *b, int ldb, const float *beta,
+                       float *const *c, int ldc, int batch)
+{
+    if (!handle->stream || !handle->workspace || batch > 65535) return INVALID_VALUE;
+    fake_rivals.products++;
+    fake_rivals.pointer_products++;
+    const struct product p = {op_a, op_b, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, 0, NULL, 0};
+    for (int item = 0; item < batch; item++) run(&p, alpha, a[item], b[item], beta, c[item], c[item], 0);
+    fake_rivals.spend(fake_rivals.answer[0].us);
+    return SUCCESS;
+}
+
 int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
                  void *c, int type_c, int ldc, int compute, int algorithm)
 {
     return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb,
                                       0, beta, c, type_c, ldc, 0, 1, compute, algorithm);
+}
+
+int cublasGemmBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                        const void *const *a, int type_a, int lda, const void *const *b, int type_b, int ldb,
+                        const void *beta, void *const *c, int type_c, int ldc, int batch, int compute,
+                        int algorithm)
+{
+    (void)algorithm;
+    if (type_a || type_b || type_c || !is_compute_of_fp32(compute)) return INVALID_VALUE;
+    fake_rivals.compute = compute;
+    return cublasSgemmBatched(handle, op_a, op_b, m, n, k, alpha, (const float *const *)a, lda,
+                              (const float *const *)b, ldb, beta, (float *const *)(const void *)c, ldc,
+                              batch);
 }
 
 /* Algorithm 0 is the autotuner's choice. */

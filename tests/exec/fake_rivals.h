@@ -22,6 +22,7 @@ struct fake_rivals {
     int autotune_calls, open;     /* open: objects created and not destroyed */
     unsigned alignment_a;         /* bytes, as promised by the program */
     int products;                 /* number of calls, each with at most 65535 items */
+    int pointer_products;         /* calls of cublasSgemmBatched among them */
     int compute, math, emulation; /* requested by the last product, handle and strategy */
     int no_emulation;             /* this cuBLAS has no emulation on this GPU */
     int out_of_place;             /* the last product of cublasLt was */

@@ -10,6 +10,7 @@ size_t host_bytes_in_use;
 int host_graphs_launched;
 
 void cpu_fill(struct gemm_args p);
+void cpu_addresses(struct gemm_args p);
 void cpu_reference(struct gemm_args p);
 void cpu_finish(struct gemm_args p);
 void cpu_epilogue(struct gemm_args p);
@@ -21,8 +22,8 @@ void gt_static_shared(char **begin, char **end);
 /* A function's handle is the address of its row in this table. */
 static struct entry {
     void (*run)(struct gemm_args);
-} entries[] = {{cpu_fill},    {cpu_reference},   {cpu_finish},   {cpu_epilogue},
-               {cpu_compare}, {cpu_fingerprint}, {cpu_untouched}};
+} entries[] = {{cpu_fill},     {cpu_addresses}, {cpu_reference},   {cpu_finish},
+               {cpu_epilogue}, {cpu_compare},   {cpu_fingerprint}, {cpu_untouched}};
 
 /* Duration of a launch, in addition to the kernel's. */
 #define LAUNCH_US 5.0
@@ -226,10 +227,11 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
     for (int i = 0; i < COUNT; i++) function[i] = (CUfunction)(void *)&entries[i];
     *kernels = (struct oracle_kernels){.device = device,
                                        .fill = function[0],
-                                       .reference = function[1],
-                                       .finish = function[2],
-                                       .epilogue = function[3],
-                                       .compare = function[4],
-                                       .fingerprint = function[5],
-                                       .untouched = function[6]};
+                                       .addresses = function[1],
+                                       .reference = function[2],
+                                       .finish = function[3],
+                                       .epilogue = function[4],
+                                       .compare = function[5],
+                                       .fingerprint = function[6],
+                                       .untouched = function[7]};
 }

@@ -14,7 +14,8 @@ int judged_close(void **state);
 /* Prepares the kernel with `count` changes to its source, for a problem. */
 void judged_prepare(const char *config, const char *problem, const struct edit *edits, int count);
 
-/* Runs the present kernel on another problem of the same type, op and epilogue. */
+/* Runs the present kernel on another problem of the same type, op and epilogue, with pointers or not like it.
+ */
 struct outcome judged_trial(const char *problem);
 
 /* Its final verification, for the problem of the last trial. */

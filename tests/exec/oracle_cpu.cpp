@@ -19,6 +19,7 @@ template <typename T> static T atomicMax(T *p, T value)
         kernel(*(const struct args *)(const void *)p.a);                                                     \
     }
 ON_CPU(fill, fill_args)
+ON_CPU(addresses, addresses_args)
 ON_CPU(reference, reference_args)
 ON_CPU(finish, reference_args)
 ON_CPU(epilogue, epilogue_args)

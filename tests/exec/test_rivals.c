@@ -115,6 +115,17 @@ TEST(with_an_epilogue_both_anchor_and_lt_compute_it_in_the_same_call)
     assert_asked_for_the_problem("lt", 0, ALL(with_epilogue));
 }
 
+TEST(for_pointers_the_anchor_is_given_the_arrays)
+{
+    static const char *const texts[] = {
+        "sgemm:nn:16x24x32:batch=3:pointers", "sgemm:nt:17x9x5:batch=5:pointers:beta=2",
+        "sgemm:tn:7x5x6:lda=12:ldc=8:batch=2:pointers:alpha=2", "sgemm:tt:7x5x6:pointers",
+        "tf32gemm:nt:7x5x6:batch=4:pointers:beta=1"};
+    const int before = fake->pointer_products;
+    assert_asked_for_the_problem("cublas", 0, ALL(texts));
+    assert_true(fake->pointer_products >= before + 5);
+}
+
 TEST(the_anchor_with_an_epilogue_is_what_cublaslt_proposes_first)
 {
     prepare("17x9x5:epilogue=bias");
@@ -183,7 +194,7 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
     static const struct {
         const char *role;
         enum gemm_type needed;
-        const char *epilogue, *name; /* name: NULL: there is none */
+        const char *kind, *name; /* an epilogue or pointers; name: NULL: there is none */
     } rows[] = {
         {"cublas", GEMM_SGEMM, "", "cublasSgemm"},
         {"cublas", GEMM_SGEMM_ACCURATE, "", "cublasSgemm"},
@@ -206,10 +217,15 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         {"lt", GEMM_TF32, "rowbias+relu+out", NULL},
         {"autotune", GEMM_SGEMM, "bias", NULL},
         {"bf16x9", GEMM_SGEMM_ACCURATE, "relu", NULL},
+        {"cublas", GEMM_SGEMM, "pointers", "cublasSgemmBatched"},
+        {"cublas", GEMM_TF32, "pointers", "cublasGemmBatchedEx TF32"},
+        {"lt", GEMM_SGEMM, "pointers", NULL},
+        {"autotune", GEMM_SGEMM, "pointers", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct problem problem = {.type = rows[i].needed};
-        if (rows[i].epilogue[0]) assert_ok(epilogue_parse(rows[i].epilogue, &problem.epilogue));
+        problem.pointers = strcmp(rows[i].kind, "pointers") == 0;
+        if (rows[i].kind[0] && !problem.pointers) assert_ok(epilogue_parse(rows[i].kind, &problem.epilogue));
         const struct rival_row *row = rival_for(rows[i].role, &problem);
         if (rows[i].name) assert_string_equal(row->name, rows[i].name);
         else assert_null(row);
@@ -236,7 +252,9 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
             const struct rival_row *row = &rivals[i];
             const bool strict = row->delivers == GEMM_SGEMM, lt = row->open == rival_lt_open;
             struct judgement judgement;
-            prepare(row->epilogues & 1 ? "17x9x5" : "17x9x5:epilogue=bias");
+            prepare(row->pointers        ? "17x9x5:batch=2:pointers"
+                    : row->epilogues & 1 ? "17x9x5"
+                                         : "17x9x5:epilogue=bias");
             setup.problem.type = row->delivers;
             fake->math = fake->compute = fake->emulation = -1;
             assert_ok(row->open(&setup, row, &kernel, detail));
@@ -284,12 +302,33 @@ TEST(a_long_batch_is_two_calls)
             assert_true(c[i][j] == a[i][0] * b[i][j] + a[i][1] * b[i][2 + j] + a[i][2] * b[i][4 + j]);
 }
 
+TEST(a_long_batch_of_pointers_is_two_calls)
+{
+    enum { ITEMS = 70000 };
+    static float a[ITEMS], b[ITEMS], c[ITEMS], *at_a[ITEMS], *at_b[ITEMS], *at_c[ITEMS];
+    const struct operands operands = {.a = (CUdeviceptr)(uintptr_t)at_a,
+                                      .b = (CUdeviceptr)(uintptr_t)at_b,
+                                      .c = (CUdeviceptr)(uintptr_t)at_c};
+    for (int i = 0; i < ITEMS; i++) {
+        a[i] = (float)(i % 100), b[i] = (float)(i % 70);
+        at_a[i] = &a[ITEMS - 1 - i], at_b[i] = &b[i], at_c[i] = &c[i];
+    }
+    prepare("17x9x5:pointers");
+    assert_ok(problem_parse("sgemm:nn:1x1x1:batch=70000:pointers", &setup.problem));
+    assert_ok(open_as("cublas"));
+    fake->products = 0;
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+    assert_int_equal(fake->products, 2);
+    for (int i = 0; i < ITEMS; i++) assert_true(c[i] == a[ITEMS - 1 - i] * b[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(lt_is_asked_for_the_problem_itself, nothing_is_left),
         cmocka_unit_test_teardown(with_an_epilogue_both_anchor_and_lt_compute_it_in_the_same_call,
                                   nothing_is_left),
+        cmocka_unit_test_teardown(for_pointers_the_anchor_is_given_the_arrays, nothing_is_left),
         cmocka_unit_test_teardown(the_anchor_with_an_epilogue_is_what_cublaslt_proposes_first,
                                   nothing_is_left),
         cmocka_unit_test_teardown(the_fastest_answer_that_runs_and_is_right_is_taken, nothing_is_left),
@@ -299,6 +338,7 @@ int main(void)
         cmocka_unit_test_teardown(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict,
                                   nothing_is_left),
         cmocka_unit_test_teardown(emulation_that_cublas_refuses_is_no_rival, nothing_is_left),
+        cmocka_unit_test_teardown(a_long_batch_of_pointers_is_two_calls, nothing_is_left),
         cmocka_unit_test_teardown(a_long_batch_is_two_calls, nothing_is_left),
         cmocka_unit_test_teardown(an_autotuner_that_fails_or_is_wrong_is_no_rival, nothing_is_left),
     };

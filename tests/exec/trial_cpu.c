@@ -207,10 +207,66 @@ static bool is_near_reference(const struct problem *p, const struct operand *x, 
     return near;
 }
 
-/* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
-static void build_operands(const struct trial *trial, struct operand x[OPERANDS])
+/* The problem as its operands lie in memory. With pointers the items are an odd number of elements further
+ * apart than they are long, so that they begin at every alignment. */
+static struct problem laid_out(const struct problem *p)
 {
-    const struct problem *p = &trial->problem;
+    struct problem lies = *p;
+    if (!p->pointers) return lies;
+    lies.pointers = false;
+    lies.stride_a += lies.stride_a % 2 ? 4 : 5;
+    lies.stride_b += lies.stride_b % 2 ? 6 : 3;
+    lies.stride_c += lies.stride_c % 2 ? 2 : 7;
+    return lies;
+}
+
+/* The addresses of items in an order that has no rule; must be freed. */
+struct addresses {
+    float **a, **b, **c;
+};
+
+static struct addresses addresses_build(const struct problem *lies, const struct operand x[OPERANDS],
+                                        uint64_t seed)
+{
+    const size_t count = (size_t)lies->batch, bytes = count * sizeof(float *);
+    struct addresses at = {malloc(bytes), malloc(bytes), malloc(bytes)};
+    int64_t *place = malloc(count * sizeof *place);
+    uint64_t state = seed * 2 + 7;
+    if (!at.a || !at.b || !at.c || !place) abort();
+    for (size_t i = 0; i < count; i++) {
+        const size_t other = draw(&state) % (i + 1);
+        place[i] = place[other];
+        place[other] = (int64_t)i;
+    }
+    for (size_t i = 0; i < count; i++) {
+        at.a[i] = x[OPERAND_A].x + place[i] * lies->stride_a;
+        at.b[i] = x[OPERAND_B].x + place[i] * lies->stride_b;
+        at.c[i] = x[OPERAND_D].x + place[i] * lies->stride_c;
+    }
+    free(place);
+    return at;
+}
+
+static void addresses_free(struct addresses *at)
+{
+    free(at->a);
+    free(at->b);
+    free(at->c);
+}
+
+static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial *trial,
+                             const struct problem *lies, const struct operand x[OPERANDS])
+{
+    struct addresses at = addresses_build(lies, x, trial->mode.seed);
+    cpu_kernel_run(
+        kernel, &trial->problem, &trial->mode,
+        &(struct cpu_operands){.a = (const float *)at.a, .b = (const float *)at.b, .c = (float *)at.c});
+    addresses_free(&at);
+}
+
+/* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
+static void build_operands(const struct trial *trial, const struct problem *p, struct operand x[OPERANDS])
+{
     const bool unread = p->alpha == 0.0, apart = epilogue_out_of_place(p->epilogue);
     const int64_t bias = problem_bias_length(p);
     uint64_t state = trial->mode.seed * 2 + 1;
@@ -235,19 +291,36 @@ static void build_operands(const struct trial *trial, struct operand x[OPERANDS]
     }
 }
 
+/* lies: where the operands are. */
+static void run(const struct cpu_kernel *kernel, const struct trial *trial, const struct problem *lies,
+                const struct operand x[OPERANDS])
+{
+    if (trial->problem.pointers) {
+        run_on_addresses(kernel, trial, lies, x);
+        return;
+    }
+    cpu_kernel_run(
+        kernel, lies, &trial->mode,
+        &(struct cpu_operands){.a = x[OPERAND_A].x,
+                               .b = x[OPERAND_B].x,
+                               .c = x[OPERAND_D].x,
+                               .source = epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].x : NULL,
+                               .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL});
+}
+
 /* Runs once more, from the same C: the result must be the same bit for bit, whatever runs first. */
 static bool same_in_another_order(const struct cpu_kernel *kernel, const struct trial *trial,
-                                  const struct cpu_operands *operands, float *const before[OPERANDS],
+                                  const struct problem *lies, float *const before[OPERANDS],
                                   const struct operand x[OPERANDS], char *why)
 {
     const size_t bytes = (size_t)x[OPERAND_D].span * sizeof(float);
-    struct run_mode mode = trial->mode;
+    struct trial other = *trial;
     float *const first = malloc(bytes + 1);
     if (!first) abort();
     memcpy(first, x[OPERAND_D].x, bytes);
     memcpy(x[OPERAND_D].x, before[OPERAND_D], bytes);
-    mode.order = (mode.order + 1) % ORDER_COUNT;
-    cpu_kernel_run(kernel, &trial->problem, &mode, operands);
+    other.mode.order = (other.mode.order + 1) % ORDER_COUNT;
+    run(kernel, &other, lies, x);
     const bool same = memcmp(first, x[OPERAND_D].x, bytes) == 0;
     if (!same) snprintf(why, TRIAL_TEXT_MAX, "wrong answer: other bits in another order");
     free(first);
@@ -257,16 +330,11 @@ static bool same_in_another_order(const struct cpu_kernel *kernel, const struct 
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX])
 {
     static const char *const names[OPERANDS] = {"A", "B", "C", "source", "bias"};
-    const struct problem *p = &trial->problem;
+    const struct problem lies = laid_out(&trial->problem), *const p = &lies;
     const bool apart = epilogue_out_of_place(p->epilogue);
     struct operand x[OPERANDS];
     float *before[OPERANDS];
-    build_operands(trial, x);
-    const struct cpu_operands operands = {.a = x[OPERAND_A].x,
-                                          .b = x[OPERAND_B].x,
-                                          .c = x[OPERAND_D].x,
-                                          .source = apart ? x[OPERAND_SOURCE].x : NULL,
-                                          .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL};
+    build_operands(trial, p, x);
     for (int i = 0; i < OPERANDS; i++) {
         if (!(before[i] = malloc((size_t)x[i].span * sizeof(float) + 1))) abort();
         memcpy(before[i], x[i].x, (size_t)x[i].span * sizeof(float));
@@ -274,8 +342,8 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     }
 
     bool passes = true;
-    cpu_kernel_run(kernel, p, &trial->mode, &operands);
-    if (trial->data == DATA_UNIFORM) passes = same_in_another_order(kernel, trial, &operands, before, x, why);
+    run(kernel, trial, p, x);
+    if (trial->data == DATA_UNIFORM) passes = same_in_another_order(kernel, trial, p, before, x, why);
 
     for (int i = 0; i < OPERANDS; i++) {
         operand_open_guards(&x[i]);

@@ -11,25 +11,45 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const fuzz_words[] = {"simt",          "skinny",
-                                  "resident",      "tall",
-                                  "ladder_naive",  "ladder_warptiled",
-                                  "streamk",       " SMS=",
-                                  " BM=",          " BN=",
-                                  " BK=",          " WM=",
-                                  " WN=",          " TM=",
-                                  " TN=",          " WARPS_K=",
-                                  " STAGES=",      " LOADER=",
-                                  " PACK=",        " VA=",
-                                  " VB=",          " VC=",
-                                  " UNROLL=",      " STORE_AT=",
-                                  " ORDER=",       " MIN_BLOCKS=",
-                                  " REDUCE=",      " GROUP=",
-                                  " SPLIT_K=",     " @ ",
-                                  "1x1x1",         "0x0x0",
-                                  ":batch=",       "2147418112",
-                                  "tt:",           " REDUCE=8 GROUP=1 SPLIT_K=8",
-                                  " SPLIT_K=1024", NULL};
+const char *const fuzz_words[] = {"simt",
+                                  "skinny",
+                                  "resident",
+                                  "tall",
+                                  "streamk",
+                                  "ladder_naive",
+                                  "ladder_warptiled",
+                                  " BM=",
+                                  " BN=",
+                                  " BK=",
+                                  " WM=",
+                                  " WN=",
+                                  " TM=",
+                                  " TN=",
+                                  " WARPS_K=",
+                                  " STAGES=",
+                                  " LOADER=",
+                                  " PACK=",
+                                  " VA=",
+                                  " VB=",
+                                  " VC=",
+                                  " UNROLL=",
+                                  " STORE_AT=",
+                                  " ORDER=",
+                                  " MIN_BLOCKS=",
+                                  " REDUCE=",
+                                  " GROUP=",
+                                  " SPLIT_K=",
+                                  " SMS=",
+                                  " @ ",
+                                  "1x1x1",
+                                  "0x0x0",
+                                  ":batch=",
+                                  "2147418112",
+                                  ":pointers",
+                                  "tt:",
+                                  " REDUCE=8 GROUP=1 SPLIT_K=8",
+                                  " SPLIT_K=1024",
+                                  NULL};
 
 static const struct gpu gpus[] = {{.id = "t4",
                                    .arch = 75,
@@ -70,8 +90,10 @@ static void check_launch(const char *text, const struct launch *l, const struct 
             args.group);
     PROMISE(args.k_per_split >= 0 && (int64_t)args.splits * args.k_per_split >= args.k, "%s: %d splits of %d",
             text, args.splits, args.k_per_split);
-    PROMISE(inside(args.a, problem_span_a(p)) && inside(args.b, problem_span_b(p)) &&
-                inside(args.c, problem_span_c(p)),
+    const int64_t array = 2 * p->batch; /* words of the addresses */
+    PROMISE(inside(args.a, p->pointers ? array : problem_span_a(p)) &&
+                inside(args.b, p->pointers ? array : problem_span_b(p)) &&
+                inside(args.c, p->pointers ? array : problem_span_c(p)),
             "%s: beyond an operand", text);
     PROMISE(!p->epilogue ||
                 (inside(args.source, problem_span_c(p)) && inside(args.bias, problem_span_bias(p))),

@@ -36,6 +36,7 @@ const char *const fuzz_words[] = {" @ ",
                                   ":epilogue=bias+gelu+out",
                                   ":epilogue=rowbias+relu",
                                   ":stride_bias=",
+                                  ":pointers",
                                   "x",
                                   NULL};
 
@@ -78,9 +79,12 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
 /* Only where two sets fit is a layout asked for (trial_setup.c). */
 static void check_layout(const char *text, const struct problem *p)
 {
-    const int64_t a = problem_span_a(p), b = problem_span_b(p), c = problem_span_c(p),
-                  bias = problem_span_bias(p), source = epilogue_out_of_place(p->epilogue) ? c : 0;
-    if (8.0 * ((double)a + (double)b + (double)c + (double)source + (double)bias + 8.0 * WORKLOAD_GUARD) >
+    const struct problem placed = workload_placed(p, WORKLOAD_EXACT);
+    const int64_t a = problem_span_a(&placed), b = problem_span_b(&placed), c = problem_span_c(&placed),
+                  bias = problem_span_bias(p), source = epilogue_out_of_place(p->epilogue) ? c : 0,
+                  arrays = p->pointers ? 6 * p->batch : 0;
+    if (8.0 * ((double)a + (double)b + (double)c + (double)source + (double)bias + (double)arrays +
+               8.0 * WORKLOAD_GUARD) >
         (double)fuzz_gpu.memory_bytes)
         return;
     for (int cold = 0; cold < 2; cold++) {
@@ -93,6 +97,9 @@ static void check_layout(const char *text, const struct problem *p)
         PROMISE(bias == 0 || (l.bias >= l.source + source && l.bias >= l.b + b + WORKLOAD_GUARD &&
                               l.c >= l.bias + bias + WORKLOAD_GUARD),
                 "%s: the bias overlaps", text);
+        PROMISE(arrays == 0 ||
+                    (l.arrays >= l.b + b + WORKLOAD_GUARD && l.c >= l.arrays + arrays + WORKLOAD_GUARD),
+                "%s: the arrays overlap", text);
         PROMISE(l.sets >= 1 || 8 * l.set_words > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
         PROMISE(4 * l.set_words * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,
                 "%s: %d sets do not fit", text, l.sets);
@@ -114,7 +121,8 @@ static void check_config(const char *text, const struct config *config, const st
         char problem[PROBLEM_TEXT_MAX];
         problem_format(&cases[i].problem, problem);
         PROMISE(problem_check(&cases[i].problem) == OK, "%s: %s: %s", text, problem, status_text());
-        PROMISE(cases[i].problem.epilogue == p->epilogue, "%s: %s", text, problem);
+        PROMISE(cases[i].problem.epilogue == p->epilogue && cases[i].problem.pointers == p->pointers,
+                "%s: %s", text, problem);
         PROMISE(cases[i].problem.trans_a == p->trans_a && cases[i].problem.trans_b == p->trans_b, "%s: %s",
                 text, problem);
     }

@@ -22,6 +22,7 @@ const char *const fuzz_words[] = {"sgemm:",
                                   ":alpha=",
                                   ":beta=",
                                   ":epilogue=",
+                                  ":pointers",
                                   ":stride_bias=",
                                   "bias",
                                   "rowbias",
@@ -64,6 +65,7 @@ static void check_problem(const char *text, const struct problem *p)
     PROMISE(strcmp(canonical, again) == 0, "'%s' becomes '%s'", canonical, again);
     PROMISE(problem_equal(p, &q), "'%s'", canonical);
     PROMISE(p->lda == q.lda && p->ldb == q.ldb && p->ldc == q.ldc && p->batch == q.batch, "'%s'", canonical);
+    PROMISE(p->pointers == q.pointers, "'%s'", canonical);
     PROMISE(p->epilogue == q.epilogue && problem_span_bias(p) == problem_span_bias(&q), "'%s'", canonical);
     PROMISE(problem_span_bias(p) >= 0 && problem_span_bias(p) <= INT64_C(1) << 60, "'%s'", canonical);
     PROMISE((float)p->alpha == (float)q.alpha && (float)p->beta == (float)q.beta, "'%s'", canonical);

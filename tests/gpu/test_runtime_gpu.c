@@ -172,6 +172,85 @@ TEST(cublaslt_is_right_for_every_epilogue_but_a_bias_of_rows)
     check_every_epilogue(GT_NO_COMPILER, 1e-3F);
 }
 
+/* On the device, the addresses of the items of an operand: item i lies where the one with the number
+ * batch - 1 - i of a strided batch does. */
+static struct device_buffer addresses_of(const void *first, int64_t batch, int64_t stride)
+{
+    struct device_buffer buffer = {0};
+    uint64_t *const at = malloc((size_t)batch * sizeof *at);
+    assert_non_null(at);
+    for (int64_t i = 0; i < batch; i++)
+        at[i] = (uint64_t)(uintptr_t)first + (uint64_t)((batch - 1 - i) * stride) * sizeof(float);
+    assert_ok(device_allocate(&buffer, (size_t)batch * sizeof *at));
+    assert_ok(device_check(cuda.MemcpyHtoD(buffer.address, at, (size_t)batch * sizeof *at), "copy in"));
+    free(at);
+    return buffer;
+}
+
+/* By gt_gemm, and once more from a graph. */
+static void check_pointers(struct gt_handle *handle, const char *text, int skew)
+{
+    struct set s;
+    struct device_buffer array[3];
+    set_make(&s, text, skew);
+    const struct problem *p = &s.problem;
+    const struct gt_problem asked = public_problem(p);
+    const float alpha = (float)p->alpha, beta = (float)p->beta;
+    const int64_t stride[3] = {p->stride_a, p->stride_b, p->stride_c};
+    void *at[3];
+    for (int i = 0; i < 3; i++) {
+        array[i] = addresses_of(s.at[i], p->batch, stride[i]);
+        at[i] = (void *)(uintptr_t)array[i].address; /* NOLINT: a device address */
+    }
+    assert_true(asked.flags & GT_POINTER_ARRAYS);
+    assert_gt(gemm(handle, &asked, &alpha, at[0], at[1], &beta, at[2], device.stream), text);
+    set_check(&s, 1, text);
+    CUgraph graph;
+    CUgraphExec executable;
+    assert_int_equal(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                     CUDA_SUCCESS);
+    assert_gt(gemm(handle, &asked, &alpha, at[0], at[1], &beta, at[2], device.stream), text);
+    assert_int_equal(cuda.StreamEndCapture(device.stream, &graph), CUDA_SUCCESS);
+    assert_int_equal(cuda.GraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+    assert_int_equal(cuda.GraphLaunch(executable, device.stream), CUDA_SUCCESS);
+    set_check(&s, 1, text);
+    cuda.GraphExecDestroy(executable);
+    cuda.GraphDestroy(graph);
+    for (int i = 0; i < 3; i++) device_free(&array[i]);
+    set_free(&s);
+}
+
+/* Items of odd lengths begin at any element. A long batch takes two launches. */
+static void check_every_batch_of_pointers(unsigned flags)
+{
+    static const char *const shapes[] = {"33x65x17:batch=7",
+                                         "100x90x80:batch=3:beta=2",
+                                         "64x64x64:batch=64",
+                                         "13x7x300:batch=5:lda=301:ldb=303:ldc=11:alpha=2:beta=-1",
+                                         "130x70x4096:batch=2",
+                                         "3x5x2:batch=65540:beta=1",
+                                         "40x40x40"};
+    struct gt_handle *handle = open_handle(flags);
+    for (size_t o = 0; o < 4; o++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int skew = 0; skew <= 4; skew += 4) {
+                char text[PROBLEM_TEXT_MAX];
+                snprintf(text, sizeof text, "sgemm:%s:%s:pointers", ops[o], shapes[i]);
+                check_pointers(handle, text, skew);
+            }
+    gt_close(handle);
+}
+
+TEST(kernels_are_right_for_arrays_of_pointers)
+{
+    check_every_batch_of_pointers(GT_NO_CUBLAS);
+}
+
+TEST(cublas_is_right_for_arrays_of_pointers)
+{
+    check_every_batch_of_pointers(GT_NO_COMPILER);
+}
+
 /* With any content. Of the plain configurations the one that splits K is chosen for this problem. */
 TEST(a_launch_may_bring_its_workspace)
 {
@@ -437,6 +516,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(scalars_are_read_from_the_device_when_the_kernel_runs),
         cmocka_unit_test(kernels_are_right_for_every_epilogue),
         cmocka_unit_test(cublaslt_is_right_for_every_epilogue_but_a_bias_of_rows),
+        cmocka_unit_test(kernels_are_right_for_arrays_of_pointers),
+        cmocka_unit_test(cublas_is_right_for_arrays_of_pointers),
         cmocka_unit_test(a_launch_may_bring_its_workspace),
         cmocka_unit_test(calls_can_be_captured_first_use_included),
         cmocka_unit_test(what_is_done_in_relaxed_mode_leaves_a_capture_alone),

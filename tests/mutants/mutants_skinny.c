@@ -138,7 +138,7 @@ const struct mutant mutants_skinny[] = {
     {"batch stride of the stream ignored",
      ROWS_ACROSS,
      "nn",
-     {"skinny.cu", "blockIdx.z * args.stride_b", "0"}},
+     {"skinny.cu", "USED_ITEM_OF_BATCH(used && args.k > 0, args, b)", "args.b"}},
     {"lanes hand over the wrong half",
      COLUMNS_ALONG,
      "nn",

@@ -16,6 +16,7 @@ enum {
     ASKED_TRANS_B,
     ASKED_TYPE,
     ASKED_EPILOGUE,
+    ASKED_POINTERS,
     ASKED_ARCH,
     ASKED_COUNT
 };
@@ -31,6 +32,8 @@ static int32_t value_asked(const struct kernel_key *key, int what)
         return (int32_t)key->type;
     case ASKED_EPILOGUE:
         return key->epilogue;
+    case ASKED_POINTERS:
+        return key->pointers;
     case ASKED_ARCH:
         return key->arch;
     default:
@@ -100,8 +103,8 @@ static void remember(const struct kernel_key *key, size_t template, uint64_t kin
 
 /* ---- computation ---- */
 
-/* The values of a key that a definition "BM=128" depends on. Definitions of type and epilogue depend on
- * several. */
+/* The values of a key that a definition "BM=128" depends on. Definitions of type, epilogue and pointers
+ * depend on several. */
 static uint64_t bits_of(const struct template *t, const char *definition)
 {
     const size_t length = strcspn(definition, "=");
@@ -112,7 +115,7 @@ static uint64_t bits_of(const struct template *t, const char *definition)
     if (strncmp(definition, "TRANS_B=", 8) == 0) return UINT64_C(1) << ASKED_TRANS_B;
     if (strncmp(definition, "__CUDA_ARCH__=", 14) == 0) return UINT64_C(1) << ASKED_ARCH;
     if (strncmp(definition, "__", 2) == 0) return 0;
-    return UINT64_C(1) << ASKED_TYPE | UINT64_C(1) << ASKED_EPILOGUE;
+    return UINT64_C(1) << ASKED_TYPE | UINT64_C(1) << ASKED_EPILOGUE | UINT64_C(1) << ASKED_POINTERS;
 }
 
 static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
@@ -135,6 +138,7 @@ static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
     /* A condition may test the name of another type, which is then not defined. */
     if (t->asks & TEMPLATE_ASKS_TYPE) *kind |= UINT64_C(1) << ASKED_TYPE;
     if (t->asks & TEMPLATE_ASKS_EPILOGUE) *kind |= UINT64_C(1) << ASKED_EPILOGUE;
+    if (t->asks & TEMPLATE_ASKS_POINTERS) *kind |= UINT64_C(1) << ASKED_POINTERS;
     return hash;
 }
 

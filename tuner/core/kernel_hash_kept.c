@@ -11,32 +11,52 @@
 static const struct {
     uint64_t source, kernel;
 } rows[] = {
-    {0x60f0ad2b89059a95, 0x491f01cb4b7e1d76}, /* simt sm_75 */
-    {0x766452c79a638d8f, 0x5e92a7675cdc1070}, /* simt PACK=1 sm_75 */
-    {0x1c7841b38912127c, 0x04a696534b8a955d}, /* simt REDUCE=1 sm_75 */
-    {0x31ebe74f9a700576, 0x1a1a3bef5ce88857}, /* simt PACK=1 REDUCE=1 sm_75 */
-    {0xd36127ffb7e8ab14, 0xbb8f7c9f7a612df5}, /* simt sm_80 */
-    {0xe8d4cd9bc9469e0e, 0xd103223b8bbf20ef}, /* simt PACK=1 sm_80 */
-    {0x8ee8bc87b7f522fb, 0x771711277a6da5dc}, /* simt REDUCE=1 sm_80 */
-    {0xa45c6223c95315f5, 0x8c8ab6c38bcb98d6}, /* simt PACK=1 REDUCE=1 sm_80 */
-    {0x9a4841d12d6e3f74, 0x82769670efe6c255}, /* simt sm_90 */
-    {0xafbbe76d3ecc326e, 0x97ea3c0d0144b54f}, /* simt PACK=1 sm_90 */
-    {0x55cfd6592d7ab75b, 0x3dfe2af8eff33a3c}, /* simt REDUCE=1 sm_90 */
-    {0x699762bf3829768f, 0x51c5b75efaa1f970}, /* simt REDUCE=2 sm_90 */
-    {0x6b437bf53ed8aa55, 0x5371d09501512d36}, /* simt PACK=1 REDUCE=1 sm_90 */
-    {0x7f0b085b49876989, 0x67395cfb0bffec6a}, /* simt PACK=1 REDUCE=2 sm_90 */
-    {0x93f17b6de0cb5d01, 0x761d24b324b3ab7b}, /* skinny sm_75 */
-    {0x0661f6420fae6d80, 0xe88d9f875396bbfa}, /* skinny sm_80 */
-    {0xcd491013853401e0, 0xaf74b958c91c505a}, /* skinny sm_90 */
-    {0xe1109c798fe2c114, 0xc33c45bed3cb0f8e}, /* skinny REDUCE=2 sm_90 */
+    {0xd05b1145e39baa50, 0x491f01cb4b7e1d76}, /* simt sm_75 */
+    {0xdefa65746735196a, 0x5e92a7675cdc1070}, /* simt PACK=1 sm_75 */
+    {0x8be2a5cde3a82237, 0x04a696534b8a955d}, /* simt REDUCE=1 sm_75 */
+    {0x9a81f9fc67419151, 0x1a1a3bef5ce88857}, /* simt PACK=1 REDUCE=1 sm_75 */
+    {0x42cb8c1a127ebacf, 0xbb8f7c9f7a612df5}, /* simt sm_80 */
+    {0x516ae048961829e9, 0xd103223b8bbf20ef}, /* simt PACK=1 sm_80 */
+    {0xfe5320a2128b32b6, 0x771711277a6da5dc}, /* simt REDUCE=1 sm_80 */
+    {0x0cf274d09624a1d0, 0x8c8ab6c38bcb98d6}, /* simt PACK=1 REDUCE=1 sm_80 */
+    {0x09b2a5eb88044f2f, 0x82769670efe6c255}, /* simt sm_90 */
+    {0x1851fa1a0b9dbe49, 0x97ea3c0d0144b54f}, /* simt PACK=1 sm_90 */
+    {0xc53a3a738810c716, 0x3dfe2af8eff33a3c}, /* simt REDUCE=1 sm_90 */
+    {0xd901c6d992bf864a, 0x51c5b75efaa1f970}, /* simt REDUCE=2 sm_90 */
+    {0xd3d98ea20baa3630, 0x5371d09501512d36}, /* simt PACK=1 REDUCE=1 sm_90 */
+    {0xe7a11b081658f564, 0x67395cfb0bffec6a}, /* simt PACK=1 REDUCE=2 sm_90 */
+    {0x7a4cd2c56111dd18, 0x761d24b324b3ab7b}, /* skinny sm_75 */
+    {0xecbd4d998ff4ed97, 0xe88d9f875396bbfa}, /* skinny sm_80 */
+    {0xb3a4676b057a81f7, 0xaf74b958c91c505a}, /* skinny sm_90 */
+    {0xc76bf3d11029412b, 0xc33c45bed3cb0f8e}, /* skinny REDUCE=2 sm_90 */
     {0xded6fd5003137902, 0xf6e31988848495cf}, /* resident sm_80 */
     {0x39263c36eb4a6699, 0x5132586f6cbb8366}, /* resident LOADER=2 sm_80 */
     {0x777112f97c1ef8bc, 0x8f7d2f31fd901589}, /* resident sm_90 */
     {0xd1c051e06455e653, 0xe9cc6e18e5c70320}, /* resident LOADER=2 sm_90 */
     {0xbe1856d6771a3874, 0xd624730ef88b5541}, /* resident LOADER=3 sm_90 */
     {0xa5ff458c04c3e177, 0xbe0b61c48634fe44}, /* tall sm_80 */
-    {0x0614f5ec73a5d8ce, 0x15beab2728dd56e9}, /* mma sm_80 */
-    {0x5552d59e4a3b812e, 0x64fc8ad8ff72ff49}, /* mma sm_90 */
+    {0x42084e5953eba908, 0x0cc2303f0757df02}, /* mma sm_80 */
+    {0x91462e0b2a815168, 0x5c000ff0dded8762}, /* mma sm_90 */
+    {0xec220a87254c45cd, 0x7cb7a66ccab63612}, /* simt EPILOGUE sm_75 */
+    {0xa7a99f0f2558bdb4, 0x383f3af4cac2adf9}, /* simt REDUCE=1 EPILOGUE sm_75 */
+    {0xfac15eb5a8e5b4e7, 0x922b4c08dc14290c}, /* simt PACK=1 EPILOGUE sm_75 */
+    {0xb648f33da8f22cce, 0x4db2e090dc20a0f3}, /* simt PACK=1 REDUCE=1 EPILOGUE sm_75 */
+    {0x5e92855b542f564c, 0xef282140f9994691}, /* simt EPILOGUE sm_80 */
+    {0x1a1a19e3543bce33, 0xaaafb5c8f9a5be78}, /* simt REDUCE=1 EPILOGUE sm_80 */
+    {0x6d31d989d7c8c566, 0x049bc6dd0af7398b}, /* simt PACK=1 EPILOGUE sm_80 */
+    {0x28b96e11d7d53d4d, 0xc0235b650b03b172}, /* simt PACK=1 REDUCE=1 EPILOGUE sm_80 */
+    {0x25799f2cc9b4eaac, 0xb60f3b126f1edaf1}, /* simt EPILOGUE sm_90 */
+    {0xe10133b4c9c16293, 0x7196cf9a6f2b52d8}, /* simt REDUCE=1 EPILOGUE sm_90 */
+    {0xf4c8c01ad47021c7, 0x855e5c0079da120c}, /* simt REDUCE=2 EPILOGUE sm_90 */
+    {0x3418f35b4d4e59c6, 0xcb82e0ae807ccdeb}, /* simt PACK=1 EPILOGUE sm_90 */
+    {0xefa087e34d5ad1ad, 0x870a7536808945d2}, /* simt PACK=1 REDUCE=1 EPILOGUE sm_90 */
+    {0x03681449580990e1, 0x9ad2019c8b380506}, /* simt PACK=1 REDUCE=2 EPILOGUE sm_90 */
+    {0x9613cc06a2c27895, 0xafb874af227bf87e}, /* skinny EPILOGUE sm_75 */
+    {0x088446dad1a58914, 0x2228ef83515f08fd}, /* skinny EPILOGUE sm_80 */
+    {0xcf6b60ac472b1d74, 0xe9100954c6e49d5d}, /* skinny EPILOGUE sm_90 */
+    {0xe332ed1251d9dca8, 0xfcd795bad1935c91}, /* skinny REDUCE=2 EPILOGUE sm_90 */
+    {0x5dcf479a959c4485, 0x2889298049087a7f}, /* mma EPILOGUE sm_80 */
+    {0xad0d274c6c31ece5, 0x77c709321f9e22df}, /* mma EPILOGUE sm_90 */
 };
 
 uint64_t kernel_hash_kept(uint64_t source)

@@ -14,6 +14,7 @@ struct kernel_key kernel_key_of(const struct config *config, const struct proble
                              .trans_a = problem->trans_a,
                              .trans_b = problem->trans_b,
                              .epilogue = problem->epilogue,
+                             .pointers = problem->pointers,
                              .arch = arch};
     const struct template *t = config->template;
     for (int i = 0; i < t->param_count; i++)
@@ -24,12 +25,13 @@ struct kernel_key kernel_key_of(const struct config *config, const struct proble
 bool kernel_key_equal(const struct kernel_key *x, const struct kernel_key *y)
 {
     return x->type == y->type && x->trans_a == y->trans_a && x->trans_b == y->trans_b &&
-           x->epilogue == y->epilogue && x->arch == y->arch && config_equal(&x->config, &y->config);
+           x->epilogue == y->epilogue && x->pointers == y->pointers && x->arch == y->arch &&
+           config_equal(&x->config, &y->config);
 }
 
 uint64_t kernel_key_hash(const struct kernel_key *key)
 {
-    const int rest[] = {(int)key->type, key->trans_a, key->trans_b, key->epilogue, key->arch};
+    const int rest[] = {(int)key->type, key->trans_a, key->trans_b, key->epilogue, key->pointers, key->arch};
     const uint64_t seed = XXH64(rest, sizeof rest, (uint64_t)(uintptr_t)key->config.template);
     return XXH64(key->config.value, sizeof key->config.value, seed);
 }
@@ -95,5 +97,6 @@ int kernel_key_definitions(const struct kernel_key *key, const char **options, i
     define(&d, "-DTRANS_B=%d", key->trans_b);
     if (t->asks & TEMPLATE_ASKS_TYPE) define_type(&d, gemm_type_row(key->type));
     if (t->asks & TEMPLATE_ASKS_EPILOGUE && key->epilogue) define(&d, "-DEPILOGUE=%d", key->epilogue);
+    if (t->asks & TEMPLATE_ASKS_POINTERS && key->pointers) define(&d, "-DPOINTERS=1");
     return d.full ? 0 : d.count;
 }

@@ -16,8 +16,9 @@ struct kernel_key {
     struct config config; /* launch-time values at their least */
     enum gemm_type type;  /* what the problem needs */
     bool trans_a, trans_b;
-    int epilogue; /* as in struct problem */
-    int arch;     /* 90 for sm_90 */
+    int epilogue;  /* as in struct problem */
+    bool pointers; /* as in struct problem */
+    int arch;      /* 90 for sm_90 */
 };
 
 struct kernel_key kernel_key_of(const struct config *config, const struct problem *problem, int arch);

@@ -45,8 +45,9 @@ json_t *kernel_to_json(const struct kernel_key *kernel)
 {
     char text[CONFIG_TEXT_MAX];
     config_format(&kernel->config, text);
-    return json_pack("{s:s, s:s, s:s, s:i, s:i}", "config", text, "op", kernel_key_op(kernel), "type",
-                     gemm_type_row(kernel->type)->name, "epilogue", kernel->epilogue, "arch", kernel->arch);
+    return json_pack("{s:s, s:s, s:s, s:i, s:b, s:i}", "config", text, "op", kernel_key_op(kernel), "type",
+                     gemm_type_row(kernel->type)->name, "epilogue", kernel->epilogue, "pointers",
+                     kernel->pointers, "arch", kernel->arch);
 }
 
 static bool is_op(const char *text)
@@ -57,12 +58,13 @@ static bool is_op(const char *text)
 enum status kernel_from_json(const json_t *json, struct kernel_key *kernel)
 {
     const char *text, *op, *type;
-    int arch;
+    int arch, pointers;
     struct config config;
     struct problem problem = {0};
     json_error_t error;
-    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0, "{s:s, s:s, s:s, s:i, s:i}", "config", &text,
-                       "op", &op, "type", &type, "epilogue", &problem.epilogue, "arch", &arch))
+    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0, "{s:s, s:s, s:s, s:i, s:b, s:i}", "config",
+                       &text, "op", &op, "type", &type, "epilogue", &problem.epilogue, "pointers", &pointers,
+                       "arch", &arch))
         return fail(E_CHILD, "malformed kernel key: %s", error.text);
     if (!is_op(op) || !gemm_type_find(type, &problem.type))
         return fail(E_CHILD, "malformed kernel key: op '%.20s', type '%.40s'", op, type);
@@ -72,6 +74,7 @@ enum status kernel_from_json(const json_t *json, struct kernel_key *kernel)
     if (st) return st;
     problem.trans_a = op[0] == 't';
     problem.trans_b = op[1] == 't';
+    problem.pointers = pointers;
     *kernel = kernel_key_of(&config, &problem, arch);
     return OK;
 }

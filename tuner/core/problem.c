@@ -65,26 +65,27 @@ int64_t problem_span_bias(const struct problem *p)
     return span(1, problem_bias_length(p), 0, p->batch, p->stride_bias);
 }
 
-static int alignment(enum element element, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
+static int alignment(const struct problem *p, enum element element, int64_t cols, int64_t ld, int64_t stride)
 {
+    if (p->pointers) return 1;
     for (int width = element_vector(element); width > 1; width /= 2)
-        if (cols % width == 0 && ld % width == 0 && (batch == 1 || stride % width == 0)) return width;
+        if (cols % width == 0 && ld % width == 0 && (p->batch == 1 || stride % width == 0)) return width;
     return 1;
 }
 
 int problem_align_a(const struct problem *p)
 {
-    return alignment(gemm_type_row(p->type)->a, problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    return alignment(p, gemm_type_row(p->type)->a, problem_cols_a(p), p->lda, p->stride_a);
 }
 
 int problem_align_b(const struct problem *p)
 {
-    return alignment(gemm_type_row(p->type)->b, problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    return alignment(p, gemm_type_row(p->type)->b, problem_cols_b(p), p->ldb, p->stride_b);
 }
 
 int problem_align_c(const struct problem *p)
 {
-    return alignment(gemm_type_row(p->type)->c, p->n, p->ldc, p->batch, p->stride_c);
+    return alignment(p, gemm_type_row(p->type)->c, p->n, p->ldc, p->stride_c);
 }
 
 double problem_flop(const struct problem *p)
@@ -109,15 +110,30 @@ const char *problem_op_name(const struct problem *p)
     return names[p->trans_a][p->trans_b];
 }
 
+static int64_t usual_stride_a(const struct problem *p)
+{
+    return problem_rows_a(p) * p->lda;
+}
+
+static int64_t usual_stride_b(const struct problem *p)
+{
+    return problem_rows_b(p) * p->ldb;
+}
+
+static int64_t usual_stride_c(const struct problem *p)
+{
+    return p->m * p->ldc;
+}
+
 /* Sets every leading dimension and stride that is still 0 to its default. */
 static void set_defaults(struct problem *p)
 {
     if (p->lda == 0) p->lda = row_length(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row_length(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row_length(p->n);
-    if (p->stride_a == 0) p->stride_a = problem_rows_a(p) * p->lda;
-    if (p->stride_b == 0) p->stride_b = problem_rows_b(p) * p->ldb;
-    if (p->stride_c == 0) p->stride_c = p->m * p->ldc;
+    if (p->stride_a == 0) p->stride_a = usual_stride_a(p);
+    if (p->stride_b == 0) p->stride_b = usual_stride_b(p);
+    if (p->stride_c == 0) p->stride_c = usual_stride_c(p);
 }
 
 struct problem problem_make(int64_t m, int64_t n, int64_t k)
@@ -127,9 +143,16 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k)
     return p;
 }
 
+void problem_use_pointers(struct problem *p)
+{
+    p->pointers = true;
+    p->stride_a = p->stride_b = p->stride_c = 0;
+    set_defaults(p);
+}
+
 bool problem_has_text(const struct problem *p)
 {
-    return p->batch == 1 || (p->stride_a > 0 && p->stride_b > 0);
+    return p->batch == 1 || p->pointers || (p->stride_a > 0 && p->stride_b > 0);
 }
 
 bool problem_equal(const struct problem *x, const struct problem *y)
@@ -179,6 +202,18 @@ static enum status check_epilogue(const struct problem *p)
                          p->stride_bias, false);
 }
 
+#define NO_STRIDES "with pointers each item of the batch has its own address: there are no strides"
+
+static enum status check_pointers(const struct problem *p)
+{
+    if (!p->pointers) return OK;
+    if (p->stride_a != usual_stride_a(p) || p->stride_b != usual_stride_b(p) ||
+        p->stride_c != usual_stride_c(p))
+        return fail(E_INPUT, NO_STRIDES);
+    if (p->epilogue) return fail(E_INPUT, "no kernel takes pointers and has an epilogue: choose one of them");
+    return OK;
+}
+
 enum status problem_check(const struct problem *p)
 {
     const int64_t dims[3] = {p->m, p->n, p->k};
@@ -196,7 +231,8 @@ enum status problem_check(const struct problem *p)
     if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))
         return st;
     if ((st = check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true))) return st;
-    return check_epilogue(p);
+    st = check_epilogue(p);
+    return st ? st : check_pointers(p);
 }
 
 /* Read decimal digits at *text into *value and move past them. */
@@ -255,6 +291,16 @@ static enum status parse_epilogue(const char *whole, const char **text, int *cod
     return OK;
 }
 
+/* "pointers", the only option without a value. */
+static bool parse_pointers(const char **text)
+{
+    static const char name[] = "pointers";
+    const char *const end = *text + strlen(name);
+    if (strncmp(*text, name, strlen(name)) != 0 || (*end != '\0' && *end != ':')) return false;
+    *text = end;
+    return true;
+}
+
 /* seen: a bit for each option that was given. */
 static enum status parse_option(const char *whole, const char **text, unsigned *seen, struct problem *p)
 {
@@ -273,6 +319,11 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
                    {"beta", NULL, &p->beta},
                    {"epilogue", NULL, NULL},
                    {"stride_bias", &p->stride_bias, NULL}};
+    if (parse_pointers(text)) {
+        if (p->pointers) return fail(E_INPUT, "'%s': pointers is given twice", whole);
+        p->pointers = true;
+        return OK;
+    }
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         size_t length = strlen(options[i].name);
         if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
@@ -286,11 +337,11 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
         return st;
     }
-    return fail(
-        E_INPUT,
-        "'%s': unknown option at '%.16s'; known: batch lda ldb ldc stride_a stride_b stride_c alpha beta "
-        "epilogue stride_bias",
-        whole, *text);
+    return fail(E_INPUT,
+                "'%s': unknown option at '%.16s'; known: batch pointers lda ldb ldc stride_a stride_b "
+                "stride_c alpha beta "
+                "epilogue stride_bias",
+                whole, *text);
 }
 
 enum status problem_parse(const char *text, struct problem *problem)
@@ -336,6 +387,8 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
         if (dims[i] > PROBLEM_DIM_MAX)
             return fail(E_INPUT, "'%s': %c = %" PRId64 " is above the limit of %d", text, "MNK"[i], dims[i],
                         PROBLEM_DIM_MAX);
+    if (p.pointers && (p.stride_a || p.stride_b || p.stride_c))
+        return fail(E_INPUT, "'%s': " NO_STRIDES, text);
     if ((st = check_ld(&p))) return st;
     set_defaults(&p);
     if ((st = problem_check(&p))) return st;
@@ -378,6 +431,7 @@ void problem_format(const struct problem *problem, char *text)
         used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":%s=%" PRId64, options[i].name,
                          options[i].value);
     }
+    if (problem->pointers) used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":pointers");
     const struct {
         const char *name;
         double value, usual;

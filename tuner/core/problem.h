@@ -3,13 +3,15 @@
  * Row-major C[M,N] = alpha * op(A) * op(B) + beta * C, batch times. op(A) is M x K and op(B) is K x N. With
  * trans_a = false A is stored M x K with lda >= K; with trans_a = true it is stored K x M with lda >= M. With
  * trans_b = false B is stored K x N with ldb >= N; with trans_b = true it is stored N x K with ldb >= K. C is
- * stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0. An epilogue may add a
- * bias, apply an activation, and store the result in another matrix (epilogue.h).
+ * stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0, or, with pointers,
+ * wherever the i-th element of an array of addresses says: A, B and C have one each, in device memory. An
+ * epilogue may add a bias, apply an activation, and store the result in another matrix (epilogue.h).
  *
- * Text form: [TYPE:][OP:]MxNxK[:batch=B][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..][:stride_c=..]
- * [:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP in nn nt tn tt, epilogue as
- * in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults: sgemm, nn, batch 1, leading dimensions equal
- * to the row, strides equal to the matrix, alpha 1, beta 0, no epilogue, one bias for all items of the batch.
+ * Text form: [TYPE:][OP:]MxNxK[:batch=B][:pointers][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..]
+ * [:stride_c=..][:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP in nn nt tn tt,
+ * epilogue as in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults: sgemm, nn, batch 1, leading
+ * dimensions equal to the row, strides equal to the matrix, alpha 1, beta 0, no epilogue, one bias for all
+ * items of the batch. With pointers there are no strides and no epilogue.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
@@ -30,10 +32,11 @@ struct problem {
     int64_t m, n, k;                      /* 0 .. PROBLEM_DIM_MAX */
     int64_t lda, ldb, ldc;                /* elements */
     int64_t batch;                        /* >= 1 */
-    int64_t stride_a, stride_b, stride_c; /* elements */
+    int64_t stride_a, stride_b, stride_c; /* elements; with pointers the defaults, which mean nothing */
     double alpha, beta;                   /* values during tuning; both exactly representable as float */
     int epilogue;                         /* a code of epilogue.h; 0: none */
     int64_t stride_bias;                  /* elements; 0: one bias for the whole batch */
+    bool pointers;                        /* A, B and C are arrays of the addresses of their items */
 };
 
 /* A problem with everything but the sizes at its default. */
@@ -49,6 +52,9 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
 /* Checks ranges, leading dimensions (at most 2^31), strides, and that no operand exceeds 2^62 bytes. Errors:
  * E_INPUT. */
 enum status problem_check(const struct problem *problem);
+
+/* Makes the problem one of pointers: its strides get their defaults. */
+void problem_use_pointers(struct problem *problem);
 
 /* For a problem that passes: false if the text form would mean another one. This is so for a batch with a
  * stride of 0, because 0 stands for the default. */
@@ -66,7 +72,8 @@ int64_t problem_cols_a(const struct problem *p);
 int64_t problem_rows_b(const struct problem *p);
 int64_t problem_cols_b(const struct problem *p);
 
-/* Elements that an operand spans in memory, padding and batch included (0 for an empty operand). */
+/* Elements that an operand spans in memory, padding and batch included (0 for an empty operand). With
+ * pointers: if the items lay one after the other. */
 int64_t problem_span_a(const struct problem *p);
 int64_t problem_span_b(const struct problem *p);
 int64_t problem_span_c(const struct problem *p);
@@ -76,7 +83,8 @@ int64_t problem_bias_length(const struct problem *p);
 int64_t problem_span_bias(const struct problem *p);
 
 /* The widest vector access that is safe on an operand whose base is 16-byte aligned, in elements (of FP32 4,
- * 2 or 1): the stored row length, the leading dimension and the batch stride are all multiples of it. */
+ * 2 or 1): the stored row length, the leading dimension and the batch stride are all multiples of it. With
+ * pointers 1, because the host does not see the addresses. */
 int problem_align_a(const struct problem *p);
 int problem_align_b(const struct problem *p);
 int problem_align_c(const struct problem *p);

@@ -43,7 +43,8 @@ const char *template_check_all(const struct config *config, const struct problem
 bool template_serves(const struct template *t, const struct problem *problem)
 {
     return gemm_type_satisfies(t->delivers, problem->type) &&
-           (problem->epilogue == 0 || t->asks & TEMPLATE_ASKS_EPILOGUE);
+           (problem->epilogue == 0 || t->asks & TEMPLATE_ASKS_EPILOGUE) &&
+           (!problem->pointers || t->asks & TEMPLATE_ASKS_POINTERS);
 }
 
 const char *template_check_ranges(const struct config *config, int known)

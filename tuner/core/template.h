@@ -82,6 +82,7 @@ struct source_text {
 enum {
     TEMPLATE_ASKS_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
     TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE, a code of epilogue.h, where it is not 0 */
+    TEMPLATE_ASKS_POINTERS = 4, /* POINTERS, which is 1, for arrays of the addresses of batch items */
 };
 
 /* For a non-empty problem and a legal configuration. facts may be NULL (before compiling: registers are
@@ -158,7 +159,8 @@ const char *template_check_ranges(const struct config *config, int known);
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu);
 
-/* May its kernels compete for a problem of this type, with this epilogue? check() refuses other problems. */
+/* May its kernels compete for a problem of this type, with this epilogue, or with pointers? check() refuses
+ * other problems. */
 bool template_serves(const struct template *t, const struct problem *problem);
 
 #endif

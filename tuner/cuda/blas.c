@@ -20,6 +20,7 @@ static const struct library_symbol entries[] = {
     {"cublasSetPointerMode_v2", &blas.SetPointerMode},
     {"cublasSgemm_v2", &blas.Sgemm},
     {"cublasSgemmStridedBatched", &blas.SgemmBatched},
+    {"cublasSgemmBatched", &blas.SgemmPointers},
 };
 
 static enum status load(char version[16])
@@ -38,6 +39,8 @@ static enum status load(char version[16])
     if (missing) return fail(E_ABSENT, "the cuBLAS found lacks %s: CUDA 12 or later is needed", missing);
     const struct library_symbol large = {"cublasSgemmStridedBatched_64", &blas.SgemmBatched64};
     if (library_bind(handle, &large, 1)) blas.SgemmBatched64 = NULL;
+    const struct library_symbol pointers = {"cublasSgemmBatched_64", &blas.SgemmPointers64};
+    if (library_bind(handle, &pointers, 1)) blas.SgemmPointers64 = NULL;
     int major = 0, minor = 0, patch = 0;
     if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
         blas.GetProperty(PATCH_LEVEL, &patch))
@@ -61,7 +64,8 @@ static bool is_wide(const struct problem *p)
 
 bool blas_takes(const struct problem *problem)
 {
-    return blas.SgemmBatched64 || !is_wide(problem);
+    return (problem->pointers ? blas.SgemmPointers64 != NULL : blas.SgemmBatched64 != NULL) ||
+           !is_wide(problem);
 }
 
 static const float *device_pointer(CUdeviceptr base, int64_t item, int64_t stride)
@@ -75,12 +79,39 @@ static int64_t at_least_1(int64_t ld)
     return ld > 1 ? ld : 1;
 }
 
+/* Of an array, from an item on. */
+static float *const *addresses(CUdeviceptr array, int64_t item)
+{
+    return (float *const *)(uintptr_t)(array + (CUdeviceptr)item * sizeof(uint64_t));
+}
+
+static int run_pointers(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b,
+                        CUdeviceptr c, const float *alpha, const float *beta)
+{
+    const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
+    const int64_t lda = at_least_1(p->lda), ldb = at_least_1(p->ldb), ldc = at_least_1(p->ldc);
+    int result = BLAS_SUCCESS;
+    for (int64_t first = 0; first < p->batch && result == BLAS_SUCCESS; first += BLAS_BATCH_SLICE) {
+        const int64_t left = p->batch - first, slice = left < BLAS_BATCH_SLICE ? left : BLAS_BATCH_SLICE;
+        const float *const *from_a = (const float *const *)addresses(a, first);
+        const float *const *from_b = (const float *const *)addresses(b, first);
+        float *const *to = addresses(c, first);
+        result = is_wide(p)
+                     ? blas.SgemmPointers64(handle, op_b, op_a, p->n, p->m, p->k, alpha, from_b, ldb, from_a,
+                                            lda, beta, to, ldc, slice)
+                     : blas.SgemmPointers(handle, op_b, op_a, (int)p->n, (int)p->m, (int)p->k, alpha, from_b,
+                                          (int)ldb, from_a, (int)lda, beta, to, (int)ldc, (int)slice);
+    }
+    return result;
+}
+
 /* Our C[M,N], row-major, is C^T[N,M] column-major, and C^T = op(B)^T op(A)^T. Read as column-major, the
  * stored A is A^T; so the operands are exchanged and keep their ops. */
 int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta)
 {
     if (p->m == 0 || p->n == 0) return BLAS_SUCCESS;
+    if (p->pointers) return run_pointers(handle, p, a, b, c, alpha, beta);
     const bool wide = is_wide(p);
     const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
     const int64_t lda = at_least_1(p->lda), ldb = at_least_1(p->ldb), ldc = at_least_1(p->ldc);

@@ -32,7 +32,12 @@ struct blas_api {
                  const float *, float *, int);
     int (*SgemmBatched)(blas_handle, int, int, int, int, int, const float *, const float *, int, long long,
                         const float *, int, long long, const float *, float *, int, long long, int);
+    int (*SgemmPointers)(blas_handle, int, int, int, int, int, const float *, const float *const *, int,
+                         const float *const *, int, const float *, float *const *, int, int);
     /* Since CUDA 12; NULL in earlier versions. */
+    int (*SgemmPointers64)(blas_handle, int, int, int64_t, int64_t, int64_t, const float *,
+                           const float *const *, int64_t, const float *const *, int64_t, const float *,
+                           float *const *, int64_t, int64_t);
     int (*SgemmBatched64)(blas_handle, int, int, int64_t, int64_t, int64_t, const float *, const float *,
                           int64_t, long long, const float *, int64_t, long long, const float *, float *,
                           int64_t, long long, int64_t);
@@ -47,7 +52,8 @@ enum status blas_load(char version[16]);
 /* False if the cuBLAS that was loaded is too old for sizes or leading dimensions of this problem. */
 bool blas_takes(const struct problem *problem);
 
-/* Enqueues C = alpha op(A) op(B) + beta C on the handle's stream. alpha and beta are passed as the handle's
+/* Enqueues C = alpha op(A) op(B) + beta C on the handle's stream; with pointers a, b and c are the arrays of
+ * addresses. alpha and beta are passed as the handle's
  * pointer mode requires; those in the problem are ignored. Returns cuBLAS's status. */
 int blas_run(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta);

@@ -119,7 +119,12 @@ static enum status hash_answers(const struct oracle *o, uint64_t *hash)
     return st;
 }
 
-/* What an epilogue reads must be the same after every judged call. */
+/* What is only read beside A and B, if there is anything, must be the same after every judged call. */
+static bool has_read_only(const struct oracle *o)
+{
+    return workload_read_only(o->work, 0).cols > 0;
+}
+
 static enum status hash_sources(const struct oracle *o, int set, uint64_t *hash)
 {
     struct finding findings[SLOT_COUNT];
@@ -144,7 +149,7 @@ enum status oracle_compute(struct oracle *oracle)
     if (!st) st = compute_set(oracle, 0, oracle->value, oracle->mass, partial, &mass, &oracle->largest_value);
     device_free(&partial);
     oracle->exact_holds = exact_mass < oracle->work->exact.limit;
-    if (!st && oracle->work->problem.epilogue) {
+    if (!st && has_read_only(oracle)) {
         st = hash_sources(oracle, 0, &oracle->source_hash);
         if (!st) st = hash_sources(oracle, WORKLOAD_EXACT, &oracle->exact_source_hash);
     }
@@ -189,7 +194,7 @@ static enum status call_over_poison(struct oracle *o, const struct kernel *kerne
     if (!st)
         st = oracle_untouched(o->kernels, workload_c(o->work, set), workload_guard(o->work),
                               workload_poison_word(o->work, poison), slot_address(o, SLOT_GUARDS));
-    if (!st && o->work->problem.epilogue)
+    if (!st && has_read_only(o))
         st = oracle_fingerprint(o->kernels, workload_read_only(o->work, set), slot_address(o, SLOT_SOURCE));
     return st;
 }
@@ -212,9 +217,9 @@ static enum status compare_values(struct oracle *o, int set)
     return st;
 }
 
-static void describe_guard(const struct oracle *o, const struct finding *f, char *detail)
+static void describe_guard(const struct oracle *o, int set, const struct finding *f, char *detail)
 {
-    const struct problem *p = &o->work->problem;
+    const struct problem placed = workload_placed(&o->work->problem, set), *p = &placed;
     int64_t span = problem_span_c(p);
     /* Counted from the start of the guard band or, for the band after a C without padding, from C's end. */
     int64_t at = (int64_t)~f->not_first - workload_guard(o->work);
@@ -240,13 +245,14 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
     double want = 0;
     const int element = gemm_type_row(p->type)->c;
     const size_t bytes = (size_t)element_bytes(gemm_type_row(p->type)->c);
-    CUdeviceptr c =
-        workload_operands(o->work, set).c + bytes * (CUdeviceptr)(item * p->stride_c + row * p->ldc + col);
+    const struct matrices to = workload_c(o->work, set);
+    const CUdeviceptr c =
+        (CUdeviceptr)(uintptr_t)to.data + bytes * (CUdeviceptr)(item * to.stride + row * to.ld + col);
     CUdeviceptr value = (exact ? o->exact_value : o->value).address + 8 * (CUdeviceptr)answer;
     enum status st = device_check(cuda.MemcpyDtoH(&bits, c, bytes), "reading a wrong element");
     if (!st) st = device_check(cuda.MemcpyDtoH(&want, value, sizeof want), "reading a right element");
     char batch[40] = "";
-    if (p->batch > 1) snprintf(batch, sizeof batch, " of item %" PRId64, item);
+    if (p->batch > 1) snprintf(batch, sizeof batch, " of item %" PRId64, workload_item(p, item));
     snprintf(detail, OUTCOME_DETAIL_MAX,
              "%s data: %" PRIu64 " of %" PRId64 " elements wrong, first C[%" PRId64 ",%" PRId64
              "]%s = %.9g, not %.9g",
@@ -265,14 +271,17 @@ static enum status conclude(const struct oracle *o, int set, const struct findin
     }
     if (findings[SLOT_GUARDS].wrong) {
         j->right = false;
-        describe_guard(o, &findings[SLOT_GUARDS], j->detail);
+        describe_guard(o, set, &findings[SLOT_GUARDS], j->detail);
         return OK;
     }
     const uint64_t source_hash = set == WORKLOAD_EXACT ? o->exact_source_hash : o->source_hash;
-    if (o->work->problem.epilogue && findings[SLOT_SOURCE].hash != source_hash) {
+    if (findings[SLOT_SOURCE].hash != source_hash) {
+        const struct workload_layout *l = &o->work->layout;
         j->right = false;
         snprintf(j->detail, OUTCOME_DETAIL_MAX, "%s was written, which is only read",
-                 o->work->layout.source ? "the C of a product out of place, or its bias," : "the bias");
+                 l->source ? "the C of a product out of place, or its bias,"
+                 : l->bias ? "the bias"
+                           : "an array of addresses");
     }
     return OK;
 }

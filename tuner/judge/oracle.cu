@@ -4,6 +4,7 @@
  * with the kernel templates. All are grid-stride: any grid serves any size.
  *
  *   fill         elements from a seed
+ *   addresses    arrays of the addresses of batch items
  *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 per block, splits of K over the grid's y
  *   finish       adds the splits, applies alpha and beta
  *   epilogue     adds the bias, applies the activation
@@ -118,6 +119,14 @@ extern "C" __global__ void __launch_bounds__(256) fill(struct fill_args p)
         float value = oracle_thinned(p.thinning, row, col) ? 0.0f : oracle_value(p.rule, (oracle_u64)at);
         oracle_store(p.to.element, p.to.data, at, oracle_rounded(p.to.element, value));
     });
+}
+
+extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_args p)
+{
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    const long long bytes = p.of.stride * (p.of.element == ORACLE_F32 ? 4 : 2);
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < p.of.batch; i += threads)
+        p.to[i] = (oracle_u64)p.of.data + (oracle_u64)((i * p.step + p.first) % p.of.batch * bytes);
 }
 
 /* Grid: x = tiles of the piece, y = splits of K, z = batch items. */

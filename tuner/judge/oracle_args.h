@@ -191,4 +191,11 @@ struct fill_args {
     int thinning; /* enum oracle_thinning */
 };
 
+/* to[i] = the address of the matrix at place (step * i + first) mod batch. */
+struct addresses_args {
+    oracle_u64 *to;
+    struct matrices of;
+    long long step, first;
+};
+
 #endif

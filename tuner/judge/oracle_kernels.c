@@ -60,8 +60,13 @@ enum status oracle_kernels_load(struct device *device, const char *cache, enum g
     const struct {
         const char *name;
         CUfunction *function;
-    } entries[] = {{"fill", &k.fill},          {"reference", &k.reference}, {"finish", &k.finish},
-                   {"epilogue", &k.epilogue},  {"compare", &k.compare},     {"fingerprint", &k.fingerprint},
+    } entries[] = {{"fill", &k.fill},
+                   {"addresses", &k.addresses},
+                   {"reference", &k.reference},
+                   {"finish", &k.finish},
+                   {"epilogue", &k.epilogue},
+                   {"compare", &k.compare},
+                   {"fingerprint", &k.fingerprint},
                    {"untouched", &k.untouched}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries && !st; i++)
         st = oracle_module_entry(k.module, entries[i].name, entries[i].function);
@@ -111,6 +116,12 @@ enum status oracle_fill_thinned(const struct oracle_kernels *kernels, struct mat
     return oracle_launch(kernels->device, kernels->fill,
                          grid_for_elements(kernels, to.batch, to.rows, to.cols), 1, 1, &args,
                          "filling operands");
+}
+
+enum status oracle_addresses(const struct oracle_kernels *kernels, const struct addresses_args *args)
+{
+    return oracle_launch(kernels->device, kernels->addresses, grid_for(kernels, (double)args->of.batch, 256),
+                         1, 1, args, "writing the arrays of addresses");
 }
 
 enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args)

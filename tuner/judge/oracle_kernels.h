@@ -15,7 +15,7 @@ struct oracle_kernels {
     struct device *device;
     enum gemm_type type; /* whose elements they are compiled for */
     CUmodule module;
-    CUfunction fill, reference, finish, epilogue, compare, fingerprint, untouched;
+    CUfunction fill, addresses, reference, finish, epilogue, compare, fingerprint, untouched;
 };
 
 /* cache: folder of compiled kernels. */
@@ -28,6 +28,8 @@ void oracle_kernels_unload(struct oracle_kernels *kernels); /* takes a zeroed st
 enum status oracle_fill(const struct oracle_kernels *kernels, struct matrices to, struct fill_rule rule);
 enum status oracle_fill_thinned(const struct oracle_kernels *kernels, struct matrices to,
                                 struct fill_rule rule, enum oracle_thinning thinning);
+
+enum status oracle_addresses(const struct oracle_kernels *kernels, const struct addresses_args *args);
 
 /* Computes the answers of one piece by the kernels reference and finish. args->splits and k_per_split come
  * from the plan. */

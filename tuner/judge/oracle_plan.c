@@ -25,9 +25,9 @@ static int64_t divide_up(int64_t x, int64_t y)
     return (x + y - 1) / y;
 }
 
-/* The largest |gelu'(x)| is 1.1290, at x = 1.47. Computed in FP32 with ex2.approx (relative error 2^-22) and
- * rcp.approx (2^-23), the error of GELU is below 2^-21.5 |x| (test_oracle_plan.c). */
-static const double gelu_slope = 1.13, gelu_error = 0x1p-20;
+/* The largest |gelu'(x)| is 1.1290, at x = 1.47. The error of cublasLt's GELU is up to 2^-18 |x| (at x
+ * = 1.40; cuBLAS 13.1 on an H200), that of our kernels below 2^-21.5 |x| (test_oracle_plan.c). */
+static const double gelu_slope = 1.13, gelu_error = 0x1p-17;
 
 struct error_bound oracle_bound(const struct problem *problem)
 {

@@ -24,8 +24,8 @@ struct verify_case {
     enum verify_data data;
 };
 
-/* Fills cases (VERIFY_CASES_MAX) for the op, type and epilogue of the tuned problem and the tile of the
- * configuration. Returns their number. */
+/* Fills cases (VERIFY_CASES_MAX) for the op, type and epilogue of the tuned problem, with pointers like it,
+ * and the tile of the configuration. Returns their number. */
 int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases);
 
 #endif

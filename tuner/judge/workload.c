@@ -10,15 +10,28 @@ static int64_t words_of(int64_t elements, enum element element)
     return (elements * element_bytes(element) + 3) / 4;
 }
 
+enum { ARRAYS = 3 };
+enum { LINE = 64 }; /* words: 256 bytes, the alignment of an allocation */
+
+struct problem workload_placed(const struct problem *problem, int set)
+{
+    struct problem p = *problem;
+    if (!p.pointers) return p;
+    p.pointers = false;
+    int64_t *const strides[] = {&p.stride_a, &p.stride_b, &p.stride_c};
+    for (int i = 0; i < 3; i++) *strides[i] = round_up(*strides[i], LINE) + (set == WORKLOAD_EXACT);
+    return p;
+}
+
 struct workload_layout workload_layout(const struct problem *problem, bool cold, int64_t l2_bytes,
                                        int64_t room_bytes)
 {
-    enum { LINE = 64 }; /* words: 256 bytes, the alignment of an allocation */
-    const struct problem *p = problem;
+    const struct problem placed = workload_placed(problem, WORKLOAD_EXACT), *p = &placed; /* the larger */
     const struct gemm_type_row *row = gemm_type_row(p->type);
     int64_t a = words_of(problem_span_a(p), row->a), b = words_of(problem_span_b(p), row->b),
             c = words_of(problem_span_c(p), row->c), bias = words_of(problem_span_bias(p), row->c),
-            source = epilogue_out_of_place(p->epilogue) ? c : 0;
+            source = epilogue_out_of_place(p->epilogue) ? c : 0,
+            arrays = problem->pointers ? ARRAYS * p->batch * (int64_t)sizeof(oracle_u64) / 4 : 0;
     struct workload_layout l = {.a = WORKLOAD_GUARD};
     l.b = l.a + round_up(a, LINE) + WORKLOAD_GUARD;
     l.c = l.b + round_up(b, LINE) + WORKLOAD_GUARD;
@@ -30,9 +43,13 @@ struct workload_layout workload_layout(const struct problem *problem, bool cold,
         l.bias = l.c;
         l.c = l.bias + round_up(bias, LINE) + WORKLOAD_GUARD;
     }
+    if (arrays > 0) {
+        l.arrays = l.c;
+        l.c = l.arrays + round_up(arrays, LINE) + WORKLOAD_GUARD;
+    }
     l.set_words = l.c + round_up(c, LINE) + WORKLOAD_GUARD;
 
-    int64_t wanted = 1, bytes = 4 * (a + b + c + source + bias);
+    int64_t wanted = 1, bytes = 4 * (a + b + c + source + bias + arrays);
     if (cold) wanted = bytes > 0 ? 2 * l2_bytes / bytes + (2 * l2_bytes % bytes != 0) : 2;
     if (cold && wanted < 2) wanted = 2;
     if (wanted > WORKLOAD_SETS_MAX) wanted = WORKLOAD_SETS_MAX;
@@ -71,7 +88,8 @@ static CUdeviceptr set_address(const struct workload *work, int set)
     return work->slab.address + (CUdeviceptr)(4 * index * work->layout.set_words);
 }
 
-struct operands workload_operands(const struct workload *work, int set)
+/* Where the matrices are. */
+static struct operands places(const struct workload *work, int set)
 {
     const struct workload_layout *l = &work->layout;
     CUdeviceptr base = set_address(work, set);
@@ -80,6 +98,14 @@ struct operands workload_operands(const struct workload *work, int set)
                              .c = base + (CUdeviceptr)(4 * l->c),
                              .source = l->source ? base + (CUdeviceptr)(4 * l->source) : 0,
                              .bias = l->bias ? base + (CUdeviceptr)(4 * l->bias) : 0};
+}
+
+struct operands workload_operands(const struct workload *work, int set)
+{
+    if (!work->problem.pointers) return places(work, set);
+    const CUdeviceptr arrays = set_address(work, set) + (CUdeviceptr)(4 * work->layout.arrays),
+                      bytes = sizeof(oracle_u64) * (CUdeviceptr)work->problem.batch;
+    return (struct operands){.a = arrays, .b = arrays + bytes, .c = arrays + 2 * bytes};
 }
 
 static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t rows, int64_t cols,
@@ -96,29 +122,29 @@ static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t
 
 struct matrices workload_a(const struct workload *work, int set)
 {
-    const struct problem *p = &work->problem;
-    return matrices_at(workload_operands(work, set).a, gemm_type_row(p->type)->a, problem_rows_a(p),
-                       problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    const struct problem placed = workload_placed(&work->problem, set), *p = &placed;
+    return matrices_at(places(work, set).a, gemm_type_row(p->type)->a, problem_rows_a(p), problem_cols_a(p),
+                       p->lda, p->batch, p->stride_a);
 }
 
 struct matrices workload_b(const struct workload *work, int set)
 {
-    const struct problem *p = &work->problem;
-    return matrices_at(workload_operands(work, set).b, gemm_type_row(p->type)->b, problem_rows_b(p),
-                       problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    const struct problem placed = workload_placed(&work->problem, set), *p = &placed;
+    return matrices_at(places(work, set).b, gemm_type_row(p->type)->b, problem_rows_b(p), problem_cols_b(p),
+                       p->ldb, p->batch, p->stride_b);
 }
 
 struct matrices workload_c(const struct workload *work, int set)
 {
-    const struct problem *p = &work->problem;
-    return matrices_at(workload_operands(work, set).c, gemm_type_row(p->type)->c, p->m, p->n, p->ldc,
-                       p->batch, p->stride_c);
+    const struct problem placed = workload_placed(&work->problem, set), *p = &placed;
+    return matrices_at(places(work, set).c, gemm_type_row(p->type)->c, p->m, p->n, p->ldc, p->batch,
+                       p->stride_c);
 }
 
 struct matrices workload_source(const struct workload *work, int set)
 {
     struct matrices c = workload_c(work, set);
-    const CUdeviceptr source = workload_operands(work, set).source;
+    const CUdeviceptr source = places(work, set).source;
     if (source) c.data = (void *)(uintptr_t)source;
     return c;
 }
@@ -126,7 +152,7 @@ struct matrices workload_source(const struct workload *work, int set)
 struct matrices workload_bias(const struct workload *work, int set)
 {
     const struct problem *p = &work->problem;
-    const CUdeviceptr bias = workload_operands(work, set).bias;
+    const CUdeviceptr bias = places(work, set).bias;
     const int64_t length = problem_bias_length(p);
     return matrices_at(bias, gemm_type_row(p->type)->c, bias ? 1 : 0, length, length,
                        p->stride_bias ? p->batch : 1, p->stride_bias);
@@ -135,7 +161,7 @@ struct matrices workload_bias(const struct workload *work, int set)
 struct matrices workload_read_only(const struct workload *work, int set)
 {
     const struct workload_layout *l = &work->layout;
-    const int64_t begin = l->source ? l->source : l->bias;
+    const int64_t begin = l->source ? l->source : l->bias ? l->bias : l->arrays;
     const int64_t words = begin ? l->c - WORKLOAD_GUARD - begin : 0;
     return matrices_at(set_address(work, set) + (CUdeviceptr)(4 * begin), ELEMENT_F32, 1, words, words, 1, 0);
 }
@@ -192,6 +218,51 @@ static enum status fill_set(const struct workload *work, int set)
     return st;
 }
 
+/* Item i lies at place (step i + first) mod batch. step has no divisor in common with the batch, and is no
+ * small part of it, so that neighbours lie apart. */
+struct order {
+    int64_t step, first;
+};
+
+static struct order order_of(const struct problem *p)
+{
+    struct order order = {.step = p->batch - (int64_t)(0.38 * (double)p->batch), .first = p->batch / 2};
+    for (;; order.step++) {
+        int64_t x = p->batch, y = order.step;
+        while (y) {
+            const int64_t rest = x % y;
+            x = y;
+            y = rest;
+        }
+        if (x == 1) return order;
+    }
+}
+
+int64_t workload_item(const struct problem *problem, int64_t place)
+{
+    if (!problem->pointers) return place;
+    const struct order order = order_of(problem);
+    int64_t item = 0;
+    while ((item * order.step + order.first) % problem->batch != place) item++;
+    return item;
+}
+
+static enum status fill_arrays(const struct workload *work, int set)
+{
+    if (!work->problem.pointers) return OK;
+    const struct order order = order_of(&work->problem);
+    const struct operands arrays = workload_operands(work, set);
+    const CUdeviceptr to[ARRAYS] = {arrays.a, arrays.b, arrays.c};
+    const struct matrices of[ARRAYS] = {workload_a(work, set), workload_b(work, set), workload_c(work, set)};
+    enum status st = OK;
+    for (int i = 0; i < ARRAYS && !st; i++)
+        st = oracle_addresses(work->kernels, &(struct addresses_args){.to = (oracle_u64 *)(uintptr_t)to[i],
+                                                                      .of = of[i],
+                                                                      .step = order.step,
+                                                                      .first = order.first});
+    return st;
+}
+
 enum status workload_fill(const struct workload *work)
 {
     enum status st = fill_set(work, WORKLOAD_EXACT);
@@ -201,6 +272,7 @@ enum status workload_fill(const struct workload *work)
                                                (size_t)(4 * work->layout.set_words),
                                                work->kernels->device->stream),
                           "copying the operands");
+    for (int set = WORKLOAD_EXACT; set < work->layout.sets && !st; set++) st = fill_arrays(work, set);
     return st;
 }
 
@@ -218,7 +290,7 @@ unsigned workload_poison_word(const struct workload *work, unsigned poison)
 enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta)
 {
     int64_t words = work->layout.set_words - work->layout.c + WORKLOAD_GUARD;
-    CUdeviceptr start = workload_operands(work, set).c - 4 * WORKLOAD_GUARD;
+    CUdeviceptr start = places(work, set).c - 4 * WORKLOAD_GUARD;
     enum status st = device_check(cuda.MemsetD32Async(start, workload_poison_word(work, poison),
                                                       (size_t)words, work->kernels->device->stream),
                                   "poisoning C");

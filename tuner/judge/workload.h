@@ -1,5 +1,8 @@
 /* workload.h — the operands of a problem on the device: sets of A, B and C, and for an epilogue of the bias
- * and the C that is only read, with guard bands, from one seed.
+ * and the C that is only read, with guard bands, from one seed. With pointers a set also has the arrays of
+ * addresses; the items lie in another order than the addresses, with gaps between them that are guard bands,
+ * too. In the exact set they begin at any element, in the others at lines, as memory that was allocated for
+ * each.
  *
  * All timed sets have the same data, so that one reference judges each of them; rotating over them keeps the
  * operands out of L2 (cache policy `cold`). One more set has the small integers of the exact test. Every
@@ -22,10 +25,10 @@
 #define POISON_NAN    0x7fc0beefu
 #define POISON_NUMBER 0x4b1dbeefu
 
-/* Offsets in words of 4 bytes from the start of a set; of source and bias 0 where the problem has none. C, or
- * out of place D, is the last. */
+/* Offsets in words of 4 bytes from the start of a set; of source, bias and arrays (those of A, B and C, one
+ * after the other) 0 where the problem has none. C, or out of place D, is the last. */
 struct workload_layout {
-    int64_t a, b, source, bias, c, set_words;
+    int64_t a, b, source, bias, arrays, c, set_words;
     int sets; /* timed sets; the exact one follows them */
 };
 
@@ -52,14 +55,24 @@ void workload_close(struct workload *work); /* takes a zeroed struct too */
 /* Rewrites all operands: a candidate with stray writes may have changed them. */
 enum status workload_fill(const struct workload *work);
 
+/* The problem whose operands lie as those of a set do: the same but, with pointers, the strides of the items,
+ * and no pointers. */
+struct problem workload_placed(const struct problem *problem, int set);
+
+/* What a kernel is given: with pointers the arrays. */
 struct operands workload_operands(const struct workload *work, int set);
+
+/* The batches in memory. With pointers their order is not that of the addresses: workload_item. */
 struct matrices workload_a(const struct workload *work, int set);
 struct matrices workload_b(const struct workload *work, int set);
 struct matrices workload_c(const struct workload *work, int set);      /* as it is written */
 struct matrices workload_source(const struct workload *work, int set); /* C as it is read: mostly the same */
 struct matrices workload_bias(const struct workload *work, int set);   /* no rows without a bias */
 
-/* Source and bias of a set and what lies between them, as words. */
+/* The item of the batch that lies at a place. */
+int64_t workload_item(const struct problem *problem, int64_t place);
+
+/* Source, bias and arrays of a set and what lies between them, as words; none if there are none. */
 struct matrices workload_read_only(const struct workload *work, int set);
 
 /* Whether a call changes what the next one reads: C, with a beta that is not 0. */

@@ -98,7 +98,11 @@ enum status contenders_rival(struct contenders *contenders, const char *role, st
         char epilogue[EPILOGUE_TEXT_MAX];
         epilogue_format(problem->epilogue, epilogue);
         return fail(E_ABSENT, "there is no rival '%.40s' for problems of type %s%s%s", role,
-                    gemm_type_row(problem->type)->name, epilogue[0] ? " with the epilogue " : "", epilogue);
+                    gemm_type_row(problem->type)->name,
+                    problem->pointers ? " with pointers"
+                    : epilogue[0]     ? " with the epilogue "
+                                      : "",
+                    epilogue);
     }
     struct contending_rival *rival = &contenders->rival[row - rivals];
     enum status st = rival->asked ? rival->st : admit(contenders, row);

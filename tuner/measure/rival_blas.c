@@ -119,12 +119,16 @@ static struct {
     int (*BatchedEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,
                      int, int lda, long long, const void *b, int, int ldb, long long, const void *beta,
                      void *c, int, int ldc, long long, int batch, int compute, int algorithm);
+    int (*PointersEx)(blas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                      const void *const *a, int, int lda, const void *const *b, int, int ldb,
+                      const void *beta, void *const *c, int, int ldc, int batch, int compute, int algorithm);
     int (*SetEmulationStrategy)(blas_handle, int); /* since 12.9; NULL before */
 } ex;
 
 static const struct library_symbol entries[] = {
     {"cublasGemmEx", &ex.GemmEx},
     {"cublasGemmStridedBatchedEx", &ex.BatchedEx},
+    {"cublasGemmBatchedEx", &ex.PointersEx},
 };
 
 static enum status load_ex(char version[16])
@@ -136,7 +140,7 @@ static enum status load_ex(char version[16])
     if (!library) return fail(E_ABSENT, "cannot open cuBLAS once more: %.300s", dlerror());
     const struct library_symbol emulation = {"cublasSetEmulationStrategy", &ex.SetEmulationStrategy};
     if (library_bind(library, &emulation, 1)) ex.SetEmulationStrategy = NULL;
-    const char *missing = library_bind(library, entries, 2);
+    const char *missing = library_bind(library, entries, sizeof entries / sizeof *entries);
     return missing ? fail(E_ABSENT, "cuBLAS %s lacks %s", version, missing) : OK;
 }
 
@@ -150,11 +154,26 @@ static void *item(CUdeviceptr base, int64_t number, int64_t stride)
     return (void *)(uintptr_t)(base + (CUdeviceptr)(number * stride * (int64_t)sizeof(float)));
 }
 
+/* Of arrays of addresses. */
+static int run_pointers_ex(const struct rival *r, const struct operands *operands, int64_t first, int count,
+                           const float *alpha, const float *beta)
+{
+    const struct problem *p = &r->problem;
+    const CUdeviceptr moved = (CUdeviceptr)first * sizeof(uint64_t);
+    const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
+    return ex.PointersEx(r->handle, op_b, op_a, (int)p->n, (int)p->m, (int)p->k, alpha,
+                         (const void *const *)(uintptr_t)(operands->b + moved), R_32F, at_least_1(p->ldb),
+                         (const void *const *)(uintptr_t)(operands->a + moved), R_32F, at_least_1(p->lda),
+                         beta, (void *const *)(uintptr_t)(operands->c + moved), R_32F, at_least_1(p->ldc),
+                         count, r->row->compute, r->row->algorithm);
+}
+
 /* Computes items first to first + count of the batch. The operands are exchanged, as in blas.c. */
 static int run_ex(const struct rival *r, const struct operands *operands, int64_t first, int count,
                   const float *alpha, const float *beta)
 {
     const struct problem *p = &r->problem;
+    if (p->pointers) return run_pointers_ex(r, operands, first, count, alpha, beta);
     const int compute = r->row->compute, algorithm = r->row->algorithm;
     const void *a = item(operands->a, first, p->stride_a), *b = item(operands->b, first, p->stride_b);
     void *c = item(operands->c, first, p->stride_c);

@@ -15,7 +15,8 @@ enum { RIVAL_ALGORITHM_DEFAULT = -1, RIVAL_ALGORITHM_FIRST = -2, RIVAL_ALGORITHM
  * mode, which uses neither TF32 nor emulation and is sometimes slower. */
 bool rival_must_be_pedantic(void);
 
-/* cublasSgemm, as most programs call it; its 64-bit form for larger sizes, if cuBLAS has it. */
+/* cublasSgemm, or for pointers cublasSgemmBatched, as most programs call them; their 64-bit forms for larger
+ * sizes, if cuBLAS has them. */
 enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *row, struct kernel *kernel,
                              char detail[RIVAL_DETAIL_MAX]);
 

@@ -18,6 +18,22 @@ const struct rival_row rivals[] = {
      .delivers = GEMM_SGEMM,
      .epilogues = PLAIN,
      .open = rival_sgemm_open},
+    {.name = "cublasSgemmBatched",
+     .role = "cublas",
+     .what = "cublasSgemmBatched",
+     .delivers = GEMM_SGEMM,
+     .epilogues = PLAIN,
+     .pointers = true,
+     .open = rival_sgemm_open},
+    {.name = "cublasGemmBatchedEx TF32",
+     .role = "cublas",
+     .what = "cublasGemmBatchedEx with TF32",
+     .delivers = GEMM_TF32,
+     .epilogues = PLAIN,
+     .pointers = true,
+     .compute = RIVAL_COMPUTE_32F_FAST_TF32,
+     .algorithm = RIVAL_ALGORITHM_DEFAULT,
+     .open = rival_gemm_ex_open},
     {.name = "cublasGemmEx TF32",
      .role = "cublas",
      .what = "cublasGemmEx with TF32",
@@ -102,7 +118,9 @@ const struct rival_row *rival_for(const char *role, const struct problem *proble
     const struct rival_row *found = NULL;
     for (int i = 0; i < rival_count; i++) {
         const struct rival_row *row = &rivals[i];
-        if (strcmp(row->role, role) != 0 || !(row->epilogues >> problem->epilogue & 1)) continue;
+        if (strcmp(row->role, role) != 0 || !(row->epilogues >> problem->epilogue & 1) ||
+            row->pointers != problem->pointers)
+            continue;
         if (row->delivers == problem->type) return row;
         if (!gemm_type_satisfies(row->delivers, problem->type)) continue;
         if (!found) found = row;

@@ -25,6 +25,7 @@ struct rival_row {
     const char *what;        /* for use in sentences: "the best of cublasLt" */
     enum gemm_type delivers; /* it is a rival for the types that this satisfies */
     uint32_t epilogues;      /* and for problems with these codes (epilogue.h): bit c for code c */
+    bool pointers;           /* for problems with pointers, and for no others */
     int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for the rows that use them */
 
     /* Opens it for the setup's problem. detail: which algorithm of how many, or "". E_ABSENT: the library
@@ -39,8 +40,8 @@ extern const int rival_count;
 
 bool rival_is_known(const char *role); /* whether a type has a rival of this role */
 
-/* The row of this role for the problem's type and epilogue: the one that delivers the type, else the first
- * that satisfies it; NULL if there is none. */
+/* The row of this role for the problem's type, epilogue and pointers: the one that delivers the type, else
+ * the first that satisfies it; NULL if there is none. */
 const struct rival_row *rival_for(const char *role, const struct problem *problem);
 
 /* The row that every winner for such a problem is raced against. NULL where no library fuses the epilogue: a

@@ -53,8 +53,10 @@ static enum status plant(const struct workload *work, enum verify_data data)
     if (data == DATA_NAN_OPERANDS) {
         const int sets[] = {0, WORKLOAD_EXACT};
         for (int i = 0; i < 2 && !st; i++) {
-            st = set_words(work, workload_a(work, sets[i]), 0, problem_span_a(p), not_a_number);
-            if (!st) st = set_words(work, workload_b(work, sets[i]), 0, problem_span_b(p), not_a_number);
+            const struct problem placed = workload_placed(p, sets[i]);
+            st = set_words(work, workload_a(work, sets[i]), 0, problem_span_a(&placed), not_a_number);
+            if (!st)
+                st = set_words(work, workload_b(work, sets[i]), 0, problem_span_b(&placed), not_a_number);
         }
     }
     if (data == DATA_NOT_FINITE) {

@@ -9,6 +9,7 @@
 struct problem nearest_as_aligned(const struct problem *problem, int alignment)
 {
     struct problem p = *problem;
+    if (p.pointers) return p; /* no alignment is expected of the items */
     const bool batch =
         p.batch > 1; /* longer rows could make batch items overlap; longer strides have the same effect */
     int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,

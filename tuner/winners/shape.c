@@ -27,7 +27,8 @@ struct shape shape_of(const struct problem *p)
         .op = (uint8_t)(2 * p->trans_a + p->trans_b),
         .epilogue = (uint8_t)p->epilogue,
         .align = {(uint8_t)problem_align_a(p), (uint8_t)problem_align_b(p), (uint8_t)problem_align_c(p)},
-        .tight = is_tight(p)};
+        .tight = is_tight(p),
+        .pointers = p->pointers};
 }
 
 static float square(float x)
@@ -38,6 +39,7 @@ static float square(float x)
 bool shape_answers(const struct shape *tuned, const struct shape *asked)
 {
     return tuned->op == asked->op && tuned->epilogue == asked->epilogue &&
+           tuned->pointers == asked->pointers &&
            gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)asked->type);
 }
 
@@ -48,7 +50,7 @@ double shape_distance(const struct shape *x, const struct shape *y)
     const int aligned =
         (x->align[0] != y->align[0]) + (x->align[1] != y->align[1]) + (x->align[2] != y->align[2]);
     const bool other_scalars = x->alpha != y->alpha || x->beta != y->beta;
-    const int small =
-        (x->type != y->type) + (x->epilogue != y->epilogue) + (x->tight != y->tight) + other_scalars;
+    const int small = (x->type != y->type) + (x->epilogue != y->epilogue) + (x->tight != y->tight) +
+                      (x->pointers != y->pointers) + other_scalars;
     return sqrt((double)sizes) + GT_SHAPE_ALIGNMENT * aligned + GT_SHAPE_DETAIL * small;
 }

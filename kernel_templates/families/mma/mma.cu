@@ -29,6 +29,7 @@
  */
 #include "gemm_args.h"
 #include "gt_async_copy.cuh"
+#include "gt_batch.cuh"
 #include "gt_load.cuh"
 #include "gt_memory.cuh"
 #include "gt_mma.cuh"
@@ -155,9 +156,9 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     const int thread = thread_index();
     float *const stages = gt_shared_memory();
     struct operands in;
-    in.a.start(args.a + blockIdx.z * args.stride_a, args.lda, origin.m, args.m, range.begin, stages, thread);
-    in.b.start(args.b + blockIdx.z * args.stride_b, args.ldb, origin.n, args.n, range.begin,
-               stages + TILE_FLOATS(BM), thread);
+    in.a.start(ITEM_OF_BATCH(args, a), args.lda, origin.m, args.m, range.begin, stages, thread);
+    in.b.start(ITEM_OF_BATCH(args, b), args.ldb, origin.n, args.n, range.begin, stages + TILE_FLOATS(BM),
+               thread);
     in.copy<true>(0, true, range.first);
 #pragma unroll
     for (int i = 1; i < STAGES - 1; i++) in.copy<false>(i * STAGE_FLOATS, i < range.tiles, 0);
@@ -238,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const str
     sum.clear();
     if (range.tiles > 0) multiply(args, origin, range, sum);
 
-    float *c = args.c + blockIdx.z * args.stride_c;
+    float *c = ITEM_OF_BATCH(args, c);
     long long ldc = args.ldc;
     float alpha = scalar_of(args.alpha_device, args.alpha);
     blending blend = blend_of(args);

@@ -31,6 +31,7 @@
  */
 #include "gemm_args.h"
 #include "gt_arrive.cuh"
+#include "gt_batch.cuh"
 #include "gt_cluster.cuh"
 #include "gt_compute.cuh"
 #include "gt_memory.cuh"
@@ -66,14 +67,14 @@ struct source {
 
 static __device__ __forceinline__ struct source source_of_a(const struct gemm_args &args)
 {
-    if (!PACK_A) return {args.a + blockIdx.z * args.stride_a, args.lda, args.m};
+    if (!PACK_A) return {ITEM_OF_BATCH(args, a), args.lda, args.m};
     const int row = (int)packed_row(args.m);
     return {base_of(args, item_of(args)), row, row};
 }
 
 static __device__ __forceinline__ struct source source_of_b(const struct gemm_args &args)
 {
-    if (!PACK_B) return {args.b + blockIdx.z * args.stride_b, args.ldb, args.n};
+    if (!PACK_B) return {ITEM_OF_BATCH(args, b), args.ldb, args.n};
     const struct workspace_item item = item_of(args);
     const int row = (int)packed_row(args.n);
     return {base_of(args, item) + item.b, row, row};
@@ -147,7 +148,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(
     /* Recomputing this costs two divisions; keeping it would cost two registers in the main loop. */
     if constexpr (!ROOMY) origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     const struct thread_place place = place_of(thread_index());
-    float *c = args.c + blockIdx.z * args.stride_c;
+    float *c = ITEM_OF_BATCH(args, c);
     long long ldc = args.ldc;
     float alpha = scalar_of(args.alpha_device, args.alpha);
     blending blend = blend_of(args);
@@ -194,14 +195,10 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS) gemm_pack(const struc
     const struct workspace_item item = item_of(args);
     float *const base = base_of(args, item);
     const int blocks_a = PACK_A ? (int)pack_blocks(!TRANS_A, args.m, args.k) : 0;
-    const struct packing a = {
-        args.a + blockIdx.z * args.stride_a, args.lda, base, (int)packed_row(args.m), args.m, args.k};
-    const struct packing b = {args.b + blockIdx.z * args.stride_b,
-                              args.ldb,
-                              base + item.b,
-                              (int)packed_row(args.n),
-                              args.n,
-                              args.k};
+    const struct packing a = {ITEM_OF_BATCH(args, a),  args.lda, base,
+                              (int)packed_row(args.m), args.m,   args.k};
+    const struct packing b = {ITEM_OF_BATCH(args, b),  args.ldb, base + item.b,
+                              (int)packed_row(args.n), args.n,   args.k};
     if ((int)blockIdx.x < blocks_a) pack_tile<!TRANS_A>(a, blockIdx.x);
     else if (PACK_B) pack_tile<TRANS_B>(b, blockIdx.x - blocks_a);
 }

@@ -89,6 +89,9 @@ static const char *check_problem(const struct config *config, int known, const s
         return "PACK: less than 512 k of the operands fit in its 64 MiB of workspace";
     if (KNOWN(PACK) && p->epilogue && cut_slabs(config, p).count > 1)
         return "PACK: an epilogue needs all k at once, and more than 64 MiB of workspace would hold them";
+    if (KNOWN(PACK) && p->pointers && cut_slabs(config, p).count > 1)
+        return "PACK: arrays of pointers need all k at once, and more than 64 MiB of workspace would hold "
+               "them";
     if (KNOWN(VA) && VA > (PACK_A ? PACK_LINE : problem_align_a(p))) return "VA is wider than A is aligned";
     if (KNOWN(VB) && VB > (PACK_B ? PACK_LINE : problem_align_b(p))) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
@@ -183,7 +186,7 @@ static void declare_pack(const struct config *config, const struct problem *p, s
         if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
         g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
     }
-    if (SPLIT_K > 1 || p->epilogue) { /* no slabs */
+    if (SPLIT_K > 1 || p->epilogue || p->pointers) { /* no slabs */
         g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
         return;
     }
@@ -230,8 +233,8 @@ static bool simt_plain(int number, struct config *config)
     return true;
 }
 
-FAMILY(simt, GEMM_SGEMM,
-       .summary =
-           "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
-           "alignment",
-       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = simt_geometry, .plain = simt_plain)
+FAMILY(
+    simt, GEMM_SGEMM,
+    .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
+               "alignment",
+    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .geometry = simt_geometry, .plain = simt_plain)

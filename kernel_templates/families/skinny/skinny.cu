@@ -33,6 +33,7 @@
 #include "gt_arrive.cuh"
 #include "gt_async_copy.cuh"
 #include "gt_barrier.cuh"
+#include "gt_batch.cuh"
 #include "gt_cluster_ops.cuh"
 #include "gt_memory.cuh"
 #include "gt_reduce.cuh"
@@ -55,7 +56,8 @@ struct view {
 /* If not `used`, the operands are not accessed. */
 static __device__ __forceinline__ struct view view_of(const struct gemm_args &args, bool used)
 {
-    const float *a = args.a + blockIdx.z * args.stride_a, *b = args.b + blockIdx.z * args.stride_b;
+    const float *a = USED_ITEM_OF_BATCH(used && args.k > 0, args, a),
+                *b = USED_ITEM_OF_BATCH(used && args.k > 0, args, b);
     const int begin = blockIdx.y * args.k_per_split, rest = args.k - begin;
     const int length = !used ? 0 : rest < args.k_per_split ? rest : args.k_per_split;
     struct view v;

@@ -93,7 +93,7 @@ static __device__ __forceinline__ void store_spot(const struct gemm_args &args, 
                                                   blending blend)
 {
     const int row = pass * PASS_ROWS + spot.row, column = view.first_column + spot.x;
-    float *c = args.c + blockIdx.z * args.stride_c;
+    float *c = ITEM_OF_BATCH(args, c);
     c += SIDE == 0 ? row * args.ldc + column : column * args.ldc + row;
     const biases<VC> bias = biases_at<VC>(blend, SIDE == 0 ? row : column, SIDE == 0 ? column : row);
     if (blend == 0.0f) store_scaled<VC, false>(c, sum, 1.0f, blend, bias);

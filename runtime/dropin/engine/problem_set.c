@@ -9,7 +9,7 @@
 uint64_t problem_set_hash(const struct problem *p)
 {
     const bool many = p->batch > 1;
-    const int64_t words[] = {(int64_t)p->type * 4 + p->trans_a * 2 + p->trans_b,
+    const int64_t words[] = {(int64_t)p->type * 8 + p->pointers * 4 + p->trans_a * 2 + p->trans_b,
                              p->m,
                              p->n,
                              p->k,

@@ -28,11 +28,12 @@ _Static_assert(sizeof(struct route_key) == 12 * sizeof(int64_t) + 2 * sizeof(int
 
 /* ---- the problem of a call ---- */
 
-enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_EPILOGUE = 256 };
+enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_POINTERS = 8, FLAG_EPILOGUE = 256 };
 
 static int32_t flags_of(const struct asked *x, bool adds)
 {
-    return x->op_a * FLAG_OP_A + x->op_b * FLAG_OP_B + adds * FLAG_ADDS + x->epilogue * FLAG_EPILOGUE;
+    return x->op_a * FLAG_OP_A + x->op_b * FLAG_OP_B + adds * FLAG_ADDS + x->pointers * FLAG_POINTERS +
+           x->epilogue * FLAG_EPILOGUE;
 }
 
 static int64_t stride_bias_of(const struct asked *x)
@@ -82,6 +83,10 @@ static bool describe(const struct route_key *k, struct problem *p)
                           .beta = k->flags & FLAG_ADDS ? 1 : 0,
                           .epilogue = k->flags / FLAG_EPILOGUE,
                           .stride_bias = k->stride_bias};
+    if (k->flags & FLAG_POINTERS) {
+        problem_use_pointers(p);
+        return problem_check(p) == OK;
+    }
     if (many) p->stride_a = k->stride_b, p->stride_b = k->stride_a, p->stride_c = k->stride_c;
     if (problem_check(p) || !problem_has_text(p)) return false;
     if (many) return true;
@@ -183,11 +188,13 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
     return r;
 }
 
-/* Alignment of the operands in bytes; 0: no kernel takes them. */
+/* Alignment of the operands in bytes; 0: no kernel takes them. Of arrays of pointers only they themselves can
+ * be looked at. */
 static int alignment_of(const struct asked *asked)
 {
     const uintptr_t bits =
         (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c | (uintptr_t)asked->source;
+    if (asked->pointers) return bits & 7 ? 0 : 4;
     return bits & 3 ? 0 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
 }
 

@@ -25,7 +25,7 @@ struct route_key {
     uint64_t context;                                                    /* contexts.h */
     int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c; /* column-major, as in the call */
     int64_t stride_bias;
-    int32_t flags;     /* 1: op_a, 2: op_b, 4: it adds to C; 256 times the epilogue */
+    int32_t flags;     /* 1: op_a, 2: op_b, 4: it adds to C, 8: pointers; 256 times the epilogue */
     int32_t alignment; /* bytes: 4, 8 or 16 */
 };
 

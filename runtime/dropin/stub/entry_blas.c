@@ -36,6 +36,8 @@ static bool take(struct asked *asked, blas_handle handle, int op_a, int op_b, st
 #define POINTERS .alpha = alpha, .a = a, .b = b, .beta = beta, .c = c
 #define ONE      .batch = 1
 #define MANY     .batch = batch, .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c
+#define ARRAYS                                                                                               \
+    .batch = batch, .pointers = true, .alpha = alpha, .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c
 
 /* Tries a tuned kernel; else calls the real function, named as in struct real_blas. */
 #define ANSWER(asked, function, arguments)                                                                   \
@@ -107,19 +109,15 @@ int ENTRY(cublasSgemmStridedBatched_64)(blas_handle handle, int op_a, int op_b, 
             batch));
 }
 
-/* ---- cublasSgemmBatched: the addresses of the matrices are in device memory, which cannot be read without
- * waiting for the GPU; and they have no common stride. ---- */
-
-static struct refusal pointers = {
-    "cublasSgemmBatched", "its matrices lie at addresses that only the GPU can read", ATOMIC_FLAG_INIT};
+/* ---- cublasSgemmBatched: the addresses of the matrices are in device memory ---- */
 
 EXPORT("libcublas", cublasSgemmBatched);
 int ENTRY(cublasSgemmBatched)(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
                               const float *const a[], int lda, const float *const b[], int ldb,
                               const float *beta, float *const c[], int ldc, int batch)
 {
-    REFUSE(&pointers, SgemmBatched,
-           (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
+    struct asked asked = {.function = "cublasSgemmBatched", SIZES, ARRAYS};
+    ANSWER(&asked, SgemmBatched, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
 EXPORT("libcublas", cublasSgemmBatched_64);
@@ -128,8 +126,8 @@ int ENTRY(cublasSgemmBatched_64)(blas_handle handle, int op_a, int op_b, int64_t
                                  const float *const b[], int64_t ldb, const float *beta, float *const c[],
                                  int64_t ldc, int64_t batch)
 {
-    REFUSE(&pointers, SgemmBatched64,
-           (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
+    struct asked asked = {.function = "cublasSgemmBatched_64", SIZES, ARRAYS};
+    ANSWER(&asked, SgemmBatched64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
 /* ---- cublasGemmEx ---- */
@@ -206,6 +204,39 @@ int ENTRY(cublasGemmStridedBatchedEx_64)(blas_handle handle, int op_a, int op_b,
     ANSWER(&asked, GemmStridedEx64,
            (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,
             type_c, ldc, stride_c, batch, compute, algorithm));
+}
+
+EXPORT("libcublas", cublasGemmBatchedEx);
+int ENTRY(cublasGemmBatchedEx)(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                               const void *const a[], int type_a, int lda, const void *const b[], int type_b,
+                               int ldb, const void *beta, void *const c[], int type_c, int ldc, int batch,
+                               int compute, int algorithm)
+{
+    struct asked asked = {.function = "cublasGemmBatchedEx", SIZES, ARRAYS};
+    if (!is_sgemm(type_a, type_b, type_c, compute))
+        REFUSE(&types, GemmBatchedEx,
+               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                batch, compute, algorithm));
+    ANSWER(&asked, GemmBatchedEx,
+           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch,
+            compute, algorithm));
+}
+
+EXPORT("libcublas", cublasGemmBatchedEx_64);
+int ENTRY(cublasGemmBatchedEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                                  const void *alpha, const void *const a[], int type_a, int64_t lda,
+                                  const void *const b[], int type_b, int64_t ldb, const void *beta,
+                                  void *const c[], int type_c, int64_t ldc, int64_t batch, int compute,
+                                  int algorithm)
+{
+    struct asked asked = {.function = "cublasGemmBatchedEx_64", SIZES, ARRAYS};
+    if (!is_sgemm(type_a, type_b, type_c, compute))
+        REFUSE(&types, GemmBatchedEx64,
+               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                batch, compute, algorithm));
+    ANSWER(&asked, GemmBatchedEx64,
+           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch,
+            compute, algorithm));
 }
 
 /* ---- a handle's own workspace ---- */

@@ -27,6 +27,8 @@ static const struct symbol blas_symbols[] = {
     {"cublasGemmEx_64", offsetof(struct real_blas, GemmEx64)},
     {"cublasGemmStridedBatchedEx", offsetof(struct real_blas, GemmStridedEx)},
     {"cublasGemmStridedBatchedEx_64", offsetof(struct real_blas, GemmStridedEx64)},
+    {"cublasGemmBatchedEx", offsetof(struct real_blas, GemmBatchedEx)},
+    {"cublasGemmBatchedEx_64", offsetof(struct real_blas, GemmBatchedEx64)},
     {"cublasSetStream_v2", offsetof(struct real_blas, SetStream)},
     {"cublasSetWorkspace_v2", offsetof(struct real_blas, SetWorkspace)},
     {"cublasDestroy_v2", offsetof(struct real_blas, Destroy)},

@@ -19,5 +19,8 @@ int cublasSgemmStridedBatched(struct blas *handle, int op_a, int op_b, int m, in
                               const float *alpha, const float *a, int lda, long long stride_a, const float *b,
                               int ldb, long long stride_b, const float *beta, float *c, int ldc,
                               long long stride_c, int batch);
+int cublasSgemmBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                       const float *const *a, int lda, const float *const *b, int ldb, const float *beta,
+                       float *const *c, int ldc, int batch);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
-_Atomic int fake_blas_calls, fake_blas_wide_calls;
+_Atomic int fake_blas_calls, fake_blas_wide_calls, fake_blas_pointer_calls;
 _Atomic int fake_blas_math;
 
 struct blas {
@@ -24,6 +24,9 @@ int cublasSgemmStridedBatched_64(struct blas *handle, int op_a, int op_b, int64_
                                  const float *alpha, const float *a, int64_t lda, long long stride_a,
                                  const float *b, int64_t ldb, long long stride_b, const float *beta, float *c,
                                  int64_t ldc, long long stride_c, int64_t batch);
+int cublasSgemmBatched_64(struct blas *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                          const float *alpha, const float *const *a, int64_t lda, const float *const *b,
+                          int64_t ldb, const float *beta, float *const *c, int64_t ldc, int64_t batch);
 
 int cublasCreate_v2(struct blas **handle)
 {
@@ -121,4 +124,26 @@ int cublasSgemm_v2(struct blas *handle, int op_a, int op_b, int m, int n, int k,
 {
     return cublasSgemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc,
                                      0, 1);
+}
+
+int cublasSgemmBatched_64(struct blas *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                          const float *alpha, const float *const *a, int64_t lda, const float *const *b,
+                          int64_t ldb, const float *beta, float *const *c, int64_t ldc, int64_t batch)
+{
+    int result = SUCCESS;
+    fake_count(&fake_blas_pointer_calls, 1);
+    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX) return SUCCESS; /* counted, not computed */
+    for (int64_t item = 0; item < batch && result == SUCCESS; item++) {
+        fake_count(&fake_blas_wide_calls, -1);
+        result = cublasSgemmStridedBatched_64(handle, op_a, op_b, m, n, k, alpha, a[item], lda, 0, b[item],
+                                              ldb, 0, beta, c[item], ldc, 0, 1);
+    }
+    return result;
+}
+
+int cublasSgemmBatched(struct blas *handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                       const float *const *a, int lda, const float *const *b, int ldb, const float *beta,
+                       float *const *c, int ldc, int batch)
+{
+    return cublasSgemmBatched_64(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch);
 }

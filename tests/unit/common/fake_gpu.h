@@ -51,7 +51,7 @@ extern _Atomic long long fake_bytes, fake_bytes_most; /* of device memory that a
 extern _Atomic int fake_buffers, fake_allocations;    /* allocated, and ever made */
 extern _Atomic int fake_forbidden; /* calls of the driver from a destructor of a user object */
 extern int fake_busy;              /* 1: no event has completed when it is asked for */
-extern _Atomic int fake_blas_calls, fake_blas_wide_calls;
+extern _Atomic int fake_blas_calls, fake_blas_wide_calls, fake_blas_pointer_calls;
 extern _Atomic int fake_blas_math;                 /* the last mode set */
 extern _Atomic int fake_lt_calls, fake_lt_compute; /* products by cublasLt, and how the last was computed */
 

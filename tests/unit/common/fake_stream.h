@@ -35,15 +35,21 @@ bool fake_tears(CUstream stream, bool begins);
 /* cuInit was called in this process: a child of it is told that it has not been. */
 void fake_start(void);
 
+/* ---- contexts ---- */
+
+CUcontext fake_current(void); /* of the thread; NULL: none */
+
 /* ---- kernels ---- */
 
 struct fake_function {
     struct fake_module *module;
     bool is_gemm;      /* else gemm_reduce */
     unsigned epilogue; /* that it was compiled for, as the fake compiler writes it */
+    bool pointers;     /* the same: a, b and c are arrays of addresses */
 };
 
 bool fake_is_loaded(const struct fake_function *function);
+void fake_modules_reset(void *context);
 CUresult fake_run(const struct fake_function *function, const struct fake_launch *launch);
 
 /* ---- graphs ---- */

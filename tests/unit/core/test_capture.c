@@ -63,18 +63,23 @@ TEST(the_same_problem_twice_is_one_with_the_mean_time)
     assert_int_equal(c.count, 0);
 }
 
-TEST(problems_that_differ_in_their_epilogue_are_captured_apart)
+TEST(problems_that_differ_in_epilogue_or_pointers_are_captured_apart)
 {
     struct capture c = {0};
     add(&c, "8x8x8", 10, 3);
     add(&c, "8x8x8:epilogue=bias+gelu", 10, 2);
     add(&c, "8x8x8:epilogue=gelu+bias", 10, 2);
+    add(&c, "8x8x8:batch=2", 10, 1);
+    add(&c, "8x8x8:pointers:batch=2", 5, 1);
     assert_ok(capture_save(path, &c));
     assert_non_null(strstr(file_text(path), "\nsgemm:nn:8x8x8:epilogue=bias+gelu  # count=20 time_us=2\n"
-                                            "sgemm:nn:8x8x8  # count=10 time_us=3\n"));
+                                            "sgemm:nn:8x8x8  # count=10 time_us=3\n"
+                                            "sgemm:nn:8x8x8:batch=2  # count=10 time_us=1\n"
+                                            "sgemm:nn:8x8x8:batch=2:pointers  # count=5 time_us=1\n"));
     capture_free(&c);
     assert_ok(capture_read(path, &c));
-    assert_int_equal(c.count, 2);
+    assert_int_equal(c.count, 4);
+    assert_true(c.at[3].problem.pointers);
     assert_int_equal(c.at[0].problem.epilogue, epilogue_code(BIAS_COLUMN, ACTIVATION_GELU, false));
     capture_free(&c);
 }
@@ -266,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SAVED(counts_and_times_are_read_and_the_heaviest_comes_first),
         SAVED(the_same_problem_twice_is_one_with_the_mean_time),
-        SAVED(problems_that_differ_in_their_epilogue_are_captured_apart),
+        SAVED(problems_that_differ_in_epilogue_or_pointers_are_captured_apart),
         SAVED(what_is_saved_is_added_to_what_the_file_holds),
         SAVED(processes_that_save_at_once_lose_nothing),
         SAVED(a_file_that_is_no_capture_is_refused_and_left_as_it_is),

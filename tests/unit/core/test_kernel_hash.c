@@ -232,6 +232,16 @@ TEST(kernels_of_schema_1_are_known_by_the_hash_that_their_template_had)
     assert_false(kernel_hash_was(&tall, 0x6464fa63194cb9f7));
 }
 
+TEST(kernels_that_take_pointers_are_others)
+{
+    struct kernel_key key = key_with("simt", NULL, 0, 90);
+    const uint64_t plain = kernel_hash(&key);
+    key.pointers = true;
+    assert_true(kernel_hash(&key) != plain);
+    key.pointers = false;
+    assert_true(kernel_hash(&key) == plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +250,8 @@ int main(void)
         cmocka_unit_test(a_new_header_voids_nothing_before_it_is_included),
         cmocka_unit_test(a_function_in_a_device_header_counts_for_those_who_include_it),
         cmocka_unit_test(kernels_with_an_epilogue_are_others),
+        cmocka_unit_test(kernels_that_take_pointers_are_others),
+        cmocka_unit_test(kernels_that_take_pointers_are_others),
         cmocka_unit_test(templates_list_the_headers_that_they_include_and_no_other),
         cmocka_unit_test(what_is_remembered_is_what_would_be_found_by_any_thread),
         cmocka_unit_test(a_hundred_thousand_are_looked_up_in_no_time),

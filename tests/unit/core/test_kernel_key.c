@@ -35,8 +35,8 @@ TEST(launch_time_values_and_sizes_are_of_no_kernel)
 TEST(whatever_else_differs_is_another_kernel)
 {
     const struct kernel_key x = key_of(SIMT, "nt:64x64x64", 90);
-    struct kernel_key other[7];
-    for (int i = 0; i < 7; i++) other[i] = x;
+    struct kernel_key other[8];
+    for (int i = 0; i < 8; i++) other[i] = x;
     other[0].type = GEMM_TF32;
     other[1].trans_a = true;
     other[2].trans_b = false;
@@ -44,7 +44,8 @@ TEST(whatever_else_differs_is_another_kernel)
     other[4].arch = 89;
     assert_true(config_set(&other[5].config, "MIN_BLOCKS", 2));
     other[6].config.template = template_find("skinny");
-    for (int i = 0; i < 7; i++) {
+    other[7].pointers = true;
+    for (int i = 0; i < 8; i++) {
         assert_false(kernel_key_equal(&x, &other[i]));
         assert_true(kernel_key_hash(&x) != kernel_key_hash(&other[i]));
     }
@@ -157,6 +158,7 @@ TEST(a_key_reaches_another_process_as_it_is)
     for (int epilogue = 0; epilogue < EPILOGUE_CODES; epilogue++) {
         key.type = (enum gemm_type)(epilogue % (int)GEMM_TYPE_COUNT);
         key.epilogue = epilogue;
+        key.pointers = epilogue % 2;
         if (!epilogue_is_known(epilogue)) continue;
         json_t *json = kernel_to_json(&key);
         assert_ok(kernel_from_json(json, &read));
@@ -190,6 +192,17 @@ TEST(a_malformed_key_is_refused)
     json_decref(json);
 }
 
+TEST(a_template_that_asks_is_told_of_pointers)
+{
+    struct kernel_key key = key_of(SIMT, "64x64x64:batch=3:pointers", 90);
+    char all[2048];
+    define(&key, all);
+    assert_non_null(strstr(all, "-DTRANS_B=0 -DPOINTERS=1 "));
+    key.pointers = false;
+    define(&key, all);
+    assert_null(strstr(all, "POINTERS")); /* what plain kernels are compiled with must not change */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +213,7 @@ int main(void)
         cmocka_unit_test(definitions_name_compile_parameters_and_the_op),
         cmocka_unit_test(a_template_that_does_not_ask_is_not_told_the_type),
         cmocka_unit_test(a_template_that_asks_is_told_the_type_and_the_epilogue),
+        cmocka_unit_test(a_template_that_asks_is_told_of_pointers),
         cmocka_unit_test(a_key_reaches_another_process_as_it_is),
         cmocka_unit_test(a_malformed_key_is_refused),
     };

@@ -344,6 +344,58 @@ TEST(public_suite_has_33_problems)
     free(problems);
 }
 
+/* ---- pointers ---- */
+
+TEST(pointers_read_back_as_what_was_written)
+{
+    static const char *const texts[][2] = {
+        {"64x32x16:batch=500:pointers", "sgemm:nn:64x32x16:batch=500:pointers"},
+        {"nt:64x32x16:pointers:batch=500", "sgemm:nt:64x32x16:batch=500:pointers"},
+        {"tt:4x8x16:pointers", "sgemm:tt:4x8x16:pointers"},
+        {"4x8x16:beta=2:pointers:lda=20:batch=3", "sgemm:nn:4x8x16:batch=3:lda=20:pointers:beta=2"},
+        {"0x8x16:batch=3:pointers", "sgemm:nn:0x8x16:batch=3:pointers"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct problem p = parsed(texts[i][0]), again = parsed(texts[i][1]);
+        char text[PROBLEM_TEXT_MAX];
+        problem_format(&p, text);
+        assert_string_equal(text, texts[i][1]);
+        assert_true(p.pointers && again.pointers);
+        assert_true(problem_equal(&p, &again));
+        assert_true(problem_has_text(&p));
+        struct problem strided = p;
+        strided.pointers = false;
+        assert_false(problem_equal(&p, &strided));
+    }
+}
+
+TEST(pointers_have_neither_strides_nor_an_epilogue)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {{"64x64x64:batch=3:pointers:stride_a=5000", "there are no strides"},
+                 {"64x64x64:batch=3:stride_b=4096:pointers", "there are no strides"}, /* though usual */
+                 {"64x64x64:batch=3:pointers:stride_c=4097", "there are no strides"},
+                 {"64x64x64:pointers:epilogue=relu", "takes pointers and has an epilogue"},
+                 {"64x64x64:pointers:pointers", "pointers is given twice"},
+                 {"64x64x64:pointers=3", "unknown option at 'pointers=3'"},
+                 {"64x64x64:pointer", "known: batch pointers lda"}};
+    struct problem p;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].why);
+    p = parsed("64x64x64:batch=3:pointers");
+    p.stride_a++;
+    assert_fails(problem_check(&p), E_INPUT, "there are no strides");
+    problem_use_pointers(&p);
+    assert_ok(problem_check(&p));
+}
+
+/* The host does not see where the items are. */
+TEST(of_pointers_nothing_is_aligned)
+{
+    const struct problem p = parsed("64x64x64:batch=3:pointers");
+    assert_int_equal(problem_align_a(&p) * problem_align_b(&p) * problem_align_c(&p), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +410,12 @@ int main(void)
         cmocka_unit_test(parts_of_an_epilogue_come_in_any_order),
         cmocka_unit_test(a_bias_is_as_long_as_its_side_of_c),
         cmocka_unit_test(the_stride_of_one_bias_is_left_out),
+        cmocka_unit_test(pointers_read_back_as_what_was_written),
+        cmocka_unit_test(pointers_have_neither_strides_nor_an_epilogue),
+        cmocka_unit_test(of_pointers_nothing_is_aligned),
+        cmocka_unit_test(pointers_read_back_as_what_was_written),
+        cmocka_unit_test(pointers_have_neither_strides_nor_an_epilogue),
+        cmocka_unit_test(of_pointers_nothing_is_aligned),
         cmocka_unit_test(the_longest_text_fits),
         cmocka_unit_test(bad_text_gives_a_sentence_that_names_it),
         cmocka_unit_test(alignment_is_the_widest_that_all_rows_share),

@@ -313,8 +313,8 @@ static json_t *ask(int fd, json_t *request)
 
 static json_t *compile_request(const char *config, int arch)
 {
-    return json_pack("{s:s, s:{s:s, s:s, s:s, s:i, s:i}}", "do", "compile", "key", "config", config, "op",
-                     "nt", "type", "sgemm", "epilogue", 0, "arch", arch);
+    return json_pack("{s:s, s:{s:s, s:s, s:s, s:i, s:b, s:i}}", "do", "compile", "key", "config", config,
+                     "op", "nt", "type", "sgemm", "epilogue", 0, "pointers", 0, "arch", arch);
 }
 
 static int end_child(pid_t pid, int fd)

@@ -98,7 +98,7 @@ static void assert_known(struct db *db, const struct db_context *now, const stru
 }
 
 /* As another size is; the column says in words what the text does. */
-TEST(a_problem_with_another_epilogue_is_another_problem)
+TEST(a_problem_with_another_epilogue_or_pointers_is_another_problem)
 {
     static const char *const texts[] = {
         "64x64x64:batch=2",
@@ -106,6 +106,7 @@ TEST(a_problem_with_another_epilogue_is_another_problem)
         "64x64x64:batch=2:epilogue=bias:stride_bias=64",
         "64x64x64:batch=2:epilogue=rowbias+gelu+out",
         "64x64x64:batch=2:epilogue=out",
+        "64x64x64:batch=2:pointers",
         "sgemm_normwise:nn:1x1x1:batch=2:lda=1073741825:ldb=1073741825:ldc=1073741825:stride_a="
         "576460752303423487:stride_b=576460752303423486:stride_c=576460752303423484:alpha=-1.17549435e-38:"
         "beta=-1.17549435e-38:epilogue=rowbias+gelu+out:stride_bias=576460752303423485"};
@@ -133,7 +134,7 @@ TEST(a_problem_with_another_epilogue_is_another_problem)
         SQLITE_OK);
     assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
     assert_string_equal((const char *)sqlite3_column_text(stmt, 0),
-                        ",bias,bias,rowbias+gelu+out,out,rowbias+gelu+out");
+                        ",bias,bias,rowbias+gelu+out,out,,rowbias+gelu+out");
     sqlite3_finalize(stmt);
     store_close_clean(w.db);
 }
@@ -395,7 +396,7 @@ int main(void)
         STORE_TEST(every_verdict_and_the_most_samples_come_back),
         STORE_TEST(an_impossible_outcome_is_refused_and_the_attempt_stays_open),
         STORE_TEST(the_newest_outcome_is_found),
-        STORE_TEST(a_problem_with_another_epilogue_is_another_problem),
+        STORE_TEST(a_problem_with_another_epilogue_or_pointers_is_another_problem),
         STORE_TEST(hard_keys_miss_and_soft_keys_make_stale),
         STORE_TEST(best_are_ascending_usable_and_newest),
         STORE_TEST(trials_are_listed_newest_first),

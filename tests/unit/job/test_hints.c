@@ -16,6 +16,7 @@ TEST(sizes_ops_alignments_and_types_are_distances)
     assert_true(from("nt:1024x1024x1024") == 1);
     assert_true(from("1024x1024x1024:lda=1025") > 0.26 && from("1024x1024x1024:lda=1025") < 0.28);
     assert_true(from("1024x1024x1024:epilogue=bias+gelu") == from("1024x1024x1024:beta=1"));
+    assert_true(from("1024x1024x1024:pointers") > 0.1 && from("1024x1024x1024:pointers") < 1);
     assert_true(from("tf32gemm:1024x1024x1024") > 1 && from("tf32gemm:1024x1024x1024") < 1.03);
 }
 

@@ -115,6 +115,18 @@ TEST(a_tile_of_one_gives_no_size_below_one)
     for (int i = 0; i < count; i++) assert_true(cases[i].problem.m >= 0 && cases[i].problem.n >= 0);
 }
 
+TEST(cases_take_pointers_like_the_tuned_problem)
+{
+    const int count = make("8x8x8:batch=2:pointers", 32, 32, 8);
+    int batches = 0;
+    for (int i = 0; i < count; i++) {
+        assert_true(cases[i].problem.pointers);
+        assert_ok(problem_check(&cases[i].problem));
+        batches += cases[i].problem.batch > 1;
+    }
+    assert_true(batches > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +135,7 @@ int main(void)
         cmocka_unit_test(half_of_the_shapes_suit_vector_loads_and_still_pass_the_tiles_edge),
         cmocka_unit_test(the_corners_of_alpha_beta_and_k_are_there),
         cmocka_unit_test(cases_have_the_epilogue_of_the_tuned_problem_and_biases_near_and_far),
+        cmocka_unit_test(cases_take_pointers_like_the_tuned_problem),
         cmocka_unit_test(a_tile_of_one_gives_no_size_below_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

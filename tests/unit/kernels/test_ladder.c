@@ -78,7 +78,7 @@ TEST(only_nn_and_batch_1_are_served)
     }
 }
 
-TEST(rungs_compute_no_epilogue)
+TEST(rungs_compute_no_epilogue_and_take_no_pointers)
 {
     for (int i = 0; i < LADDER_RUNGS; i++) {
         struct config config;
@@ -86,6 +86,10 @@ TEST(rungs_compute_no_epilogue)
         ladder_config(ladder_rungs[i], &config);
         problem.epilogue = epilogue_code(BIAS_NONE, ACTIVATION_RELU, false);
         assert_string_equal(ladder_rungs[i]->check(&config, &problem, NULL), "the ladder shows no epilogue");
+        problem.epilogue = 0;
+        problem_use_pointers(&problem);
+        assert_string_equal(ladder_rungs[i]->check(&config, &problem, NULL),
+                            "the ladder takes no arrays of pointers");
     }
 }
 
@@ -168,7 +172,7 @@ int main(void)
         cmocka_unit_test(the_shown_configuration_is_legal_on_every_gpu_and_survives_its_text),
         cmocka_unit_test(rungs_serve_sgemm_alone),
         cmocka_unit_test(only_nn_and_batch_1_are_served),
-        cmocka_unit_test(rungs_compute_no_epilogue),
+        cmocka_unit_test(rungs_compute_no_epilogue_and_take_no_pointers),
         cmocka_unit_test(tile_sizes_that_do_not_fit_together_are_refused),
         cmocka_unit_test(values_from_a_foreign_database_are_refused_before_they_divide),
         cmocka_unit_test(a_grid_holds_every_tile_or_the_problem_is_refused),

@@ -280,6 +280,41 @@ TEST(epilogues_build_for_every_architecture)
     build_all();
 }
 
+/* Both operands packed or not, every way in which parts are added, and every op, on each architecture. */
+TEST(kernels_that_take_pointers_build_for_every_architecture)
+{
+    for (size_t a = 0; a < ARCHS; a++)
+        for (int op = 0; op < 4; op++) {
+            const int pack = ((int)a + op) % 4, most = archs[a] >= 90 ? 3 : 2;
+            struct config config;
+            assert_ok(config_parse(
+                "simt BM=32 BN=64 BK=16 WM=16 WN=64 TM=4 TN=8 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "
+                "UNROLL=16 STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=2",
+                &config));
+            config_set(&config, "PACK", pack);
+            if (pack & 1) config_set(&config, "VA", 4);
+            if (pack & 2) config_set(&config, "VB", 4);
+            config_set(&config, "REDUCE", ((int)a + pack) % most);
+            job_add(&config, op, archs[a]);
+            jobs[job_count - 1].pointers = true;
+            if (archs[a] >= 80) {
+                assert_ok(
+                    config_parse("mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=1 VB=1 VC=1 MIN_BLOCKS=1 "
+                                 "GROUP=1 SPLIT_K=2",
+                                 &config));
+                job_add(&config, op, archs[a]);
+                jobs[job_count - 1].pointers = true;
+                jobs[job_count - 1].type = GEMM_TF32;
+            }
+            assert_ok(config_parse("skinny SIDE=0 ROWS=8 TX=4 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=4 WARPS_K=1 "
+                                   "DEPTH=2 STEPS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
+                                   &config));
+            job_add(&config, op, archs[a]);
+            jobs[job_count - 1].pointers = true;
+        }
+    build_all();
+}
+
 /* The check above can fail: the compiler's refusal of a text is noticed. */
 TEST(a_text_that_is_no_kernel_is_refused)
 {
@@ -300,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
         cmocka_unit_test(operands_are_packed_and_parts_added_on_every_architecture),
         cmocka_unit_test(epilogues_build_for_every_architecture),
+        cmocka_unit_test(kernels_that_take_pointers_build_for_every_architecture),
         cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
         cmocka_unit_test(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so),
         cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),

@@ -229,12 +229,90 @@ TEST(the_reduction_has_a_thread_for_every_vector_and_way)
     assert_int_equal(plan.kernel[1].smem_bytes, 4 * 4 * REDUCE_THREADS);
 }
 
+/* The launch of a slab would begin further on in each item, which only the items' addresses could say. */
+TEST(pointers_are_not_multiplied_in_slabs)
+{
+    struct config config = with("PACK", 3);
+    config_set(&config, "VC", 1);
+    struct problem p = problem_make(4096, 4096, 2049);
+    assert_taken(check(&config, &p, &h200));
+    problem_use_pointers(&p);
+    assert_refused(check(&config, &p, &h200), "arrays of pointers need all k at once");
+    p = problem_make(4096, 4096, 2048);
+    problem_use_pointers(&p);
+    assert_taken(check(&config, &p, &h200));
+    assert_int_equal(plan_of(&config, &p).k_slab, 0);
+}
+
+/* A copy of our own has aligned rows, whatever the operand has. */
+TEST(vectors_of_pointers_are_those_of_packed_operands)
+{
+    struct config config = with("PACK", 0);
+    struct problem p = problem_make(512, 512, 512);
+    p.batch = 7;
+    problem_use_pointers(&p);
+    config_set(&config, "VA", 1), config_set(&config, "VB", 1), config_set(&config, "VC", 1);
+    assert_taken(check(&config, &p, &h200));
+    config_set(&config, "VC", 2);
+    assert_refused(check(&config, &p, &h200), "VC is wider than C is aligned");
+    config_set(&config, "VC", 1), config_set(&config, "VA", 4);
+    assert_refused(check(&config, &p, &h200), "VA is wider than A is aligned");
+    config_set(&config, "PACK", 1);
+    assert_taken(check(&config, &p, &h200));
+    config_set(&config, "VB", 4);
+    assert_refused(check(&config, &p, &h200), "VB is wider than B is aligned");
+    config_set(&config, "PACK", 3);
+    assert_taken(check(&config, &p, &h200));
+}
+
+TEST(a_launch_of_pointers_begins_at_the_address_of_its_first_item)
+{
+    struct config config = with("PACK", 0);
+    struct problem p = problem_make(16, 16, 16);
+    p.batch = 70000;
+    problem_use_pointers(&p);
+    const struct launch_plan plan = plan_of(&config, &p);
+    assert_int_equal(plan.batch_per_launch, 65535);
+    for (int i = LAUNCH_A; i <= LAUNCH_C; i++) assert_int_equal(plan.batch_step_bytes[i], 8);
+}
+
+TEST(two_families_take_no_pointers)
+{
+    static const struct {
+        const char *name;
+        bool takes;
+    } families[] = {{"simt", true}, {"skinny", true}, {"mma", true}, {"resident", false}, {"tall", false}};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        const struct template *t = template_find(families[i].name);
+        struct problem p = problem_make(64, 64, 64);
+        p.type = t->delivers;
+        assert_true(template_serves(t, &p));
+        problem_use_pointers(&p);
+        assert_int_equal(template_serves(t, &p), families[i].takes);
+    }
+    struct config config;
+    struct problem p = problem_make(640, 32, 64);
+    p.trans_b = true;
+    assert_ok(config_parse(
+        "tall SIDE=1 BM=32 BN=16 BK=10 TM=4 TN=2 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1", &config));
+    problem_use_pointers(&p);
+    assert_refused(config.template->check(&config, &p, &h200), "the family takes no arrays of pointers");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs),
         cmocka_unit_test(an_epilogue_is_not_computed_in_slabs),
         cmocka_unit_test(a_geometry_with_an_epilogue_has_no_slabs),
+        cmocka_unit_test(pointers_are_not_multiplied_in_slabs),
+        cmocka_unit_test(vectors_of_pointers_are_those_of_packed_operands),
+        cmocka_unit_test(a_launch_of_pointers_begins_at_the_address_of_its_first_item),
+        cmocka_unit_test(two_families_take_no_pointers),
+        cmocka_unit_test(pointers_are_not_multiplied_in_slabs),
+        cmocka_unit_test(vectors_of_pointers_are_those_of_packed_operands),
+        cmocka_unit_test(a_launch_of_pointers_begins_at_the_address_of_its_first_item),
+        cmocka_unit_test(two_families_take_no_pointers),
         cmocka_unit_test(splits_cover_k_with_whole_tiles_and_none_is_empty),
         cmocka_unit_test(the_longest_k_does_not_overflow),
         cmocka_unit_test(a_grid_has_a_block_for_every_tile_and_no_more),

@@ -33,12 +33,13 @@ TEST(a_winner_survives_the_way_through_text)
                                            {0, "sgemm:tn:64x64x64:batch=7:alpha=2.5", 2e-3, MEASURED_CUBLAS},
                                            {0, "sgemm:nt:63x61x59", 1e7, PREDICTED},
                                            {0, "sgemm:nt:65x61x59:ldc=100", 12, MEASURED},
-                                           {0, "sgemm:nt:65x61x59:epilogue=rowbias+gelu+out", 12, MEASURED}};
-    add_winners(db, &run, stored, 5);
+                                           {0, "sgemm:nt:65x61x59:epilogue=rowbias+gelu+out", 12, MEASURED},
+                                           {0, "sgemm:nt:65x61x59:batch=9:pointers", 12, MEASURED_CUBLAS}};
+    add_winners(db, &run, stored, 6);
     int count = 0;
     struct db_filter filter = {.gpu = NULL};
     assert_ok(db_winners(db, &filter, NULL, same_winner, &count));
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
     db_close(db);
 }
 

@@ -147,6 +147,21 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
 
+TEST(winners_of_pointers_and_of_strides_do_not_serve_each_other)
+{
+    struct neighbour list[NEAREST_MAX];
+    add("sgemm:nn:384x384x64:batch=64", "VA=1 VB=1 VC=1", 100, 110)->pretuned = true;
+    add("sgemm:nn:384x384x64:batch=64:pointers", "VA=1 VB=1 VC=1 BM=128", 110, 120)->pretuned = true;
+    assert_string_equal(exact("384x384x64:batch=64"), "sgemm:nn:384x384x64:batch=64");
+    assert_string_equal(exact("384x384x64:batch=64:pointers"), "sgemm:nn:384x384x64:batch=64:pointers");
+    assert_string_equal(exact("384x384x64:pointers"), "");
+    assert_int_equal(near("384x384x60:batch=64", 16, list), 1);
+    assert_true(list[0].winner == &store.set.winners[0]);
+    assert_int_equal(near("384x384x60:batch=64:pointers", 16, list), 1);
+    assert_true(list[0].winner == &store.set.winners[1]);
+    assert_int_equal(near("nt:384x384x60:batch=64:pointers", 16, list), 0);
+}
+
 TEST(a_winner_is_for_its_own_epilogue)
 {
     struct neighbour list[NEAREST_MAX];
@@ -340,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ARITHMETIC(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse),
         ARITHMETIC(a_neighbour_is_of_a_type_that_answers),
+        ARITHMETIC(winners_of_pointers_and_of_strides_do_not_serve_each_other),
         ARITHMETIC(a_winner_is_for_its_own_epilogue),
         ARITHMETIC(a_doubled_side_is_one_away),
         ARITHMETIC(only_what_is_like_it_and_legal_is_near),
