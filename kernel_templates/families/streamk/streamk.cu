@@ -4,12 +4,13 @@
  * et al., "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU",
  * PPoPP 2023).
  *
- *     blocks 0 1 2, tiles of C as wide as they take long:
+ *     4 tiles of C for 3 blocks, each digit a third of the k of that tile:
  *
- *     a tile a block                          streamk
- *     0 [ tile 0 ][ tile 3 ]                  0 [ tile 0 ][ 1 .. ]
- *     1 [ tile 1 ]                            1 [ .. 1 ][ tile 2 ]...      time ->
- *     2 [ tile 2 ]                            2 ...
+ *               a tile a block            streamk
+ *     block 0   [0 0 0][3 3 3]            [0 0 0][1]
+ *     block 1   [1 1 1]                   [1 1][2 2]
+ *     block 2   [2 2 2]                   [2][3 3 3]
+ *                time ->
  *
  * streamk_line.h says which tiles, and which of their k, each block multiplies: first its share of the tiles
  * that are divided, then whole ones. The main loop is simt's (gt_pipeline.cuh), and so are the tiles of
