@@ -18,6 +18,9 @@
  * `counters` unsigned integers at the start of the workspace. They must be 0 when a launch begins, and every
  * launch resets them to 0, so the first 4 * counters bytes of a workspace are zeroed once, after its
  * allocation. Launches that may overlap (several streams) need separate workspaces.
+ *
+ * The blocks of streamk are counted over x and z; `splits` is the number of those that share all tiles, and
+ * y is 1.
  */
 #ifndef GT_GEMM_ARGS_H
 #define GT_GEMM_ARGS_H

@@ -175,6 +175,29 @@ static void permute(int *list, int count, enum block_order order)
     }
 }
 
+/* Of blocks, which may be many: a random order is a first one and a distance that has no divisor in common
+ * with their number. */
+struct sequence {
+    int64_t count, first, step;
+};
+
+static int64_t common_divisor(int64_t x, int64_t y)
+{
+    return y == 0 ? x : common_divisor(y, x % y);
+}
+
+static struct sequence sequence_of(int64_t count, enum block_order order)
+{
+    struct sequence s = {.count = count, .step = 1};
+    if (order == ORDER_REVERSE) s.first = s.step = count - 1;
+    if (order != ORDER_RANDOM) return s;
+    const unsigned most = count < UINT32_MAX ? (unsigned)count : UINT32_MAX;
+    s.first = draw(most);
+    do s.step = 1 + draw(most);
+    while (common_divisor(s.step, count) != 1);
+    return s;
+}
+
 static void thread_body(void *unused)
 {
     (void)unused;
@@ -337,11 +360,15 @@ void grid_run(const struct grid *grid, const void *argument, size_t bytes)
         if (posix_memalign(&block, 128, grid->smem_bytes ? grid->smem_bytes : 1)) abort();
         dynamic_shared[i] = block;
     }
-    for (unsigned z = 0; z < grid->size[2]; z++)
-        for (first_y = 0; first_y < grid->size[1]; first_y += (unsigned)cluster)
-            for (unsigned x = 0; x < grid->size[0]; x++) {
-                gt_block_index = (struct gt_index){x, first_y, z};
-                run_cluster();
-            }
+    const int64_t clusters = grid->size[1] / (unsigned)cluster, in_z = grid->size[0] * clusters;
+    const struct sequence blocks = sequence_of(in_z * grid->size[2], grid->order);
+    int64_t block = blocks.first;
+    for (int64_t i = 0; i < blocks.count; i++) {
+        first_y = (unsigned)(block / grid->size[0] % clusters * cluster);
+        gt_block_index =
+            (struct gt_index){(unsigned)(block % grid->size[0]), first_y, (unsigned)(block / in_z)};
+        run_cluster();
+        block = (block + blocks.step) % blocks.count;
+    }
     for (int i = 0; i < cluster; i++) free(dynamic_shared[i]);
 }

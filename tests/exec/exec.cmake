@@ -55,12 +55,14 @@ foreach(part RANGE 1)
 endforeach()
 gt_exec_test(exec_resident exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list)
 gt_exec_test(exec_tall exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list)
+gt_exec_test(exec_streamk exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/streamk.list)
 foreach(part RANGE 1)
   gt_exec_test(exec_mma_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all ${part}/2)
 endforeach()
 # The same with epilogues.
 gt_exec_test(exec_epilogues_mma exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all)
 gt_exec_test(exec_epilogues_tall exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list turns)
+gt_exec_test(exec_epilogues_streamk exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/streamk.list all)
 gt_exec_test(exec_epilogues_resident exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list turns)
 gt_exec_test(exec_epilogues_skinny exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list turns)
 foreach(part RANGE 1)
@@ -96,8 +98,8 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_mma.c mutants/mutants_ladder.c mutants/mutants_epilogue.c
-  mutants/mutants_pointers.c)
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_ladder.c
+  mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
   gt_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
 endforeach()

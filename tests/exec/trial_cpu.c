@@ -254,14 +254,31 @@ static void addresses_free(struct addresses *at)
     free(at->c);
 }
 
-static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial *trial,
-                             const struct problem *lies, const struct operand x[OPERANDS])
+static void run_on_addresses(const struct cpu_kernel *kernel, const struct problem *p,
+                             const struct run_mode *mode, const struct problem *lies,
+                             const struct operand x[OPERANDS])
 {
-    struct addresses at = addresses_build(lies, x, trial->mode.seed);
+    struct addresses at = addresses_build(lies, x, mode->seed);
     cpu_kernel_run(
-        kernel, &trial->problem, &trial->mode,
+        kernel, p, mode,
         &(struct cpu_operands){.a = (const float *)at.a, .b = (const float *)at.b, .c = (float *)at.c});
     addresses_free(&at);
+}
+
+static void run_once(const struct cpu_kernel *kernel, const struct problem *p, const struct run_mode *mode,
+                     const struct problem *lies, const struct operand x[OPERANDS])
+{
+    if (p->pointers) {
+        run_on_addresses(kernel, p, mode, lies, x);
+        return;
+    }
+    const struct cpu_operands operands = {.a = x[OPERAND_A].x,
+                                          .b = x[OPERAND_B].x,
+                                          .c = x[OPERAND_D].x,
+                                          .source =
+                                              epilogue_out_of_place(p->epilogue) ? x[OPERAND_SOURCE].x : NULL,
+                                          .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL};
+    cpu_kernel_run(kernel, p, mode, &operands);
 }
 
 /* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
@@ -291,6 +308,25 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
     }
 }
 
+/* Runs once more, from the same C: the result must be the same bit for bit, whatever runs first. */
+static bool same_in_another_order(const struct cpu_kernel *kernel, const struct trial *trial,
+                                  const struct problem *lies, float *const before[OPERANDS],
+                                  const struct operand x[OPERANDS], char *why)
+{
+    const size_t bytes = (size_t)x[OPERAND_D].span * sizeof(float);
+    struct run_mode mode = trial->mode;
+    float *const first = malloc(bytes + 1);
+    if (!first) abort();
+    memcpy(first, x[OPERAND_D].x, bytes);
+    memcpy(x[OPERAND_D].x, before[OPERAND_D], bytes);
+    mode.order = (mode.order + 1) % ORDER_COUNT;
+    run_once(kernel, &trial->problem, &mode, lies, x);
+    const bool same = memcmp(first, x[OPERAND_D].x, bytes) == 0;
+    if (!same) snprintf(why, TRIAL_TEXT_MAX, "wrong answer: other bits in another order");
+    free(first);
+    return same;
+}
+
 bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, char why[TRIAL_TEXT_MAX])
 {
     static const char *const names[OPERANDS] = {"A", "B", "C", "source", "bias"};
@@ -305,16 +341,10 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
         operand_close_guards(&x[i]);
     }
 
-    if (trial->problem.pointers) run_on_addresses(kernel, trial, p, x);
-    else
-        cpu_kernel_run(kernel, p, &trial->mode,
-                       &(struct cpu_operands){.a = x[OPERAND_A].x,
-                                              .b = x[OPERAND_B].x,
-                                              .c = x[OPERAND_D].x,
-                                              .source = apart ? x[OPERAND_SOURCE].x : NULL,
-                                              .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL});
-
     bool passes = true;
+    run_once(kernel, &trial->problem, &trial->mode, p, x);
+    if (trial->data == DATA_UNIFORM) passes = same_in_another_order(kernel, trial, p, before, x, why);
+
     for (int i = 0; i < OPERANDS; i++) {
         operand_open_guards(&x[i]);
         bool kept = guards_intact(&x[i]);

@@ -11,23 +11,10 @@
 #ifndef GT_SIMT_SIZES
 #define GT_SIMT_SIZES
 
-#define LANES_M (WM / TM) /* the lane grid of a warp */
-#define LANES_N (WN / TN)
-#define WARPS_N (BN / WN)
-#define WARPS   ((BM / WM) * (BN / WN)) /* that divide the tile of C; WARPS_K such teams divide k */
-#define THREADS (32 * WARPS * WARPS_K)
-#define TEAM_K  (BK / WARPS_K) /* k of a tile that each team multiplies */
+#include "gt_tile_sizes.h"
 
-/* Width of the contiguous pieces that a thread's rows (columns) consist of. */
-#define CHUNK_M (TM % 4 == 0 ? 4 : TM % 2 == 0 ? 2 : 1)
-#define CHUNK_N (TN % 4 == 0 ? 4 : TN % 2 == 0 ? 2 : 1)
-
-/* A row of k of a tile in shared memory, in floats. Padded by one 16-byte vector: rows stay aligned, and a
- * transposing store, which goes down a column, uses different banks. */
-#define STRIDE_A     ((BM + 3) / 4 * 4 + 4)
-#define STRIDE_B     ((BN + 3) / 4 * 4 + 4)
-#define STAGE_FLOATS (BK * (STRIDE_A + STRIDE_B))
-#define STAGE_BYTES  (4 * STAGE_FLOATS)
+#define THREADS (32 * WARPS * WARPS_K) /* WARPS_K teams of warps divide k */
+#define TEAM_K  (BK / WARPS_K)         /* k of a tile that each team multiplies */
 
 /* Who adds the parts when k is split: 0 a second kernel, 1 the last block of a tile to arrive, 2 to 8 a
  * cluster of that many blocks. Each team's tile of C uses the memory of the stages; the inbox of a cluster
@@ -49,16 +36,6 @@
 /* Whether an operand is contiguous along m or n when it is loaded, as it is in shared memory. */
 #define ALONG_M (TRANS_A || PACK_A)
 #define ALONG_N (!TRANS_B || PACK_B)
-
-/* Whether an operand reaches shared memory by cp.async. */
-#define ASYNC_A (LOADER == 3 || (LOADER > 0 && ALONG_M))
-#define ASYNC_B (LOADER == 3 || (LOADER > 0 && ALONG_N))
-
-/* Whether threads arrive at a tile's barrier before they have finished the tile. A thread that has passed the
- * barrier then only knows that the others have finished the tile before, so copies run one tile less ahead
- * than the stages would allow. */
-#define TWO_STEPS   (LOADER == 2)
-#define TILES_AHEAD (TWO_STEPS ? STAGES - 2 : STAGES - 1)
 
 #endif
 

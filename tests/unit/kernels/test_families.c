@@ -30,7 +30,7 @@ static void assert_complete(const char *const *texts, size_t count)
 TEST(no_value_however_insane_breaks_the_check)
 {
     static const char *const legal[] = {SIMT_BASE, SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW,
-                                        TALL_BASE, TALL_LOW,    MMA_BASE};
+                                        TALL_BASE, TALL_LOW,    STREAMK_BASE,  MMA_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
@@ -59,7 +59,7 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
 {
     static const struct {
         const char *text;
-        struct change change[5];
+        struct change change[6];
         const char *no_rows, *no_columns, *no_k;
     } cases[] = {
         /* An empty row has a leading dimension of 1, which fits no vector. */
@@ -67,6 +67,11 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
         {SKINNY_BASE, {{"SPLIT_K", 4}, {"VX", 1}, {"VS", 1}, {"VC", 1}}, "0x128x64", "8x0x64", "8x128x0"},
         {RESIDENT_BASE, {{"VS", 1}, {"VC", 1}}, "0x8x8", "8x0x8", "8x8x0"},
         {TALL_BASE, {{"SMS", 1}, {"VC", 1}}, "0x8x7", "8x0x7", "8x8x0:lda=1"},
+        {STREAMK_BASE,
+         {{"MIN_BLOCKS", 1}, {"SMS", 1}, {"VA", 1}, {"VB", 1}, {"VC", 1}},
+         "0x8x8",
+         "8x0x8",
+         "8x8x0"},
         {MMA_BASE,
          {{"SPLIT_K", 4}, {"VA", 1}, {"VB", 1}, {"VC", 1}},
          "tf32gemm:nn:0x64x64",
@@ -120,6 +125,8 @@ TEST(a_gpu_without_the_instructions_or_with_fewer_sms_refuses)
                  {RESIDENT_BASE, 90, 131, "SMS is more than the GPU has"},
                  {TALL_BASE, 75, 132, "cp.async"},
                  {TALL_BASE, 90, 131, "SMS is more than the GPU has"},
+                 {STREAMK_BASE, 75, 132, "cp.async"},
+                 {STREAMK_BASE, 90, 131, "SMS is more than the GPU has"},
                  {MMA_BASE, 75, 132, "mma.sync tf32 needs sm_80"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = config_of(cases[i].text);

@@ -158,6 +158,8 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
             add_spread(space, NULL, "1001x333x77", op, arch);
             add_spread(space, NULL, "7x2048x4096", op, arch);
         }
+        for (int op = 0; op < 4; op++) add_spread(space, "streamk", "4096x4096x4096", op, arch);
+        add_spread(space, "streamk", "1001x333x77", (int)arch % 4, arch);
         if (archs[arch] < 80) continue;
         add_spread(space, "tall", "559104x64x147", 0, arch);
         add_spread(space, "tall", "32x200001x27", 2, arch);
@@ -190,6 +192,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         {"skinny", "sgemm", {"7x2048x4096", "3001x33x777"}, {0, 1}},
         {"resident", "sgemm", {"32x1605632x27", "200001x48x75"}, {0, 1}},
         {"tall", "sgemm", {"559104x64x147", "32x200001x27"}, {0, 2}},
+        {"streamk", "sgemm", {"4096x4096x4096", "1001x333x77"}, {1, 2}},
         {"mma", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {2, 0}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -256,6 +259,10 @@ TEST(epilogues_build_for_every_architecture)
          "MIN_BLOCKS=1 SMS=1",
          80},
         {"tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1", 80},
+        {"streamk BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=0 VA=4 VB=4 VC=4 UNROLL=16 "
+         "STORE_AT=8 "
+         "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=1",
+         75},
         {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
     };
     int turn = 0, code = 0;

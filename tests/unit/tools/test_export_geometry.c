@@ -1,6 +1,7 @@
 /* How a configuration is launched, as a header says it, against its template. */
 #include "described_gpu.h"
 #include "export_geometry.h"
+#include "family_texts.h"
 #include "space.h"
 #include "stats.h"
 #include "template.h"
@@ -122,7 +123,8 @@ TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
         assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
         for (int j = 0; j < 60; j++) {
             const struct config *config = &c.config[stats_random_below(&random, c.count)];
-            if (strcmp(config->template->name, "tall") == 0) continue; /* see below */
+            if (strcmp(config->template->name, "tall") == 0 || strcmp(config->template->name, "streamk") == 0)
+                continue; /* see below */
             assert_like_template(config, &p, &gpu);
             resident += strcmp(config->template->name, "resident") == 0;
             skinny += strcmp(config->template->name, "skinny") == 0;
@@ -241,6 +243,30 @@ TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
     assert_int_equal(geometry_needs(&config, &p, &gpu), 0x411); /* a row of C is read four at a time */
 }
 
+/* streamk has as many blocks as the GPU holds, whatever the shape; no formula says how they share a batch. */
+TEST(a_template_whose_blocks_share_all_tiles_serves_the_shape_it_was_tuned_for)
+{
+    const struct gpu gpu = h200();
+    struct config config;
+    struct problem p;
+    struct gt_winner_geometry g;
+    struct gt_winner_plan plan;
+    struct launch_plan theirs;
+    const char *entries[3];
+    assert_ok(config_parse(STREAMK_BASE, &config));
+    assert_ok(problem_parse("sgemm:nt:2048x6144x4096", &p));
+    assert_null(config.template->check(&config, &p, &gpu));
+    assert_false(geometry_find(&config, &p, &gpu, &g, entries));
+    geometry_plan(&config, &p, &plan, entries);
+    config.template->plan(&config, &p, &theirs);
+    assert_int_equal(plan.kernels, 1);
+    assert_int_equal(plan.grid[1][0], 264);
+    assert_int_equal(plan.splits, 264);
+    assert_int_equal(plan.counters, theirs.counters);
+    assert_int_equal(plan.workspace_bytes, theirs.workspace_bytes);
+    assert_int_equal(geometry_needs(&config, &p, &gpu), 0x444);
+}
+
 /* ---- a family with an argument of its own ---- */
 
 struct own_args {
@@ -324,6 +350,7 @@ int main(void)
         cmocka_unit_test(an_epilogue_refuses_what_would_go_in_slabs),
         cmocka_unit_test(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for),
         cmocka_unit_test(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for),
+        cmocka_unit_test(a_template_whose_blocks_share_all_tiles_serves_the_shape_it_was_tuned_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,129 @@
+/* The streamk family on the host: parameters, what they need, which are correct where, and how they are
+ * launched. */
+#include "streamk_host.h"
+
+#include "gemm_block.h"
+#include "launch_limits.h"
+
+#define PARTS_BYTES_MAX (INT64_C(256) << 20) /* of workspace; what a caller allows is less as a rule */
+#define COUNTERS_UNIT   64                   /* the parts after the counters begin at a line of memory */
+
+#define RULES    "streamk_rules.h"
+#define COMPUTES "the streamk family computes sgemm"
+#include "family_template.h"
+
+static struct resources streamk_resources(const struct config *config)
+{
+    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = TM * TN};
+}
+
+/* Registers that hold values during the whole main loop: C, and two fragments each of A and B. */
+static int registers_needed(const struct config *config)
+{
+    return TM * TN + 2 * (TM + TN);
+}
+
+static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
+{
+    if (!KNOWN(STAGES)) return NULL;
+    const struct config least = known_config(all, known), *const config = &least;
+    const struct resources need = streamk_resources(config);
+    if (need.smem_bytes > gpu->smem_per_block_bytes)
+        return "the stages do not fit in a block's shared memory";
+    const char *why = check_features(gpu, LOADER, 0);
+    if (!why) why = check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, registers_needed(config));
+    if (!why && SMS > gpu->sm_count) why = "SMS is more than the GPU has";
+    return why;
+}
+
+/* Blocks that share the work. */
+static int blocks_of(const struct config *config)
+{
+    return SMS * MIN_BLOCKS;
+}
+
+static int64_t tiles_of_item(const struct config *config, const struct problem *p)
+{
+    return ceil_div(p->m, BM) * ceil_div(p->n, BN);
+}
+
+/* Items of the batch of one launch, all launches but for the last, which has no more. The tiles of a launch
+ * have numbers. */
+static int64_t slice_of(const struct config *config, const struct problem *p)
+{
+    const int64_t most = smaller(GRID_Z_MAX, INT32_MAX / tiles_of_item(config, p));
+    return ceil_div(p->batch, ceil_div(p->batch, most));
+}
+
+static int64_t depth_of(const struct config *config, const struct problem *p)
+{
+    return p->k > 0 ? ceil_div(p->k, BK) : 1;
+}
+
+/* The line of a launch of so many items. */
+static struct line line_of_items(const struct config *config, const struct problem *p, int64_t items)
+{
+    return line_of((int)(items * tiles_of_item(config, p)), (int)depth_of(config, p), blocks_of(config));
+}
+
+static const char *check_line(const struct config *config, const struct problem *p)
+{
+    const int64_t tiles = slice_of(config, p) * tiles_of_item(config, p), blocks = blocks_of(config);
+    const int64_t shared = smaller(tiles, 2 * blocks - 1);
+    if (shared > (INT32_MAX - tiles / blocks) / depth_of(config, p))
+        return "the tiles of k that blocks share are 2^31 or more";
+    if (depth_of(config, p) > 1 && 4 * slots_of(SMS * MIN_BLOCKS) * (int64_t)BM * BN > PARTS_BYTES_MAX)
+        return "the parts of SMS * MIN_BLOCKS blocks need more than 256 MiB of workspace";
+    return NULL;
+}
+
+static const char *check_problem(const struct config *config, int known, const struct problem *p,
+                                 const struct gpu *gpu)
+{
+    (void)gpu;
+    if (!p) return NULL;
+    if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
+    if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
+    if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    if (!KNOWN(BN) || p->m == 0 || p->n == 0 || p->batch == 0) return NULL;
+    if (ceil_div(p->m, BM) > INT32_MAX / ceil_div(p->n, BN)) return "C has more tiles than numbers";
+    return KNOWN(SMS) ? check_line(config, p) : NULL;
+}
+
+static void streamk_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    if (!gemm_plan_begin(plan, p)) return;
+
+    const struct resources need = streamk_resources(config);
+    const int64_t slice = slice_of(config, p), launches = ceil_div(p->batch, slice);
+    const int64_t last = p->batch - (launches - 1) * slice;
+    const struct line most = line_of_items(config, p, slice), rest = line_of_items(config, p, last);
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = blocks_of(config);
+    args.group = (int)smaller(GROUP, ceil_div(p->m, BM));
+    plan->batch_per_launch = slice;
+    if (most.depth > 1 && (most.shared > 0 || rest.shared > 0)) {
+        const int64_t counters = most.shared > rest.shared ? most.shared : rest.shared;
+        args.counters = (int)(ceil_div(counters, COUNTERS_UNIT) * COUNTERS_UNIT);
+        plan->workspace_bytes = 4 * (args.counters + slots_of(args.splits) * (int64_t)BM * BN);
+    }
+    gemm_args_put(plan, p, &args);
+    plan->kernel[plan->kernels++] =
+        (struct kernel_launch){.entry = "gemm",
+                               .grid = {(unsigned)ceil_div(args.splits, last), 1, (unsigned)slice},
+                               .threads = (unsigned)need.threads,
+                               .smem_bytes = (unsigned)need.smem_bytes};
+}
+
+/* How many blocks share a batch, no number says. */
+static bool streamk_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                             struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = (struct launch_geometry){.align = {VA, VB, VC}};
+    return false;
+}
+
+FAMILY(streamk, GEMM_SGEMM,
+       .summary = "strict FP32: as many blocks as the GPU holds share all tiles evenly, parts of tiles too",
+       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = streamk_geometry)
