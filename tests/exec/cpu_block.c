@@ -35,8 +35,9 @@ struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];
 static const struct grid *running;
 static struct cpu_argument argument_of_all;
-int self, thread_count, cluster;
-static unsigned first_y; /* of the blocks that run together, in the grid */
+int self, thread_count, cluster;              /* cluster: blocks that run together, */
+static struct gt_index together[CLUSTER_MAX]; /* these */
+static bool is_cluster;
 static char *dynamic_shared[CLUSTER_MAX];
 static int ended[CLUSTER_MAX]; /* number of threads that have ended */
 static void (*say_more)(void);
@@ -175,10 +176,10 @@ static void permute(int *list, int count, enum block_order order)
     }
 }
 
-/* Of blocks, which may be many: a random order is a first one and a distance that has no divisor in common
- * with their number. */
+/* Of blocks (of clusters the first ones), which may be many: a random order is a first one and a distance
+ * that has no divisor in common with their number. */
 struct sequence {
-    int64_t count, first, step;
+    int64_t count, next, step;
 };
 
 static int64_t common_divisor(int64_t x, int64_t y)
@@ -189,13 +190,23 @@ static int64_t common_divisor(int64_t x, int64_t y)
 static struct sequence sequence_of(int64_t count, enum block_order order)
 {
     struct sequence s = {.count = count, .step = 1};
-    if (order == ORDER_REVERSE) s.first = s.step = count - 1;
+    if (order == ORDER_REVERSE) s.next = s.step = count - 1;
     if (order != ORDER_RANDOM) return s;
     const unsigned most = count < UINT32_MAX ? (unsigned)count : UINT32_MAX;
-    s.first = draw(most);
+    s.next = draw(most);
     do s.step = 1 + draw(most);
     while (common_divisor(s.step, count) != 1);
     return s;
+}
+
+static struct gt_index take_block(struct sequence *s)
+{
+    const unsigned *const size = running->size, rows = is_cluster ? size[1] / (unsigned)cluster : size[1];
+    const int64_t number = s->next, row = number / size[0];
+    s->next = (number + s->step) % s->count;
+    return (struct gt_index){(unsigned)(number % size[0]),
+                             (unsigned)(row % rows) * (is_cluster ? (unsigned)cluster : 1),
+                             (unsigned)(row / rows)};
 }
 
 static void thread_body(void *unused)
@@ -216,7 +227,7 @@ static void resume(int thread)
 {
     self = thread;
     gt_thread_index = (struct gt_index){(unsigned)(thread % thread_count), 0, 0};
-    gt_block_index.y = first_y + (unsigned)(thread / thread_count);
+    gt_block_index = together[thread / thread_count];
     fiber_enter(threads[thread].fiber);
 }
 
@@ -291,13 +302,15 @@ static void report_deadlock(void)
 }
 
 /* One pass: every ready thread runs to its next barrier; a warp whose lanes have all arrived goes on at
- * once. */
+ * once. Of two blocks that are no cluster one may have to wait. */
 static void run_pass(void)
 {
     static int warp_order[WARPS_MAX];
     int lane_order[WARP], block_warps = (thread_count + WARP - 1) / WARP, warps = cluster * block_warps;
+    const int waits = cluster > 1 && !is_cluster ? (int)draw(3) : cluster;
     permute(warp_order, warps, running->order);
     for (int w = 0; w < warps; w++) {
+        if (warp_order[w] / block_warps == waits) continue;
         int block = warp_order[w] / block_warps, begin = warp_order[w] % block_warps * WARP;
         int lanes = thread_count - begin < WARP ? thread_count - begin : WARP;
         int first = block * thread_count + begin;
@@ -310,8 +323,8 @@ static void run_pass(void)
     }
 }
 
-/* Runs the blocks (x, first_y .. first_y + cluster - 1, z) together. */
-static void run_cluster(void)
+/* Runs the blocks of `together`. */
+static void run_together(void)
 {
     char *begin, *end;
     running->static_shared(&begin, &end);
@@ -355,20 +368,25 @@ void grid_run(const struct grid *grid, const void *argument, size_t bytes)
     random_state = grid->seed * 2 + 1;
     gt_block_size = (struct gt_index){grid->threads, 1, 1};
     gt_grid_size = (struct gt_index){grid->size[0], grid->size[1], grid->size[2]};
-    for (int i = 0; i < cluster; i++) {
+    char *begin, *end;
+    grid->static_shared(&begin, &end);
+    is_cluster = cluster > 1;
+    const bool pairs = !is_cluster && grid->order == ORDER_RANDOM && thread_count % WARP == 0 && begin == end;
+    const int at_once = pairs ? 2 : cluster;
+    for (int i = 0; i < at_once; i++) {
         void *block = NULL;
         if (posix_memalign(&block, 128, grid->smem_bytes ? grid->smem_bytes : 1)) abort();
         dynamic_shared[i] = block;
     }
-    const int64_t clusters = grid->size[1] / (unsigned)cluster, in_z = grid->size[0] * clusters;
-    const struct sequence blocks = sequence_of(in_z * grid->size[2], grid->order);
-    int64_t block = blocks.first;
-    for (int64_t i = 0; i < blocks.count; i++) {
-        first_y = (unsigned)(block / grid->size[0] % clusters * cluster);
-        gt_block_index =
-            (struct gt_index){(unsigned)(block % grid->size[0]), first_y, (unsigned)(block / in_z)};
-        run_cluster();
-        block = (block + blocks.step) % blocks.count;
+    const int64_t groups = (int64_t)grid->size[0] * (grid->size[1] / (unsigned)cluster) * grid->size[2];
+    struct sequence blocks = sequence_of(groups, grid->order);
+    for (int64_t left = groups; left > 0; left -= is_cluster ? 1 : cluster) {
+        if (pairs) cluster = left > 1 ? 2 : 1;
+        for (int i = 0; i < cluster; i++) {
+            together[i] = is_cluster && i > 0 ? together[i - 1] : take_block(&blocks);
+            together[i].y += is_cluster && i > 0;
+        }
+        run_together();
     }
-    for (int i = 0; i < cluster; i++) free(dynamic_shared[i]);
+    for (int i = 0; i < at_once; i++) free(dynamic_shared[i]);
 }

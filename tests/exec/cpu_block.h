@@ -15,8 +15,9 @@
 
 #define BROKEN_KERNEL 70
 
-/* The order in which blocks run, one (or one cluster) after the other, and in which ready threads of a block
- * do. Warps and lanes are permuted; a random order of these is drawn again at every barrier. */
+/* The order in which blocks run, one (or one cluster) after the other, or at random two at a time, and in
+ * which ready threads of a block do. Warps and lanes are permuted; a random order of these is drawn again at
+ * every barrier. */
 enum block_order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_COUNT };
 
 /* The argument that a kernel takes by value, of any type. On x86-64 an argument above 16 bytes is in memory,

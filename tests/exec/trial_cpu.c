@@ -254,31 +254,14 @@ static void addresses_free(struct addresses *at)
     free(at->c);
 }
 
-static void run_on_addresses(const struct cpu_kernel *kernel, const struct problem *p,
-                             const struct run_mode *mode, const struct problem *lies,
-                             const struct operand x[OPERANDS])
+static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial *trial,
+                             const struct problem *lies, const struct operand x[OPERANDS])
 {
-    struct addresses at = addresses_build(lies, x, mode->seed);
+    struct addresses at = addresses_build(lies, x, trial->mode.seed);
     cpu_kernel_run(
-        kernel, p, mode,
+        kernel, &trial->problem, &trial->mode,
         &(struct cpu_operands){.a = (const float *)at.a, .b = (const float *)at.b, .c = (float *)at.c});
     addresses_free(&at);
-}
-
-static void run_once(const struct cpu_kernel *kernel, const struct problem *p, const struct run_mode *mode,
-                     const struct problem *lies, const struct operand x[OPERANDS])
-{
-    if (p->pointers) {
-        run_on_addresses(kernel, p, mode, lies, x);
-        return;
-    }
-    const struct cpu_operands operands = {.a = x[OPERAND_A].x,
-                                          .b = x[OPERAND_B].x,
-                                          .c = x[OPERAND_D].x,
-                                          .source =
-                                              epilogue_out_of_place(p->epilogue) ? x[OPERAND_SOURCE].x : NULL,
-                                          .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL};
-    cpu_kernel_run(kernel, p, mode, &operands);
 }
 
 /* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
@@ -308,19 +291,36 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
     }
 }
 
+/* lies: where the operands are. */
+static void run(const struct cpu_kernel *kernel, const struct trial *trial, const struct problem *lies,
+                const struct operand x[OPERANDS])
+{
+    if (trial->problem.pointers) {
+        run_on_addresses(kernel, trial, lies, x);
+        return;
+    }
+    cpu_kernel_run(
+        kernel, lies, &trial->mode,
+        &(struct cpu_operands){.a = x[OPERAND_A].x,
+                               .b = x[OPERAND_B].x,
+                               .c = x[OPERAND_D].x,
+                               .source = epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].x : NULL,
+                               .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL});
+}
+
 /* Runs once more, from the same C: the result must be the same bit for bit, whatever runs first. */
 static bool same_in_another_order(const struct cpu_kernel *kernel, const struct trial *trial,
                                   const struct problem *lies, float *const before[OPERANDS],
                                   const struct operand x[OPERANDS], char *why)
 {
     const size_t bytes = (size_t)x[OPERAND_D].span * sizeof(float);
-    struct run_mode mode = trial->mode;
+    struct trial other = *trial;
     float *const first = malloc(bytes + 1);
     if (!first) abort();
     memcpy(first, x[OPERAND_D].x, bytes);
     memcpy(x[OPERAND_D].x, before[OPERAND_D], bytes);
-    mode.order = (mode.order + 1) % ORDER_COUNT;
-    run_once(kernel, &trial->problem, &mode, lies, x);
+    other.mode.order = (other.mode.order + 1) % ORDER_COUNT;
+    run(kernel, &other, lies, x);
     const bool same = memcmp(first, x[OPERAND_D].x, bytes) == 0;
     if (!same) snprintf(why, TRIAL_TEXT_MAX, "wrong answer: other bits in another order");
     free(first);
@@ -342,7 +342,7 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     }
 
     bool passes = true;
-    run_once(kernel, &trial->problem, &trial->mode, p, x);
+    run(kernel, trial, p, x);
     if (trial->data == DATA_UNIFORM) passes = same_in_another_order(kernel, trial, p, before, x, why);
 
     for (int i = 0; i < OPERANDS; i++) {
